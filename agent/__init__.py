@@ -1,3 +1,3 @@
 """Barnacle: an AI agent that lives on a Raspberry Pi and owns an STM32 board."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,6 +1,6 @@
 """Reading a TOML file into typed sections; every refusal names file, key and remedy.
 
-Each part owns its section as a small `Section` in its own `settings.py`;
+Each part owns its section as a small `ConfigSection` in its own `settings.py`;
 `agent/settings.py` composes them. Nothing here knows any key.
 """
 
@@ -12,14 +12,14 @@ import stat
 import tomllib
 import types
 import typing
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from agent import wording
 from agent.errors import ConfigRefused
+from agent.text import config_hints
 
 # Many times what every key with its comment takes; more is not a configuration
 MAX_CONFIG_BYTES = 64 * 1024
@@ -36,11 +36,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 Where = tuple[str, ...]
 
 
-class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ConfigSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A table of the configuration file: frozen, no unknown keys, every key with a default."""
 
 
-S = TypeVar("S", bound=Section)
+S = TypeVar("S", bound=ConfigSection)
 
 
 class Secret:
@@ -114,7 +114,7 @@ def decode(text: str, kind: type[S], path: Path) -> S:
     return _convert(table, kind)
 
 
-def keys(kind: type[Section], where: Where = ()) -> Iterator[Where]:
+def keys(kind: type[ConfigSection], where: Where = ()) -> Iterator[Where]:
     """The path of every key that a file may set, but for tables whose names are a person's.
 
     Nor those of a table that need not be there: without it, what it is for is not there either.
@@ -138,14 +138,16 @@ def _syntax_problem(message: str, text: str) -> str:
     return f"line {len(lines)}, column {len(lines[-1]) + 1}: {what}"
 
 
-def _problems(table: dict[str, object], kind: type[Section], where: Where) -> Iterator[str]:
+def _problems(table: dict[str, object], kind: type[ConfigSection], where: Where) -> Iterator[str]:
     """Yield the faults in a section and beneath it; those across its keys only if no other is."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     clean = True
     for key, value in table.items():
         here = (*where, key)
         if key not in fields:
-            found = iter([f"{wording.key_path(here)}: {wording.unknown(key, list(fields))}"])
+            found = iter(
+                [f"{config_hints.key_path(here)}: {config_hints.unknown(key, list(fields))}"]
+            )
         else:
             found = _value_problems(value, fields[key].type, here)
         for problem in found:
@@ -162,12 +164,12 @@ def _spanning_problem(reason: str, known: Container[str], where: Where) -> str:
     """Return the section's own refusal, with the full name of the key that it begins with."""
     first, _, rest = reason.partition(" ")
     if first in known:
-        return f"{wording.key_path((*where, first))}: {rest}"
-    return f"{wording.key_path(where)}: {reason}"
+        return f"{config_hints.key_path((*where, first))}: {rest}"
+    return f"{config_hints.key_path(where)}: {reason}"
 
 
 def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[str]:
-    name = wording.key_path(where)
+    name = config_hints.key_path(where)
     kind = _present(kind)
     if _is_section(kind):
         if isinstance(value, dict):
@@ -193,10 +195,10 @@ def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[s
 
 
 def _named_problems(
-    name: str, table: object, section: type[Section], where: Where
+    name: str, table: object, section: type[ConfigSection], where: Where
 ) -> Iterator[str]:
     if not NAME.fullmatch(name):
-        named = wording.key_path((*where, name))
+        named = config_hints.key_path((*where, name))
         yield f"{named}: must be a name of small letters, digits and _, at most 32"
     else:
         yield from _value_problems(table, section, (*where, name))
@@ -221,16 +223,16 @@ def _unusable(value: object) -> str:
 def _complaint(value: object, kind: typing.Any, err: msgspec.ValidationError) -> str:
     if _mentions_secret(kind):
         # The value stays unsaid: a mistyped key is nearly the key
-        return _reason(err) if isinstance(value, str) else f"must be {wording.expected(kind)}"
-    return wording.complaint(value, kind) or _reason(err)
+        return _reason(err) if isinstance(value, str) else f"must be {config_hints.expected(kind)}"
+    return config_hints.complaint(value, kind) or _reason(err)
 
 
 def _mentions_secret(kind: typing.Any) -> bool:
     return kind is Secret or any(_mentions_secret(part) for part in typing.get_args(kind))
 
 
-def _is_section(kind: typing.Any) -> typing.TypeGuard[type[Section]]:
-    return isinstance(kind, type) and issubclass(kind, Section)
+def _is_section(kind: typing.Any) -> typing.TypeGuard[type[ConfigSection]]:
+    return isinstance(kind, type) and issubclass(kind, ConfigSection)
 
 
 def _present(kind: typing.Any) -> typing.Any:
@@ -240,7 +242,7 @@ def _present(kind: typing.Any) -> typing.Any:
     return parts[0] if is_optional and _is_section(parts[0]) else kind
 
 
-def _named_section(kind: typing.Any) -> type[Section] | None:
+def _named_section(kind: typing.Any) -> type[ConfigSection] | None:
     """The section of each table, where a person gives the names: `dict[str, SomeSection]`."""
     if typing.get_origin(kind) is not dict:
         return None
@@ -255,8 +257,31 @@ def _convert(value: object, kind: type[S]) -> S:
 def _decode_secret(kind: type, value: object) -> object:
     if kind is Secret and isinstance(value, str):
         return Secret(value)
-    raise TypeError(f"must be {wording.expected(kind)}")
+    raise TypeError(f"must be {config_hints.expected(kind)}")
 
 
 def _reason(err: msgspec.ValidationError) -> str:
     return str(err).partition(" - at `")[0]
+
+
+def home_folder(environ: Mapping[str, str]) -> Path:
+    """Return the person's home folder.
+
+    Raises:
+        ConfigRefused: there is none.
+    """
+    if named := environ.get("HOME"):
+        return Path(named)
+    try:
+        return Path.home()
+    except RuntimeError as err:
+        raise ConfigRefused(
+            "no home folder: set HOME, or BARNACLE_CONFIG and BARNACLE_STATE_DIR"
+        ) from err
+
+
+def expanded(text: str, environ: Mapping[str, str]) -> Path:
+    """Return an absolute path; `~` is the person's home."""
+    if text == "~" or text.startswith("~/"):
+        return home_folder(environ) / text[2:]
+    return Path(text).absolute()

@@ -57,7 +57,7 @@ class BarnacleError(Exception):
 
     @property
     def is_vouched_for(self) -> bool:
-        """Whether it is known whose words these are."""
+        """Return true if the origin of the words is known."""
         return not isinstance(self._told, str)
 
     def words(self, reads: "Provenance", source: str = "") -> "Passage":
@@ -162,7 +162,7 @@ class ContextOverflow(ProviderRefused):
 
 
 class SpendingLimit(ProviderRefused):
-    """What the configuration lets be spent is spent; nothing was sent."""
+    """The configured spending limit is reached; nothing was sent."""
 
 
 class ToolsUnsupported(ProviderRefused):

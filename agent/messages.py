@@ -14,7 +14,7 @@ from agent.passage import Provenance as Provenance  # noqa: PLC0414
 
 
 class Effect(enum.Enum):
-    """What a tool can do to the world; the gate decides by it."""
+    """Effect of a tool on the world; the gate decides by it."""
 
     # Looks, changes nothing
     READ = "read"
@@ -35,7 +35,7 @@ class Effect(enum.Enum):
 
 
 class Role(enum.Enum):
-    """Who speaks in a message of a conversation."""
+    """Speaker of a message in a conversation."""
 
     SYSTEM = "system"
     USER = "user"
@@ -44,7 +44,7 @@ class Role(enum.Enum):
 
 
 class Whose(enum.Enum):
-    """Whose words a message quotes, by what the platform itself says of them."""
+    """Author of quoted words, as the platform itself reports it."""
 
     # Anybody's: nobody vouches for them
     ANYBODYS = "anybody"
@@ -71,7 +71,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a person is reached; `message_id` is what is answered to, empty where nothing is."""
+    """Place where a person is reached; `message_id` is the message answered, empty for none."""
 
     channel: str
     target: str
@@ -125,12 +125,12 @@ class Inbound:
 
     @property
     def who(self) -> str:
-        """Whose memories and orders these are, the same on every channel."""
+        """Return the person whose memories and orders these are, the same on every channel."""
         return self.person or self.sender
 
     @property
     def address(self) -> Address:
-        """Where its answer goes."""
+        """Return the address for the answer."""
         return Address(self.channel, self.reply_target, self.sender, self.thread, self.answers)
 
     @property
@@ -179,7 +179,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """What a model is told of a tool; `parameters` is a JSON Schema of type object.
+    """Description of a tool for a model; `parameters` is a JSON Schema of type object.
 
     Args:
         about: its trust is that of the name and the schema as well.
@@ -197,7 +197,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of a tool call: failures are results too, never exceptions.
+    """Result of a tool call: failures are results too, never exceptions.
 
     Args:
         words: for the model; a JSON object where the result has fields.
@@ -233,7 +233,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """What a model service wants back word for word while its tool calls are answered.
+    """Data that a model service wants back word for word while its tool calls are answered.
 
     Thinking with its signature, for one. Only the wire format and model that sent it read it.
     """

@@ -11,7 +11,7 @@ from typing import LiteralString
 
 
 class Provenance(enum.IntEnum):
-    """Where text came from, ordered by trust: the lowest one seen decides a turn."""
+    """Origin of text, ordered by trust: the lowest one seen decides a turn."""
 
     # A page, a file or a person nobody vouched for
     WEB = 0
@@ -69,7 +69,7 @@ def own(template: LiteralString, *parts: Fact) -> Passage:
 
 
 def echo(text: str) -> Passage:
-    """What the model, or the person in this turn, has just said: it counts there already."""
+    """Return words that the model or the person said in this turn: they count there already."""
     return Passage(text, Provenance.OWNER, "")
 
 
@@ -89,7 +89,7 @@ def fields(told: Fact) -> Passage:
 
 
 def read(told: object, provenance: Provenance, source: str = "") -> Passage:
-    """What was read elsewhere, as JSON; all of it is as little trusted."""
+    """Return what was read elsewhere, as JSON; all of it is equally little trusted."""
     return Passage(_as_json(told), provenance, source)
 
 

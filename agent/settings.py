@@ -10,28 +10,27 @@ from pathlib import Path
 import msgspec
 
 from agent.channels.settings import ChannelsSettings, TerminalSettings
-from agent.config import Section, load
-from agent.dispatch.settings import AgentSettings, HooksSettings
+from agent.config import ConfigSection, expanded, home_folder, load
 from agent.embeddings.settings import EmbeddingsSettings
-from agent.errors import ConfigRefused
 from agent.gateway.settings import GatewaySettings
 from agent.link.settings import BoardSettings
-from agent.logs import LogSettings
 from agent.memory.settings import MemorySettings
 from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
 from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import HINT, ProviderSettings
 from agent.schedule.settings import ScheduleSettings
+from agent.system.logs import LogSettings
 from agent.tools.mcp.settings import McpSettings
 from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings, WorkspaceSettings
+from agent.turn.settings import AgentSettings, HooksSettings
 
 Environ = Mapping[str, str]
 
 SYSTEM_CONFIG = Path("/etc/barnacle/barnacle.toml")
 
 
-class Settings(Section, frozen=True, kw_only=True):
+class Settings(ConfigSection, frozen=True, kw_only=True):
     """Every key that a configuration file may hold."""
 
     agent: AgentSettings = AgentSettings()
@@ -170,7 +169,7 @@ class Paths:
 
     @property
     def phrases(self) -> Path:
-        """What people's sentences meant to a model, for when there is none."""
+        """File of people's sentences and what they meant to a model, for use without one."""
         return self.state_dir / "phrases.json"
 
     @property
@@ -269,7 +268,7 @@ def find_config(environ: Environ) -> Path | None:
     """The configuration file to read: the named one, the person's own, the machine's, or none."""
     if named := environ.get("BARNACLE_CONFIG"):
         return expanded(named, environ)
-    own = _home(environ) / ".config" / "barnacle" / "barnacle.toml"
+    own = home_folder(environ) / ".config" / "barnacle" / "barnacle.toml"
     return next((path for path in (own, SYSTEM_CONFIG) if _may_exist(path)), None)
 
 
@@ -280,14 +279,7 @@ def state_dir(environ: Environ) -> Path:
     # systemd separates several folders by colons; the unit asks for one
     if given := environ.get("STATE_DIRECTORY", "").partition(":")[0]:
         return Path(given)
-    return _home(environ) / ".local" / "state" / "barnacle"
-
-
-def expanded(text: str, environ: Environ) -> Path:
-    """An absolute path; `~` is the person's home."""
-    if text == "~" or text.startswith("~/"):
-        return _home(environ) / text[2:]
-    return Path(text).absolute()
+    return home_folder(environ) / ".local" / "state" / "barnacle"
 
 
 def _model_dir(environ: Environ, settings: Settings) -> Path | None:
@@ -297,17 +289,6 @@ def _model_dir(environ: Environ, settings: Settings) -> Path | None:
     # Where scripts/run of a checkout builds it
     built = Path(__file__).parent.parent / ".barnacle" / "model"
     return built if built.is_dir() else None
-
-
-def _home(environ: Environ) -> Path:
-    if named := environ.get("HOME"):
-        return Path(named)
-    try:
-        return Path.home()
-    except RuntimeError as err:
-        raise ConfigRefused(
-            "no home folder: set HOME, or BARNACLE_CONFIG and BARNACLE_STATE_DIR"
-        ) from err
 
 
 def _may_exist(path: Path) -> bool:

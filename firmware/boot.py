@@ -4,6 +4,7 @@
 # prompt; scripts/flash sends them. A bare Ctrl-C does not: the byte 3 may be part of a frame.
 # The window closes early when a zero byte arrives: text has none, every frame has two.
 
+import sys
 import time
 
 import micropython
@@ -39,7 +40,9 @@ try:
             break
         time.sleep_ms(1)
     stay_at_prompt = _KNOCK in heard
-except Exception:  # nothing usable is installed: leave the prompt to whoever repairs it
+except Exception as fault:  # nothing usable is installed: leave the prompt to whoever repairs it
+    # The reason stands above the prompt
+    sys.print_exception(fault)
     stay_at_prompt = True
 if stay_at_prompt:
     micropython.kbd_intr(3)

@@ -28,14 +28,16 @@ trial = False
 
 
 class Files:
-    # Slots as files of a file system; `CLASS` 1 says how much a power cut may cost.
+    # Slots as files of a file system; `CLASS` 1 says how much a power cut may cost. The folder is
+    # the one in which boot.py was found: /flash on an STM32, whose / holds nothing.
 
     CLASS = 1
     PAGES = 1
 
     def __init__(self, folder=""):
-        self._paths = [folder + "/slot_a", folder + "/slot_b"]
-        self._folder = folder or "/"
+        self._folder = folder or os.getcwd()
+        inside = "" if self._folder == "/" else self._folder
+        self._paths = [inside + "/slot_a", inside + "/slot_b"]
 
     def size(self, slot):
         # As large as the free space: what the slot holds now is given back first

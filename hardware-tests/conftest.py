@@ -54,7 +54,7 @@ def wire(request: pytest.FixtureRequest, simulated: BoardSim | None) -> Iterator
 
 @pytest.fixture
 def manifest(wire: Wire) -> dict[str, Any]:
-    """What the board says it can do."""
+    """The board's manifest."""
     described: dict[str, Any] = json.loads(wire.manifest())
     return described
 

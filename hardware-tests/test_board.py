@@ -1,4 +1,4 @@
-"""What every board must do. A test that a rig cannot run says what the rig lacks."""
+"""Requirements of every board. A test that a rig cannot run says what the rig lacks."""
 
 import hashlib
 import struct

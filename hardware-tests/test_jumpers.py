@@ -59,5 +59,5 @@ def safe_after(rig: Any, source: Pin, target: Pin, began_s: float) -> float:
 
 
 def seen_at(source: Pin, target: Pin, value: int) -> int:
-    """What the far end of a wire reads when `source` has this value: levels are what it carries."""
+    """Return the level at the far end of a wire when `source` has this value."""
     return value ^ source.get("active_low", False) ^ target.get("active_low", False)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.logs import LineFormatter
+from agent.system.logs import LineFormatter
 
 MARK = "canary"
 

@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 
 from firmware.host import interpreter
-from tests import canaries
+from tests import canaries, leftovers
 from tests.canaries import (
     pytest_runtest_makereport,
     pytest_sessionfinish,
@@ -85,6 +85,10 @@ def _is_setting_of_ours(name: str) -> bool:
 
 
 sys.addaudithook(_guard)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    leftovers.watch(config)
 
 
 @pytest.fixture(autouse=True)

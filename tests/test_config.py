@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from agent.config import MAX_CONFIG_BYTES, MAX_PROBLEMS, Secret, Section, decode, keys, load
+from agent.config import MAX_CONFIG_BYTES, MAX_PROBLEMS, ConfigSection, Secret, decode, keys, load
 from agent.errors import ConfigRefused
 
 FILE = Path("b.toml")
@@ -22,7 +22,7 @@ class Mood(enum.Enum):
     BUSY = "busy"
 
 
-class Board(Section, frozen=True, kw_only=True):
+class Board(ConfigSection, frozen=True, kw_only=True):
     baud: Annotated[int, Meta(ge=9600, le=2_000_000)] = 115_200
     port: str = ""
     share: float = 0.5
@@ -36,7 +36,7 @@ class Board(Section, frozen=True, kw_only=True):
     label: Annotated[str, Meta(min_length=1, max_length=4)] | None = None
 
 
-class Range(Section, frozen=True, kw_only=True):
+class Range(ConfigSection, frozen=True, kw_only=True):
     low: int = 0
     high: int = 1
 
@@ -47,7 +47,7 @@ class Range(Section, frozen=True, kw_only=True):
             raise ValueError("this range is too wide")
 
 
-class Whole(Section, frozen=True, kw_only=True):
+class Whole(ConfigSection, frozen=True, kw_only=True):
     board: Board = Board()
     range: Range = Range()
     title: str = ""
@@ -261,7 +261,7 @@ def test_every_key_has_its_path() -> None:
     assert found[-3:] == ["range.low", "range.high", "title"]
 
 
-class Garden(Section, frozen=True):
+class Garden(ConfigSection, frozen=True):
     beds: dict[str, Board] = msgspec.field(default_factory=dict)
 
 
@@ -288,11 +288,11 @@ class TestNamedTables:
             decode(text, Garden, Path("x.toml"))
 
 
-class Pond(Section, frozen=True):
+class Pond(ConfigSection, frozen=True):
     depth_cm: int = 30
 
 
-class Park(Section, frozen=True):
+class Park(ConfigSection, frozen=True):
     pond: Pond | None = None
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agent.cli
-from agent.config import Secret, Section, Where, decode, keys, load
+from agent.config import ConfigSection, Secret, Where, decode, keys, load
 from agent.errors import ConfigRefused
 from agent.settings import Paths, Settings, find_config, find_paths, state_dir, surroundings
 
@@ -243,7 +243,7 @@ def test_every_section_is_frozen_and_refuses_unknown_keys() -> None:
         is_plain = typing.get_origin(field.type) is None
         named = typing.get_args(field.type)
         section = field.type if is_plain else named[named[-1] is not type(None)]
-        assert issubclass(section, Section)
+        assert issubclass(section, ConfigSection)
         assert section.__struct_config__.frozen
         assert section.__struct_config__.forbid_unknown_fields
 

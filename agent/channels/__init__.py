@@ -1,1 +1,1 @@
-"""Ways to talk to a person."""
+"""Channels: ways to talk to a person."""

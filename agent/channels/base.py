@@ -1,4 +1,4 @@
-"""Base of every way to a person.
+"""Base of every channel.
 
 `listen` hands over one message at a time and goes on only when `deliver` returned: by then the
 message is committed, so a platform may be told that it was received.
@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from agent.clock import Clock
 from agent.messages import Address, Inbound, Outbound
+from agent.system.clock import Clock
 
 Deliver = Callable[[Inbound], Awaitable[None]]
 
@@ -35,7 +35,7 @@ class Answer(enum.Enum):
 
 
 def new_question_id() -> str:
-    """Short enough to be typed; nobody guesses it in the time that a question stays open."""
+    """Return an id that is short enough to type and too rare to guess in time."""
     return "".join(secrets.choice(_EASILY_TYPED) for _ in range(QUESTION_ID_CHARS))
 
 
@@ -108,7 +108,7 @@ class Pulse:
 
 
 class Channel(ABC):
-    """A way to a person.
+    """Way to talk to a person.
 
     What cannot be done is raised as a `ChannelError`; `listen` and `send` are called again by
     whoever looks after the channel, no implementation waits out a platform by itself.
@@ -132,18 +132,18 @@ class Channel(ABC):
         return True
 
     def parts(self, text: str) -> tuple[str, ...]:
-        """The text in pieces that the platform takes, nothing lost; each is sent by itself."""
+        """Split the text into pieces that the platform accepts; each is sent by itself."""
         return (text,)
 
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         """Show an answer that is still growing; channels that cannot do that ignore it."""
 
     async def ask(self, address: Address, question: Question) -> Answer:
-        """The person's word on one tool call; a channel that cannot ask says so."""
+        """Ask for approval of one tool call; a channel that cannot ask returns `NONE`."""
         return Answer.NONE
 
     async def inquire(self, address: Address, question: str) -> str | None:
-        """The person's own words, where the channel reads none while a turn is at work.
+        """Ask for words, where the channel reads no messages while a turn is running.
 
         None where the question is sent as any text, and the answer comes as a message.
 
@@ -159,4 +159,4 @@ class Channel(ABC):
         """Put a sign on the person's message."""
 
     async def aclose(self) -> None:
-        """Let go of what outlives `listen`."""
+        """Release what outlives `listen`."""

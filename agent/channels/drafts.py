@@ -1,4 +1,4 @@
-"""Answers that are still growing, shown without slowing down whoever writes them.
+"""Drafts: answers that are shown while they grow, without slowing the turn.
 
 Each is shown again when it has grown and the platform may be asked again. How it is shown, and how
 often, is the platform's; a draft is a courtesy and is left out where it cannot be. One that a cut
@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.channels.begun import Begun, Key
-from agent.clock import Clock
+from agent.channels.started_drafts import Key, StartedDrafts
 from agent.errors import ChannelError
 from agent.messages import Inbound, Outbound
+from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -27,8 +27,8 @@ KEPT_NAME = "begun.json"
 
 
 @dataclass(slots=True)
-class Draft:
-    """An answer as far as it is written and shown."""
+class AnswerDraft:
+    """Draft of an answer, as written and as shown."""
 
     inbound: Inbound
     next_s: float
@@ -59,44 +59,44 @@ class Drafts(ABC):
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._clock = clock
-        self._begun = Begun(folder / KEPT_NAME)
-        self._drafts: dict[Key, Draft] = {}
+        self._begun = StartedDrafts(folder / KEPT_NAME)
+        self._drafts: dict[Key, AnswerDraft] = {}
 
     @abstractmethod
-    async def _put(self, draft: Draft, text: str) -> None:
-        """Show it; a ChannelError means that it is never shown again."""
+    async def _put(self, draft: AnswerDraft, text: str) -> None:
+        """Show the draft; after a ChannelError it is not shown again."""
 
     @abstractmethod
-    def _interval_s(self, draft: Draft) -> float:
+    def _interval_s(self, draft: AnswerDraft) -> float:
         """Return the seconds until the draft may be shown again."""
 
     async def _named(self, message: Outbound) -> str:
-        """Put the answer under its draft's name: the id of whatever message has it then."""
+        """Store the id of the message that shows the draft."""
         return ""
 
-    def _is_shown_out(self, draft: Draft) -> bool:
+    def _is_shown_out(self, draft: AnswerDraft) -> bool:
         """Return true if the platform takes no more of the draft."""
         return False
 
-    def _silence_s(self, draft: Draft) -> float:
+    def _silence_s(self, draft: AnswerDraft) -> float:
         """Return the seconds of silence that the platform wants for its chat."""
         return 0.0
 
     def show(self, inbound: Inbound, text_so_far: str) -> None:
-        """The text will be seen soon, or a later one instead of it."""
+        """Show the text soon, or a later one instead."""
         key = _key(inbound)
         draft = self._drafts.get(key)
         if draft is None:
             if len(self._drafts) >= MAX_DRAFTS:
                 self._forget_oldest()
-            draft = Draft(inbound, self._clock.monotonic_s() + self.first_s)
+            draft = AnswerDraft(inbound, self._clock.monotonic_s() + self.first_s)
             self._drafts[key] = draft
         draft.latest = text_so_far
         if not draft.is_over and (draft.task is None or draft.task.done()):
             draft.task = asyncio.create_task(self._keep_up(draft))
 
     async def end(self, message: Outbound) -> str:
-        """Show no more of it; the message that stands in the chat for it, if one does.
+        """Stop showing the draft; return the id of its message, if there is one.
 
         Raises:
             ChannelError: one may, and cannot be had now.
@@ -115,7 +115,7 @@ class Drafts(ABC):
         return await self._named(message) if left == "" else left or ""
 
     def forget(self, message: Outbound) -> None:
-        """It is the answer by now, or is taken back."""
+        """Forget the draft: it became the answer or was deleted."""
         key = _answered_by(message)
         self._drafts.pop(key, None)
         self._begun.settle(key)
@@ -139,7 +139,7 @@ class Drafts(ABC):
         if draft.task is not None:
             draft.task.cancel()
 
-    async def _keep_up(self, draft: Draft) -> None:
+    async def _keep_up(self, draft: AnswerDraft) -> None:
         if not draft.message_id:
             left = await self._begun.left(_key(draft.inbound))
             draft.message_id, draft.is_left = left or "", left is not None
@@ -152,7 +152,7 @@ class Drafts(ABC):
             draft.next_s = self._clock.monotonic_s() + self._interval_s(draft)
             draft.edits += 1
 
-    async def _try(self, draft: Draft) -> None:
+    async def _try(self, draft: AnswerDraft) -> None:
         text, before = draft.latest, draft.message_id
         draft.is_calling = True
         try:
@@ -162,7 +162,7 @@ class Drafts(ABC):
             if draft.message_id != before:
                 await self._begun.note(_key(draft.inbound), draft.message_id)
         except ChannelError as err:
-            _log.info("no draft is shown: %s", err)
+            _log.info("channels: draft not shown (reason=%s)", err)
             draft.is_over = True
         finally:
             draft.is_calling = False

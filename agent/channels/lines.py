@@ -1,4 +1,4 @@
-"""Lines that a person or a program writes on standard input, without blocking the event loop.
+"""Lines from standard input, read without blocking the event loop.
 
 A thread of its own waits for each line, because a terminal cannot be waited for otherwise with
 line editing; it ends with the process.
@@ -22,14 +22,14 @@ MAX_LINE_BYTES = 256 * 1024
 _READ_BYTES = 64 * 1024
 
 
-class Lines(Protocol):
+class LineSource(Protocol):
     """Source of lines."""
 
     async def read(self, prompt: str) -> str | None:
-        """The next line without its end; None when there will be no more."""
+        """Return the next line without its end; None at the end of the input."""
 
     def close(self) -> None:
-        """Leave the terminal as it was found."""
+        """Restore the terminal."""
 
 
 class PipeLines:

@@ -1,4 +1,4 @@
-"""Calls of a platform's server over HTTP: what is alike in all of them.
+"""HTTP calls to a platform's server: the parts that all clients share.
 
 An answer is read whole, up to a limit, and is JSON or nothing. What its status and its words mean
 is each platform's own affair. No address and no header gets into an error.
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.errors import ChannelUnavailable, NetworkError
-from agent.http import FIRST_BYTE_TIMEOUT_S, HttpAnswer, HttpClient, HttpRequest
-from agent.printable import printable_line
+from agent.net.http import FIRST_BYTE_TIMEOUT_S, HttpAnswer, HttpClient, HttpRequest
+from agent.text.printable import printable_line
 
 # The servers answer in a fraction of it; a phone network in between takes its time
 CALL_TIMEOUT_S = 15.0
@@ -31,8 +31,8 @@ CONFLICT, TOO_LARGE, TOO_MANY, SERVER_ERRORS = 409, 413, 429, 500
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer that was read whole.
+class RestReply:
+    """Answer, read whole.
 
     Args:
         told: what its JSON says; None of a page that something in between has sent.
@@ -46,7 +46,7 @@ class Reply:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Of the object that was told; none where it was something else."""
+        """Return the object of the answer; empty if it is none."""
         return self.told if isinstance(self.told, dict) else {}
 
 
@@ -58,7 +58,7 @@ def json_request(
     *,
     is_held_open: bool = False,
 ) -> HttpRequest:
-    """A request that says `body` in JSON; None says nothing."""
+    """Return a request with `body` as JSON; None means no body."""
     if body is None:
         return HttpRequest(method, url, headers, is_held_open=is_held_open)
     content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
@@ -70,7 +70,7 @@ def json_request(
 async def answering(
     http: HttpClient, request: HttpRequest, timeout_s: float = FIRST_BYTE_TIMEOUT_S
 ) -> AsyncIterator[HttpAnswer]:
-    """The answer while it comes.
+    """Yield the answer while it comes.
 
     Raises:
         ChannelUnavailable: there is none, or it breaks off.
@@ -86,7 +86,7 @@ async def answering(
 async def file_from(
     http: HttpClient, request: HttpRequest, timeout_s: float = FIRST_BYTE_TIMEOUT_S
 ) -> AsyncIterator[HttpAnswer]:
-    """As `answering`, of a file: whatever else comes is as good as none."""
+    """Yield the answer with a file; raises on any other status."""
     async with answering(http, request, timeout_s) as answer:
         if answer.status != OK:
             raise ChannelUnavailable(f"{answer.host} answered {answer.status} to a download")
@@ -98,8 +98,8 @@ async def asked(
     request: HttpRequest,
     timeout_s: float = CALL_TIMEOUT_S,
     max_bytes: int = MAX_ANSWER_BYTES,
-) -> Reply:
-    """The answer, whatever it is.
+) -> RestReply:
+    """Return the answer, whatever its status.
 
     Raises:
         ChannelUnavailable: there is none, or it is too long.
@@ -108,23 +108,23 @@ async def asked(
         return await whole(answer, max_bytes)
 
 
-async def whole(answer: HttpAnswer, max_bytes: int = MAX_ANSWER_BYTES) -> Reply:
+async def whole(answer: HttpAnswer, max_bytes: int = MAX_ANSWER_BYTES) -> RestReply:
     """Return the whole of `answer`; raises as `asked` does."""
     content = bytearray()
     while piece := await answer.read():
         content += piece
         if len(content) > max_bytes:
-            raise ChannelUnavailable(f"{answer.host} sent an answer that is too long")
-    return Reply(answer.status, answer.host, _json_in(content), answer.header)
+            raise ChannelUnavailable(f"answer of {answer.host} too long")
+    return RestReply(answer.status, answer.host, _json_in(content), answer.header)
 
 
 def reason_in(told: object) -> str:
-    """A refusal's words, fit for a log line; empty where there are none."""
+    """Return the words of a refusal, fit for a log line; may be empty."""
     return printable_line(told, MAX_REASON_CHARS) if isinstance(told, str) else ""
 
 
 def seconds(told: object, usual_s: float = DEFAULT_RETRY_S, most_s: float = MAX_RETRY_S) -> float:
-    """A time that a platform names, as a number or in figures; `usual_s` where it names none."""
+    """Return a time that a platform names in seconds; `usual_s` if there is none."""
     try:
         wait_s = float(told)  # type: ignore[arg-type]  # what is no number is caught
     except (TypeError, ValueError, OverflowError):

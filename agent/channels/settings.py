@@ -1,10 +1,10 @@
-"""The sections of the channels: who may talk to the agent, and how."""
+"""Settings of the channels."""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from agent.config import Secret, Section
+from agent.config import ConfigSection, Secret
 
 Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?\Z", description="a URL")]
 ReplyAddress = Annotated[
@@ -94,7 +94,7 @@ XmppServer = Annotated[
 ]
 
 
-class TerminalSettings(Section, frozen=True, kw_only=True):
+class TerminalSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[terminal]` section: the chat in a terminal."""
 
     prompt: Annotated[str, Meta(max_length=40)] = "> "
@@ -102,7 +102,7 @@ class TerminalSettings(Section, frozen=True, kw_only=True):
     history_lines: Annotated[int, Meta(ge=0, le=100_000)] = 1000
 
 
-class TelegramSettings(Section, frozen=True, kw_only=True):
+class TelegramSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.telegram]` section: a bot that people write to."""
 
     # What @BotFather gave; or a file that holds nothing else, which is better
@@ -114,7 +114,7 @@ class TelegramSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
-class SignalSettings(Section, frozen=True, kw_only=True):
+class SignalSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.signal]` section: an account that a signal-cli daemon holds the keys of."""
 
     # Where `signal-cli daemon --http` listens; it asks nobody who they are, so on this machine
@@ -127,7 +127,7 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     note_to_self: bool = False
 
 
-class DingTalkSettings(Section, frozen=True, kw_only=True):
+class DingTalkSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.dingtalk]` section: the robot of an app of DingTalk, by Stream mode."""
 
     # Of the app's page Credentials; both needed
@@ -140,7 +140,7 @@ class DingTalkSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "off"] = "mention"
 
 
-class DiscordSettings(Section, frozen=True, kw_only=True):
+class DiscordSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.discord]` section: a bot that people write to, in private and in servers."""
 
     # Of the application's page Bot; or a file that holds nothing else, which is better
@@ -152,7 +152,7 @@ class DiscordSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
-class SlackSettings(Section, frozen=True, kw_only=True):
+class SlackSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.slack]` section: an app of a workspace, by Socket Mode or the Events API."""
 
     # Of the app in the workspace, xoxb-...; or a file that holds nothing else, which is better
@@ -170,7 +170,7 @@ class SlackSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
-class MattermostSettings(Section, frozen=True, kw_only=True):
+class MattermostSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.mattermost]` section: a bot on a server of one's own."""
 
     # The server, such as https://chat.example.org; needed
@@ -182,7 +182,7 @@ class MattermostSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
-class EmailSettings(Section, frozen=True, kw_only=True):
+class EmailSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.email]` section: a mailbox of the agent's own."""
 
     # What it is written to at, and answers from
@@ -204,7 +204,7 @@ class EmailSettings(Section, frozen=True, kw_only=True):
     ] = ""
 
 
-class ImessageSettings(Section, frozen=True, kw_only=True):
+class ImessageSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.imessage]` section: an account on a Mac, by its BlueBubbles server."""
 
     # The server on the Mac, such as http://mac.local:1234; needed, as its password is
@@ -215,7 +215,7 @@ class ImessageSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
-class IrcSettings(Section, frozen=True, kw_only=True):
+class IrcSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.irc]` section: a nick on one server, in its channels and in private."""
 
     # ircs:// with TLS, irc:// without, which is for servers at home
@@ -233,7 +233,7 @@ class IrcSettings(Section, frozen=True, kw_only=True):
     password_file: str = ""
 
 
-class LarkSettings(Section, frozen=True, kw_only=True):
+class LarkSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.lark]` section: a bot of an app of Lark, or Feishu."""
 
     # Of the app's page Credentials; both needed
@@ -246,7 +246,7 @@ class LarkSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
-class MatrixSettings(Section, frozen=True, kw_only=True):
+class MatrixSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.matrix]` section: an account on a homeserver."""
 
     # Where its client-server API answers
@@ -262,7 +262,7 @@ class MatrixSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
-class QqSettings(Section, frozen=True, kw_only=True):
+class QqSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.qq]` section: a bot of QQ's platform for official ones."""
 
     # Of the bot's page at https://q.qq.com; both needed
@@ -277,7 +277,7 @@ class QqSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "off"] = "mention"
 
 
-class WebhookSettings(Section, frozen=True, kw_only=True):
+class WebhookSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.webhook]` section: a program that speaks for people; needs `[gateway]`."""
 
     # Where it takes answers, by a signed POST; needed
@@ -287,7 +287,7 @@ class WebhookSettings(Section, frozen=True, kw_only=True):
     secret_file: str = ""
 
 
-class WhatsAppSettings(Section, frozen=True, kw_only=True):
+class WhatsAppSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.whatsapp]` section: a number at its Cloud API; needs `[gateway]`."""
 
     # Not the number itself; needed, as the two secrets are
@@ -302,7 +302,7 @@ class WhatsAppSettings(Section, frozen=True, kw_only=True):
     base_url: Address = "https://graph.facebook.com"
 
 
-class MqttSettings(Section, frozen=True, kw_only=True):
+class MqttSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.mqtt]` section: a broker at which people and programs write."""
 
     # mqtts:// with TLS; without a port 1883, or 8883 with TLS
@@ -320,7 +320,7 @@ class MqttSettings(Section, frozen=True, kw_only=True):
     every_s: Annotated[int, Meta(ge=5, le=3600)] = 30
 
 
-class NtfySettings(Section, frozen=True, kw_only=True):
+class NtfySettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.ntfy]` section: a topic that telephones subscribe to."""
 
     base_url: Address = "https://ntfy.sh"
@@ -334,7 +334,7 @@ class NtfySettings(Section, frozen=True, kw_only=True):
     token_file: str = ""
 
 
-class XmppSettings(Section, frozen=True, kw_only=True):
+class XmppSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.xmpp]` section: an account on any server; needs the extra `xmpp`."""
 
     # Its own, which the server knows it by
@@ -349,7 +349,7 @@ class XmppSettings(Section, frozen=True, kw_only=True):
     rooms: Annotated[tuple[XmppAddress, ...], Meta(max_length=50)] = ()
 
 
-class SpeechSettings(Section, frozen=True, kw_only=True):
+class SpeechSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels.speech]` section: a service that writes down what was said."""
 
     # With `/audio/transcriptions` after it, as OpenAI's and those that speak like it
@@ -359,8 +359,8 @@ class SpeechSettings(Section, frozen=True, kw_only=True):
     api_key_file: str = ""
 
 
-class ChannelsSettings(Section, frozen=True, kw_only=True):
-    """The `[channels]` tables: a platform is there where its table is."""
+class ChannelsSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[channels]` tables; a platform is used if its table is there."""
 
     telegram: TelegramSettings | None = None
     signal: SignalSettings | None = None

@@ -1,4 +1,4 @@
-"""The chat in a terminal: the person at the keyboard is the owner.
+"""Terminal channel: the person at the keyboard is the owner.
 
 With `plain` it serves pipes: one line in, one line out, and a line for what comes by itself.
 """
@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Question
-from agent.channels.lines import Lines
-from agent.clock import Clock
+from agent.channels.lines import LineSource
 from agent.errors import BarnacleError, ChannelRefused
 from agent.messages import Address, Inbound, Outbound, Provenance
-from agent.printable import printable_text, spelled_out, spelled_text
+from agent.system.clock import Clock
+from agent.text.printable import printable_text, spelled_out, spelled_text
 
 # The person at the keyboard of the device
 OWNER = "owner"
@@ -54,14 +54,14 @@ class _Waiting:
     announced: bool = False
 
 
-class Terminal(Channel):
+class TerminalChannel(Channel):
     """One person, one conversation, one message at a time."""
 
     name = "terminal"
     abilities = Abilities(shows_drafts=True, asks=True, is_local=True)
 
     def __init__(
-        self, lines: Lines, write: Write, clock: Clock, prompt: str, *, plain: bool
+        self, lines: LineSource, write: Write, clock: Clock, prompt: str, *, plain: bool
     ) -> None:
         self._lines = lines
         self._write = write
@@ -126,10 +126,8 @@ class Terminal(Channel):
             self._erase_announcement()
             words = f"{spelled_text(question.words, MAX_SHOWN_CHARS)}\n" if question.words else ""
             always = spelled_out(question.always)[:MAX_ALWAYS_CHARS]
-            stands = f"Always would be: {always}.\n" if always else ""
-            asked = (
-                f"{question.tool} {shown}\nIt needs your word: {spelled_out(question.reason)}.\n"
-            )
+            stands = f"“Always” approves from now on: {always}.\n" if always else ""
+            asked = f"{question.tool} {shown}\nWhy I ask: {spelled_out(question.reason)}.\n"
             self._write(f"\n{words}{asked}{stands}")
             self._is_asking = True
             try:
@@ -140,7 +138,7 @@ class Terminal(Channel):
     async def inquire(self, address: Address, question: str) -> str | None:
         """Raises ChannelRefused: no person is here, or not any more."""
         if self._plain:
-            raise ChannelRefused("nobody can be asked here")
+            raise ChannelRefused("no person is here to answer")
         async with self._questions:
             self._erase_announcement()
             self._write(f"\n{self._fit(question)}\n")

@@ -1,4 +1,4 @@
-"""Words that stop the agent, and must not wait behind anything."""
+"""Recognition of commands that stop the agent and must not wait."""
 
 _URGENT = ("/stop", "/estop")
 

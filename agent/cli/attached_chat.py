@@ -7,16 +7,16 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from agent.channels.attached.attachment import Attachment, Notices
+from agent.app.foreground import lines_of, until_left, write_out
+from agent.channels.attached.client import AgentConnection, AttachNotices
 from agent.channels.attached.frames import MAX_SHOWN_FRAME_BYTES
-from agent.channels.attached.place import NAME, SYSTEM_FOLDER, connected
-from agent.channels.attached.wire import Wire
-from agent.channels.terminal import Terminal
+from agent.channels.attached.lines import LineConnection
+from agent.channels.attached.socket import NAME, SYSTEM_FOLDER, connected
+from agent.channels.terminal import TerminalChannel
 from agent.cli import exits
-from agent.cli.foreground import lines_of, until_left, write_out
-from agent.clock import SystemClock
 from agent.errors import ChannelUnavailable
 from agent.settings import Paths, Settings
+from agent.system.clock import SystemClock
 
 
 class Way:
@@ -26,10 +26,10 @@ class Way:
         self._path = path
         self._first: socket.socket | None = first
 
-    def connect(self) -> Wire:
+    def connect(self) -> LineConnection:
         """Raises ChannelError: nobody listens there, or not for us."""
         first, self._first = self._first, None
-        return Wire(first or connected(self._path), MAX_SHOWN_FRAME_BYTES)
+        return LineConnection(first or connected(self._path), MAX_SHOWN_FRAME_BYTES)
 
 
 def find(arguments: Namespace, paths: Paths) -> Way | None:
@@ -51,13 +51,17 @@ def find(arguments: Namespace, paths: Paths) -> Way | None:
 
 
 async def chat(way: Way, settings: Settings, paths: Paths, *, plain: bool) -> int:
-    """Until the person leaves; the exit status."""
+    """Chat until the person leaves; return the exit status."""
     plain = plain or not sys.stdin.isatty()
     lines = lines_of(settings, paths, plain=plain)
     clock = SystemClock()
-    terminal = Terminal(lines, write_out, clock, settings.terminal.prompt, plain=plain)
-    notices = Notices(_no_greeting, _to_stderr) if plain else Notices(_greeting, terminal.tell)
-    attachment = Attachment(terminal, way.connect, notices, clock, plain=plain)
+    terminal = TerminalChannel(lines, write_out, clock, settings.terminal.prompt, plain=plain)
+    notices = (
+        AttachNotices(_no_greeting, _to_stderr)
+        if plain
+        else AttachNotices(_greeting, terminal.tell)
+    )
+    attachment = AgentConnection(terminal, way.connect, notices, clock, plain=plain)
     try:
         was_told = await until_left(_converse(attachment, terminal), attachment.stop)
         if was_told and not plain:
@@ -67,7 +71,7 @@ async def chat(way: Way, settings: Settings, paths: Paths, *, plain: bool) -> in
     return exits.OK
 
 
-async def _converse(attachment: Attachment, terminal: Terminal) -> None:
+async def _converse(attachment: AgentConnection, terminal: TerminalChannel) -> None:
     running = asyncio.ensure_future(attachment.run())
     speaking = asyncio.ensure_future(_speak(attachment, terminal))
     try:
@@ -82,7 +86,7 @@ async def _converse(attachment: Attachment, terminal: Terminal) -> None:
         await asyncio.wait({running, speaking})
 
 
-async def _speak(attachment: Attachment, terminal: Terminal) -> None:
+async def _speak(attachment: AgentConnection, terminal: TerminalChannel) -> None:
     await attachment.welcomed.wait()
     await terminal.listen(attachment.deliver)
 
@@ -92,7 +96,7 @@ def _greeting(text: str) -> None:
 
 
 def _no_greeting(_text: str) -> None:
-    """A pipe has an answer for each line, and nothing else."""
+    """Print no greeting: a pipe gets one answer per line and nothing else."""
 
 
 def _to_stderr(text: str) -> None:

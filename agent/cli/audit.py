@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.cli import exits, surroundings
+from agent.approvals import effect_counts
+from agent.cli import configuration, exits
 from agent.cli.memory_text import say_rows
 from agent.cli.output import say, say_json
-from agent.dispatch import ledger
 from agent.errors import BadArguments
 from agent.security.audit import files_of, lines_of
 from agent.security.chain import Broken, Link, Value, link_of, problems, untied
@@ -21,7 +21,7 @@ Found = dict[str, Value]
 
 
 def run(arguments: Namespace) -> int:
-    _, paths = surroundings.of(arguments)
+    _, paths = configuration.load(arguments)
     if arguments.action == "tail":
         return _tail(arguments, paths.audit)
     return _verify(arguments, paths.audit, paths.agent_db)
@@ -47,7 +47,7 @@ def _tail(arguments: Namespace, folder: Path) -> int:
     elif found:
         say_rows([_cells(row) for row in found])
     else:
-        say("nothing in the audit log fits")
+        say("no matching rows in the audit log")
     return exits.OK
 
 
@@ -89,7 +89,7 @@ def _what(row: Found) -> str:
 
 
 def _verify(arguments: Namespace, folder: Path, database: Path) -> int:
-    anchors = [*_named(arguments.head), *filter(None, [ledger.anchor(database)])]
+    anchors = [*_named(arguments.head), *filter(None, [effect_counts.read_anchor(database)])]
     wrong = list(problems(lines_of(folder), anchors))
     head = _head(folder)
     rows = sum(1 for _ in rows_of(folder))
@@ -98,16 +98,17 @@ def _verify(arguments: Namespace, folder: Path, database: Path) -> int:
         say_json(told)
     elif wrong:
         say("\n".join(wrong[:_MAX_PROBLEMS_SHOWN]))
-        say(f"the audit log in {folder} is not as it was written: {len(wrong)} problems")
+        say(f"the audit log in {folder} was changed after it was written: {len(wrong)} problems")
     elif head is None:
         say("there is no audit log yet")
     else:
         files = len(files_of(folder))
-        say(f"whole: {rows} rows in {files} file{'s' * (files > 1)}, up to {head}")
+        say(f"intact: {rows} rows in {files} file{'s' * (files > 1)}, up to {head}")
         say(
-            "rows since the last effect can be cut off unseen: keep that number and hash elsewhere,"
+            "Rows after the last effect can be cut off without a trace. Note that number "
+            "and hash elsewhere;"
         )
-        say("and `barnacle audit verify --head NUMBER:HASH` tells whether they are still there")
+        say("`barnacle audit verify --head NUMBER:HASH` checks that the row is still there.")
     return exits.FAILED if wrong else exits.OK
 
 

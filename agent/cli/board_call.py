@@ -13,7 +13,7 @@ from agent.cli.output import say, say_json
 from agent.errors import BadArguments, LinkLost
 from agent.link.base import Board, BoardState, Value
 from agent.link.manifest import BYTES_FORMAT, Field, Manifest, Method
-from agent.link.packing import is_whole
+from agent.link.value_codec import is_whole
 
 # How often a held output is looked after; the lease itself is renewed by the board object
 _LOOK_EVERY_S = 0.2
@@ -45,14 +45,14 @@ def typed_arguments(manifest: Manifest, method: Method, words: Sequence[str]) ->
     for word in words:
         name, separator, text = word.partition("=")
         if not separator:
-            raise BadArguments(f"{word} is not name=value; usage: {usage(method)}")
+            raise BadArguments(f"{word} has no =: write name=value; usage: {usage(method)}")
         if name not in fields:
             remedy = _did_you_mean(name, fields) or f"; usage: {usage(method)}"
             raise BadArguments(f"{method.name} has no argument {name}{remedy}")
         typed[name] = _typed(manifest, fields[name], text)
     missing = [name for name in fields if name not in typed]
     if missing:
-        raise BadArguments(f"{', '.join(missing)} missing; usage: {usage(method)}")
+        raise BadArguments(f"missing arguments: {', '.join(missing)}; usage: {usage(method)}")
     return typed
 
 
@@ -64,7 +64,7 @@ def _method(manifest: Manifest, name: str) -> Method:
     names = [method.name for method in manifest.methods]
     listed = ", ".join(names) or "none"
     raise BadArguments(
-        f"the board has no method {name}{_did_you_mean(name, names)}; its methods are {listed}"
+        f"the board has no method {name}{_did_you_mean(name, names)}; available methods: {listed}"
     )
 
 
@@ -74,7 +74,7 @@ def _typed(manifest: Manifest, field: Field, text: str) -> Value:
     if field.choices:
         if text not in field.choices:
             choices = ", ".join(field.choices)
-            raise BadArguments(f"{field.name} is one of {choices}, not {text}")
+            raise BadArguments(f"{field.name} must be one of {choices}, not {text}")
         return text
     if field.format == BYTES_FORMAT:
         return text
@@ -83,9 +83,9 @@ def _typed(manifest: Manifest, field: Field, text: str) -> Value:
     except ValueError as err:
         kind = "a whole number" if is_whole(field) else "a number"
         unit = f" in {field.unit}" if field.unit else ""
-        raise BadArguments(f"{field.name} is {kind}{unit}, not {text}") from err
+        raise BadArguments(f"{field.name} must be {kind}{unit}, not {text}") from err
     if isinstance(number, float) and not math.isfinite(number):
-        raise BadArguments(f"{field.name} is a number, not {text}")
+        raise BadArguments(f"{field.name} must be a number, not {text}")
     return number
 
 
@@ -97,7 +97,7 @@ def _pin(manifest: Manifest, field: Field, text: str) -> str:
     names = [pin.name for pin in able]
     listed = ", ".join(names) or "none"
     remedy = _did_you_mean(text, names)
-    raise BadArguments(f"{field.name} is one of {listed}, not {text}{remedy}")
+    raise BadArguments(f"{field.name} must be one of {listed}, not {text}{remedy}")
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -113,7 +113,7 @@ def _lines(method: Method, result: dict[str, Value]) -> list[str]:
 async def _hold(board: Board, hold_s: float) -> None:
     """Stay as long as the outputs are to be held; they go to their safe values when this ends."""
     if not hold_s:
-        note = "outputs go back to their safe values now; --hold SECONDS keeps them"
+        note = "outputs return to their safe values now; --hold SECONDS keeps them on"
         print(f"({note})", file=sys.stderr)
         return
     loop = asyncio.get_running_loop()
@@ -121,4 +121,4 @@ async def _hold(board: Board, hold_s: float) -> None:
     while loop.time() < until_s:
         await asyncio.sleep(_LOOK_EVERY_S)
         if board.status.state is not BoardState.READY:
-            raise LinkLost(f"the outputs are not held any more: {board.status.trouble}")
+            raise LinkLost(f"the outputs are no longer held: {board.status.trouble}")

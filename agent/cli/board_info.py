@@ -3,7 +3,7 @@
 from agent.cli import exits
 from agent.cli.output import say, say_json, say_table
 from agent.link.base import Board
-from agent.link.manifest import Field, Manifest, Method, Pin
+from agent.link.manifest import BoardPin, Field, Manifest, Method
 from agent.tools.board_words import limits_of
 
 
@@ -47,7 +47,7 @@ def _rows(board: Board, manifest: Manifest) -> list[tuple[str, str]]:
     return rows
 
 
-def _row_of_pin(pin: Pin) -> tuple[str, ...]:
+def _row_of_pin(pin: BoardPin) -> tuple[str, ...]:
     also = f"also {', '.join(pin.aliases)}" if pin.aliases else ""
     limits = ", ".join(f"{name} {_shown(limit)}" for name, limit in limits_of(pin).items())
     return (pin.name, pin.pin, " ".join(pin.can), also, limits)

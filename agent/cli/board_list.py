@@ -8,11 +8,24 @@ from pathlib import Path
 
 from agent.cli import exits
 from agent.cli.output import say, say_json, say_table
-from agent.clock import SystemClock
+from agent.errors import LinkError
 from agent.health.ports import SerialDevice, serial_devices
+from agent.link.connection import BoardConnection
 from agent.link.discovery import may_be_a_board
-from agent.link.probe import what_is_at
+from agent.link.port import open_port
 from agent.link.settings import START_BAUD, BoardSettings
+from agent.system.clock import Clock, SystemClock
+
+
+async def describe_port(path: str, baud: int, clock: Clock) -> str:
+    """Return half a sentence about the device at the port."""
+    try:
+        port = await open_port(path, baud)
+        async with BoardConnection(port, clock) as connection:
+            identity = (await connection.greet()).identity
+    except LinkError as err:
+        return str(err)
+    return f"{identity.board}, firmware {identity.firmware} (build {identity.build})"
 
 
 def run(boards: Sequence[BoardSettings], *, as_json: bool) -> int:
@@ -36,7 +49,7 @@ def run(boards: Sequence[BoardSettings], *, as_json: bool) -> int:
         for path, answer in answers.items():
             say(f"{path}: {answer}")
     else:
-        say("no serial port was found: plug a board in, or start scripts/board-sim for a simulated")
+        say("no serial port found: plug a board in, or start scripts/board-sim for a simulated one")
     return exits.OK
 
 
@@ -54,7 +67,7 @@ def _candidates(devices: Sequence[SerialDevice], boards: Sequence[BoardSettings]
 
 async def _answers(bauds: Mapping[str, int]) -> dict[str, str]:
     clock = SystemClock()
-    asked = [what_is_at(path, baud, clock) for path, baud in bauds.items()]
+    asked = [describe_port(path, baud, clock) for path, baud in bauds.items()]
     return dict(zip(bauds, await asyncio.gather(*asked), strict=True))
 
 
@@ -69,7 +82,7 @@ def _with_configured(devices: list[SerialDevice], port: str) -> list[SerialDevic
     """Ports that no bus lists, such as the simulator's, and ports that are not there."""
     if not port or any(_is_at(device, port) for device in devices):
         return devices
-    state = "not a USB device" if Path(port).exists() else "not there"
+    state = "not a USB device" if Path(port).exists() else "not present"
     return [SerialDevice(port, description=state), *devices]
 
 

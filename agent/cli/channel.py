@@ -4,26 +4,29 @@ import os
 import sys
 from argparse import Namespace
 
+from agent.channels.catalog import NAMES, configured, platform
+from agent.channels.platform import Platform, check_gateway
 from agent.channels.settings import ChannelsSettings
-from agent.cli import exits, surroundings
+from agent.cli import configuration, exits
 from agent.cli.loop import run_in_loop
-from agent.cli.output import say, say_json, say_table
+from agent.cli.output import CommandTerminal, say, say_json, say_table
 from agent.cli.places import SERVICE, check_writable, places_of
-from agent.cli.screen import Terminal
 from agent.errors import BadArguments, ConfigRefused
 from agent.health.status import read_status
-from agent.platforms.base import Platform, check_gateway
-from agent.platforms.catalog import NAMES, configured, platform
-from agent.provision import taking
-from agent.provision.asking import Asker
+from agent.provision import settings_plan
 from agent.provision.credentials import CREDENTIALS
+from agent.provision.dialog import Asker
+from agent.provision.key_proof import Proof, ProofVerdict, prove_platform
 from agent.provision.platform_questions import PlatformQuestions, with_platform
-from agent.provision.proving import Proof, Verdict, prove_platform
-from agent.provision.taking import Places
+from agent.provision.settings_plan import ProvisionPaths
 from agent.provision.toml_text import Table, dumps
 from agent.settings import Paths, Settings
 
-_MARKS = {Verdict.GOOD: "ok     ", Verdict.UNKNOWN: "warning", Verdict.REFUSED: "FAILED "}
+_MARKS = {
+    ProofVerdict.GOOD: "ok     ",
+    ProofVerdict.UNKNOWN: "warning",
+    ProofVerdict.REFUSED: "FAILED ",
+}
 
 
 def run(arguments: Namespace) -> int:
@@ -32,7 +35,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _list(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
+    settings, paths = configuration.load(arguments)
     there = {one.name for one in configured(settings.channels)}
     status = read_status(paths.status_file)
     is_running = status is not None and status.is_running
@@ -45,7 +48,7 @@ def _list(arguments: Namespace) -> int:
         say_json(rows)
     else:
         say_table([(row["name"], row["state"], row["about"]) for row in rows])
-        say("`barnacle channel add NAME` asks for what one needs, and tries it.")
+        say("`barnacle channel add NAME` asks for what a platform needs and tries it.")
     return exits.OK
 
 
@@ -58,19 +61,21 @@ def _state(name: str, there: set[str], troubles: dict[str, str]) -> str:
 
 
 def _test(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
+    settings, paths = configuration.load(arguments)
     there = [one.name for one in configured(settings.channels)]
     named = [arguments.name] if arguments.name else there
     if not named:
-        raise BadArguments("no platform is configured: `barnacle channel add NAME` adds one")
+        raise BadArguments("no platform configured: `barnacle channel add NAME` adds one")
     if missing := set(named) - set(there):
         _known(missing.pop())
-        raise BadArguments(f"there is no [channels.{named[0]}]: `barnacle channel add {named[0]}`")
+        raise BadArguments(
+            f"no [channels.{named[0]}] in the configuration: run `barnacle channel add {named[0]}`"
+        )
     worst = exits.OK
     for name in named:
         proof = _proof(name, settings, paths)
         say(f"{_MARKS[proof.verdict]}  {name:<10}  {proof.said}")
-        worst = exits.FAILED if proof.verdict is not Verdict.GOOD else worst
+        worst = exits.FAILED if proof.verdict is not ProofVerdict.GOOD else worst
     return worst
 
 
@@ -78,7 +83,7 @@ def _proof(name: str, settings: Settings, paths: Paths) -> Proof:
     try:
         check_gateway(platform(name), settings.channels, os.environ, settings.gateway)
     except ConfigRefused as err:
-        return Proof(Verdict.REFUSED, str(err))
+        return Proof(ProofVerdict.REFUSED, str(err))
     return run_in_loop(prove_platform(name, settings.channels, paths))
 
 
@@ -88,8 +93,8 @@ def _add(arguments: Namespace) -> int:
         raise BadArguments(f"{wanted.name}: {wanted.about}")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadArguments(
-            "add asks questions, and this is no terminal: write the table yourself "
-            "(`barnacle check --example` has every key)"
+            "`channel add` asks questions and needs a terminal: here, write the table "
+            "yourself (`barnacle check --example` has every key)"
         )
     places = places_of(arguments)
     check_writable(places.config, f"channel add {arguments.name}")
@@ -100,29 +105,29 @@ def _add(arguments: Namespace) -> int:
         return exits.INTERRUPTED
 
 
-def _converse(arguments: Namespace, name: str, places: Places) -> int:
-    before = taking.existing(places.config)
-    paths = surroundings.of(arguments)[1]
+def _converse(arguments: Namespace, name: str, places: ProvisionPaths) -> int:
+    before = settings_plan.existing(places.config)
+    paths = configuration.load(arguments)[1]
 
     def prove(channels: ChannelsSettings) -> Proof:
         return run_in_loop(prove_platform(name, channels, paths))
 
     asked = PlatformQuestions(
-        Terminal(),
+        CommandTerminal(),
         platform(name),
         _table(before, name),
-        lambda key: bool(taking.kept(("channels", name, key), before, places)),
+        lambda key: bool(settings_plan.kept(("channels", name, key), before, places)),
         prove,
     )
     table = with_platform({}, before, name, asked.table())
-    plan = taking.planned(table, "channel", places)
-    if Asker(Terminal()).yes(f"Write it into {places.config}?", usual=True):
-        taking.take(plan, places)
+    plan = settings_plan.planned(table, "channel", places)
+    if Asker(CommandTerminal()).yes(f"Write it into {places.config}?", usual=True):
+        settings_plan.take(plan, places)
         how = "" if places.credstore is None else f": `sudo systemctl restart {SERVICE}`"
-        say(f"Written. The agent takes it up when it starts{how}.")
-        say("Whoever writes there is a stranger until you let them in: `barnacle pair`.")
+        say(f"Written. The agent uses it from its next start{how}.")
+        say("People who write there have no access until you pair them: `barnacle pair`.")
         return exits.OK
-    say(f"Nothing was changed. This would stand in {places.config}:\n")
+    say(f"Nothing was changed. This would be written into {places.config}:\n")
     say(dumps(_without_secrets(table, name)))
     return exits.OK
 
@@ -143,5 +148,5 @@ def _without_secrets(table: Table, name: str) -> Table:
 
 def _known(name: str) -> Platform:
     if name not in NAMES:
-        raise BadArguments(f"there is no platform {name}: choose from {', '.join(NAMES)}")
+        raise BadArguments(f"unknown platform {name}: choose from {', '.join(NAMES)}")
     return platform(name)

@@ -3,7 +3,7 @@
 import asyncio
 from argparse import Namespace
 
-from agent.cli import attached_chat, surroundings
+from agent.cli import attached_chat, configuration
 from agent.cli.loop import run_in_loop
 from agent.errors import StateInUse
 from agent.settings import Paths, Settings
@@ -14,17 +14,17 @@ _LOOK_S = 0.1
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
+    settings, paths = configuration.load(arguments)
     return run_in_loop(_chat(arguments, settings, paths))
 
 
 async def _chat(arguments: Namespace, settings: Settings, paths: Paths) -> int:
     plain = arguments.plain
     if (way := attached_chat.find(arguments, paths)) is None:
-        from agent import serving  # noqa: PLC0415 - to attach needs nothing of an agent
+        from agent.app import run  # noqa: PLC0415 - to attach needs nothing of an agent
 
         try:
-            return await serving.chat(settings, paths, plain=plain)
+            return await run.chat(settings, paths, plain=plain)
         except StateInUse:
             way = await _found_after_all(arguments, paths)
             if way is None:

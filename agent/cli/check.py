@@ -7,10 +7,10 @@ from pathlib import Path
 
 from agent.cli import exits
 from agent.cli.output import say, say_json
-from agent.config import keys, load
+from agent.config import expanded, keys, load
 from agent.errors import ConfigRefused
 from agent.peripherals.enable import missing_library
-from agent.settings import SYSTEM_CONFIG, Settings, enable_gpios, expanded, find_config
+from agent.settings import SYSTEM_CONFIG, Settings, enable_gpios, find_config
 
 _EXAMPLE = Path(__file__).with_name("example.toml")
 
@@ -54,8 +54,8 @@ def _nothing_to_check(arguments: Namespace) -> int:
         say_json({"ok": True, "file": None, "keys_set": 0})
     else:
         say(
-            "ok: there is no configuration file, every key has its default "
-            f"(looked for ~/.config/barnacle/barnacle.toml and {SYSTEM_CONFIG})"
+            "ok: no configuration file, every key has its default (looked for "
+            f"~/.config/barnacle/barnacle.toml and {SYSTEM_CONFIG})"
         )
     return exits.OK
 

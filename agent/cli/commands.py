@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from agent.cli import exits
 from agent.cli.parser import parser
 from agent.errors import BadArguments, BarnacleError, ConfigRefused
-from agent.printable import printable_line
+from agent.text.printable import printable_line
 
 # An error is a sentence; a longer one is somebody else's text
 _MAX_ERROR_CHARS = 600
@@ -79,10 +79,10 @@ def _complain_of_bug(err: Exception, arguments: Namespace) -> None:
         traceback.print_exception(err)
         return
     complain(
-        f"unexpected {type(err).__name__}: {err} (a mistake in Barnacle: "
-        "run it again with --debug and report what it prints)"
+        f"unexpected {type(err).__name__}: {err} (this is a bug in Barnacle: run the "
+        "command again with --debug and report the output)"
     )
-    _log.error("unexpected error in `%s`", arguments.command, exc_info=err)
+    _log.error("cli: command failed (command=%s)", arguments.command, exc_info=err)
 
 
 def _leaves(group: ExceptionGroup[Exception]) -> Iterator[Exception]:

@@ -8,114 +8,93 @@ import os
 from argparse import Namespace
 from collections.abc import Mapping
 
-from agent.cli import exits, of_service
+from agent.cli import exits, service_environment
 from agent.cli.output import clean, say_json
 from agent.cli.patient import patient_of
 from agent.health.base import Check, Finding, Level, Patient
-from agent.health.checks import (
-    audit,
-    board,
-    camera,
-    card,
-    channels,
-    chat,
-    clock,
-    config,
-    databases,
-    disk,
-    dns,
-    documents,
-    embeddings,
-    enable,
-    estop,
-    firmware,
-    gateway,
-    i2c,
-    jobs,
-    journal,
-    mcp,
-    memory,
-    model,
-    network,
-    people,
-    permissions,
-    pins,
-    platforms,
-    power,
-    prompt,
-    provider,
-    python,
-    sandbox,
-    screen,
-    service,
-    settings,
-    skills,
-    spending,
-    state,
-    update,
+from agent.health.checks.board import check_board, check_enable, check_estop, check_firmware
+from agent.health.checks.channels import (
+    check_channels,
+    check_chat,
+    check_gateway,
+    check_people,
+    platform_checks,
 )
+from agent.health.checks.config import check_config, check_settings
+from agent.health.checks.jobs import check_jobs
+from agent.health.checks.machine import check_clock, check_power, check_python
+from agent.health.checks.mcp import check_mcp
+from agent.health.checks.memory import check_documents, check_embeddings, check_memory, check_model
+from agent.health.checks.network import check_dns, check_network
+from agent.health.checks.peripherals import check_camera, check_i2c, check_pins, check_screen
+from agent.health.checks.prompt import check_prompt, check_skills
+from agent.health.checks.provider import check_provider, check_spending
+from agent.health.checks.security import check_audit, check_permissions, check_sandbox
+from agent.health.checks.service import check_journal, check_service, check_update
+from agent.health.checks.storage import check_card, check_databases, check_disk, check_state
 from agent.health.doctor import examine, mend
-from agent.health.repairs import folders, indexes, leftovers, rights
-from agent.health.repairs import service as service_repair
 from agent.health.repairs.base import Repair
+from agent.health.repairs.indexes import rebuild_indexes
+from agent.health.repairs.service import restart_service
+from agent.health.repairs.state_folder import make_folders, remove_leftovers, restrict_access
 
 CHECKS: Mapping[str, Check] = {
-    "python": python.check,
-    "config": config.check,
-    "settings": settings.check,
-    "state": state.check,
-    "disk": disk.check,
-    "card": card.check,
-    "access": permissions.check,
-    "databases": databases.check,
-    "audit": audit.check,
-    "memory": memory.check,
-    "clock": clock.check,
-    "power": power.check,
-    "network": network.check,
-    "dns": dns.check,
-    "journal": journal.check,
-    "service": service.check,
-    "update": update.check,
-    "chat": chat.check,
-    "channels": channels.check,
-    "people": people.check,
-    "jobs": jobs.check,
-    "board": board.check,
-    "firmware": firmware.check,
-    "estop": estop.check,
-    "enable": enable.check,
-    "pins": pins.check,
-    "i2c": i2c.check,
-    "camera": camera.check,
-    "screen": screen.check,
-    "sandbox": sandbox.check,
-    "model": model.check,
-    "embeddings": embeddings.check,
-    "documents": documents.check,
-    "skills": skills.check,
-    "prompt": prompt.check,
-    "mcp": mcp.check,
-    "gateway": gateway.check,
-    "provider": provider.check,
-    "spending": spending.check,
+    "python": check_python,
+    "config": check_config,
+    "settings": check_settings,
+    "state": check_state,
+    "disk": check_disk,
+    "card": check_card,
+    "access": check_permissions,
+    "databases": check_databases,
+    "audit": check_audit,
+    "memory": check_memory,
+    "clock": check_clock,
+    "power": check_power,
+    "network": check_network,
+    "dns": check_dns,
+    "journal": check_journal,
+    "service": check_service,
+    "update": check_update,
+    "chat": check_chat,
+    "channels": check_channels,
+    "people": check_people,
+    "jobs": check_jobs,
+    "board": check_board,
+    "firmware": check_firmware,
+    "estop": check_estop,
+    "enable": check_enable,
+    "pins": check_pins,
+    "i2c": check_i2c,
+    "camera": check_camera,
+    "screen": check_screen,
+    "sandbox": check_sandbox,
+    "model": check_model,
+    "embeddings": check_embeddings,
+    "documents": check_documents,
+    "skills": check_skills,
+    "prompt": check_prompt,
+    "mcp": check_mcp,
+    "gateway": check_gateway,
+    "provider": check_provider,
+    "spending": check_spending,
 }
 _MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.FAILED: "FAILED "}
 
 
 # In this order: what a later one looks at is there by then
 REPAIRS: Mapping[str, Repair] = {
-    "folders": folders.repair,
-    "leftovers": leftovers.repair,
-    "indexes": indexes.repair,
+    "folders": make_folders,
+    "leftovers": remove_leftovers,
+    "indexes": rebuild_indexes,
     # After what root may have made
-    "rights": rights.repair,
-    "service": service_repair.repair,
+    "rights": restrict_access,
+    "service": restart_service,
 }
 
 
 def run(arguments: Namespace) -> int:
-    of_service.adopt(os.environ, arguments)
+    service_environment.adopt(os.environ, arguments)
     deeds, findings = asyncio.run(_seen_to(patient_of(arguments), fix=arguments.fix))
     if arguments.json:
         found = {name: _as_json(finding) for name, finding in findings.items()}
@@ -125,7 +104,7 @@ def run(arguments: Namespace) -> int:
             mark = "fixed  " if deed["done"] else "to do  "
             print(f"{mark}  {deed['repair']:<10}  {clean(str(deed['sentence']))}")
         if arguments.fix and not deeds:
-            print("fixed    nothing     there was nothing that can be put right from here")
+            print("fixed    nothing     found nothing to repair")
         for name, finding in findings.items():
             print(f"{_MARKS[finding.level]}  {name:<10}  {clean(finding.sentence)}")
     failed = any(finding.level is Level.FAILED for finding in findings.values())
@@ -134,7 +113,7 @@ def run(arguments: Namespace) -> int:
 
 def checks_of(patient: Patient) -> Mapping[str, Check]:
     """Every check, with one for each platform that is configured."""
-    return {**CHECKS, **platforms.checks_of(patient)}
+    return {**CHECKS, **platform_checks(patient)}
 
 
 async def _seen_to(

@@ -8,15 +8,15 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 
-from agent.cli import exits, surroundings
+from agent.cli import configuration, exits
 from agent.cli.output import say
-from agent.clock import SystemClock
-from agent.health.status import Status, read_status
+from agent.health.status import AgentStatus, read_status
 from agent.health.visit import visit
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.security import estop
 from agent.settings import Paths, Settings
+from agent.system.clock import SystemClock
 
 # The agent acts within 0.2 s; what it says of itself follows within 2 s
 CONFIRM_TIMEOUT_S = 3.0
@@ -25,7 +25,7 @@ _REASON = "by `barnacle estop`"
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
+    settings, paths = configuration.load(arguments)
     is_told = _clear(paths) if arguments.clear else _set(paths)
     status = read_status(paths.status_file)
     if status is not None and status.is_running:
@@ -39,7 +39,7 @@ def _set(paths: Paths) -> bool:
     say(
         "the emergency stop is set; `barnacle estop --clear` clears it"
         if is_recorded
-        else f"the emergency stop cannot be recorded in {paths.state_dir}"
+        else f"cannot record the emergency stop in {paths.state_dir}"
     )
     return is_recorded
 
@@ -54,11 +54,11 @@ def _confirm(paths: Paths, pid: int, *, is_clear: bool) -> int:
     if _comes_true(paths, lambda status: bool(status.stopped) != is_clear):
         say(f"the running agent (pid {pid}) {'may act again' if is_clear else 'has stopped'}")
         return exits.OK
-    say(f"the running agent (pid {pid}) has not confirmed it: look at its boards yourself")
+    say(f"the running agent (pid {pid}) has not confirmed it: check its boards yourself")
     return exits.FAILED
 
 
-def _comes_true(paths: Paths, is_so: Callable[[Status], bool]) -> bool:
+def _comes_true(paths: Paths, is_so: Callable[[AgentStatus], bool]) -> bool:
     until_s = time.monotonic() + CONFIRM_TIMEOUT_S
     while time.monotonic() < until_s:
         status = read_status(paths.status_file)
@@ -83,7 +83,7 @@ async def _tell(board: SerialBoard, *, is_clear: bool) -> bool:
     async with visit(board):
         status = board.status
         if status.state is not BoardState.READY:
-            say(f"{board.name}: not told, {status.trouble or 'it does not answer'}")
+            say(f"{board.name}: not stopped, {status.trouble or 'no answer'}")
             return status.state is BoardState.ABSENT
         if is_clear:
             say(await board.unlock())

@@ -9,14 +9,14 @@ from argparse import Namespace
 
 import msgspec
 
-from agent.cli import exits, surroundings
+from agent.approvals import effect_counts
+from agent.approvals.records import texts_of
+from agent.cli import configuration, exits
 from agent.cli.audit import rows_of, text_of
 from agent.cli.output import say_json, say_table
-from agent.dispatch import ledger
-from agent.dispatch.records import texts_of
 from agent.errors import BadArguments
 from agent.messages import Effect, Provenance
-from agent.security.policy import Call, Decision, Verdict, decide
+from agent.security.policy import Decision, GateCall, Verdict, decide
 from agent.security.remedies import remedy_of
 from agent.settings import Paths, Settings
 from agent.tools.base import AnyTool, Arguments
@@ -25,16 +25,16 @@ Told = dict[str, str]
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
+    settings, paths = configuration.load(arguments)
     if (arguments.tool is None) == (arguments.row is None):
-        raise BadArguments("name a tool, or a row of the audit log with --row; `--help` shows both")
+        raise BadArguments("name a tool, or a row of the audit log with --row; see `--help`")
     if arguments.row is not None:
         told = _of_row(paths, arguments.row)
     else:
         call = _call(arguments, settings, paths)
         provenance = Provenance[arguments.provenance.upper()]
         policy = settings.agent.policy
-        decision = decide(call, provenance, policy, ledger.counters(paths.agent_db))
+        decision = decide(call, provenance, policy, effect_counts.read_counters(paths.agent_db))
         told = _of_call(call, provenance, decision)
         if call.effect in settings.agent.presence_for and decision.verdict is not Verdict.DENY:
             told |= {"verdict": "ask", "rule": "presence", "to change": remedy_of("presence")}
@@ -45,7 +45,7 @@ def run(arguments: Namespace) -> int:
     return exits.OK
 
 
-def _of_call(call: Call, provenance: Provenance, decision: Decision) -> Told:
+def _of_call(call: GateCall, provenance: Provenance, decision: Decision) -> Told:
     return {
         "call": f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}",
         "effect": call.effect.value,
@@ -61,11 +61,11 @@ def _of_row(paths: Paths, number: int) -> Told:
     row = next((row for row in rows_of(paths.audit) if row.get("n") == number), None)
     if row is None:
         raise BadArguments(
-            f"the audit log has no row {number}: `barnacle audit tail` shows the last ones"
+            f"the audit log has no row {number}: `barnacle audit tail` lists the latest rows"
         )
     if row.get("kind") != "decision":
         kind = text_of(row, "kind")
-        raise BadArguments(f"row {number} is no decision but {kind}: look at those before it")
+        raise BadArguments(f"row {number} is no decision but of kind {kind}: try an earlier row")
     return {
         "call": f"{text_of(row, 'tool')} {text_of(row, 'arguments')}",
         "effect": text_of(row, "effect"),
@@ -79,13 +79,13 @@ def _of_row(paths: Paths, number: int) -> Told:
     }
 
 
-def _call(arguments: Namespace, settings: Settings, paths: Paths) -> Call:
+def _call(arguments: Namespace, settings: Settings, paths: Paths) -> GateCall:
     written = dict(_argument(word) for word in arguments.arguments)
     if arguments.effect:
-        return Call(arguments.tool, Effect(arguments.effect), written)
+        return GateCall(arguments.tool, Effect(arguments.effect), written)
     tool = asyncio.run(_tool(arguments.tool, settings, paths))
     parsed = _parsed(tool, written)
-    return Call(tool.name, tool.effect_of(parsed), texts_of(parsed))
+    return GateCall(tool.name, tool.effect_of(parsed), texts_of(parsed))
 
 
 def _parsed(tool: AnyTool, written: dict[str, str]) -> Arguments:
@@ -111,13 +111,13 @@ def _value(text: str) -> object:
 def _argument(word: str) -> tuple[str, str]:
     name, separator, text = word.partition("=")
     if not separator:
-        raise BadArguments(f"{word} is not name=value")
+        raise BadArguments(f"{word} has no =: write name=value")
     return name, text
 
 
 async def _tool(name: str, settings: Settings, paths: Paths) -> AnyTool:
     # What takes long to load is loaded for this question alone
-    from agent.app import assemble  # noqa: PLC0415
+    from agent.app.build import assemble  # noqa: PLC0415
     from agent.tools.search import nearest  # noqa: PLC0415
 
     agent = assemble(settings, paths, os.environ, io.StringIO())
@@ -128,7 +128,8 @@ async def _tool(name: str, settings: Settings, paths: Paths) -> AnyTool:
     if tool is None:
         close = ", ".join(nearest(name, specs))
         raise BadArguments(
-            f"there is no tool {name}; close to it are {close}; a board that was never plugged in "
-            "has none yet: --effect says what such a tool can do"
+            f"unknown tool {name}; similar names: {close}. The tools of a board appear "
+            "after its first connection; until then, --effect gives the effect of such a "
+            "tool"
         )
     return tool

@@ -6,27 +6,27 @@ A running agent sees a change within half a minute.
 import asyncio
 from argparse import Namespace
 
-from agent.agenda import Agenda
-from agent.cli import exits, surroundings
+from agent.app.scheduler import Scheduler
+from agent.cli import configuration, exits
 from agent.cli.output import clean, say, say_json
-from agent.clock import SystemClock
 from agent.passage import plain
-from agent.schedule.book import OWNER, JobBook
-from agent.schedule.store import JobStore
+from agent.schedule.job_book import OWNER, JobBook
+from agent.schedule.job_store import JobStore
+from agent.system.clock import SystemClock
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
+    settings, paths = configuration.load(arguments)
     book = JobBook(JobStore(paths.jobs), SystemClock())
     if arguments.action == "list":
-        agenda = Agenda(settings, paths, SystemClock())
+        agenda = Scheduler(settings, paths, SystemClock())
         asyncio.run(_list(agenda, as_json=arguments.json))
     else:
         asyncio.run(_obey(book, arguments))
     return exits.OK
 
 
-async def _list(agenda: Agenda, *, as_json: bool) -> None:
+async def _list(agenda: Scheduler, *, as_json: bool) -> None:
     if as_json:
         listed = [*await agenda.book.listed(OWNER), *await agenda.timers.every()]
         say_json(plain(listed))
@@ -40,13 +40,13 @@ async def _obey(book: JobBook, arguments: Namespace) -> None:
     match arguments.action:
         case "remove":
             await book.remove(name, OWNER)
-            say(f"{name} is removed")
+            say(f"{name} removed")
         case "run":
             await book.run(name, OWNER)
-            say(f"{name} runs within half a minute, once an agent is at work")
+            say(f"{name} will run within half a minute, once an agent is running")
         case "pause":
             await book.pause(name, OWNER, is_paused=True)
-            say(f"{name} is paused; `barnacle jobs resume {name}` has it go on")
+            say(f"{name} paused; `barnacle jobs resume {name}` resumes it")
         case _:
             await book.pause(name, OWNER, is_paused=False)
-            say(f"{name} goes on")
+            say(f"{name} resumed")

@@ -6,17 +6,17 @@ import json
 from argparse import Namespace
 from collections.abc import Sequence
 
-from agent.cli import exits, surroundings
+from agent.app.mcp import hidden_from_servers
+from agent.cli import configuration, exits
 from agent.cli.memory_text import say_rows
 from agent.cli.output import say, say_json
-from agent.clock import SystemClock
 from agent.errors import BadArguments, McpAway
-from agent.printable import spelled_out
-from agent.servers import hidden_from_servers
 from agent.settings import Paths, Settings
+from agent.system.clock import SystemClock
+from agent.text.printable import spelled_out
+from agent.tools.mcp.approvals import ApprovedTools
 from agent.tools.mcp.confinement import Confinement
-from agent.tools.mcp.offer import Offer
-from agent.tools.mcp.pins import Pins
+from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.server import McpServer
 from agent.tools.mcp.servers import pins_in
 
@@ -25,7 +25,7 @@ _DIGITS = 24
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
+    settings, paths = configuration.load(arguments)
     pins = pins_in(paths.mcp)
     if arguments.action == "list":
         return _list(settings, paths, pins, as_json=arguments.json)
@@ -33,12 +33,12 @@ def run(arguments: Namespace) -> int:
         return _revoke(pins, arguments.server, arguments.tool or "")
     if arguments.server not in settings.mcp:
         known = ", ".join(settings.mcp) or "none"
-        raise BadArguments(f"there is no [mcp.{arguments.server}] in the configuration: {known}")
+        raise BadArguments(f"no [mcp.{arguments.server}] in the configuration: {known}")
     offers = asyncio.run(_asked(arguments.server, settings, paths))
     return _approve(pins, arguments, offers)
 
 
-def _list(settings: Settings, paths: Paths, pins: Pins, *, as_json: bool) -> int:
+def _list(settings: Settings, paths: Paths, pins: ApprovedTools, *, as_json: bool) -> int:
     told = asyncio.run(_everything(settings, paths))
     rows = [row for name, offers in told.items() for row in _rows(pins, name, offers)]
     if as_json:
@@ -47,12 +47,12 @@ def _list(settings: Settings, paths: Paths, pins: Pins, *, as_json: bool) -> int
     elif rows:
         say_rows([(row[2] or row[0], *row[3:]) for row in rows])
     else:
-        say("no MCP servers: [mcp.<name>] in the configuration is one")
+        say("no MCP servers configured: add a table [mcp.<name>]")
     return exits.FAILED if any(isinstance(one, McpAway) for one in told.values()) else exits.OK
 
 
 def _rows(
-    pins: Pins, server: str, offers: list[Offer] | McpAway
+    pins: ApprovedTools, server: str, offers: list[ToolOffer] | McpAway
 ) -> list[tuple[str, str, str, str, str]]:
     if isinstance(offers, McpAway):
         return [(server, "", "", "away", str(offers))]
@@ -61,10 +61,10 @@ def _rows(
     offered = {one.tool for one in offers}
     gone = [pin.offer for tool, pin in known.items() if tool not in offered]
     rows += [(server, one.tool, one.name, "gone", one.description) for one in gone]
-    return rows or [(server, "", "", "has no tools", "")]
+    return rows or [(server, "", "", "offers no tools", "")]
 
 
-def _state(pins: Pins, offer: Offer) -> str:
+def _state(pins: ApprovedTools, offer: ToolOffer) -> str:
     if offer.trouble:
         return f"refused: {offer.trouble}"
     pin = pins.of(offer.server).get(offer.tool)
@@ -73,28 +73,32 @@ def _state(pins: Pins, offer: Offer) -> str:
     return "changed" if pin.is_held or pin.offer.digest != offer.digest else "approved"
 
 
-def _approve(pins: Pins, arguments: Namespace, offers: Sequence[Offer]) -> int:
+def _approve(pins: ApprovedTools, arguments: Namespace, offers: Sequence[ToolOffer]) -> int:
     """Without a hash, everything is shown; with it, exactly what was shown is approved."""
     server, tools = arguments.server, arguments.tool
     chosen = [one for one in offers if not one.trouble and (not tools or one.tool in tools)]
     if missing := [tool for tool in tools if tool not in {one.tool for one in chosen}]:
-        raise BadArguments(f"{server} has no {missing[0]}: `barnacle mcp list` names what it has")
+        raise BadArguments(
+            f"{server} has no tool {missing[0]}: `barnacle mcp list` shows its tools"
+        )
     if not chosen:
-        raise BadArguments(f"{server} has no tool that could be approved: `barnacle mcp list`")
+        raise BadArguments(f"{server} has no tool to approve: see `barnacle mcp list`")
     if not arguments.hash:
         _show(pins, server, chosen, tools)
         return exits.OK
     if len(arguments.hash) < _DIGITS or not _digest(chosen).startswith(arguments.hash):
         raise BadArguments(
-            f"{server} does not offer what this hash was of: `barnacle mcp approve {server}` shows "
-            "what it offers now, with its hash"
+            f"this hash does not match what {server} offers now: run `barnacle mcp "
+            f"approve {server}` for its tools and their hash"
         )
     pins.approve(chosen)
-    say(f"{len(chosen)} tools of {server} are approved, exactly as they are now")
+    say(f"approved {len(chosen)} tools of {server} in their present form")
     return exits.OK
 
 
-def _show(pins: Pins, server: str, chosen: Sequence[Offer], tools: Sequence[str]) -> None:
+def _show(
+    pins: ApprovedTools, server: str, chosen: Sequence[ToolOffer], tools: Sequence[str]
+) -> None:
     """All that a model is going to see of them, and nothing else."""
     for one in chosen:
         say(f"== {one.name} ({_state(pins, one)})")
@@ -105,27 +109,31 @@ def _show(pins: Pins, server: str, chosen: Sequence[Offer], tools: Sequence[str]
     say(f"== to approve exactly this: {command}")
 
 
-def _revoke(pins: Pins, server: str, tool: str) -> int:
+def _revoke(pins: ApprovedTools, server: str, tool: str) -> int:
     count = pins.revoke(server, tool)
-    said = f"{count} tools of {server} are no longer used" if count else "nothing was approved"
+    said = (
+        f"approval removed from {count} tools of {server}"
+        if count
+        else "no tool of it was approved"
+    )
     say(said)
     return exits.OK
 
 
-async def _everything(settings: Settings, paths: Paths) -> dict[str, list[Offer] | McpAway]:
+async def _everything(settings: Settings, paths: Paths) -> dict[str, list[ToolOffer] | McpAway]:
     names = list(settings.mcp)
     told = await asyncio.gather(*(_heard(name, settings, paths) for name in names))
     return dict(zip(names, told, strict=True))
 
 
-async def _heard(name: str, settings: Settings, paths: Paths) -> list[Offer] | McpAway:
+async def _heard(name: str, settings: Settings, paths: Paths) -> list[ToolOffer] | McpAway:
     try:
         return await _asked(name, settings, paths)
     except McpAway as err:
         return err
 
 
-async def _asked(name: str, settings: Settings, paths: Paths) -> list[Offer]:
+async def _asked(name: str, settings: Settings, paths: Paths) -> list[ToolOffer]:
     server = McpServer(name, settings.mcp[name], paths.mcp / name, SystemClock())
     server.confine(Confinement(hidden_from_servers(paths)))
     try:
@@ -134,5 +142,5 @@ async def _asked(name: str, settings: Settings, paths: Paths) -> list[Offer]:
         await server.aclose()
 
 
-def _digest(offers: Sequence[Offer]) -> str:
+def _digest(offers: Sequence[ToolOffer]) -> str:
     return hashlib.sha256("\0".join(sorted(one.digest for one in offers)).encode()).hexdigest()

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from agent.cli import exits, memory_text
 from agent.cli.memory_store import looked_into, place_of
 from agent.cli.output import json_text, say, say_json, say_table
+from agent.config import expanded
 from agent.errors import MemoryUnavailable
 from agent.memory.base import Memory, MemoryEntry, MemoryStats, Scope
-from agent.memory.switching import left_behind
+from agent.memory.former_backend import left_behind
 from agent.messages import Provenance
-from agent.settings import expanded
 from agent.storage.files import write_atomic
 
 
@@ -76,7 +76,7 @@ def _say_entries(arguments: Namespace, entries: Sequence[MemoryEntry]) -> None:
         ]
         memory_text.say_rows(rows)
     else:
-        say(f"nothing is remembered of {arguments.person} that fits")
+        say(f"no matching memories of {arguments.person}")
 
 
 async def _show(arguments: Namespace, memory: Memory) -> None:
@@ -112,5 +112,5 @@ def _export(arguments: Namespace, entries: Sequence[MemoryEntry]) -> None:
     try:
         write_atomic(path, f"{document}\n".encode(errors="replace"))
     except UnicodeError as err:
-        raise MemoryUnavailable(f"{path} cannot be written: {err}") from err
-    say(f"{len(entries)} memories are in {path}")
+        raise MemoryUnavailable(f"cannot write {path}: {err}") from err
+    say(f"wrote {len(entries)} memories to {path}")

@@ -7,9 +7,9 @@ from agent.cli import exits
 from agent.cli.memory_store import place_of
 from agent.cli.output import say, say_json
 from agent.errors import BadArguments, MemoryUnavailable
-from agent.memory.backends import Place, may_hold_memories, open_backend, where
+from agent.memory.backends import BackendPlace, may_hold_memories, open_backend, where
+from agent.memory.former_backend import note
 from agent.memory.migration import Migrated, migrate
-from agent.memory.switching import note
 from agent.storage import lock
 
 # Enough to find what went wrong; the rest are as many
@@ -19,16 +19,16 @@ _MAX_NAMED = 5
 async def run(arguments: Namespace) -> int:
     source, target = arguments.source, arguments.target
     if source == target:
-        raise BadArguments("--from and --to are the same")
+        raise BadArguments("--from and --to are the same backend")
     if target == "none":
-        raise BadArguments("none keeps nothing: set memory.backend to it instead")
+        raise BadArguments("the backend none stores nothing: set memory.backend to none instead")
     place = place_of(arguments)
     if {source, target} == {"sqlite", "lucid"}:
         note(place, target)
-        say("sqlite and lucid keep their memories in the same file: there is nothing to carry")
+        say("sqlite and lucid store memories in the same file: there is nothing to migrate")
         return exits.OK
     if not may_hold_memories(place, source):
-        raise MemoryUnavailable(f"there are no memories in {source} ({where(place, source)})")
+        raise MemoryUnavailable(f"no memories in {source} ({where(place, source)})")
     # An agent at work would go on writing into what is being left
     with lock.hold(place.state_dir):
         done = await _migrated(place, arguments)
@@ -38,7 +38,7 @@ async def run(arguments: Namespace) -> int:
     return exits.FAILED if done.wrong else exits.OK
 
 
-async def _migrated(place: Place, arguments: Namespace) -> Migrated:
+async def _migrated(place: BackendPlace, arguments: Namespace) -> Migrated:
     old = open_backend(place, arguments.source)
     try:
         new = open_backend(place, arguments.target)
@@ -50,7 +50,7 @@ async def _migrated(place: Place, arguments: Namespace) -> Migrated:
         await old.aclose()
 
 
-def _say(arguments: Namespace, place: Place, done: Migrated) -> None:
+def _say(arguments: Namespace, place: BackendPlace, done: Migrated) -> None:
     if arguments.json:
         say_json(
             {
@@ -64,16 +64,16 @@ def _say(arguments: Namespace, place: Place, done: Migrated) -> None:
     target = arguments.target
     whole = done.total - len(done.wrong)
     say(
-        f"{whole} memories of {arguments.source} are in {target}: {done.carried} carried "
-        f"over, {done.already} were there, {done.newer} are newer there and stay"
+        f"{target} now holds {whole} memories of {arguments.source}: {done.carried} "
+        f"copied, {done.already} were there, {done.newer} are newer there and stay"
     )
     if done.wrong:
         named = ", ".join(done.wrong[:_MAX_NAMED])
-        say(f"{len(done.wrong)} are not there as they were put: {named}; run it again")
+        say(f"{len(done.wrong)} differ from what was written: {named}; run the command again")
         return
-    say(f"what is in {arguments.source} ({where(place, arguments.source)}) was left as it is")
+    say(f"{arguments.source} ({where(place, arguments.source)}) is unchanged")
     if place.settings.backend != target:
-        say(f'set backend = "{target}" in [memory] to use them')
+        say(f'to use the new backend, set backend = "{target}" in [memory]')
 
 
 class _Progress:

@@ -5,23 +5,23 @@ from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agent.cli import surroundings
-from agent.cli.embedder import embedder_of
-from agent.clock import SystemClock
+from agent.app.embedder import embedder_of
+from agent.cli import configuration
 from agent.embeddings.none import NoEmbedder
-from agent.memory.backends import Place, may_hold_memories, open_backend
+from agent.memory.backends import BackendPlace, may_hold_memories, open_backend
 from agent.memory.base import Memory
+from agent.system.clock import SystemClock
 
 
-def place_of(arguments: Namespace, *, searches: bool = False) -> Place:
+def place_of(arguments: Namespace, *, searches: bool = False) -> BackendPlace:
     """Return the place of the memories; only a search needs the model."""
-    settings, paths = surroundings.of(arguments)
+    settings, paths = configuration.load(arguments)
     embedder = embedder_of(settings, paths, os.environ) if searches else NoEmbedder()
-    return Place(settings.memory, paths.state_dir, embedder, SystemClock())
+    return BackendPlace(settings.memory, paths.state_dir, embedder, SystemClock())
 
 
 @asynccontextmanager
-async def opened(place: Place) -> AsyncIterator[Memory]:
+async def opened(place: BackendPlace) -> AsyncIterator[Memory]:
     memory = open_backend(place)
     try:
         yield memory
@@ -31,7 +31,7 @@ async def opened(place: Place) -> AsyncIterator[Memory]:
 
 
 @asynccontextmanager
-async def looked_into(place: Place) -> AsyncIterator[Memory]:
+async def looked_into(place: BackendPlace) -> AsyncIterator[Memory]:
     """As `opened`, but looking makes no store: one that is not there yet has nothing."""
     if may_hold_memories(place, place.settings.backend):
         async with opened(place) as memory:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from agent.cli.output import clean
 from agent.errors import MemoryUnavailable
 from agent.memory.base import MemoryEntry, MemoryStats
-from agent.printable import printable_line, printable_text
+from agent.text.printable import printable_line, printable_text
 
 # A key is a few words; more is a mistake of whoever chose it
 _MAX_KEY_CHARS = 100
@@ -63,7 +63,7 @@ def note(sentence: str) -> None:
 
 def no_such(key: str, person: str) -> MemoryUnavailable:
     return MemoryUnavailable(
-        f"{person} has no memory of the key {key}: `barnacle memory list` shows the keys"
+        f"{person} has no memory with the key {key}: `barnacle memory list` shows the keys"
     )
 
 

@@ -5,11 +5,11 @@ from argparse import Namespace
 
 import msgspec
 
-from agent.cli import exits, surroundings
+from agent.cli import configuration, exits
 from agent.cli.loop import run_in_loop
 from agent.cli.output import say, say_json, say_table
 from agent.errors import ConfigRefused
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 from agent.providers import catalog
 from agent.providers.catalog import KnownService
 from agent.providers.create import service_provider
@@ -23,14 +23,14 @@ _NO_MODEL = "none"
 def run(arguments: Namespace) -> int:
     if arguments.services:
         return _show_services(as_json=arguments.json)
-    settings: ProviderSettings = surroundings.of(arguments)[0].provider
+    settings: ProviderSettings = configuration.load(arguments)[0].provider
     if arguments.service:
         settings = _at(arguments.service, settings)
     service = chosen_service(settings, os.environ)
     if service is None:
         raise ConfigRefused(
-            "no model service is configured: name one, as in `barnacle models openai`; "
-            "`barnacle models --services` lists them"
+            "no model service configured: name one, such as `barnacle models openai`; "
+            "`barnacle models --services` lists all"
         )
     names = run_in_loop(_names(settings))
     if arguments.json:
@@ -38,7 +38,10 @@ def run(arguments: Namespace) -> int:
     elif names:
         say("\n".join(names))
     else:
-        say(f"{service.name} names no models; ask it by provider.model all the same")
+        say(
+            f"{service.name} does not list its models; set provider.model to one of its "
+            "documentation"
+        )
     return exits.OK
 
 
@@ -79,7 +82,7 @@ def _show_services(*, as_json: bool) -> int:
             for service in services
         ]
     )
-    say("and custom:ADDRESS for any other that speaks chat completions")
+    say("and custom:ADDRESS for any other service with chat completions")
     return exits.OK
 
 

@@ -1,9 +1,26 @@
 """Printing: text from outside is cleaned for a terminal, JSON is left as it is."""
 
+import getpass
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from agent.printable import printable_line, printable_text
+from agent.text.printable import printable_line, printable_text
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTerminal:
+    """Shows and asks."""
+
+    def say(self, text: str) -> None:
+        say(text)
+
+    def ask(self, question: str) -> str:
+        return input(question)
+
+    def ask_secret(self, question: str) -> str:
+        return getpass.getpass(question)
+
 
 # One memory or one sentence of a peer; more is cut on the screen, never in JSON
 _MAX_LINE_CHARS = 2000

@@ -2,22 +2,22 @@
 
 from argparse import Namespace
 
-from agent.cli import exits, surroundings
-from agent.cli.belonging import hand_over
+from agent.access.codes import CODE_TTL_S, Invitation
+from agent.access.people import OWNER_ID
+from agent.access.roles import PersonRole
+from agent.app.access import AccessControl
+from agent.cli import configuration, exits
 from agent.cli.output import say, say_json
-from agent.clock import SystemClock
-from agent.dispatch.codes import CODE_TTL_S, Invitation
-from agent.dispatch.people import OWNER_ID
-from agent.dispatch.rank import Rank
-from agent.doorway import Doorway
+from agent.cli.ownership import hand_over
 from agent.errors import BadArguments
+from agent.system.clock import SystemClock
 
 _FILES = ("codes.json", "codes.json.lock")
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
-    doorway = Doorway(paths, SystemClock())
+    settings, paths = configuration.load(arguments)
+    doorway = AccessControl(paths, SystemClock())
     invitation = _invitation(arguments, doorway)
     code = doorway.codes.make(invitation)
     hand_over(paths.state_dir, _FILES)
@@ -27,11 +27,11 @@ def run(arguments: Namespace) -> int:
         return exits.OK
     say(f"/pair {code}")
     say(
-        f"Write that line to the agent in a private chat, within {CODE_TTL_S // 60:.0f} minutes. "
-        f"Whoever writes it first is {_who(invitation, doorway)}."
+        f"Send that line to the agent in a private chat within {CODE_TTL_S // 60:.0f} "
+        f"minutes. The first person to send it becomes {_who(invitation, doorway)}."
     )
     if not has_platform(settings.channels):
-        say("No chat platform is configured yet: `barnacle check --example` shows how.")
+        say("No chat platform is configured yet: `barnacle channel add NAME` adds one.")
     return exits.OK
 
 
@@ -41,21 +41,23 @@ def has_platform(channels: object) -> bool:
     return any(getattr(channels, name) is not None for name in fields)
 
 
-def _invitation(arguments: Namespace, doorway: Doorway) -> Invitation:
+def _invitation(arguments: Namespace, doorway: AccessControl) -> Invitation:
     if arguments.person is not None:
         if arguments.role or arguments.name:
-            raise BadArguments("--for names somebody who has a role and a name already")
+            raise BadArguments(
+                "--for adds an account to a paired person: leave out --role and --name"
+            )
         if arguments.person.casefold() == OWNER_ID:
-            return Invitation(role=Rank.OWNER.role)
+            return Invitation(role=PersonRole.OWNER.role)
         person = doorway.people.named(arguments.person)
         return Invitation(role=person.role, person_id=person.person_id)
-    usual = Rank.OWNER if doorway.people.owner() is None else Rank.USER
+    usual = PersonRole.OWNER if doorway.people.owner() is None else PersonRole.USER
     return Invitation(role=arguments.role or usual.role, name=arguments.name)
 
 
-def _who(invitation: Invitation, doorway: Doorway) -> str:
+def _who(invitation: Invitation, doorway: AccessControl) -> str:
     if invitation.person_id:
-        return f"{doorway.people.named(invitation.person_id).name}, on one more account"
-    if invitation.rank is Rank.OWNER:
-        return "the owner and may do everything"
-    return f"let in as {invitation.role}"
+        return f"{doorway.people.named(invitation.person_id).name}, with another account"
+    if invitation.rank is PersonRole.OWNER:
+        return "the owner, who may do everything"
+    return f"a {invitation.role}"

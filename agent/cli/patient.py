@@ -11,34 +11,34 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from agent.channels.attached.place import NAME, connected
+from agent.app.embedder import embedder_of
+from agent.channels.attached.socket import NAME, connected
 from agent.channels.settings import ChannelsSettings
-from agent.cli import surroundings
-from agent.cli.embedder import embedder_of
-from agent.clock import SystemClock
+from agent.cli import configuration
 from agent.embeddings.none import NoEmbedder
 from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.gateway.settings import GatewaySettings
-from agent.health.base import Patient, Probe, Service, Store
+from agent.health.base import MemoryStore, ModelService, Patient, Probe
 from agent.link.board import SerialBoard
 from agent.machine.readings import Readings
-from agent.memory.backends import Place, may_hold_memories, open_backend, where
-from agent.memory.switching import left_behind
+from agent.memory.backends import BackendPlace, may_hold_memories, open_backend, where
+from agent.memory.former_backend import left_behind
 from agent.providers.budget import reached_today
+from agent.providers.costs import Spent, read_day, today
 from agent.providers.credentials import chosen_service, find_key
-from agent.providers.ledger import Spent, read_day, today
 from agent.providers.settings import ProviderSettings, endpoint
 from agent.provision.secret_values import secrets_in
 from agent.settings import Paths, Settings, enable_gpios, find_config, find_paths
+from agent.system.clock import SystemClock
 
 if TYPE_CHECKING:
-    from agent.platforms.base import Platform
+    from agent.channels.platform import Platform
 
 
 def patient_of(arguments: Namespace) -> Patient:
-    """A refused configuration is a finding: everything else is looked at with the defaults."""
+    """Return the subject of the checks; after a rejected configuration, with the defaults."""
     try:
-        settings, paths = surroundings.of(arguments)
+        settings, paths = configuration.load(arguments)
     except ConfigRefused as err:
         settings = Settings()
         state = getattr(arguments, "state_dir", None)
@@ -86,7 +86,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
 
 
 async def _try_key(settings: ProviderSettings) -> str:
-    from agent.http import HttpClient  # noqa: PLC0415 - where a service is configured
+    from agent.net.http import HttpClient  # noqa: PLC0415 - where a service is configured
     from agent.providers.create import service_provider  # noqa: PLC0415 - as above
 
     http = HttpClient()
@@ -97,12 +97,12 @@ async def _try_key(settings: ProviderSettings) -> str:
     finally:
         await http.aclose()
     if names and settings.model and settings.model not in names:
-        return f", and does not name the model {settings.model} (`barnacle models` lists those)"
+        return f", and does not list the model {settings.model} (see `barnacle models`)"
     return ""
 
 
 def _hosts(channels: ChannelsSettings) -> Iterator[str]:
-    """Wherever a platform is by a URL."""
+    """Yield the hosts of platforms that have a URL."""
     for name in channels.__struct_fields__:
         section = getattr(channels, name)
         for key in ("base_url", "url"):
@@ -111,7 +111,7 @@ def _hosts(channels: ChannelsSettings) -> Iterator[str]:
 
 
 async def _hear(paths: Paths) -> Mapping[str, float]:
-    from agent.channels.attached.looking import look  # noqa: PLC0415 - where one is configured
+    from agent.channels.attached.client import look  # noqa: PLC0415 - where one is configured
 
     return (await look(paths.state_dir / NAME)).heard_s
 
@@ -127,7 +127,7 @@ def _takes_terminals(paths: Paths) -> bool:
 def _platforms(settings: Settings, paths: Paths) -> dict[str, Probe]:
     if settings.channels == ChannelsSettings():
         return {}
-    from agent.platforms.catalog import configured  # noqa: PLC0415 - where one is configured
+    from agent.channels.catalog import configured  # noqa: PLC0415 - where one is configured
 
     return {
         platform.name: partial(_identify, platform, settings, paths)
@@ -136,25 +136,27 @@ def _platforms(settings: Settings, paths: Paths) -> dict[str, Probe]:
 
 
 async def _identify(platform: "Platform", settings: Settings, paths: Paths) -> str:
-    from agent.http import HttpClient  # noqa: PLC0415 - where a platform is configured
-    from agent.platforms.base import Reach, check_gateway  # noqa: PLC0415 - as above
+    from agent.channels.platform import PlatformContext, check_gateway  # noqa: PLC0415 - as above
+    from agent.net.http import HttpClient  # noqa: PLC0415 - where a platform is configured
 
     channels = settings.channels
     check_gateway(platform, channels, os.environ, settings.gateway)
     http = HttpClient()
     try:
-        return await platform.identify(channels, Reach(paths, os.environ, http, SystemClock()))
+        return await platform.identify(
+            channels, PlatformContext(paths, os.environ, http, SystemClock())
+        )
     finally:
         await http.aclose()
 
 
 def _probe_gateway(wanted: GatewaySettings, paths: Paths) -> str:
-    from agent.gateway.binding import place_of  # noqa: PLC0415 - where it is configured
-    from agent.reaching import gateway_token  # noqa: PLC0415 - as above
+    from agent.app.channels import gateway_token  # noqa: PLC0415 - as above
+    from agent.gateway.address import gateway_address  # noqa: PLC0415 - where it is configured
 
     token = gateway_token(wanted, os.environ).reveal()
-    place = place_of(wanted, paths.state_dir, token)
-    seen = "with a token" if token else "for whoever is on this machine"
+    place = gateway_address(wanted, paths.state_dir, token)
+    seen = "with a token" if token else "without a token, for users of this machine"
     return f"listens at {place.in_words}, {seen}"
 
 
@@ -165,24 +167,24 @@ def _spending(settings: Settings, paths: Paths) -> tuple[str, str]:
     )
 
 
-def _store(settings: Settings, paths: Paths) -> Store:
+def _store(settings: Settings, paths: Paths) -> MemoryStore:
     """Return the store of the memories; one that opening would make or mend stays closed."""
     backend = settings.memory.backend
-    place = Place(settings.memory, paths.state_dir, NoEmbedder(), SystemClock())
+    place = BackendPlace(settings.memory, paths.state_dir, NoEmbedder(), SystemClock())
     trouble = left_behind(place)
     program = settings.memory.lucid_program
     if backend == "lucid" and shutil.which(program) is None:
-        trouble = f"{program} is not there (memory.lucid_program): brain.db alone is asked"
+        trouble = f"{program} not found (memory.lucid_program): only brain.db is searched"
     is_opened = backend not in {"sqlite", "lucid", "none"} and may_hold_memories(place, backend)
-    return Store(
+    return MemoryStore(
         backend, where(place, backend), trouble, partial(open_backend, place) if is_opened else None
     )
 
 
-def _service(settings: ProviderSettings, environ: Mapping[str, str]) -> Service | None:
+def _service(settings: ProviderSettings, environ: Mapping[str, str]) -> ModelService | None:
     service = chosen_service(settings, environ)
     if service is None:
         return None
     credential = find_key(settings, environ, service)
     url = endpoint(settings.base_url or service.url, service.usual_path)
-    return Service(url, credential.source if credential else "")
+    return ModelService(url, credential.source if credential else "")

@@ -5,18 +5,18 @@ from argparse import Namespace
 
 import msgspec
 
-from agent.cli import exits, surroundings
+from agent.access.people import Person
+from agent.app.access import AccessControl
+from agent.cli import configuration, exits
 from agent.cli.output import say, say_json, say_table
-from agent.clock import SystemClock
-from agent.dispatch.people import Person
-from agent.doorway import Doorway
+from agent.system.clock import SystemClock
 
-NOBODY_TEXT = "nobody is let in; `barnacle pair` makes a code for the owner"
+NOBODY_TEXT = "no people paired; `barnacle pair` makes a code for the owner"
 
 
 def run(arguments: Namespace) -> int:
-    _, paths = surroundings.of(arguments)
-    people = Doorway(paths, SystemClock()).people
+    _, paths = configuration.load(arguments)
+    people = AccessControl(paths, SystemClock()).people
     everyone, groups = people.everyone(), people.groups()
     if arguments.json:
         rows = {"people": list(everyone), "groups": list(groups)}

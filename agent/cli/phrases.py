@@ -5,22 +5,22 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 
-from agent.cli import exits, surroundings
-from agent.cli.belonging import hand_over
+from agent.access.people import OWNER_ID
+from agent.app.access import AccessControl
+from agent.cli import configuration, exits
 from agent.cli.output import clean, say, say_json, say_table
-from agent.clock import SystemClock
-from agent.dispatch.people import OWNER_ID
-from agent.doorway import Doorway
+from agent.cli.ownership import hand_over
 from agent.errors import BadArguments
 from agent.settings import Paths
 from agent.storage.phrases import Phrase, PhraseCall, Phrases, PhraseState, phrase_key
+from agent.system.clock import SystemClock
 
 _FILES = ("phrases.json", "phrases.json.lock")
 _STATES = {PhraseState.HEARD: "asks first", PhraseState.KNOWN: "known"}
 
 
 def run(arguments: Namespace) -> int:
-    _, paths = surroundings.of(arguments)
+    _, paths = configuration.load(arguments)
     phrases = Phrases(paths.phrases, SystemClock())
     if arguments.action == "list":
         return _list(arguments, phrases, paths)
@@ -37,7 +37,7 @@ def _list(arguments: Namespace, phrases: Phrases, paths: Paths) -> int:
     if arguments.json:
         say_json([_row(one) for one in shown])
     elif not shown:
-        say("there are no phrases; a model teaches them by what it does for somebody")
+        say("no phrases yet: the agent learns them when a model acts on what somebody says")
     else:
         say_table([_cells(one) for one in shown])
     return exits.OK
@@ -46,27 +46,27 @@ def _list(arguments: Namespace, phrases: Phrases, paths: Paths) -> int:
 def _forget(arguments: Namespace, phrases: Phrases, paths: Paths) -> None:
     person = _person(arguments.person or OWNER_ID, phrases, paths)
     if arguments.all == bool(arguments.sentence):
-        raise BadArguments("say which: a sentence as `barnacle phrases list` shows it, or --all")
+        raise BadArguments("name a sentence as `barnacle phrases list` shows it, or --all")
     if arguments.all:
-        say(f"{phrases.forget_person(person)} phrases of {person} are forgotten")
+        say(f"forgot {phrases.forget_person(person)} phrases of {person}")
         return
     phrase = phrases.find(person, arguments.sentence)
     if phrase is None:
         raise BadArguments(_no_such(arguments.sentence, person, phrases.of(person)))
     phrases.forget(phrase)
-    say(f'"{phrase.text}" is forgotten')
+    say(f'forgot "{phrase.text}"')
 
 
 def _person(name: str, phrases: Phrases, paths: Paths) -> str:
-    """The id of somebody by name; whoever has phrases is known by the id too."""
+    """Return a person's id by name, or the id itself if it has phrases."""
     if name == OWNER_ID or any(one.person == name for one in phrases.every()):
         return name
-    return Doorway(paths, SystemClock()).people.named(name).person_id
+    return AccessControl(paths, SystemClock()).people.named(name).person_id
 
 
 def _no_such(sentence: str, person: str, known: Sequence[Phrase]) -> str:
     listed = ", ".join(f'"{clean(one.text)}"' for one in known) or "no phrase"
-    return f'"{phrase_key(sentence)}" is no phrase of {person}; there is {listed}'
+    return f'"{phrase_key(sentence)}" is no phrase of {person}; known: {listed}'
 
 
 def _cells(phrase: Phrase) -> tuple[str, ...]:

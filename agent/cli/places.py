@@ -5,40 +5,41 @@ from argparse import Namespace
 from pathlib import Path
 
 from agent import settings
+from agent.config import expanded
 from agent.errors import BadArguments
 from agent.provision.credentials import Credstore
-from agent.provision.taking import Places
+from agent.provision.settings_plan import ProvisionPaths
 from agent.settings import SYSTEM_CONFIG
 
 UNITS = (Path("/etc/systemd/system"), Path("/usr/lib/systemd/system"))
 SERVICE, _PROVISION = "barnacle.service", "barnacle-provision.service"
 
 
-def places_of(arguments: Namespace) -> Places:
-    """The machine's where root asks and there is a service, else this person's own."""
+def places_of(arguments: Namespace) -> ProvisionPaths:
+    """Return the service's paths for root if there is a service, else this user's own."""
     chosen = getattr(arguments, "config", None)
     if chosen or os.geteuid() != 0 or not _has_unit(SERVICE):
-        own = settings.expanded(chosen, os.environ) if chosen else _own_config()
-        return Places(own)
+        own = expanded(chosen, os.environ) if chosen else _own_config()
+        return ProvisionPaths(own)
     if _has_unit(_PROVISION) and Path("/data").is_mount():
         from agent.provision.__main__ import appliance  # noqa: PLC0415 - the image's own
 
         return appliance()
-    return Places(SYSTEM_CONFIG, Credstore(Path("/etc/credstore")))
+    return ProvisionPaths(SYSTEM_CONFIG, Credstore(Path("/etc/credstore")))
 
 
 def _own_config() -> Path:
     found = settings.find_config(os.environ)
     if found is None or found == SYSTEM_CONFIG:
-        return settings.expanded("~/.config/barnacle/barnacle.toml", os.environ)
+        return expanded("~/.config/barnacle/barnacle.toml", os.environ)
     return found
 
 
 def check_writable(config: Path, command: str) -> None:
-    """Before anything is asked."""
+    """Refuse a file that this user cannot write, before any question."""
     folder = next(path for path in config.parents if path.exists())
     if not os.access(folder, os.W_OK):
-        raise BadArguments(f"{config} is not yours to write: try `sudo barnacle {command}`")
+        raise BadArguments(f"no permission to write {config}: try `sudo barnacle {command}`")
 
 
 def _has_unit(name: str) -> bool:

@@ -2,15 +2,15 @@
 
 from argparse import Namespace
 
-from agent.briefing import Briefing
-from agent.cli import exits, surroundings
+from agent.app.prompt_files import PromptSections
+from agent.cli import configuration, exits
 from agent.cli.output import say, say_json
-from agent.clock import SystemClock
-from agent.dispatch.project import FILES, ProjectFile
-from agent.dispatch.prompt import PromptSetting, changing_prompt, stable_sections
 from agent.errors import BadArguments
-from agent.printable import spelled_out
 from agent.settings import Paths, Settings
+from agent.system.clock import SystemClock
+from agent.text.printable import spelled_out
+from agent.turn.prompt import PromptSetting, changing_prompt, stable_sections
+from agent.turn.prompt_files import FILES, ProjectFile
 
 # Enough of a hash that no other text of anybody has it too
 _LEAST_DIGITS = 24
@@ -18,8 +18,8 @@ _CHANNEL = "terminal"
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
-    briefing = Briefing(paths)
+    settings, paths = configuration.load(arguments)
+    briefing = PromptSections(paths)
     if arguments.action is None:
         _print(settings, paths, briefing, as_json=arguments.json)
         return exits.OK
@@ -30,12 +30,12 @@ def run(arguments: Namespace) -> int:
         _approve(briefing, file, arguments.hash)
     else:
         was_there = briefing.files.revoke(file.name)
-        said = "is left out of the prompt" if was_there else "was not in the prompt"
+        said = "removed from the prompt" if was_there else "was not in the prompt"
         say(f"{file.name} {said}")
     return exits.OK
 
 
-def _print(settings: Settings, paths: Paths, briefing: Briefing, *, as_json: bool) -> None:
+def _print(settings: Settings, paths: Paths, briefing: PromptSections, *, as_json: bool) -> None:
     setting = PromptSetting(
         settings.agent.name,
         str(paths.workspace),
@@ -55,10 +55,13 @@ def _print(settings: Settings, paths: Paths, briefing: Briefing, *, as_json: boo
         say("")
     for title, size in sizes:
         say(f"{size:6} bytes  {title}")
-    say(f"{sum(size for _, size in sizes):6} bytes  in all; memories and tools are sent beside it")
+    say(f"{sum((size for _, size in sizes)):6} bytes  in total, without memories and tools")
     for file in briefing.files.every():
         if not file.is_approved:
-            say(f"{file.name} is left out until you approve it: `barnacle prompt show {file.name}`")
+            say(
+                f"{file.name} is left out until you approve it: read it with `barnacle prompt "
+                f"show {file.name}`"
+            )
 
 
 def _title(section: str) -> str:
@@ -67,25 +70,28 @@ def _title(section: str) -> str:
 
 
 def _show(file: ProjectFile) -> None:
-    """Every character of it, so that nobody approves what he has not seen."""
+    """Print every character of the file, so that nobody approves unseen text."""
     for line in file.text.splitlines():
         say(spelled_out(line))
     short = file.digest[:_LEAST_DIGITS]
     say(f"== to approve exactly this: barnacle prompt approve {file.name} {short}")
 
 
-def _approve(briefing: Briefing, file: ProjectFile, digest: str) -> None:
+def _approve(briefing: PromptSections, file: ProjectFile, digest: str) -> None:
     if len(digest) < _LEAST_DIGITS or not file.digest.startswith(digest):
         raise BadArguments(
-            f"{file.name} is not what this hash was of: `barnacle prompt show {file.name}` shows "
-            "it as it is now, with its hash"
+            f"this hash does not match {file.name}: `barnacle prompt show {file.name}` "
+            "shows the file and its present hash"
         )
     briefing.files.approve(file.name, file.digest)
-    say(f"{file.name} is in the prompt as it is; changed, it is left out until you approve it")
+    say(
+        f"{file.name} added to the prompt in its present form; after a change it is "
+        "left out until you approve it again"
+    )
 
 
-def _found(briefing: Briefing, name: str) -> ProjectFile:
+def _found(briefing: PromptSections, name: str) -> ProjectFile:
     found = next((one for one in briefing.files.every() if one.name == name), None)
     if found is None:
-        raise BadArguments(f"there is no {name} in the workspace; {', '.join(FILES)} count")
+        raise BadArguments(f"no {name} in the workspace; files of the prompt: {', '.join(FILES)}")
     return found

@@ -1,23 +1,23 @@
-"""`barnacle revoke`: somebody is let in no more, or a group not listened to; at once."""
+"""`barnacle revoke`: somebody no longer has access, or a group not listened to; at once."""
 
 from argparse import Namespace
 
-from agent.cli import exits, surroundings
-from agent.cli.belonging import hand_over
+from agent.access.people import PairedGroup, PeopleStore
+from agent.access.roles import PersonRole
+from agent.app.access import AccessControl
+from agent.cli import configuration, exits
 from agent.cli.output import say
-from agent.clock import SystemClock
-from agent.dispatch.people import Group, People
-from agent.dispatch.rank import Rank
-from agent.doorway import Doorway
+from agent.cli.ownership import hand_over
 from agent.errors import BadArguments
 from agent.storage.phrases import Phrases
+from agent.system.clock import SystemClock
 
 _FILES = ("people.json", "people.json.lock", "phrases.json", "phrases.json.lock")
 
 
 def run(arguments: Namespace) -> int:
-    _, paths = surroundings.of(arguments)
-    people = Doorway(paths, SystemClock()).people
+    _, paths = configuration.load(arguments)
+    people = AccessControl(paths, SystemClock()).people
     if arguments.group is not None:
         _revoke_group(people, arguments.group)
     else:
@@ -26,20 +26,20 @@ def run(arguments: Namespace) -> int:
     return exits.OK
 
 
-def _revoke(people: People, phrases: Phrases, name: str) -> None:
+def _revoke(people: PeopleStore, phrases: Phrases, name: str) -> None:
     person = people.named(name)
     people.revoke(person)
     phrases.forget_person(person.person_id)
-    say(f"{person.name} ({person.role}) is let in no more")
-    if person.rank is Rank.OWNER:
-        say("nobody owns the device now: `barnacle pair` makes a code for its owner")
+    say(f"{person.name} ({person.role}) no longer has access")
+    if person.rank is PersonRole.OWNER:
+        say("the device has no owner now: `barnacle pair` makes a code for one")
 
 
-def _revoke_group(people: People, wanted: str) -> None:
+def _revoke_group(people: PeopleStore, wanted: str) -> None:
     channel, _, target = wanted.partition(":")
-    group = Group(channel=channel, target=target)
+    group = PairedGroup(channel=channel, target=target)
     if group not in people.groups():
         known = ", ".join(f"{one.channel}:{one.target}" for one in people.groups()) or "none"
-        raise BadArguments(f"no group {wanted} is listened to; there is {known}")
+        raise BadArguments(f"the agent does not listen to a group {wanted}; it listens to {known}")
     people.listen_in(group, wanted=False)
-    say(f"the group {wanted} is listened to no more")
+    say(f"the agent no longer listens to the group {wanted}")

@@ -11,22 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent import settings
+from agent.app.access import AccessControl
 from agent.channels.settings import ChannelsSettings
 from agent.cli import exits, pair
 from agent.cli.loop import run_in_loop
-from agent.cli.output import say
+from agent.cli.output import CommandTerminal, say
 from agent.cli.places import SERVICE, check_writable, places_of
-from agent.cli.screen import Terminal
-from agent.clock import SystemClock
-from agent.doorway import Doorway
 from agent.errors import BadArguments
-from agent.programs import run_program
 from agent.providers.settings import ProviderSettings
-from agent.provision import device, taking
-from agent.provision.proving import Proof, prove_platform, prove_provider
-from agent.provision.questions import Questions
-from agent.provision.taking import Places
+from agent.provision import device, settings_plan
+from agent.provision.key_proof import Proof, prove_platform, prove_provider
+from agent.provision.questions import SetupQuestions
+from agent.provision.settings_plan import ProvisionPaths
 from agent.settings import Paths
+from agent.system.clock import SystemClock
+from agent.system.programs import run_program
 
 # It waits for the agent to end, and to be ready again
 _RESTART_TIMEOUT_S = 150.0
@@ -34,7 +33,7 @@ _RESTART_TIMEOUT_S = 150.0
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Asks the services themselves."""
+    """Tries keys and tokens at their services."""
 
     paths: Paths
 
@@ -48,12 +47,13 @@ class _Asked:
 def run(arguments: Namespace) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadArguments(
-            "setup asks questions, and this is no terminal: write barnacle.toml instead "
-            "(`barnacle check --example` prints one; on a card it lies on the firmware partition)"
+            "`setup` asks questions and needs a terminal: here, write barnacle.toml "
+            "instead (`barnacle check --example` prints one; on a card it belongs on the "
+            "firmware partition)"
         )
     places = places_of(arguments)
     check_writable(places.config, "setup")
-    say(f"This writes {places.config}. Enter takes what stands in [brackets].")
+    say(f"This writes {places.config}. Enter accepts the value in [brackets].")
     say("Ctrl-C leaves at any time; nothing is changed before the last question.\n")
     try:
         is_kept = _converse(arguments, places)
@@ -67,39 +67,43 @@ def run(arguments: Namespace) -> int:
     return exits.OK
 
 
-def _converse(arguments: Namespace, places: Places) -> bool:
+def _converse(arguments: Namespace, places: ProvisionPaths) -> bool:
     """Ask the questions; return true if the answers were written."""
-    before = taking.existing(places.config)
+    before = settings_plan.existing(places.config)
 
-    asked = Questions(
-        Terminal(),
+    asked = SetupQuestions(
+        CommandTerminal(),
         _Asked(_paths(arguments, places)),
         before,
-        lambda place: bool(taking.kept(place, before, places)),
+        lambda place: bool(settings_plan.kept(place, before, places)),
     )
     table = asked.of_agent()
     if places.device is not None:
         table |= asked.of_machine()
-    plan = taking.planned(table, "setup", places)
+    plan = settings_plan.planned(table, "setup", places)
     if not asked.agrees(f"Write {places.config}?"):
         return False
-    taking.take(plan, places)
+    settings_plan.take(plan, places)
     return True
 
 
-def _go_on(arguments: Namespace, places: Places) -> None:
-    say(f"Written. `barnacle check {places.config}` looks at it again.")
+def _go_on(arguments: Namespace, places: ProvisionPaths) -> None:
+    say(f"Written. To check the file: `barnacle check {places.config}`.")
     if places.device is not None:
         device.name_machine(places.device)
         _systemctl("try-reload-or-restart", "NetworkManager.service")
     if places.credstore is not None:
-        say("The agent starts again ...")
+        say("Restarting the agent ...")
         done = _systemctl("restart", SERVICE)
-        say("It is there." if done else f"It is not there yet: `journalctl -u {SERVICE}` says why.")
+        say(
+            "The agent is ready."
+            if done
+            else f"The agent is not ready yet: see `journalctl -u {SERVICE}`."
+        )
     else:
-        say("`barnacle run` starts the agent, `barnacle chat` talks to it in this terminal.")
+        say("`barnacle run` starts the agent; `barnacle chat` talks to it in this terminal.")
     chosen, paths = _surroundings(arguments, places)
-    doorway = Doorway(paths, SystemClock())
+    doorway = AccessControl(paths, SystemClock())
     if pair.has_platform(chosen.channels) and doorway.people.owner() is None:
         say("")
         pair.run(Namespace(**{**vars(arguments), **_FIRST_OWNER, "config": str(places.config)}))
@@ -108,7 +112,7 @@ def _go_on(arguments: Namespace, places: Places) -> None:
 _FIRST_OWNER = {"json": False, "role": None, "name": "", "person": None}
 
 
-def _surroundings(arguments: Namespace, places: Places) -> tuple[settings.Settings, Paths]:
+def _surroundings(arguments: Namespace, places: ProvisionPaths) -> tuple[settings.Settings, Paths]:
     named = getattr(arguments, "state_dir", None)
     if named is None and places.credstore is not None:
         # The service's, whoever's home root has
@@ -120,7 +124,7 @@ def _surroundings(arguments: Namespace, places: Places) -> tuple[settings.Settin
 _STATE = Path("/var/lib/barnacle")
 
 
-def _paths(arguments: Namespace, places: Places) -> Paths:
+def _paths(arguments: Namespace, places: ProvisionPaths) -> Paths:
     named = getattr(arguments, "state_dir", None)
     return settings.find_paths(os.environ, settings.Settings(), places.config, named)
 

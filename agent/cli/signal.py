@@ -6,13 +6,13 @@ import sys
 from argparse import Namespace
 
 from agent.channels.settings import SignalSettings
-from agent.channels.signal.daemon import Daemon
-from agent.channels.signal.linking import link_by_daemon, link_by_program
-from agent.cli import exits, surroundings
+from agent.channels.signal.client import SignalClient
+from agent.channels.signal.link import link_by_daemon, link_by_program
+from agent.cli import configuration, exits
 from agent.cli.loop import run_in_loop
 from agent.cli.output import say
 from agent.errors import ChannelRefused, ChannelUnavailable
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 
 # Signal shows it in the list of devices
 DEVICE_NAME = "Barnacle"
@@ -23,7 +23,7 @@ _PLAIN = "\x1b[0m"
 
 
 def run(arguments: Namespace) -> int:
-    settings = surroundings.of(arguments)[0].channels.signal or SignalSettings()
+    settings = configuration.load(arguments)[0].channels.signal or SignalSettings()
     linked = run_in_loop(_link(settings, arguments.name or DEVICE_NAME, arguments.data))
     say(f"\nLinked: {linked}. With [channels.signal] in the configuration the agent answers there.")
     return exits.OK
@@ -31,7 +31,7 @@ def run(arguments: Namespace) -> int:
 
 async def _link(settings: SignalSettings, name: str, data: str | None) -> str:
     http = HttpClient()
-    daemon = Daemon(settings.base_url, "", http)
+    daemon = SignalClient(settings.base_url, "", http)
     try:
         if data is None and await _is_running(daemon):
             return await link_by_daemon(daemon, name, show)
@@ -40,14 +40,14 @@ async def _link(settings: SignalSettings, name: str, data: str | None) -> str:
     program = shutil.which(_PROGRAM)
     if program is None:
         raise ChannelRefused(
-            f"no signal-cli daemon answers at {settings.base_url}, and there is no signal-cli on "
-            "the PATH: install it from https://github.com/AsamK/signal-cli"
+            f"no signal-cli daemon answers at {settings.base_url}, and signal-cli is not "
+            "on the PATH: install it from https://github.com/AsamK/signal-cli"
         )
     options = ["--config", data] if data else []
     return await link_by_program([program, *options], name, show)
 
 
-async def _is_running(daemon: Daemon) -> bool:
+async def _is_running(daemon: SignalClient) -> bool:
     try:
         await daemon.check()
     except ChannelUnavailable:
@@ -56,7 +56,7 @@ async def _is_running(daemon: Daemon) -> bool:
 
 
 def show(uri: str) -> None:
-    """The code, and the address in it for terminals that show none."""
+    """Print the QR code, and its address for terminals that cannot show it."""
     if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         for line in qr_lines(uri):
             print(f"{_CODE}{line}{_PLAIN}")

@@ -2,11 +2,11 @@
 
 from argparse import Namespace
 
-from agent.cli import exits, surroundings
+from agent.cli import configuration, exits
 from agent.cli.memory_text import say_rows
 from agent.cli.output import say, say_json
 from agent.errors import BadArguments
-from agent.printable import spelled_out
+from agent.text.printable import spelled_out
 from agent.tools.skill_folder import Skill
 from agent.tools.skills import Skills, skills_of
 
@@ -15,7 +15,7 @@ _LEAST_DIGITS = 24
 
 
 def run(arguments: Namespace) -> int:
-    _, paths = surroundings.of(arguments)
+    _, paths = configuration.load(arguments)
     skills = skills_of(paths.workspace, paths.state_dir)
     if arguments.action == "list":
         _list(skills, as_json=arguments.json)
@@ -26,7 +26,7 @@ def run(arguments: Namespace) -> int:
     else:
         was_there = skills.approvals.revoke(arguments.name)
         said = "revoked" if was_there else "was not approved"
-        say(f"{arguments.name} {said}; its text is trusted like a file of anybody")
+        say(f"{arguments.name} {said}; its text is trusted like any other file")
     return exits.OK
 
 
@@ -38,7 +38,7 @@ def _list(skills: Skills, *, as_json: bool) -> None:
     elif rows:
         say_rows(rows)
     else:
-        say(f"no skills: a folder with a SKILL.md in {skills.places[-1]} is one")
+        say(f"no skills: put a folder with a SKILL.md into {skills.places[-1]}")
 
 
 def _state(skills: Skills, skill: Skill) -> str:
@@ -50,7 +50,7 @@ def _state(skills: Skills, skill: Skill) -> str:
 
 
 def _show(skill: Skill) -> None:
-    """Every character of it, so that nobody approves what he has not seen."""
+    """Print every character of the skill, so that nobody approves unseen text."""
     for path, text in skill.files.items():
         say(f"== {path}")
         for line in text.splitlines():
@@ -61,19 +61,19 @@ def _show(skill: Skill) -> None:
 def _approve(skills: Skills, skill: Skill, digest: str) -> None:
     if len(digest) < _LEAST_DIGITS or not skill.digest.startswith(digest):
         raise BadArguments(
-            f"{skill.name} is not what this hash was of: `barnacle skills show {skill.name}` shows "
-            "it as it is now, with its hash"
+            f"this hash does not match {skill.name}: `barnacle skills show {skill.name}` "
+            "shows the skill and its present hash"
         )
     skills.approvals.add(skill)
-    say(f"{skill.name} is approved as it is; any change to it needs another approval")
+    say(f"{skill.name} approved in its present form; after a change it needs a new approval")
 
 
 def _found(skills: Skills, name: str) -> Skill:
     skill = skills.find(name)
     if skill is None:
-        raise BadArguments(f"there is no skill {name}: `barnacle skills list` names them")
+        raise BadArguments(f"no skill named {name}: `barnacle skills list` shows the names")
     if skill.trouble:
-        raise BadArguments(f"{skill.name} is refused: {skill.trouble}")
+        raise BadArguments(f"{skill.name} refused: {skill.trouble}")
     return skill
 
 

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 import msgspec
 
 from agent import __version__
-from agent.cli import exits, surroundings
+from agent.cli import configuration, exits
 from agent.cli.output import say_json, say_table
 from agent.health.report import board_sentence
-from agent.health.status import Status, read_status
-from agent.providers.ledger import read_day, today
-from agent.schedule.listing import summed_up
-from agent.schedule.store import JobStore
+from agent.health.status import AgentStatus, read_status
+from agent.providers.costs import read_day, today
+from agent.schedule.job_list import summed_up
+from agent.schedule.job_store import JobStore
 from agent.schedule.zone import local_zone
 from agent.settings import Paths, Settings
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = surroundings.of(arguments)
+    settings, paths = configuration.load(arguments)
     status = read_status(paths.status_file)
     if arguments.json:
         say_json(_as_json(settings, paths, status))
@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> int:
     return exits.OK
 
 
-def _as_json(settings: Settings, paths: Paths, status: Status | None) -> dict[str, object]:
+def _as_json(settings: Settings, paths: Paths, status: AgentStatus | None) -> dict[str, object]:
     return {
         "version": __version__,
         "running": status is not None and status.is_running,
@@ -43,18 +43,18 @@ def _as_json(settings: Settings, paths: Paths, status: Status | None) -> dict[st
     }
 
 
-def _rows_of_agent(status: Status | None) -> Iterator[tuple[str, str]]:
+def _rows_of_agent(status: AgentStatus | None) -> Iterator[tuple[str, str]]:
     if status is None:
-        yield ("agent", "not running; `barnacle chat` or `barnacle run` starts it")
+        yield ("agent", "not running; start it with `barnacle chat` or `barnacle run`")
         return
     since = _moment(status.since_s)
     if not status.is_running:
-        yield ("agent", f"not running (the last one was started {since}); what it said:")
+        yield ("agent", f"not running (last started {since}); its last status:")
     else:
         yield ("agent", f"running since {since}, pid {status.pid}")
     yield ("provider", status.provider or "none")
     if status.stopped:
-        yield ("estop", f"set ({status.stopped}); `barnacle estop --clear` clears it")
+        yield ("estop", f"set ({status.stopped}); clear it with `barnacle estop --clear`")
     for board in status.every_board:
         yield (board.name, board_sentence(board))
     for channel in status.channels:
@@ -68,14 +68,14 @@ def _rows_of_agent(status: Status | None) -> Iterator[tuple[str, str]]:
 
 
 def _spent_today(settings: Settings, paths: Paths) -> Iterator[tuple[str, str]]:
-    """From the journal itself: what was counted is there at once, whoever runs."""
+    """Yield today's spending from the database, which any running agent updates."""
     spent = read_day(paths.agent_db, today(time.time()))
     if spent is not None and spent.requests:
         yield ("spent today", spent.in_words(settings.provider.daily_limit_usd))
 
 
 def _jobs(paths: Paths) -> Iterator[tuple[str, str]]:
-    """From their own file, as above."""
+    """Yield the summary of the jobs from their file."""
     if said := summed_up(JobStore(paths.jobs).every(), time.time(), local_zone()):
         yield ("jobs", said)
 

@@ -16,26 +16,27 @@ from pathlib import Path
 
 from agent.cli import exits
 from agent.cli.output import say, say_json
-from agent.clock import SystemClock
 from agent.errors import UpdateRefused
-from agent.programs import run_program
+from agent.system.clock import SystemClock
+from agent.system.programs import run_program
 from agent.update import bootloader, probation
 from agent.update.installation import Installation
 from agent.update.machine import Machine, find_machine
-from agent.update.records import Records
-from agent.update.trial import Standing, Trials
+from agent.update.records import UpdateRecords
+from agent.update.trial import Trials, TrialStanding
 
 # The service manager takes the wish at once and ends everything later
 _RESTART_TIMEOUT_S = 60.0
 _SWITCH_WARNING = (
-    "this kernel cannot ask the boot loader for a single trial start: should the kernel of the new "
-    "version not start at all, set os_prefix= in config.txt back on any PC"
+    "this kernel cannot ask the boot loader for a single trial start: if the "
+    "kernel of the new version does not start at all, put the old os_prefix= "
+    "back into config.txt on any PC"
 )
 
 
 def run(arguments: Namespace) -> int:
     machine = find_machine(Path(arguments.root))
-    trials = Trials(machine, Records(machine.records), _restart, SystemClock())
+    trials = Trials(machine, UpdateRecords(machine.records), _restart, SystemClock())
     if arguments.what == "status":
         return _show(machine, trials.records, as_json=arguments.json)
     _refuse_unless_root(machine)
@@ -56,10 +57,10 @@ def run(arguments: Namespace) -> int:
 
 def _refuse_unless_root(machine: Machine) -> None:
     if machine.root == Path("/") and os.geteuid() != 0:
-        raise UpdateRefused("only root may change the system: sudo barnacle update ...")
+        raise UpdateRefused("this command needs root: sudo barnacle update ...")
 
 
-def _show(machine: Machine, records: Records, *, as_json: bool) -> int:
+def _show(machine: Machine, records: UpdateRecords, *, as_json: bool) -> int:
     trial, outcome, held = records.trial(), records.outcome(), records.held()
     runs = machine.identity.version
     if as_json:
@@ -70,7 +71,10 @@ def _show(machine: Machine, records: Records, *, as_json: bool) -> int:
         return exits.OK
     say(f"version {runs} runs, from slot {machine.running}")
     if trial is not None and trial.slot == machine.running:
-        say(f"on trial: {trial.from_version} starts again unless it stays healthy for ten minutes")
+        say(
+            f"on trial: version {trial.from_version} comes back unless this one stays "
+            "healthy for ten minutes"
+        )
     elif trial is not None:
         say(f"version {trial.version} is in slot {trial.slot}: {trial.phase.value}")
     elif held is not None:
@@ -85,14 +89,14 @@ def _watch(trials: Trials) -> None:
     """Run the service manager's step at each start while a version is on trial."""
     # In place of the handler that keeps a command's own lines apart
     logging.basicConfig(level=logging.INFO, format="%(message)s", force=True)
-    if trials.settle() is not Standing.ON_TRIAL:
+    if trials.settle() is not TrialStanding.ON_TRIAL:
         return
     minutes = probation.HEALTHY_S / 60
-    logging.getLogger(__name__).info("on trial: to be healthy for %.0f minutes", minutes)
+    logging.getLogger(__name__).info("update: on trial (healthy_min=%.0f)", minutes)
     trial = trials.records.trial()
     look = partial(probation.look_at_service, trial.failed_before if trial else ())
     verdict = asyncio.run(probation.judge(look, trials.clock))
-    if trials.settle() is not Standing.ON_TRIAL:
+    if trials.settle() is not TrialStanding.ON_TRIAL:
         # Somebody has decided meanwhile
         return
     if verdict.is_kept:
@@ -120,9 +124,9 @@ def _begin(machine: Machine, trials: Trials, *, is_later: bool) -> None:
     if not machine.knows_tryboot:
         _note(_SWITCH_WARNING)
     if is_later:
-        say("`barnacle update try` starts it")
+        say("start it with `barnacle update try`")
         return
-    say("the device starts anew and tries it; unless it stays healthy, what runs now comes back")
+    say("the device restarts and tries it; unless it stays healthy, the present version comes back")
     _try(trials)
 
 
@@ -138,7 +142,7 @@ async def _opened(word: str) -> AsyncIterator[AsyncIterator[bytes]]:
     if not is_url(word):
         yield from_file(Path(word))
         return
-    from agent.http import HttpClient  # noqa: PLC0415 - see above
+    from agent.net.http import HttpClient  # noqa: PLC0415 - see above
 
     http = HttpClient()
     try:
@@ -148,7 +152,7 @@ async def _opened(word: str) -> AsyncIterator[AsyncIterator[bytes]]:
 
 
 class _Progress:
-    """Says every twentieth once."""
+    """Prints the progress in steps of 5 %."""
 
     def __init__(self) -> None:
         self._told = -1
@@ -157,7 +161,7 @@ class _Progress:
         part = 20 * done // total
         if part != self._told:
             self._told = part
-            doing = "writing" if 2 * done <= total else "reading it back"
+            doing = "writing" if 2 * done <= total else "verifying"
             _note(f"{doing}: {5 * part} %")
 
 
@@ -165,7 +169,7 @@ def _restart(argument: str) -> None:
     words = [f"--reboot-argument={argument}"] if argument else []
     done = run_program(["systemctl", "reboot", *words], _RESTART_TIMEOUT_S)
     if done.returncode:
-        raise UpdateRefused("the device could not be started anew: do it by hand")
+        raise UpdateRefused("cannot restart the device: restart it yourself")
 
 
 def _note(line: str) -> None:

@@ -1,1 +1,1 @@
-"""A message's way: inbox, session, prompt, turn, outbox."""
+"""Earlier place of the hooks; nothing else is left here."""

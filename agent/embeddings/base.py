@@ -1,4 +1,4 @@
-"""The seam of embeddings: texts to unit vectors, or the plain statement that there are none.
+"""Seam of embeddings: texts to unit vectors, or an error if there is no model.
 
 Some models tell each word's vector too, and read a text after what came right before it, which
 gives "yes, in May" its meaning; the words before it are no part of the result.
@@ -21,13 +21,13 @@ class Embedder(Protocol):
 
     @property
     def model_id(self) -> str:
-        """Names the exact weights: vectors of two ids are never compared."""
+        """Return the name of the exact weights; vectors of two ids are never compared."""
 
     @property
     def dimensions(self) -> int: ...
 
     async def embed(self, texts: Sequence[str], *, asked: bool = False) -> "NDArray[np.float32]":
-        """Unit vectors of shape (len(texts), dimensions).
+        """Return unit vectors of shape (len(texts), dimensions).
 
         Args:
             asked: these are questions; some models put them before other words than what is found.
@@ -40,15 +40,15 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A text and what came right before it, if anything did."""
+class TextPassage:
+    """A text and the text right before it, if any."""
 
     text: str
     before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PassageReading:
     """Vectors that a model makes of a passage.
 
     Args:
@@ -66,11 +66,13 @@ class Reading:
 
 
 @runtime_checkable
-class Reader(Protocol):
-    """An embedder that can do this; found by `isinstance`."""
+class PassageReader(Protocol):
+    """An embedder that reads passages; found by `isinstance`."""
 
-    async def read(self, passages: Sequence[Passage], *, asked: bool = False) -> list[Reading]:
-        """One for each passage.
+    async def read(
+        self, passages: Sequence[TextPassage], *, asked: bool = False
+    ) -> list[PassageReading]:
+        """Return one reading for each passage.
 
         Raises:
             EmbedderUnavailable: as `Embedder.embed`.
@@ -78,10 +80,10 @@ class Reader(Protocol):
 
 
 async def readings(
-    embedder: Embedder, passages: Sequence[Passage], *, asked: bool = False
-) -> list[Reading]:
-    """By any embedder; without their tokens where it tells none."""
-    if isinstance(embedder, Reader):
+    embedder: Embedder, passages: Sequence[TextPassage], *, asked: bool = False
+) -> list[PassageReading]:
+    """Return readings from any embedder; without tokens if it has none."""
+    if isinstance(embedder, PassageReader):
         return await embedder.read(passages, asked=asked)
     vectors = await embedder.embed([passage.text for passage in passages], asked=asked)
-    return [Reading(vector, vector[:0].reshape(0, len(vector))) for vector in vectors]
+    return [PassageReading(vector, vector[:0].reshape(0, len(vector))) for vector in vectors]

@@ -1,4 +1,4 @@
-"""An embedder that makes no vector twice, by model and content.
+"""Cache around an embedder, by model and content.
 
 What is written is written in batches, so that storing a memory costs no second transaction.
 Questions, which hardly come twice, are kept only while the agent runs. Vectors that are damaged
@@ -11,10 +11,10 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from agent.clock import Clock
 from agent.embeddings import vectors
 from agent.embeddings.base import Embedder
 from agent.embeddings.cache_file import CacheFile, Digest
+from agent.system.clock import Clock
 
 if TYPE_CHECKING:
     from agent.embeddings.vectors import Vectors
@@ -26,7 +26,7 @@ MOST_AT_HAND = 256
 
 
 class CachedEmbedder:
-    """Asks `inner` only for what is not known yet."""
+    """Asks `inner` only for unknown vectors."""
 
     def __init__(self, inner: Embedder, file: CacheFile, clock: Clock) -> None:
         self._inner = inner

@@ -79,7 +79,9 @@ class CacheFile:
                 return await self._worker.transact(job)
         except (StorageFull, OSError, sqlite3.Error, TimeoutError) as err:
             self._is_broken = True
-            _log.warning("embedding without the cache %s: %s", self._path, str(err) or "too slow")
+            _log.warning(
+                "embeddings: cache not used (file=%s): %s", self._path, str(err) or "too slow"
+            )
             return otherwise
 
 

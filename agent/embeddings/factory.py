@@ -1,14 +1,14 @@
-"""The embedder that the settings ask for; what it needs is loaded when it is first used."""
+"""Factory of the configured embedder; its needs are loaded on first use."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.clock import Clock
 from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.embeddings.settings import EmbeddingsSettings
-from agent.http import HttpClient
+from agent.net.http import HttpClient
+from agent.system.clock import Clock
 
 if TYPE_CHECKING:
     from agent.embeddings.keys import Key
@@ -21,7 +21,7 @@ def make_embedder(
     clock: Clock,
     http: HttpClient | None = None,
 ) -> Embedder:
-    """Without a cache; a missing model is the embedder's own to tell, at its first use."""
+    """Return the embedder without a cache; a missing model shows at its first use."""
     if settings.provider == "none":
         return NoEmbedder()
     if not settings.is_remote:
@@ -34,7 +34,7 @@ def make_embedder(
 def with_cache(
     embedder: Embedder, settings: EmbeddingsSettings, path: Path, clock: Clock
 ) -> Embedder:
-    """The same embedder, which asks a service for no vector twice.
+    """Return an embedder that asks a service for no vector twice.
 
     Our own model makes a vector faster than it is written, and it lies beside its memory anyway.
     """

@@ -1,4 +1,4 @@
-"""The folder of an embedding model: `model.onnx`, `tokenizer.json` and what they claim to be.
+"""Folder of an embedding model: `model.onnx`, `tokenizer.json` and their description.
 
 `model.json` is optional; where it is there, the files must be the ones that it names.
 """
@@ -54,7 +54,7 @@ class ModelFolder:
             raise self.damaged(f"{DESCRIPTION_FILE}: {err}") from err
 
     def verified_id(self) -> str:
-        """Names the exact weights, after comparing the files with their description.
+        """Return the id of the exact weights, after checking the files.
 
         Raises:
             EmbedderUnavailable: a file is missing, or is not the one that was built.
@@ -86,14 +86,14 @@ class ModelFolder:
         return read_recipe(self.path)
 
     def fingerprint(self) -> tuple[tuple[int, int], ...]:
-        """Changes when a file is replaced; cheap enough for every call."""
+        """Return a value that changes when a file is replaced; cheap enough for every call."""
         from agent.embeddings import recipe  # noqa: PLC0415 - with the model
 
         names = (MODEL_FILE, TOKENIZER_FILE, DESCRIPTION_FILE, *recipe.FILES)
         return tuple(_size_and_time(self.path / name) for name in names)
 
     def _hash_of_use(self, hashes: dict[str, str]) -> str:
-        """Another tokenizer, pooling or prefix gives other vectors of the same weights."""
+        """Hash tokenizer, pooling and prefix too: they change the vectors of the same weights."""
         used = f"{hashes[MODEL_FILE]} {hashes[TOKENIZER_FILE]} {self.recipe()}"
         return hashlib.sha256(used.encode()).hexdigest()[:_ID_HASH_CHARS]
 

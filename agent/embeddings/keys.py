@@ -1,4 +1,4 @@
-"""The key of an embedding service, and where a person finds it to change it."""
+"""Key of an embedding service, and the setting that holds it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""No embedding model: words alone carry the recall."""
+"""No embedding model: recall uses words alone."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class NoEmbedder:
-    """Says at every call that there is no model."""
+    """Raises EmbedderUnavailable at every call."""
 
     model_id = ""
     dimensions = 0
 
     async def embed(self, texts: Sequence[str], *, asked: bool = False) -> "NDArray[np.float32]":
-        raise EmbedderUnavailable("no embedding model is configured: words carry the recall")
+        raise EmbedderUnavailable("no embedding model is configured: recall uses words alone")
 
     async def aclose(self) -> None:
         return

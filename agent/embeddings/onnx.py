@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from agent.embeddings.base import Passage, Reading
+from agent.embeddings.base import PassageReading, TextPassage
 from agent.embeddings.folder import ModelFolder
 from agent.errors import EmbedderUnavailable
 
@@ -51,13 +51,15 @@ class OnnxEmbedder:
 
     async def embed(self, texts: Sequence[str], *, asked: bool = False) -> "Vectors":
         if self._closed:
-            raise EmbedderUnavailable("the embedding model was let go of")
+            raise EmbedderUnavailable("the embedding model is closed")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._embed, list(texts), asked)
 
-    async def read(self, passages: Sequence[Passage], *, asked: bool = False) -> list[Reading]:
+    async def read(
+        self, passages: Sequence[TextPassage], *, asked: bool = False
+    ) -> list[PassageReading]:
         if self._closed:
-            raise EmbedderUnavailable("the embedding model was let go of")
+            raise EmbedderUnavailable("the embedding model is closed")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._read, list(passages), asked)
 
@@ -69,11 +71,11 @@ class OnnxEmbedder:
     def _embed(self, texts: list[str], asked: bool) -> "Vectors":  # noqa: FBT001 - an executor passes by place
         return self._loaded().vectors(texts, asked=asked)
 
-    def _read(self, passages: list[Passage], asked: bool) -> list[Reading]:  # noqa: FBT001 - as above
+    def _read(self, passages: list[TextPassage], asked: bool) -> list[PassageReading]:  # noqa: FBT001 - as above
         return self._loaded().readings(passages, asked=asked)
 
     def _described(self) -> tuple[str, int]:
-        """Model id and dimensions, without loading where the folder tells them."""
+        """Return model id and dimensions, without loading if the folder tells them."""
         try:
             if self._session is None and (described := self._folder.description()) is not None:
                 return described.model_id, described.dimensions if self._is_there() else 0

@@ -1,4 +1,4 @@
-"""Embeddings from a service that speaks OpenAI's `/embeddings`: batches, retries, rests.
+"""Embeddings from a service with OpenAI's `/embeddings`: batches, retries, pauses.
 
 A service that fails is left alone for a while, so that no turn waits for it again and again;
 words carry the recall meanwhile. What comes back is checked before anybody compares it.
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.clock import Clock
 from agent.embeddings import vectors
 from agent.embeddings.keys import Key
 from agent.embeddings.settings import EmbeddingsSettings, service_url
 from agent.errors import ConfigRefused, EmbedderUnavailable, NetworkError
-from agent.http import HttpAnswer, HttpClient, HttpRequest
-from agent.printable import printable_line
+from agent.net.http import HttpAnswer, HttpClient, HttpRequest
 from agent.security.redact import Redactor
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 if TYPE_CHECKING:
     from agent.embeddings.vectors import Vectors
@@ -69,7 +69,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class _Passing(Exception):
-    """May go well at the next try, after so many seconds if the service said so."""
+    """A failure that may pass; `wait_s` is the wait that the service asks for."""
 
     def __init__(self, text: str, wait_s: float | None = None) -> None:
         super().__init__(text)
@@ -106,7 +106,7 @@ class OpenAIEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """0 before the first answer of a model that is not known here."""
+        """Return the dimensions; 0 before the first answer of an unknown model."""
         return self._length
 
     async def embed(self, texts: Sequence[str], *, asked: bool = False) -> "Vectors":
@@ -172,7 +172,7 @@ class OpenAIEmbedder:
         if all(item.index is not None for item in items):
             items = sorted(items, key=lambda item: item.index or 0)
             if [item.index for item in items] != list(range(count)):
-                raise self._senseless("other places than were asked for")
+                raise self._senseless("wrong indexes")
         if len(items) != count:
             raise self._senseless(f"{len(items)} vectors for {count} texts")
         try:
@@ -211,7 +211,7 @@ class OpenAIEmbedder:
     def _refuse_while_resting(self) -> None:
         left_s = self._resting_until_s - self._clock.monotonic_s()
         if self._why and left_s > 0:
-            raise EmbedderUnavailable(f"{self._why}; it is asked again in {left_s:.0f} s")
+            raise EmbedderUnavailable(f"{self._why}; next attempt in {left_s:.0f} s")
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -228,7 +228,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 async def _body(answer: HttpAnswer, limit_bytes: int) -> bytes:
-    """The body, or a little more than the limit of it."""
+    """Return the body, or a little more than the limit of it."""
     pieces: list[bytes] = []
     size = 0
     while size <= limit_bytes and (piece := await answer.read()):

@@ -1,4 +1,4 @@
-"""From what a graph gives to one vector for a text: taken as it is, or pooled from its tokens'.
+"""Pooling: from a graph's output to one vector for each text.
 
 Importing this module loads numpy.
 """
@@ -25,7 +25,7 @@ _SENTENCE_AXES = 2
 _TOKEN_AXES = 3
 
 
-class Output(Protocol):
+class GraphOutput(Protocol):
     """An output of a graph; an axis of unknown length is a name or None."""
 
     name: str
@@ -34,7 +34,7 @@ class Output(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SentenceHead:
-    """The graph gives one vector for each text; `dimensions` of 0 are not known yet."""
+    """The graph gives one vector for each text; `dimensions` is 0 while unknown."""
 
     output: str
     dimensions: int
@@ -52,7 +52,7 @@ class PoolingHead:
     pooling: Pooling
 
     def vectors(self, values: Vectors, mask: NDArray[np.int64]) -> Vectors:
-        """One for each row; what is padding counts for nothing."""
+        """Return one vector for each row; padding is ignored."""
         pooled: Vectors
         seen = mask[:, :, None].astype(np.float32)
         if self.pooling is Pooling.CLS:
@@ -67,7 +67,7 @@ class PoolingHead:
 
 
 def head_of(
-    outputs: Sequence[Output], pooling: Pooling | None, folder: Path
+    outputs: Sequence[GraphOutput], pooling: Pooling | None, folder: Path
 ) -> SentenceHead | PoolingHead:
     """Return the step that turns the graph's result into vectors.
 
@@ -91,9 +91,9 @@ def head_of(
 
 
 def token_output(
-    outputs: Sequence[Output], head: SentenceHead | PoolingHead, pooling: Pooling | None
+    outputs: Sequence[GraphOutput], head: SentenceHead | PoolingHead, pooling: Pooling | None
 ) -> str | None:
-    """The output whose mean over a text's tokens is its vector; None when nothing says so."""
+    """Return the output whose mean is the text's vector; None if no output is known to be."""
     if pooling not in {None, Pooling.MEAN}:
         return None
     if isinstance(head, PoolingHead):
@@ -102,6 +102,6 @@ def token_output(
     return named[0] if named else None
 
 
-def _length(output: Output) -> int:
+def _length(output: GraphOutput) -> int:
     last = output.shape[-1]
     return last if isinstance(last, int) else 0

@@ -1,4 +1,4 @@
-"""Recipe of a model, read from the files that sentence-transformers puts beside it.
+"""Recipe of a model, from the files that sentence-transformers puts beside it.
 
 Every file is optional; one that is there and cannot be understood is refused by its name. What
 they say about normalisation changes nothing: vectors are always made to have length 1.
@@ -47,7 +47,7 @@ class Pooling(enum.Enum):
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """Recipe for a model; `pooling` is None if no file says it."""
+    """Recipe of a model; `pooling` is None if no file names it."""
 
     pooling: Pooling | None = None
     query_prefix: str = ""

@@ -10,7 +10,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from agent.embeddings.base import Passage, Reading
+from agent.embeddings.base import PassageReading, TextPassage
 from agent.embeddings.folder import ModelFolder
 from agent.embeddings.pooling import PoolingHead, SentenceHead, Vectors, head_of, token_output
 from agent.errors import EmbedderUnavailable
@@ -33,7 +33,7 @@ _Ids = Sequence[int]
 
 
 class ModelSession:
-    """The runtime and the tokenizer of one model.
+    """Runtime and tokenizer of one model.
 
     Raises:
         EmbedderUnavailable: the folder holds no model that can be run.
@@ -63,7 +63,7 @@ class ModelSession:
         self.dimensions = self._head.dimensions or self._probed_dimensions()
 
     def vectors(self, texts: Sequence[str], *, asked: bool = False) -> Vectors:
-        """Unit vectors of shape (len(texts), dimensions), whatever the order of lengths."""
+        """Return unit vectors of shape (len(texts), dimensions), in the order of the texts."""
         prefix = self._recipe.query_prefix if asked else self._recipe.passage_prefix
         token_ids = [self._tokenizer.encode(_clean(prefix + text)).ids for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
@@ -71,14 +71,16 @@ class ModelSession:
             vectors[batch] = self._run([token_ids[place] for place in batch])
         return self._unit(vectors)
 
-    def readings(self, passages: Sequence[Passage], *, asked: bool = False) -> list[Reading]:
-        """The passages with their tokens, where the model's sentence is the mean of its tokens."""
+    def readings(
+        self, passages: Sequence[TextPassage], *, asked: bool = False
+    ) -> list[PassageReading]:
+        """Return readings with tokens, for models whose sentence is the mean of its tokens."""
         if self._token_output is None:
             vectors = self.vectors([passage.text for passage in passages], asked=asked)
-            return [Reading(vector, vectors[:0]) for vector in vectors]
+            return [PassageReading(vector, vectors[:0]) for vector in vectors]
         return [self._reading(passage, self._token_output, asked=asked) for passage in passages]
 
-    def _reading(self, passage: Passage, output: str, *, asked: bool) -> Reading:
+    def _reading(self, passage: TextPassage, output: str, *, asked: bool) -> PassageReading:
         prefix = self._recipe.query_prefix if asked else self._recipe.passage_prefix
         own = self._tokenizer.encode(_clean(prefix + passage.text))
         room = min(_MAX_TOKENS_BEFORE, self._recipe.max_tokens - len(own.ids))
@@ -98,7 +100,7 @@ class ModelSession:
         mean = (tokens if before and kept else states).mean(axis=0)
         spans = [own.offsets[place] for place in kept]
         moved = [(start - len(prefix), end - len(prefix)) for start, end in spans]
-        return Reading(self._unit(mean[None])[0], tokens, moved, self._drops_marks)
+        return PassageReading(self._unit(mean[None])[0], tokens, moved, self._drops_marks)
 
     def _states(self, output: str, token_ids: Sequence[_Ids]) -> Vectors:
         ids = np.array(token_ids, np.int64)
@@ -148,7 +150,7 @@ class ModelSession:
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Places of texts to run together: alike in length, so that little is computed for padding."""
+    """Yield indexes of texts with similar lengths, so that little padding is computed."""
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) + 1) * lengths[place] > _MAX_BATCH_TOKENS:
@@ -165,7 +167,7 @@ def _clean(text: str) -> str:
 
 
 def _last(tokenizer: Tokenizer, text: str, room: int) -> list[int]:
-    """The ids of the last tokens of a text."""
+    """Return the ids of the last tokens of a text."""
     if not text or room <= 0:
         return []
     last = _clean(text[-_MAX_CHARS_BEFORE:])
@@ -174,14 +176,14 @@ def _last(tokenizer: Tokenizer, text: str, room: int) -> list[int]:
 
 
 def _inputs(runtime: onnxruntime.InferenceSession, folder: ModelFolder) -> dict[str, str]:
-    """The type of each input that the graph wants."""
+    """Return the type of each input that the graph needs."""
     types = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
     known = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
     wanted = {value.name: value.type for value in runtime.get_inputs()}
     for name, kind in wanted.items():
         if name not in known or kind not in types:
             raise EmbedderUnavailable(
-                f"{folder.model} wants an input {name} of {kind}: it is no encoder of text"
+                f"{folder.model} wants an input {name} of {kind}: it is not a text encoder"
             )
     return {name: types[kind] for name, kind in wanted.items()}
 

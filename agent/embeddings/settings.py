@@ -1,11 +1,11 @@
-"""The `[embeddings]` section: the model that turns text into vectors, here or at a service."""
+"""The `[embeddings]` section."""
 
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from msgspec import Meta
 
-from agent.config import Secret, Section
+from agent.config import ConfigSection, Secret
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "text-embedding-3-small"
@@ -13,8 +13,8 @@ _CUSTOM = "custom:"
 _LOCAL = ("onnx", "none")
 
 
-class EmbeddingsSettings(Section, frozen=True, kw_only=True):
-    """Choice of the embedding model."""
+class EmbeddingsSettings(ConfigSection, frozen=True, kw_only=True):
+    """Settings of the embedding model."""
 
     # "onnx" runs a model on this machine; "openai" and "custom:URL" ask a service that speaks
     # /embeddings, to which memories and questions are sent; "none" leaves recall to words alone
@@ -40,7 +40,7 @@ class EmbeddingsSettings(Section, frozen=True, kw_only=True):
 
 
 def service_url(provider: str) -> str:
-    """The address that `/embeddings` is added to.
+    """Return the service's address, without `/embeddings`.
 
     Raises:
         ValueError: it names no provider that there is.

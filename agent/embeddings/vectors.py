@@ -1,4 +1,4 @@
-"""Numbers from outside as unit vectors: checked for length, for being numbers, for a direction.
+"""Unit vectors from outside numbers, checked for length and direction.
 
 Importing this module loads no numpy; its functions do.
 """
@@ -18,7 +18,7 @@ MAX_DIMENSIONS = 8192
 
 
 def unit(rows: "Sequence[Sequence[float]] | Vectors", length: int = 0) -> "Vectors":
-    """The rows with length 1.
+    """Return the rows with length 1.
 
     Args:
         length: numbers that each must have; 0 takes those of the first row.
@@ -47,7 +47,7 @@ def unit(rows: "Sequence[Sequence[float]] | Vectors", length: int = 0) -> "Vecto
 
 
 def joined(parts: "Sequence[Vectors]", length: int) -> "Vectors":
-    """All rows in one; without any, none of that length."""
+    """Return all rows together; an empty array of that length without rows."""
     import numpy as np  # noqa: PLC0415 - as above
 
     none: Vectors = np.zeros((0, length), np.float32)
@@ -55,12 +55,12 @@ def joined(parts: "Sequence[Vectors]", length: int) -> "Vectors":
 
 
 def encoded(rows: "Vectors") -> bytes:
-    """The numbers as they are stored: 32 bits, little-endian."""
+    """Return the stored form of numbers: 32 bits, little-endian."""
     return rows.astype("<f4").tobytes()
 
 
 def decoded(blob: bytes) -> "Vectors":
-    """One row of what was stored.
+    """Return one stored row.
 
     Raises:
         ValueError: it is not made of whole numbers of 32 bits.

@@ -1,1 +1,1 @@
-"""HTTP for platforms that push."""
+"""Gateway: HTTP for platforms that push."""

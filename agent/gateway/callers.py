@@ -1,4 +1,4 @@
-"""Who calls: one name for each caller, however their address is written.
+"""Names of callers: one for each, in whatever form the address is written.
 
 A limit is kept by this name, so that another way to write an address is not another caller.
 """
@@ -20,14 +20,14 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A caller: `who` is the normal name, `is_known` that a right token was shown."""
+    """Caller; `is_known` if a right token was shown."""
 
     who: str
     is_known: bool = False
 
 
 def normal(text: str) -> str:
-    """The caller of an address: an IPv4 in IPv6's clothes is the IPv4."""
+    """Return the caller's name for an address; an IPv4 mapped into IPv6 is the IPv4."""
     try:
         address = ipaddress.ip_address(text.strip().strip("[]").partition("%")[0])
     except ValueError:
@@ -43,12 +43,12 @@ def normal(text: str) -> str:
 
 
 def is_forwarded(headers: Headers) -> bool:
-    """Whether a proxy says that it speaks for somebody else."""
+    """Return true if a proxy sends the request for somebody else."""
     return any(name in _FORWARDED for name, _ in headers)
 
 
 def caller(peer: str, headers: Headers, trusted: Container[str]) -> str | None:
-    """Who calls; None where a proxy speaks that nobody trusts.
+    """Return the caller's name; None if the proxy is not trusted.
 
     Args:
         peer: the normal name of who has the connection.

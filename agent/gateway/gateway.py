@@ -1,4 +1,4 @@
-"""The gateway at work: a socket that is open from the start, and the server behind it."""
+"""Gateway: opens its socket at the start, then runs the server."""
 
 import contextlib
 import logging
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.channels.pushed import Pushed
-from agent.clock import Clock
+from agent.channels.push import PushReceiver
 from agent.errors import StorageFull
-from agent.gateway.binding import Place, open_socket, place_of
+from agent.gateway.address import GatewayAddress, gateway_address, open_socket
+from agent.gateway.application import CallerAccess, GatewayApplication, StatusSources
 from agent.gateway.callers import UNIX, UNKNOWN, normal
-from agent.gateway.front import Entrance, Front, Shown
-from agent.gateway.limiter import Limiter
-from agent.gateway.places import Places
+from agent.gateway.connection_pool import GatewayConnectionPool
+from agent.gateway.limiter import RefusalLimiter
 from agent.gateway.server import serve
 from agent.gateway.settings import GatewaySettings
-from agent.gateway.tokens import Tokens
+from agent.gateway.tokens import GatewayTokens
+from agent.system.clock import Clock
 
 if TYPE_CHECKING:
     from socket import socket
@@ -26,48 +26,53 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class House:
-    """What the gateway stands before."""
+class GatewayParts:
+    """Parts of the agent that the gateway serves."""
 
     state_dir: Path
     limits_db: Path
-    shown: Shown
-    pushed: Sequence[Pushed]
+    shown: StatusSources
+    pushed: Sequence[PushReceiver]
 
 
 class Gateway:
-    """Listens from its making on; answers while `run` does."""
+    """Gateway; listens when made, answers while `run` runs."""
 
     def __init__(
-        self, wanted: GatewaySettings, token: str, tokens: Tokens, house: House, clock: Clock
+        self,
+        wanted: GatewaySettings,
+        token: str,
+        tokens: GatewayTokens,
+        house: GatewayParts,
+        clock: Clock,
     ) -> None:
-        self.place: Place = place_of(wanted, house.state_dir, token)
+        self.place: GatewayAddress = gateway_address(wanted, house.state_dir, token)
         self._socket: socket = open_socket(self.place)
-        self.places = Places()
-        self._limiter = Limiter(house.limits_db, clock)
-        entrance = Entrance(
+        self.places = GatewayConnectionPool()
+        self._limiter = RefusalLimiter(house.limits_db, clock)
+        entrance = CallerAccess(
             self.place.hosts,
             frozenset(map(normal, wanted.trusted_proxies)),
             self._limiter,
             tokens,
             UNIX if self.place.path else UNKNOWN,
         )
-        self._front = Front(entrance, house.shown, house.pushed)
+        self._front = GatewayApplication(entrance, house.shown, house.pushed)
 
     @property
     def port(self) -> int:
-        """Where the place says 0, what the system has chosen."""
+        """Return the port; the system's choice if the address says 0."""
         return int(self._socket.getsockname()[1])
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Serve until cancelled."""
         try:
             await self._limiter.begin()
-            _log.info("the gateway listens at %s", self.place.in_words)
+            _log.info("gateway: listening (address=%s)", self.place.in_words)
             await serve(self._front, self._socket, self.places)
         except StorageFull as err:
             # Without its limits it lets nobody in; the rest of the agent goes on
-            _log.error("the gateway is closed: %s", err)
+            _log.error("gateway: closed (reason=%s)", err)
         finally:
             self._socket.close()
             await self._limiter.aclose()

@@ -1,4 +1,4 @@
-"""How often a caller was refused of late: a window that slides, and that a restart does not open.
+"""Limiter of refused callers: a sliding window that survives a restart.
 
 Always on. The table is bounded: whoever comes when it is full shares one place with all others.
 Nothing is written for a caller who has reached the limit, so that a flood costs no storage.
@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from agent.clock import Clock
 from agent.storage.worker import DatabaseWorker
+from agent.system.clock import Clock
 
 # A person who mistypes stays below; who guesses 32 bytes gets nowhere
 MAX_REFUSED = 10
@@ -30,8 +30,8 @@ _MIGRATIONS = (
 )
 
 
-class Limiter:
-    """Counts refusals; times are of the wall, because they outlive the process."""
+class RefusalLimiter:
+    """Counter of refusals, in wall time, which outlives the process."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._kept = DatabaseWorker(path, _MIGRATIONS)
@@ -39,7 +39,7 @@ class Limiter:
         self._of: dict[str, deque[float]] = {}
 
     async def begin(self) -> None:
-        """Take up what an earlier run has counted.
+        """Load the counts of earlier runs.
 
         Raises:
             StorageFull: it cannot be known, so nobody may be let in.
@@ -50,7 +50,7 @@ class Limiter:
             self._count(caller, min(at_s, now_s))
 
     def wait_s(self, caller: str, guess: str = "") -> float:
-        """How long until the caller is listened to; 0 for now.
+        """Return the seconds until the caller is heard again; 0 for now.
 
         Args:
             guess: the wrong token that is told, if one is.
@@ -59,7 +59,7 @@ class Limiter:
         return max(self._wait_s(name, now_s) for name in _names(caller, guess))
 
     def note(self, caller: str, guess: str = "") -> None:
-        """The caller was refused for what they said of themselves.
+        """Count a refusal for wrong claims of the caller.
 
         One wrong token that is told again and again counts once for the caller, then for itself
         alone: a program with an old token does not keep out others of its address.
@@ -97,7 +97,7 @@ class Limiter:
 
 
 def _names(caller: str, guess: str) -> tuple[str, ...]:
-    """What is counted: the caller, and the token by a few digits of its hash."""
+    """Return the counted names: the caller, and a few digits of the token's hash."""
     if not guess:
         return (caller,)
     digest = hashlib.sha256(guess.encode()).hexdigest()[:_DIGEST_CHARS]
@@ -105,7 +105,7 @@ def _names(caller: str, guess: str) -> tuple[str, ...]:
 
 
 def _slide(times: deque[float], now_s: float) -> None:
-    """Leave only what is in the window; a clock that went back makes nothing last longer."""
+    """Drop what has left the window; a clock set back extends nothing."""
     for at, at_s in enumerate(times):
         times[at] = min(at_s, now_s)
     while times and times[0] <= now_s - WINDOW_S:

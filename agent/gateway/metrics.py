@@ -1,4 +1,4 @@
-"""Numbers as Prometheus reads them, in its text format 0.0.4."""
+"""Metrics page in Prometheus' text format 0.0.4."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,8 +9,8 @@ _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One number; `kind` is counter or gauge, the same for all of a name."""
+class MetricSample:
+    """One sample; `kind` is counter or gauge, the same for all of a name."""
 
     name: str
     about: str
@@ -19,20 +19,20 @@ class Sample:
     kind: str = "gauge"
 
 
-def page(samples: Iterable[Sample]) -> str:
-    """All numbers, those with one name together."""
-    by_name: dict[str, list[Sample]] = {}
+def page(samples: Iterable[MetricSample]) -> str:
+    """Return the page, samples of one name together."""
+    by_name: dict[str, list[MetricSample]] = {}
     for sample in samples:
         by_name.setdefault(sample.name, []).append(sample)
     return "".join(_family(name, family) for name, family in by_name.items())
 
 
-def _family(name: str, family: list[Sample]) -> str:
+def _family(name: str, family: list[MetricSample]) -> str:
     first = family[0]
     head = f"# HELP {_PREFIX}{name} {first.about}\n# TYPE {_PREFIX}{name} {first.kind}\n"
     return head + "".join(f"{_PREFIX}{name}{_labels(one)} {one.value:.17g}\n" for one in family)
 
 
-def _labels(sample: Sample) -> str:
+def _labels(sample: MetricSample) -> str:
     told = (f'{name}="{text.translate(_ESCAPED)}"' for name, text in sample.labels.items())
     return f"{{{','.join(told)}}}" if sample.labels else ""

@@ -1,10 +1,10 @@
-"""The section of the gateway: where it listens, and who may come."""
+"""Settings of the gateway."""
 
 from typing import Annotated
 
 from msgspec import Meta
 
-from agent.config import Secret, Section
+from agent.config import ConfigSection, Secret
 
 HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]_-]{1,253}\Z", description="a host")]
 IpAddress = Annotated[
@@ -12,7 +12,7 @@ IpAddress = Annotated[
 ]
 
 
-class GatewaySettings(Section, frozen=True, kw_only=True):
+class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
     """The `[gateway]` section; without it nothing listens."""
 
     # An address with a port, or "unix", or the path of a socket

@@ -1,4 +1,4 @@
-"""Who has a token: the configured one, or one that somebody got for a one-time code.
+"""Tokens of the gateway: the configured one, and those given for one-time codes.
 
 Tokens of the second kind are accounts of people, by their hash: whoever is revoked has none. The
 owner is made in a chat, never here: a code can make no token that may do more than look.
@@ -9,13 +9,12 @@ import hashlib
 import hmac
 import secrets
 
-from agent.clock import Clock
-from agent.dispatch.attempts import Attempts
-from agent.dispatch.codes import Codes
-from agent.dispatch.owner import Tell
-from agent.dispatch.pairing import announced, tell_nobody
-from agent.dispatch.people import Account, People
-from agent.dispatch.rank import Rank
+from agent.access.codes import Attempts, Codes
+from agent.access.owner import Tell
+from agent.access.pairing import announced, tell_nobody
+from agent.access.people import PeopleStore, PersonAccount
+from agent.access.roles import PersonRole
+from agent.system.clock import Clock
 
 NAME = "gateway"
 # More than anybody guesses, ever
@@ -27,15 +26,15 @@ LONGEST_WAIT_S = 60.0
 MAX_TOKEN_CHARS = 256
 
 
-class Tokens:
-    """Makes tokens, and tells right ones from wrong ones.
+class GatewayTokens:
+    """Issuer and verifier of tokens.
 
     Args:
         tell: the owner, of everybody who gets one.
     """
 
     def __init__(
-        self, token: str, people: People, codes: Codes, clock: Clock, tell: Tell = tell_nobody
+        self, token: str, people: PeopleStore, codes: Codes, clock: Clock, tell: Tell = tell_nobody
     ) -> None:
         self._token = token.encode()
         self._tell = tell
@@ -48,7 +47,7 @@ class Tokens:
         return bool(self._token)
 
     def is_right(self, token: str) -> bool:
-        """Whether it is the configured one or that of somebody who is let in."""
+        """Return true for the configured token and for those of people with access."""
         if len(token) > MAX_TOKEN_CHARS:
             return False
         is_ours = hmac.compare_digest(self._token, token.encode()) and bool(self._token)
@@ -56,11 +55,11 @@ class Tokens:
         return self._people.find(NAME, _digest(token)) is not None or is_ours
 
     def wait_s(self, who: str) -> float:
-        """How long until a code of this caller is looked at; 0 for now."""
+        """Return the seconds until this caller may try a code again; 0 for now."""
         return self._attempts.wait_s(who)
 
     async def for_code(self, code: str, who: str) -> str | None:
-        """A new token for whoever has the code; None where it is no code for that.
+        """Return a new token for a code; None if the code gives none.
 
         Raises:
             StorageFull: nothing was changed.
@@ -70,11 +69,11 @@ class Tokens:
         # Counted before it is looked at: many at once are no more than that many tries
         self._attempts.note_wrong(who)
         invitation = await asyncio.to_thread(self._codes.spend, code)
-        if invitation is None or invitation.rank is Rank.OWNER:
+        if invitation is None or invitation.rank is PersonRole.OWNER:
             return None
         self._attempts.forget(who)
         token = secrets.token_urlsafe(_TOKEN_BYTES)
-        account = Account(channel=NAME, sender=_digest(token), target="")
+        account = PersonAccount(channel=NAME, sender=_digest(token), target="")
         person = await asyncio.to_thread(
             self._people.let_in, invitation.rank, account, invitation.name, invitation.person_id
         )

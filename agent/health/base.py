@@ -46,7 +46,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ModelService:
     """A model's service: its address, and where its key is found; empty when it has none."""
 
     url: str
@@ -54,7 +54,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class MemoryStore:
     """Store of the memories.
 
     Args:
@@ -117,7 +117,7 @@ class Patient:
     model_dir: Path | None
     status_file: Path
     embedder: Embedder
-    find_service: Callable[[], Service | None]
+    find_service: Callable[[], ModelService | None]
     make_boards: Callable[[], Sequence[SerialBoard]]
     needs_board: bool = False
     enable_gpios: tuple[int, ...] = ()
@@ -132,7 +132,7 @@ class Patient:
     workspace: Path | None = None
     holds_key: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
-    find_store: Callable[[], Store] | None = None
+    find_store: Callable[[], MemoryStore] | None = None
     find_spending: Callable[[], tuple[str, str]] = lambda: ("nothing", "")
     readings: Readings = field(default_factory=lambda: Readings(Path.cwd()))
     try_key: Probe | None = None

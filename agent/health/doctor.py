@@ -1,4 +1,4 @@
-"""Runs every check at once; none can hold up, spoil or crash the examination."""
+"""Runs every check at once; none can delay, break or crash the others."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agent.errors import BarnacleError
 from agent.health.base import Check, Finding, Patient
-from agent.health.repairs.base import Deed, Repair, as_root
+from agent.health.repairs.base import Repair, RepairResult, as_root
 
 # A board gets 5 s to answer; whatever takes twice that is not healthy
 CHECK_TIMEOUT_S = 10.0
@@ -32,7 +32,9 @@ async def _finding(check: Check, patient: Patient, timeout_s: float) -> Finding:
         async with asyncio.timeout(timeout_s):
             return await check(patient)
     except TimeoutError:
-        return Finding.failed(f"no result after {timeout_s:g} s: what it looks at hangs")
+        return Finding.failed(
+            f"no result after {timeout_s:g} s: the part that this check reads hangs"
+        )
     except BarnacleError as err:
         return Finding.failed(str(err))
     except PermissionError as err:
@@ -42,10 +44,10 @@ async def _finding(check: Check, patient: Patient, timeout_s: float) -> Finding:
 
 
 def _closed(folder: Path, path: object) -> Finding:
-    """Said once for a folder that is closed as a whole: the check `state` says what to do."""
+    """Return the finding of a path that this user cannot open."""
     if _is_closed(folder):
-        return Finding.warning(f"not looked at: {folder} is closed to this user")
-    return Finding.failed(f"{path} is closed to this user: {as_root(folder)} gives it back")
+        return Finding.warning(f"not checked: this user cannot open {folder}")
+    return Finding.failed(f"this user cannot open {path}: {as_root(folder)} corrects it")
 
 
 def _is_closed(folder: Path) -> bool:
@@ -58,21 +60,26 @@ def _is_closed(folder: Path) -> bool:
 
 async def mend(
     patient: Patient, repairs: Mapping[str, Repair], timeout_s: float = MEND_TIMEOUT_S
-) -> AsyncIterator[tuple[str, Deed]]:
-    """Yield each repair's deed, in order: a later one may need an earlier one's result."""
+) -> AsyncIterator[tuple[str, RepairResult]]:
+    """Yield the results of each repair, in order: a later one may need an earlier one."""
     for name, repair in repairs.items():
         for deed in await _deeds(repair, patient, timeout_s):
             yield name, deed
 
 
-async def _deeds(repair: Repair, patient: Patient, timeout_s: float) -> list[Deed]:
+async def _deeds(repair: Repair, patient: Patient, timeout_s: float) -> list[RepairResult]:
     try:
         async with asyncio.timeout(timeout_s):
             return await repair(patient)
     except TimeoutError:
-        return [Deed(f"not done after {timeout_s:g} s: what it works on hangs", is_done=False)]
+        return [
+            RepairResult(
+                f"not done after {timeout_s:g} s: the part that this repair works on hangs",
+                is_done=False,
+            )
+        ]
     except PermissionError as err:
-        sentence = f"{err.filename} is closed to this user: {as_root(patient.state_dir)} may"
-        return [Deed(sentence, is_done=False)]
+        sentence = f"this user cannot open {err.filename}: run {as_root(patient.state_dir)}"
+        return [RepairResult(sentence, is_done=False)]
     except (BarnacleError, OSError) as err:
-        return [Deed(str(err), is_done=False)]
+        return [RepairResult(str(err), is_done=False)]

@@ -43,7 +43,7 @@ def foreign(folder: Path) -> list[Path]:
 
 
 def take_from_others(folder: Path, rights: int = stat.S_IRWXO, passing: int = 0) -> int:
-    """Close what is exposed; how many could be.
+    """Close exposed files; return how many were closed.
 
     Args:
         rights: what nobody else may have.
@@ -65,7 +65,7 @@ def take_from_others(folder: Path, rights: int = stat.S_IRWXO, passing: int = 0)
 
 
 def keep_private(folder: Path) -> int:
-    """Leave to group and others nothing of ours; how much was closed.
+    """Remove all rights of group and others; return how many files changed.
 
     The group may still pass through the folder itself: a proxy comes to the gateway's socket so.
     """
@@ -73,7 +73,7 @@ def keep_private(folder: Path) -> int:
 
 
 def give_back(folder: Path) -> int:
-    """Let what is foreign belong to whom the folder belongs; how much could be."""
+    """Make the folder's owner the owner of its files; return how many changed."""
     owner = folder.stat()
     return sum(
         _changed(found, lambda handle: os.fchown(handle, owner.st_uid, owner.st_gid))

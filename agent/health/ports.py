@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.printable import printable_line
+from agent.text.printable import printable_line
 
 # As much as a USB device may say of itself on the screen
 _MAX_LABEL_CHARS = 80

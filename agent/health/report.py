@@ -11,19 +11,52 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent import __version__
-from agent.clock import Clock
 from agent.errors import StorageFull
 from agent.health.status import (
+    AgentStatus,
     BoardReport,
     ChannelReport,
-    Status,
     own_start_ticks,
     write_status,
 )
-from agent.health.writable import Writable
 from agent.link.base import Board, BoardState
-from agent.printable import printable_line
 from agent.security.estop import EmergencyStop
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
+
+
+class WritableState:
+    """A folder's file system."""
+
+    def __init__(self, folder: Path, clock: Clock, aside: Path | None = None) -> None:
+        from agent.health import data_partition as kept_aside  # noqa: PLC0415 - no import needs it
+
+        self._folder = folder
+        # It says so once, and stays for as long as the machine runs
+        self._aside = kept_aside.why_unused(aside or kept_aside.ASIDE)
+        self._clock = clock
+        self._since_s: float | None = None
+
+    def sentence(self) -> str:
+        """Return the sentence about it; usually empty."""
+        if self._aside:
+            return (
+                f"the data partition is not in use ({self._aside}): I store nothing and only talk"
+            )
+        if not self._is_read_only():
+            self._since_s = None
+            return ""
+        if self._since_s is None:
+            self._since_s = self._clock.wall_s()
+        since = time.strftime("%Y-%m-%d %H:%M", time.localtime(self._since_s))
+        return f"storage is read-only since {since}: I store nothing and act on nothing"
+
+    def _is_read_only(self) -> bool:
+        try:
+            return bool(os.statvfs(self._folder).f_flag & os.ST_RDONLY)
+        except OSError:
+            return False
+
 
 _log = logging.getLogger(__name__)
 
@@ -67,19 +100,19 @@ class Subjects:
 
 
 class Reporter:
-    """Tells how the agent is."""
+    """Reports the state of the agent."""
 
     def __init__(self, path: Path, subjects: Subjects, clock: Clock) -> None:
         self._path = path
         self._subjects = subjects
         self._clock = clock
         self._since_s = clock.wall_s()
-        self._writable = Writable(path.parent, clock)
+        self._writable = WritableState(path.parent, clock)
         self._is_kept = True
 
-    def status(self) -> Status:
+    def status(self) -> AgentStatus:
         boards = tuple(_reported(board) for board in self._subjects.boards)
-        return Status(
+        return AgentStatus(
             pid=os.getpid(),
             start_ticks=own_start_ticks(),
             since_s=self._since_s,
@@ -100,7 +133,7 @@ class Reporter:
         )
 
     def sentences(self) -> str:
-        """The report as a person in a chat would want it."""
+        """Return the report as lines for a chat."""
         status = self.status()
         lines = [
             f"Barnacle {status.version}, {_span(self._clock.wall_s() - self._since_s)}.",
@@ -119,7 +152,7 @@ class Reporter:
             lines.append(f"Memory: {status.memory}.")
         if status.last_error:
             at = time.strftime("%H:%M:%S", time.localtime(status.last_error_at_s))
-            lines.append(f"Last trouble, at {at}: {status.last_error}")
+            lines.append(f"Last error, at {at}: {status.last_error}")
         return "\n".join(lines)
 
     def _about(self, board: Board) -> str:
@@ -131,7 +164,7 @@ class Reporter:
 
     async def keep(self) -> None:
         """Write the file whenever something has changed; until cancelled."""
-        written: Status | None = None
+        written: AgentStatus | None = None
         while True:
             status = self.status()
             if status != written:
@@ -139,13 +172,13 @@ class Reporter:
                 written = status
             await self._clock.sleep(LOOK_S)
 
-    def _write(self, status: Status) -> None:
+    def _write(self, status: AgentStatus) -> None:
         try:
             write_status(self._path, status)
         except StorageFull as err:
             if self._is_kept:
                 # Once: as the last trouble it is itself a change of the status, to be written
-                _log.warning("the status is not on disk: %s", err)
+                _log.warning("status: cannot write the file (error=%s)", err)
             self._is_kept = False
         else:
             self._is_kept = True
@@ -165,7 +198,7 @@ def _reported(board: Board) -> BoardReport:
 
 
 def board_sentence(board: BoardReport) -> str:
-    """The board in half a sentence."""
+    """Return half a sentence about the board."""
     if board.state == BoardState.READY.value:
         said = f"{board.board} on {board.port}, firmware {board.firmware}"
     else:

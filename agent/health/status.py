@@ -34,7 +34,7 @@ class ChannelReport(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-class Status(msgspec.Struct, frozen=True):
+class AgentStatus(msgspec.Struct, frozen=True):
     """One agent; `start_ticks` tells it from a later program with the same pid."""
 
     pid: int
@@ -81,7 +81,7 @@ def own_start_ticks() -> int:
     return start_ticks_of(os.getpid()) or 0
 
 
-def write_status(path: Path, status: Status) -> None:
+def write_status(path: Path, status: AgentStatus) -> None:
     """Replace the file.
 
     Raises:
@@ -90,11 +90,11 @@ def write_status(path: Path, status: Status) -> None:
     write_atomic(path, msgspec.json.encode(status))
 
 
-def read_status(path: Path) -> Status | None:
+def read_status(path: Path) -> AgentStatus | None:
     """Return the last status; None if there is none, or none that can be read."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES)
-        return msgspec.json.decode(content, type=Status)
+        return msgspec.json.decode(content, type=AgentStatus)
     except (OSError, msgspec.DecodeError, UnicodeError, RecursionError):
         return None

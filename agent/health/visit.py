@@ -1,4 +1,4 @@
-"""A short connection to the board by a command: looked for, waited for, let go of."""
+"""Short connection of a command to a board."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ OnStatus = Callable[[BoardStatus], None]
 async def visit(
     board: SerialBoard, on_status: OnStatus = lambda _: None
 ) -> AsyncIterator[SerialBoard]:
-    """The board, ready or with the reason in its status why it is not; outputs go safe after."""
+    """Connect to the board, ready or with the reason in its status; outputs go safe at the end."""
     running = asyncio.create_task(board.run())
     try:
         with contextlib.suppress(TimeoutError):

@@ -11,28 +11,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent import logs
-from agent.clock import Clock
 from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
 from agent.link import frame as wire
-from agent.link import locking
+from agent.link import output_lock
 from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe, Value
-from agent.link.connection import Connection
+from agent.link.connection import BoardConnection
 from agent.link.counters import Counters
-from agent.link.discovery import Ports, SerialPorts
-from agent.link.events import Subscription, Subscriptions, Watch
-from agent.link.fetch import fetch_manifest
+from agent.link.discovery import POLL_S, BackOff, Ports, SerialPorts
+from agent.link.events import BoardSubscription, Subscriptions, Watch
 from agent.link.image import offer
 from agent.link.leases import Leases, renewal_interval_s
 from agent.link.manifest import Manifest, Method, read_manifest
 from agent.link.manifest_cache import ManifestCache
-from agent.link.packing import BadAnswer, pack, unpack
-from agent.link.reconnect import POLL_S, BackOff
+from agent.link.pin_configuration import PinConfiguration
 from agent.link.session import Request
 from agent.link.settings import BoardSettings
-from agent.link.wired import Wiring
+from agent.link.transfer import fetch_manifest
+from agent.link.value_codec import BadAnswer, pack, unpack
 from agent.passage import Passage, Provenance, configured, echo, outside, own
 from agent.security.estop import HOW_TO_CLEAR
+from agent.system import logs
+from agent.system.clock import Clock
 
 # The slowest method of a board (a 1-Wire conversion) takes 0.75 s; a person waits this long
 CALL_DEADLINE_MS = 3_000
@@ -49,7 +48,7 @@ _log = logging.getLogger(__name__)
 class _Live:
     """Parts that exist only while the board is ready."""
 
-    connection: Connection
+    connection: BoardConnection
     manifest: Manifest
     leases: Leases
 
@@ -85,14 +84,14 @@ class SerialBoard:
         self._last_identity: BoardIdentity | None = None
         self._is_stopped = False
         # There from before the greeting, so that a stop never waits for one
-        self._connection: Connection | None = None
+        self._connection: BoardConnection | None = None
         # What a person should know while it is ready, by subject
         self._notes: dict[str, str] = {}
-        self._why = own("not looked for yet")
+        self._why = own("not searched for yet")
         self._status = BoardStatus(BoardState.ABSENT, settings.port, trouble=self._why.text)
         self.counters = Counters()
         self._subscriptions = Subscriptions(clock)
-        self._wiring = Wiring(settings.pins, folder)
+        self._wiring = PinConfiguration(settings.pins, folder)
         self._pending: tuple[str, ...] = ()
         self._manifest = self._remembered()
 
@@ -114,14 +113,14 @@ class SerialBoard:
             listener(self._manifest)
         return lambda: self._listeners.remove(listener)
 
-    def subscribe(self, watch: Watch) -> Subscription:
+    def subscribe(self, watch: Watch) -> BoardSubscription:
         """Events of that watch, from now on, whenever the board is there."""
         return self._subscriptions.open(watch)
 
     async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
         live = self._live
         if live is None:
-            raise LinkLost(self._why if self._why.text else own("it is being greeted"))
+            raise LinkLost(self._why if self._why.text else own("the handshake is not finished"))
         described = live.manifest.method(method)
         if described is None:
             raise CallRefused("not_supported", echo(f"this board has no {method}"))
@@ -143,7 +142,7 @@ class SerialBoard:
     async def exchange(self, method: int, arguments: bytes) -> bytes:
         live = self._live
         if live is None:
-            raise LinkLost(self._why if self._why.text else own("it is being greeted"))
+            raise LinkLost(self._why if self._why.text else own("the handshake is not finished"))
         return await live.connection.call(Request(method, arguments, CALL_DEADLINE_MS))
 
     def let_go(self, pin: str) -> bool:
@@ -157,7 +156,7 @@ class SerialBoard:
         try:
             await live.connection.call(_urgent(wire.METHOD_SAFE))
         except LinkError as err:
-            _log.warning("outputs go safe when their leases end: %s", err)
+            _log.warning("link: outputs go safe when their leases end (error=%s)", err)
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -184,14 +183,14 @@ class SerialBoard:
         self._wiring.is_agreed = True
         if self._live is not None and self._pending:
             # The next greeting puts it in place
-            self._live.connection.drop("its new configuration is put in place")
+            self._live.connection.drop("its new configuration is being activated")
 
     async def unlock(self) -> str:
         live = self._live
         if live is None:
             return f"{self.name}: not connected; it stays locked if it was."
         try:
-            sentence = await locking.clear(live.connection)
+            sentence = await output_lock.clear_lock(live.connection)
         except LinkError as err:
             return f"{self.name}: still locked: {err}."
         self._note(lock="")
@@ -207,7 +206,9 @@ class SerialBoard:
                     await self._attempt(path)
                     await self._pause(path, seen)
         finally:
-            self._become(BoardState.CLOSED, self._status.port, own("the agent has let go of it"))
+            self._become(
+                BoardState.CLOSED, self._status.port, own("the agent has released the board")
+            )
 
     async def _seek(self) -> str:
         while (path := await self._ports.find()) is None:
@@ -231,7 +232,7 @@ class SerialBoard:
             self._become(BoardState.CONNECTING, path, own(""))
         try:
             port = await self._ports.open(path)
-            connection = Connection(port, self._clock, is_stopped=self._is_stopped)
+            connection = BoardConnection(port, self._clock, is_stopped=self._is_stopped)
             async with connection:
                 self.counters = connection.session.counters
                 self._connection = connection
@@ -243,7 +244,7 @@ class SerialBoard:
         finally:
             self._connection = None
 
-    async def _serve(self, path: str, connection: Connection) -> None:
+    async def _serve(self, path: str, connection: BoardConnection) -> None:
         greeting = await connection.greet()
         raw = await asyncio.to_thread(self._cache.get, greeting.manifest_hash)
         if raw is None:
@@ -288,9 +289,9 @@ class SerialBoard:
     async def _look_for_lock(self, live: _Live) -> None:
         """Ask for a lock that an earlier session left, once the first round trip made it ready."""
         try:
-            found = await locking.reason(live.connection)
+            found = await output_lock.lock_reason(live.connection)
         except LinkError as err:
-            _log.info("it is not known whether outputs are locked: %s", err)
+            _log.info("link: cannot tell if outputs are locked (error=%s)", err)
         else:
             if self._is_stopped and found != wire.REASON_ESTOP:
                 # A noisy line has swallowed it
@@ -312,7 +313,7 @@ class SerialBoard:
             answer = await live.connection.call(_urgent(wire.METHOD_LEASE_RENEW, mask))
             (granted,) = struct.unpack_from(_MASK_FORMAT, answer)
         except (LinkError, struct.error) as err:
-            _log.warning("leases were not renewed: %s", err)
+            _log.warning("link: leases not renewed (error=%s)", err)
         else:
             _report_lost(live.manifest, live.leases.renewed(asked, granted))
 
@@ -339,7 +340,7 @@ class SerialBoard:
         self._become(BoardState.READY, path, self._notes["restart"], identity)
 
     def _note(self, **notes: str) -> None:
-        """Log what a person should know about a working board."""
+        """Log troubles of a working board."""
         self._notes |= notes
         status = self._status
         if status.state is BoardState.READY:
@@ -358,9 +359,10 @@ class SerialBoard:
             return
         self._status = status
         if trouble.text and state is not BoardState.CLOSED:
-            _log.warning("%s: %s", self.name, trouble)
+            _log.warning("link: state changed (board=%s, trouble=%s)", self.name, trouble)
         else:
-            _log.info("%s: %s at %s", self.name, state.value, port or "no port")
+            where = port or "no port"
+            _log.info("link: %s is %s (port=%s)", self.name, state.value, where)
 
 
 def _urgent(method: int, arguments: bytes = b"") -> Request:
@@ -370,11 +372,11 @@ def _urgent(method: int, arguments: bytes = b"") -> Request:
 def _report_lost(manifest: Manifest, lost: int) -> None:
     names = [pin.name for pin in manifest.pins if lost & 1 << pin.index]
     if names:
-        _log.warning("the board has let go of %s", ", ".join(names))
+        _log.warning("link: the board released outputs (pins=%s)", ", ".join(names))
 
 
 def _lock_sentence(found: int) -> str:
-    return f"its outputs are locked after {locking.words(found)}: {HOW_TO_CLEAR}"
+    return f"its outputs are locked after {output_lock.lock_words(found)}: {HOW_TO_CLEAR}"
 
 
 def _restart_sentence(last: BoardIdentity | None, now: BoardIdentity) -> str:

@@ -7,33 +7,24 @@ the same bytes. What comes back from a board is hostile until `read_entries` has
 import contextlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agent.errors import WrongDevice
-from agent.link.manifest import Manifest, Pin, clean_pin
+from agent.link.devices.device_table import BY_KIND, LINES
+from agent.link.manifest import BoardPin, Manifest, clean_pin
 from agent.link.manifest_cache import HASH_BYTES, hash_of
-from agent.link.wiring import PinSettings
+from agent.link.pin_settings import PinSettings
 
 VERSION = 1
 NO_HASH = bytes(HASH_BYTES)
 # What a board does where the settings say nothing
 LEASE_DEFAULT_MS = 2_000
-_CAN = {
-    "output": ("out", "in"),
-    "input": ("in",),
-    "analog": ("adc",),
-    "counter": ("count",),
-    "ds18b20": ("celsius",),
-    "dht22": ("climate",),
-    "bme280": ("climate",),
-    "neopixel": ("pixels",),
-}
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """A configured pin as the board keeps it; what a device alone needs is not looked at."""
+class EntryKeys(msgspec.Struct, frozen=True):
+    """Keys of a configured pin as the board keeps it; options of a device are not looked at."""
 
     name: str
     kind: str
@@ -47,22 +38,31 @@ class Entry(msgspec.Struct, frozen=True):
     per_minute: int = 0
     needs: tuple[tuple[str, int], ...] = ()
     safety: str = "actuate"
-    # Further lines of a bus
-    pin_b: str = ""
-    sda: str = ""
-    sck: str = ""
-    mosi: str = ""
-    miso: str = ""
 
     @property
     def mcu_pins(self) -> frozenset[str]:
-        lines = (self.pin, self.pin_b, self.sda, self.sck, self.mosi, self.miso)
+        lines = (self.pin, *(getattr(self, line) for line in LINES))
         return frozenset(line for line in lines if line)
+
+
+if TYPE_CHECKING:
+
+    class PinEntry(EntryKeys, frozen=True):
+        """A configured pin as the board keeps it, with its further lines."""
+else:
+    PinEntry = msgspec.defstruct(
+        "Entry",
+        [(line, str, "") for line in LINES],
+        bases=(EntryKeys,),
+        module=__name__,
+        namespace={"__doc__": "A configured pin as the board keeps it, with its further lines."},
+        frozen=True,
+    )
 
 
 class _Document(msgspec.Struct, frozen=True):
     v: int
-    pins: tuple[Entry, ...]
+    pins: tuple[PinEntry, ...]
 
 
 def wire_of(pins: Mapping[str, PinSettings]) -> bytes:
@@ -79,7 +79,7 @@ def hash_of_wire(wire: bytes) -> bytes:
     return hash_of(wire) if wire else NO_HASH
 
 
-def read_entries(wire: bytes) -> tuple[Entry, ...]:
+def read_entries(wire: bytes) -> tuple[PinEntry, ...]:
     """The configured pins, in their order.
 
     Raises:
@@ -90,14 +90,17 @@ def read_entries(wire: bytes) -> tuple[Entry, ...]:
     try:
         document = msgspec.json.decode(wire, type=_Document)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
-        raise WrongDevice("the configuration on the board cannot be read") from err
+        raise WrongDevice("cannot read the configuration on the board") from err
     if document.v != VERSION:
-        raise WrongDevice(f"the configuration on the board is of version {document.v}")
+        raise WrongDevice(
+            f"the configuration on the board has version {document.v}, which this agent "
+            "does not know"
+        )
     return document.pins
 
 
 def overlaid(
-    manifest: Manifest, entries: Iterable[Entry], pins: Mapping[str, PinSettings]
+    manifest: Manifest, entries: Iterable[PinEntry], pins: Mapping[str, PinSettings]
 ) -> Manifest:
     """The board's own pins, but for those that are configured, and the configured ones."""
     entries = tuple(entries)
@@ -106,7 +109,7 @@ def overlaid(
     first = max((pin.index for pin in manifest.pins), default=-1) + 1
     own = [pin for pin in manifest.pins if pin.name not in names and pin.pin not in taken]
     known = {pin.name: pin.aliases for pin in manifest.pins}
-    added: list[Pin] = []
+    added: list[BoardPin] = []
     for index, entry in enumerate(entries, first):
         wired = pins.get(entry.name)
         words = () if wired is None else (*wired.aliases, *wired.also)
@@ -121,19 +124,19 @@ def _merged(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*words, *more)))
 
 
-def _placed(pin: Pin, wired: PinSettings) -> Pin:
-    """What only this machine knows of a pin; it never reaches the board."""
+def _placed(pin: BoardPin, wired: PinSettings) -> BoardPin:
+    """Parts of a pin's settings that only this machine uses; they are never sent to the board."""
     return msgspec.structs.replace(pin, place=wired.place, groups=wired.group, opens=wired.opens)
 
 
-def _pin_of(index: int, entry: Entry, aliases: tuple[str, ...]) -> Pin:
+def _pin_of(index: int, entry: PinEntry, aliases: tuple[str, ...]) -> BoardPin:
     return clean_pin(
-        Pin(
+        BoardPin(
             index=index,
             name=entry.name,
             pin=entry.pin,
             aliases=aliases,
-            can=_CAN.get(entry.kind, (entry.kind,)),
+            can=_abilities(entry.kind),
             active_low=entry.active_low,
             safe=entry.safe,
             lease_ms=entry.lease_ms,
@@ -144,6 +147,12 @@ def _pin_of(index: int, entry: Entry, aliases: tuple[str, ...]) -> Pin:
             safety=entry.safety,
         )
     )
+
+
+def _abilities(kind: str) -> tuple[str, ...]:
+    """Return what a pin of that kind can do; a newer firmware may have kinds of its own."""
+    row = BY_KIND.get(kind)
+    return (kind,) if row is None else row.can
 
 
 def _entry_of(name: str, settings: PinSettings) -> dict[str, Any]:
@@ -162,16 +171,18 @@ def _option(kind: str, key: str, value: Any) -> dict[str, Any]:
         case "active":
             key, value = "active_low", True
         case "safe":
-            # Of a PWM in per cent
-            value = 100 if kind == "pwm" else 1
+            value = BY_KIND[kind].safe_on
         case "danger":
             key = "safety"
         case "only_while":
             key, value = "needs", [[name, int(value[name] == "on")] for name in sorted(value)]
-        case "debounce_ms" if kind == "counter":
-            key, value = "debounce_us", value * 1000
         case "max_on_s" | "min_off_s":
             key, value = f"{key.removesuffix('_s')}_ms", round(value * 1000)
         case "max_per_minute":
             key = "per_minute"
+        case _:
+            for option in BY_KIND[kind].options:
+                if option.settings_key == key:
+                    key, value = option.name, value * option.scale
+                    break
     return {key: value}

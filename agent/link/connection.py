@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from agent.clock import Clock
 from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
 from agent.link.frame import CODES, OK
-from agent.link.greeting import Greeting
+from agent.link.hello import BoardHello
 from agent.link.port import Port
-from agent.link.session import ACK_DELAY_S, Answer, Request, Session, SessionState
+from agent.link.session import ACK_DELAY_S, BoardAnswer, Request, Session, SessionState
 from agent.link.window import Outgoing
 from agent.passage import configured, own
-from agent.printable import printable_line
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 # More callers at once than this are refused, so that nothing piles up before a slow board
 MAX_PENDING_CALLS = 32
@@ -39,10 +39,10 @@ class _Pending:
     frame: Outgoing
     give_up_at_s: float
     # An error is a result here: a caller that was cancelled never collects it
-    outcome: asyncio.Future[Answer | LinkError]
+    outcome: asyncio.Future[BoardAnswer | LinkError]
 
 
-class Connection:
+class BoardConnection:
     """One port and one session, from the greeting until either ends.
 
     Args:
@@ -72,10 +72,10 @@ class Connection:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._on_lost("the agent let go of the board")
+        self._on_lost("the agent has released the board")
         await self._port.aclose()
 
-    async def greet(self) -> Greeting:
+    async def greet(self) -> BoardHello:
         """Wait for the board to greet back; the session's own limits bound the wait.
 
         Raises:
@@ -95,7 +95,7 @@ class Connection:
         self._turn()
 
     def stop(self) -> None:
-        """The emergency stop: on its way when this returns, or first of all once it is open."""
+        """Send the emergency stop now, or first of all once the connection is open."""
         self.session.stop()
         self._turn()
 
@@ -187,7 +187,7 @@ class Connection:
                 late = own("the board did not answer in time")
                 pending.outcome.set_result(OutcomeUnknown(late))
             else:
-                busy = own("the board was too busy to be asked")
+                busy = own("the board was too busy to answer")
                 pending.outcome.set_result(LinkLost(busy))
 
     def _set_timer(self, now_s: float) -> None:
@@ -214,7 +214,7 @@ class Connection:
         self._timer = None
         self._turn()
 
-    def _settle(self, answer: Answer) -> None:
+    def _settle(self, answer: BoardAnswer) -> None:
         pending = self._pending.get(answer.request_id)
         if pending is None or pending.outcome.done():
             self.session.counters.answers_late += 1
@@ -233,7 +233,7 @@ class Connection:
                 pending.outcome.set_result(LinkLost(reason))
 
 
-def _result_of(answer: Answer) -> bytes:
+def _result_of(answer: BoardAnswer) -> bytes:
     if answer.code == OK:
         return answer.payload
     name = CODES[answer.code] if answer.code < len(CODES) else f"code_{answer.code}"

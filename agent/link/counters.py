@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from agent.link.timekeeping import DeviceClock
+from agent.link.device_clock import DeviceClock
 
 # Enough for a 99th percentile that is not a single bad moment, and minutes of pings
 KEPT_ROUND_TRIPS = 512

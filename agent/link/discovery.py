@@ -2,11 +2,37 @@
 
 import asyncio
 import os
+import random
 from pathlib import Path
 from typing import Protocol
 
 from agent.link.port import Port, open_port
 from agent.link.settings import BoardSettings
+
+# A replugged board has to work again within 3 s, so the first tries are close together
+FIRST_WAIT_S = 0.2
+# A port where nothing useful answers is bothered no more often than this
+LONGEST_WAIT_S = 5.0
+# How often a missing or changed port is looked for: a stat of one path
+POLL_S = 0.2
+_JITTER = 0.25
+
+
+class BackOff:
+    """Waits that double from the first to the longest, each a little off, until reset."""
+
+    def __init__(self, chance: random.Random | None = None) -> None:
+        self._chance = chance or random.Random()  # noqa: S311 - spreads tries, keeps no secret
+        self._wait_s = FIRST_WAIT_S
+
+    def next_s(self) -> float:
+        wait_s = self._wait_s
+        self._wait_s = min(LONGEST_WAIT_S, 2 * wait_s)
+        return wait_s * self._chance.uniform(1 - _JITTER, 1)
+
+    def reset(self) -> None:
+        self._wait_s = FIRST_WAIT_S
+
 
 # Given by our udev rule, so that it is the same whatever else is plugged in
 UDEV_NAME = "barnacle-board"
@@ -64,8 +90,8 @@ class SerialPorts:
 
     def missing(self) -> str:
         if self._settings.port:
-            return f"{self._settings.port} is not there: is the board plugged in?"
-        return 'no board was found on USB: plug one in, or name its port as "board.port"'
+            return f"{self._settings.port} not found: is the board plugged in?"
+        return 'no board found on USB: plug one in, or set its port as "board.port"'
 
     async def open(self, path: str) -> Port:
         return await open_port(path, self._settings.start_baud, self._settings.top_baud)

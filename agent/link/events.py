@@ -13,15 +13,15 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
-from agent.clock import Clock
 from agent.errors import LinkError
 from agent.link import frame as wire
 from agent.link.base import Value
-from agent.link.connection import Connection
+from agent.link.connection import BoardConnection
 from agent.link.manifest import Manifest, Method
-from agent.link.packing import BadAnswer, unpack
-from agent.link.readings import Reading, UnknownName, find_reading
+from agent.link.readings import BoardReading, UnknownName, find_reading
 from agent.link.session import Request
+from agent.link.value_codec import BadAnswer, unpack
+from agent.system.clock import Clock
 
 # The board takes a subscription in one pass of its loop
 DEADLINE_MS = 1_000
@@ -35,7 +35,7 @@ _WIRE_LIMIT = 2**31 - 1
 _log = logging.getLogger(__name__)
 
 
-class When(enum.Enum):
+class EventCondition(enum.Enum):
     """Condition for an event."""
 
     # Another value, or one that is `low` away from the last
@@ -57,7 +57,7 @@ class Watch:
     """
 
     source: str
-    when: When = When.CHANGE
+    when: EventCondition = EventCondition.CHANGE
     least_interval_ms: int = 0
     low: float = 0.0
     high: float = 0.0
@@ -66,7 +66,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class BoardEvent:
-    """Something that the board has told.
+    """Event of a board.
 
     Args:
         at_s: when it happened, since the epoch.
@@ -83,7 +83,7 @@ class BoardEvent:
     dropped: int
 
 
-class Subscription:
+class BoardSubscription:
     """Events of one watch, over every connection, until it is closed: `async for event in ...`."""
 
     def __init__(self, watch: Watch, due: asyncio.Event) -> None:
@@ -97,7 +97,7 @@ class Subscription:
         self._waiting: deque[BoardEvent] = deque(maxlen=CREDITS)
         self._arrived = asyncio.Event()
 
-    def __aiter__(self) -> "Subscription":
+    def __aiter__(self) -> "BoardSubscription":
         return self
 
     async def __anext__(self) -> BoardEvent:
@@ -133,7 +133,7 @@ class EventSource(Protocol):
     @property
     def manifest(self) -> Manifest | None: ...
 
-    def subscribe(self, watch: Watch) -> Subscription:
+    def subscribe(self, watch: Watch) -> BoardSubscription:
         """Events of that watch, from now on, whenever the board is there."""
 
 
@@ -143,18 +143,18 @@ class Subscriptions:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._due = asyncio.Event()
-        self._open: list[Subscription] = []
+        self._open: list[BoardSubscription] = []
         # By their number on the board: those that it knows in this session
-        self._told: dict[int, tuple[Subscription, Reading]] = {}
-        self._refused: list[Subscription] = []
+        self._told: dict[int, tuple[BoardSubscription, BoardReading]] = {}
+        self._refused: list[BoardSubscription] = []
 
-    def open(self, watch: Watch) -> Subscription:
-        subscription = Subscription(watch, self._due)
+    def open(self, watch: Watch) -> BoardSubscription:
+        subscription = BoardSubscription(watch, self._due)
         self._open.append(subscription)
         self._due.set()
         return subscription
 
-    async def serve(self, connection: Connection, manifest: Manifest) -> None:
+    async def serve(self, connection: BoardConnection, manifest: Manifest) -> None:
         """Tell the board what is wanted, and give back credit; until cancelled."""
         self._told.clear()
         self._refused.clear()
@@ -168,7 +168,7 @@ class Subscriptions:
             for subscription in self._open:
                 subscription.trouble = "the board is not connected"
 
-    async def _catch_up(self, connection: Connection, manifest: Manifest) -> None:
+    async def _catch_up(self, connection: BoardConnection, manifest: Manifest) -> None:
         self._open = [one for one in self._open if not one.is_closed]
         for number, (subscription, _) in list(self._told.items()):
             if subscription.is_closed:
@@ -185,14 +185,14 @@ class Subscriptions:
                 subscription.trouble = await self._subscribe(connection, manifest, subscription)
                 if subscription.trouble:
                     self._refused.append(subscription)
-                    _log.warning("the board does not tell: %s", subscription.trouble)
+                    _log.warning("link: subscription failed (error=%s)", subscription.trouble)
 
     async def _subscribe(
-        self, connection: Connection, manifest: Manifest, subscription: Subscription
+        self, connection: BoardConnection, manifest: Manifest, subscription: BoardSubscription
     ) -> str:
         free = [one for one in range(wire.SUBSCRIPTIONS_MOST) if one not in self._told]
         if not free:
-            return "the board takes no more subscriptions"
+            return "the board accepts no more subscriptions"
         try:
             reading = find_reading(manifest, subscription.watch.source)
         except UnknownName as err:
@@ -206,7 +206,7 @@ class Subscriptions:
             del self._told[free[0]]
         return trouble
 
-    def _deliver(self, payload: bytes, connection: Connection, manifest: Manifest) -> None:
+    def _deliver(self, payload: bytes, connection: BoardConnection, manifest: Manifest) -> None:
         try:
             number, count, dropped, device_ms, raw = struct.unpack_from(wire.EVENT_FORMAT, payload)
             subscription, reading = self._told[number]
@@ -222,10 +222,10 @@ class Subscriptions:
         unit = reading.field.unit
         subscription.put(BoardEvent(reading.name, value, unit, wall_s, at_s, count, dropped))
         if dropped:
-            _log.warning("%d events of %s were lost", dropped, reading.name)
+            _log.warning("link: events lost (count=%d, reading=%s)", dropped, reading.name)
 
 
-def _packed(number: int, subscription: Subscription, reading: Reading) -> bytes:
+def _packed(number: int, subscription: BoardSubscription, reading: BoardReading) -> bytes:
     watch = subscription.watch
     return struct.pack(
         wire.SUBSCRIBE_FORMAT,
@@ -240,18 +240,18 @@ def _packed(number: int, subscription: Subscription, reading: Reading) -> bytes:
     )
 
 
-def _on_wire(value: float, reading: Reading) -> int:
+def _on_wire(value: float, reading: BoardReading) -> int:
     return max(-_WIRE_LIMIT, min(_WIRE_LIMIT, round(value / reading.field.scale)))
 
 
-def _value_of(manifest: Manifest, reading: Reading, raw: int) -> Value:
+def _value_of(manifest: Manifest, reading: BoardReading, raw: int) -> Value:
     """Return the value that the read method would return."""
     told = Method(0, "told", "", result=(reading.field,))
     return unpack(manifest, told, struct.pack("<" + reading.field.format, raw))[reading.field.name]
 
 
-async def _tell(connection: Connection, method: int, arguments: bytes) -> str:
-    """Empty, or why not."""
+async def _tell(connection: BoardConnection, method: int, arguments: bytes) -> str:
+    """Send a request; return why it failed, or ""."""
     try:
         await connection.call(Request(method, arguments, DEADLINE_MS))
     except LinkError as err:

@@ -6,25 +6,28 @@ firmware.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-# Methods, their fields, choices and units; boards, their pins and what these are called
-NAMES = frozenset(
+from agent.link.devices import device_table
+
+
+def _method_words() -> Iterator[str]:
+    for method in device_table.methods():
+        yield method.name
+        for field in (*method.arguments, *method.result):
+            yield from (one for one in (field.name, field.pins, field.unit) if one)
+            yield from field.choices
+
+
+# Boards, their pins and what these are called
+_BOARD_WORDS = frozenset(
     {
-        "%",
-        "Hz",
-        "V",
         "a0",
         "a1",
         "a2",
         "a3",
         "a4",
         "a5",
-        "adc",
-        "adc_read",
-        "address",
-        "addresses",
-        "angle",
         "b0",
         "b1",
         "b10",
@@ -33,7 +36,6 @@ NAMES = frozenset(
         "b14",
         "b15",
         "b5",
-        "blue",
         "blue button",
         "blue led",
         "brightness",
@@ -43,14 +45,6 @@ NAMES = frozenset(
         "button 3",
         "button_2",
         "button_3",
-        "bytes",
-        "celsius",
-        "celsius_read",
-        "climate",
-        "climate_read",
-        "count",
-        "counter_read",
-        "counter_reset",
         "d0",
         "d1",
         "d10",
@@ -65,26 +59,9 @@ NAMES = frozenset(
         "d7",
         "d8",
         "d9",
-        "data",
-        "duty",
-        "edges",
-        "encoder",
-        "encoder_read",
         "fan",
-        "first",
-        "frequency",
-        "gpio_read",
-        "gpio_write",
-        "green",
         "green led",
         "green_led",
-        "hPa",
-        "humidity",
-        "i2c",
-        "i2c_read",
-        "i2c_scan",
-        "i2c_write",
-        "in",
         "key",
         "lamp",
         "ld1",
@@ -92,54 +69,26 @@ NAMES = frozenset(
         "ld3",
         "led",
         "light",
-        "lit",
-        "lost",
-        "mcu_temperature",
         "moisture",
         "nucleo-f401re",
         "nucleo-f411re",
         "nucleo-f446re",
         "nucleo-h743zi",
         "nucleo-wb55",
-        "off",
-        "on",
-        "out",
-        "pin",
-        "pixels",
-        "pixels_write",
-        "position",
-        "pressure",
         "pump",
-        "pwm",
-        "pwm_write",
         "pyboard-v1.1",
-        "red",
         "red led",
         "red_led",
-        "register",
         "relay",
-        "s",
-        "servo",
-        "servo_write",
         "simulated",
-        "since",
         "soil",
         "soil moisture",
-        "spi",
-        "spi_transfer",
-        "supply_read",
         "sw1",
         "sw2",
         "sw3",
         "switch",
-        "taken",
-        "temperature",
-        "uart",
-        "uart_read",
-        "uart_write",
         "user button",
         "usr",
-        "value",
         "water pump",
         "weact-blackpill-f411",
         "x1",
@@ -158,50 +107,18 @@ NAMES = frozenset(
         "y4",
         "yellow led",
         "yellow_led",
-        "°",
-        "°C",
     }
 )
+# With these, methods, their fields, choices and units
+NAMES = _BOARD_WORDS | frozenset(_method_words())
 # What is said about each method
-ABOUTS = frozenset(
-    {
-        (
-            "Give count pixels from first on one colour; the others keep theirs. All go "
-            "dark when nobody renews them."
-        ),
-        "How many pulses were counted, and for how long.",
-        "Measure a temperature.",
-        "Measure temperature and relative humidity, and air pressure where it can.",
-        "Measure the supply voltage of the board's microcontroller.",
-        "Measure the temperature of the board's microcontroller.",
-        "Measure the voltage at an analog pin.",
-        "Read bytes from an I2C device, from a register on; register -1 names none.",
-        "Read whether a pin is on or off.",
-        "Send bytes over SPI and answer those that came back meanwhile.",
-        "Send text to a device on a UART.",
-        (
-            "Set an output's share of on-time. Frequency 0 keeps the one it has. It returns "
-            "to its safe duty when nobody renews it."
-        ),
-        "Start counting from 0; answers what was counted until now.",
-        "Switch an output on or off. It returns to its safe value when nobody renews it.",
-        "The addresses, in hex, at which something answers on an I2C bus.",
-        "The position of a rotary encoder in edges since the start: often 4 to a click.",
-        "Turn a servo to an angle; -1 releases it, and so does a lease that ends.",
-        "What a device on a UART has said since the last time, and how much was lost.",
-        "Write bytes to an I2C device, the register first; answers how many it took.",
-    }
-)
-# How it refuses
-REFUSALS = frozenset(
+ABOUTS = frozenset(method.about for method in device_table.methods())
+# Refusals of what is not the driver of one kind
+_COMMON_REFUSALS = frozenset(
     {
         "1 to 32 bytes",
         "a condition is about a pin without a value",
-        "a duty is 0 to 100 %",
-        "a frequency is at most 20000 Hz",
         "a pin is off or on",
-        "a register is 0 to 255, or -1 for none",
-        "an address is 8 to 119",
         "an output is on",
         "arguments missing",
         "beyond the length that was announced",
@@ -219,9 +136,6 @@ REFUSALS = frozenset(
         "nothing was begun",
         "offset beyond the configuration",
         "offset beyond the manifest",
-        "scanning: ask again in a moment",
-        "something holds the bus",
-        "still sending: ask again in a moment",
         "stopped: nothing is sent",
         "that firmware is for another board",
         "that pin cannot be read",
@@ -244,6 +158,8 @@ REFUSALS = frozenset(
         "what was written is not what was sent",
     }
 )
+# How it refuses
+REFUSALS = _COMMON_REFUSALS.union(*(row.refusals for row in device_table.ROWS))
 # How a limit of an output is told, behind the name of its pin
 _LIMITS = re.compile(
     r"must rest [0-9.]{1,10} s more \(min_off_ms [0-9]{1,10}\)"
@@ -255,12 +171,12 @@ _SHAPES = re.compile(r"P[A-K][0-9]{1,2}|[0-9]{1,3}(\.[0-9]{1,4}){0,3}|")
 
 
 def is_ours(text: str, named: Collection[str] = ()) -> bool:
-    """Whether a text of a board is one of ours, or a name that the owner has given."""
+    """Say if a board's text is one of our firmware's, or a name that the owner has given."""
     return text in NAMES or text in ABOUTS or text in named or bool(_SHAPES.fullmatch(text))
 
 
 def is_our_refusal(text: str, named: Collection[str] = ()) -> bool:
-    """Whether our firmware refuses in these words; it may begin with the name of a pin."""
+    """Say if our firmware refuses in these words; the name of a pin may stand before them."""
     if text in REFUSALS:
         return True
     name, _, rest = text.partition(" ")

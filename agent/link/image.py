@@ -12,7 +12,7 @@ import msgspec
 
 from agent.errors import BarnacleError
 from agent.link.base import BoardIdentity
-from agent.printable import printable_line
+from agent.text.printable import printable_line
 
 # Beside the modules of the agent, so that it is installed with them
 CARRIED = Path(__file__).resolve().parents[1] / "firmware"
@@ -28,7 +28,7 @@ class BadImage(BarnacleError):
     """A file that is no firmware image; the text says why."""
 
 
-class About(msgspec.Struct, frozen=True):
+class ImageDescription(msgspec.Struct, frozen=True):
     """Description inside a firmware image."""
 
     board: str
@@ -36,10 +36,10 @@ class About(msgspec.Struct, frozen=True):
     version: tuple[int, int, int] = (0, 0, 0)
 
 
-class Image(msgspec.Struct, frozen=True):
+class FirmwareImage(msgspec.Struct, frozen=True):
     """One version of the firmware for one board."""
 
-    about: About
+    about: ImageDescription
     content: bytes
 
     @property
@@ -52,7 +52,7 @@ class Image(msgspec.Struct, frozen=True):
         return f"{version} (build {self.about.build})"
 
 
-def read_image(path: Path) -> Image:
+def read_image(path: Path) -> FirmwareImage:
     """The image in that file.
 
     Raises:
@@ -66,13 +66,13 @@ def read_image(path: Path) -> Image:
     if len(content) > MAX_IMAGE_BYTES:
         raise BadImage(f"{path} is too large for a firmware image")
     try:
-        about = msgspec.json.decode(_first_file(content), type=About)
+        about = msgspec.json.decode(_first_file(content), type=ImageDescription)
     except (ValueError, struct.error, zlib.error, msgspec.MsgspecError) as err:
-        raise BadImage(f"{path} is no firmware image") from err
-    return Image(about, content)
+        raise BadImage(f"{path} is not a firmware image") from err
+    return FirmwareImage(about, content)
 
 
-def carried_for(identity: BoardIdentity, folder: Path = CARRIED) -> Image | None:
+def carried_for(identity: BoardIdentity, folder: Path = CARRIED) -> FirmwareImage | None:
     """The image that this agent carries for the board, if it does."""
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
@@ -92,7 +92,9 @@ def offer(identity: BoardIdentity, folder: Path = CARRIED) -> str:
     if image.about.version < version_of(identity.firmware):
         return ""
     name = printable_line(identity.board, _MAX_NAME_CHARS)
-    return f"firmware {image.shown} is here for {name}: `barnacle board update` puts it there"
+    return (
+        f"firmware {image.shown} is available for {name}: install it with `barnacle board update`"
+    )
 
 
 def version_of(text: str) -> tuple[int, ...]:
@@ -108,7 +110,7 @@ def _first_file(content: bytes) -> bytes:
         length, name_bytes = struct.unpack_from("<IB", content, at)
         if number == 0:
             if content[at + 5 : at + 5 + name_bytes] != _ABOUT:
-                raise ValueError("the first file is another one")
+                raise ValueError("the image does not begin with its description")
             size = length
         at += 5 + name_bytes
     return zlib.decompressobj().decompress(content[at : at + size], _MAX_ABOUT_BYTES)

@@ -7,17 +7,17 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from agent.link.base import Value
-from agent.link.manifest import Manifest, Method, Pin
-from agent.link.packing import pin_bits
+from agent.link.devices.device_table import by_capability
+from agent.link.manifest import BoardPin, Manifest, Method
+from agent.link.value_codec import pin_bits
 
 # A lease is renewed this many times while it runs, so that three may be lost
 RENEWALS_PER_LEASE = 4
 # What a pin can do that has a lease
-MOVING = frozenset({"out", "pwm", "servo", "pixels"})
+_OUTPUTS = by_capability()
+MOVING = frozenset(_OUTPUTS)
 # A board that asks for more is renewed no faster: its link could do nothing else
 MIN_LEASE_MS = 200
-# The angle that gives a servo no pulses
-_RELEASED = -1
 
 
 class Leases:
@@ -76,19 +76,17 @@ class Leases:
 
 
 def is_at_rest(
-    pin: Pin, method: Method, arguments: Mapping[str, Value], result: Mapping[str, Value]
+    pin: BoardPin, method: Method, arguments: Mapping[str, Value], result: Mapping[str, Value]
 ) -> bool:
     """Return true if a write set the pin to its safe value, which needs no lease."""
     setting = method.arguments[-1]
     value = arguments.get(setting.name)
-    match next((field.pins for field in method.arguments if field.pins), ""):
-        case "pixels":
-            # Others of the chain may still be lit
-            return result.get("lit") == 0
-        case "servo":
-            return value == _RELEASED
-        case "pwm":
-            return value == pin.safe
+    row = _OUTPUTS.get(next((field.pins for field in method.arguments if field.pins), ""))
+    if row is not None and row.at_rest is not None:
+        name, number = row.at_rest
+        return arguments.get(name, result.get(name)) == number
+    if row is not None and not setting.choices:
+        return value == pin.safe
     return pin.safe < len(setting.choices) and value == setting.choices[pin.safe]
 
 

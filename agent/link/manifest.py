@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from agent.errors import WrongDevice
-from agent.printable import printable_line
+from agent.text.printable import printable_line
 
 MANIFEST_VERSION = 1
 # Ids below this one belong to the link itself
@@ -92,7 +92,7 @@ class Method(msgspec.Struct, frozen=True):
     lease: bool = False
 
 
-class Pin(msgspec.Struct, frozen=True):
+class BoardPin(msgspec.Struct, frozen=True):
     """A pin by the name that people use; values are logical, 1 is on."""
 
     index: int
@@ -122,7 +122,7 @@ class Manifest(msgspec.Struct, frozen=True):
     manifest: int
     board: str
     methods: tuple[Method, ...] = ()
-    pins: tuple[Pin, ...] = ()
+    pins: tuple[BoardPin, ...] = ()
 
     def method(self, name: str) -> Method | None:
         return next((method for method in self.methods if method.name == name), None)
@@ -131,7 +131,7 @@ class Manifest(msgspec.Struct, frozen=True):
         """Its place in the wire format's masks; nothing where there is no such pin."""
         return sum(1 << one.index for one in self.pins if one.name == pin)
 
-    def pins_that_can(self, capability: str) -> Sequence[Pin]:
+    def pins_that_can(self, capability: str) -> Sequence[BoardPin]:
         return [pin for pin in self.pins if capability in pin.can]
 
 
@@ -153,13 +153,13 @@ def read_manifest(raw: bytes) -> Manifest:
     try:
         envelope = msgspec.json.decode(raw, type=_Envelope)
     except (msgspec.DecodeError, UnicodeError) as err:
-        raise WrongDevice("the board's description of itself cannot be read") from err
+        raise WrongDevice("cannot read the board's manifest") from err
     if envelope.manifest != MANIFEST_VERSION:
         raise WrongDevice(
-            f"the board describes itself in version {envelope.manifest}, "
-            f"and only version {MANIFEST_VERSION} is known: update the agent"
+            f"the board's manifest has version {envelope.manifest}, and this agent knows "
+            f"only version {MANIFEST_VERSION}: update the agent"
         )
-    pins = _distinct(_entries(envelope.pins, Pin, clean_pin), lambda pin: pin.index)
+    pins = _distinct(_entries(envelope.pins, BoardPin, clean_pin), lambda pin: pin.index)
     methods = _distinct(_entries(envelope.methods, Method, _clean_method), lambda one: one.id)
     return Manifest(
         manifest=MANIFEST_VERSION,
@@ -173,7 +173,7 @@ class _Unfit(ValueError):
     """An entry that is left out; the text says why."""
 
 
-T = TypeVar("T", Pin, Method)
+T = TypeVar("T", BoardPin, Method)
 
 
 def _entries(raws: Iterable[msgspec.Raw], kind: type[T], clean: Callable[[T], T]) -> Iterable[T]:
@@ -182,7 +182,11 @@ def _entries(raws: Iterable[msgspec.Raw], kind: type[T], clean: Callable[[T], T]
             yield clean(msgspec.json.decode(raw, type=kind))
         except (msgspec.DecodeError, UnicodeError, _Unfit) as err:
             reason = printable_line(str(err), MAX_ABOUT_CHARS)
-            _log.warning("the board's %s is left out: %s", kind.__name__.lower(), reason)
+            _log.warning(
+                "link: part of the manifest ignored (kind=%s, reason=%s)",
+                kind.__name__.lower(),
+                reason,
+            )
 
 
 def _distinct(entries: Iterable[T], number: Callable[[T], int]) -> tuple[T, ...]:
@@ -196,7 +200,7 @@ def _distinct(entries: Iterable[T], number: Callable[[T], int]) -> tuple[T, ...]
     return tuple(kept.values())
 
 
-def clean_pin(pin: Pin) -> Pin:
+def clean_pin(pin: BoardPin) -> BoardPin:
     """The pin with its texts cleaned and capped.
 
     Raises:
@@ -244,7 +248,7 @@ def _clean_field(field: Field) -> Field:
     if field.format not in {*INTEGER_RANGES, *FLOAT_FORMATS, BYTES_FORMAT}:
         raise _Unfit(f"field {field.name} has an unknown format")
     if (field.pins or field.choices) and field.format not in INTEGER_RANGES:
-        raise _Unfit(f"field {field.name} counts in fractions")
+        raise _Unfit(f"field {field.name} has pins or choices, but is no integer")
     _require_range(field)
     return msgspec.structs.replace(
         field,
@@ -257,7 +261,7 @@ def _clean_field(field: Field) -> Field:
 def _clean_choices(field: Field) -> tuple[str, ...]:
     choices = tuple(printable_line(choice, MAX_NAME_CHARS).strip() for choice in field.choices)
     if len(choices) > MAX_CHOICES or len(set(choices)) < len(choices) or "" in choices:
-        raise _Unfit(f"field {field.name} has choices that cannot be told apart")
+        raise _Unfit(f"field {field.name} has choices with equal names")
     return choices
 
 
@@ -266,12 +270,12 @@ def _require_range(field: Field) -> None:
     if not all(map(math.isfinite, [*bounds, field.scale])) or field.scale <= 0:
         raise _Unfit(f"field {field.name} has no usable range")
     if bounds != sorted(bounds):
-        raise _Unfit(f"field {field.name} has its limits the wrong way round")
+        raise _Unfit(f"field {field.name} has its limits reversed")
 
 
 def _require_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise _Unfit(f"{printable_line(name, MAX_NAME_CHARS)!r} is not a name")
+        raise _Unfit(f"{printable_line(name, MAX_NAME_CHARS)!r} is not a valid name")
 
 
 def _labels(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Port(Protocol):
     async def aclose(self) -> None: ...
 
 
-class Device(Protocol):
+class SerialHandle(Protocol):
     """An open serial device of pyserial, as far as it is used."""
 
     def fileno(self) -> int: ...
@@ -68,7 +68,7 @@ class Device(Protocol):
 class SerialPort:
     """A `Port` on a serial device or a pseudo-terminal."""
 
-    def __init__(self, path: str, device: Device, rates: Rates | None = None) -> None:
+    def __init__(self, path: str, device: SerialHandle, rates: Rates | None = None) -> None:
         self.path = path
         self.rates = rates or Rates()
         self._device = device
@@ -154,7 +154,7 @@ class SerialPort:
         self._loop.remove_writer(self._handle)
 
 
-_STUCK = "{path} does not open: unplug the board and plug it in again"
+_STUCK = "cannot open {path}: unplug the board and plug it in again"
 
 
 async def open_port(path: str, baud: int, top_baud: int = 0) -> SerialPort:
@@ -173,11 +173,11 @@ async def open_port(path: str, baud: int, top_baud: int = 0) -> SerialPort:
     return SerialPort(path, device, Rates(baud, top_baud))
 
 
-def _open_device(path: str, baud: int) -> Device:
+def _open_device(path: str, baud: int) -> SerialHandle:
     # 8 ms and 1 MB that an agent without a board does not need
     import serial  # noqa: PLC0415
 
-    device: Device = serial.Serial(path, baud, timeout=0, write_timeout=0, exclusive=True)
+    device: SerialHandle = serial.Serial(path, baud, timeout=0, write_timeout=0, exclusive=True)
     handle = device.fileno()
     try:
         if not os.ttyname(handle).startswith(_PSEUDO_TERMINALS):
@@ -199,10 +199,13 @@ def _why_not(path: str, err: Exception) -> str:
         case None:
             return f"{path} is not a serial port"
         case errno.ENOENT | errno.ENXIO | errno.ENODEV:
-            return f"{path} is not there: is the board plugged in?"
+            return f"{path} not found: is the board plugged in?"
         case errno.EACCES | errno.EPERM:
-            return f"no permission to open {path}: add this user to its group (often dialout)"
+            return (
+                f"no permission to open {path}: add this user to the group of the port (often "
+                "dialout)"
+            )
         case errno.EBUSY | errno.EAGAIN:
-            return f"another program has {path} open"
+            return f"another program uses {path}: stop it first"
         case _:
-            return f"{path} does not open: {os.strerror(number)}"
+            return f"cannot open {path}: {os.strerror(number)}"

@@ -8,7 +8,8 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.link.manifest import INTEGER_RANGES, Field, Manifest, Method, Pin
+from agent.link.devices.device_table import by_capability
+from agent.link.manifest import INTEGER_RANGES, BoardPin, Field, Manifest, Method
 
 # What stands for the board itself where the wire format wants a pin
 NO_PIN = 255
@@ -17,7 +18,7 @@ _WITHOUT_PIN = "mcu_temperature"
 # A field of this name is the reading itself
 _PLAIN = "value"
 # Outputs that one number says everything about
-_SETTABLE = frozenset({"out", "pwm", "servo"})
+_SETTABLE = frozenset(name for name, row in by_capability().items() if row.is_settable)
 
 
 class UnknownName(ValueError):
@@ -25,7 +26,7 @@ class UnknownName(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class BoardReading:
     """A value that a board can look at: `part` is its place in the answer of the read method."""
 
     index: int
@@ -38,16 +39,16 @@ class Reading:
 class Setting:
     """An output and the field of its write method that says what it is set to."""
 
-    pin: Pin
+    pin: BoardPin
     field: Field
 
 
-def readings(manifest: Manifest) -> tuple[Reading, ...]:
+def readings(manifest: Manifest) -> tuple[BoardReading, ...]:
     """Every value that the board can compare or watch by itself."""
     found = [one for pin in manifest.pins for one in _of_pin(manifest, pin)]
     alone = manifest.method(_WITHOUT_PIN)
     if alone is not None and not alone.arguments and alone.result:
-        found.append(Reading(NO_PIN, 0, alone.name, alone.result[0]))
+        found.append(BoardReading(NO_PIN, 0, alone.name, alone.result[0]))
     return tuple(found)
 
 
@@ -61,7 +62,7 @@ def settings(manifest: Manifest) -> tuple[Setting, ...]:
     return tuple(found)
 
 
-def find_reading(manifest: Manifest, name: str) -> Reading:
+def find_reading(manifest: Manifest, name: str) -> BoardReading:
     """The reading of that name, alias or label.
 
     Raises:
@@ -101,17 +102,17 @@ def proper_name(manifest: Manifest, written: str) -> str:
     return pin_name + dot + part
 
 
-def read_method(manifest: Manifest, pin: Pin) -> Method | None:
+def read_method(manifest: Manifest, pin: BoardPin) -> Method | None:
     """The method that says what the pin shows; its one argument is the pin."""
     return next((one for one in manifest.methods if _reads(one, pin)), None)
 
 
-def _of_pin(manifest: Manifest, pin: Pin) -> list[Reading]:
+def _of_pin(manifest: Manifest, pin: BoardPin) -> list[BoardReading]:
     method = read_method(manifest, pin)
     if method is None:
         return []
     return [
-        Reading(
+        BoardReading(
             pin.index, part, pin.name if field.name == _PLAIN else f"{pin.name}.{field.name}", field
         )
         for part, field in enumerate(method.result)
@@ -119,12 +120,12 @@ def _of_pin(manifest: Manifest, pin: Pin) -> list[Reading]:
     ]
 
 
-def _reads(method: Method, pin: Pin) -> bool:
+def _reads(method: Method, pin: BoardPin) -> bool:
     arguments = method.arguments
     return method.safety == "read" and len(arguments) == 1 and arguments[0].pins in pin.can
 
 
-def _drives(method: Method, pin: Pin) -> bool:
+def _drives(method: Method, pin: BoardPin) -> bool:
     if not method.lease or len(method.arguments) <= 1:
         return False
     capability = method.arguments[0].pins
@@ -133,5 +134,5 @@ def _drives(method: Method, pin: Pin) -> bool:
 
 def _unknown(name: str, what: str, known: Sequence[str]) -> UnknownName:
     close = difflib.get_close_matches(name.casefold(), known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known) or 'none'}"
+    hint = f"did you mean {close[0]}?" if close else f"available: {', '.join(known) or 'none'}"
     return UnknownName(f"the board has no {what} {name!r}; {hint}")

@@ -33,7 +33,7 @@ class SlotState(enum.Enum):
     UNKNOWN = 255
 
 
-class Keeping(enum.Enum):
+class Durability(enum.Enum):
     """Durability of the rules across a reset of the board."""
 
     STORED = 0
@@ -50,7 +50,7 @@ class Keeping(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ReflexSlot:
     """A rule on the board: `raw` as on the wire, `refusal` the name of the last refusal's code."""
 
     number: int
@@ -66,8 +66,8 @@ class Slot:
 class ReflexSlots:
     """All rules of a board at one moment."""
 
-    keeping: Keeping
-    slots: tuple[Slot, ...]
+    keeping: Durability
+    slots: tuple[ReflexSlot, ...]
 
 
 async def read(board: Board) -> ReflexSlots:
@@ -88,7 +88,7 @@ async def read(board: Board) -> ReflexSlots:
             for number in range(count)
         ]
     except (ValueError, struct.error) as err:
-        raise CallRefused("io", "the board's answer is too short for its reflexes") from err
+        raise CallRefused("io", "the board's answer is too short for a list of reflexes") from err
     slots = [
         _slot(number, state, await _get(board, number))
         for number, state in enumerate(states)
@@ -128,11 +128,11 @@ async def _get(board: Board, number: int) -> bytes:
     return await board.exchange(wire.METHOD_REFLEX, bytes([_GET, number]))
 
 
-def _slot(number: int, state: tuple[int, ...], raw: bytes) -> Slot:
+def _slot(number: int, state: tuple[int, ...], raw: bytes) -> ReflexSlot:
     value, fired, refused, code, wait_s = state
     known = value in {one.value for one in SlotState}
     refusal = wire.CODES[code] if code < len(wire.CODES) else f"code {code}"
-    return Slot(
+    return ReflexSlot(
         number,
         SlotState(value) if known else SlotState.UNKNOWN,
         fired,
@@ -143,6 +143,6 @@ def _slot(number: int, state: tuple[int, ...], raw: bytes) -> Slot:
     )
 
 
-def _keeping(value: int) -> Keeping:
-    known = value in {one.value for one in Keeping}
-    return Keeping(value) if known else Keeping.UNKNOWN
+def _keeping(value: int) -> Durability:
+    known = value in {one.value for one in Durability}
+    return Durability(value) if known else Durability.UNKNOWN

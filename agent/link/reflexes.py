@@ -12,9 +12,8 @@ import msgspec
 
 from agent.link import frame as wire
 from agent.link.manifest import Field, Manifest
-from agent.link.packing import range_of
 from agent.link.readings import (
-    Reading,
+    BoardReading,
     Setting,
     UnknownName,
     find_reading,
@@ -22,7 +21,8 @@ from agent.link.readings import (
     readings,
     settings,
 )
-from agent.printable import printable_line
+from agent.link.value_codec import range_of
+from agent.text.printable import printable_line
 
 # The longest time that an output stays on without the Pi, whatever it is: the longest lease
 LONGEST_S = 10.0
@@ -55,31 +55,39 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hysteresis: Annotated[float, msgspec.Meta(ge=0)] = 0
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReflexRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rule of a reflex: conditions, an output with its value, a duration and a rate."""
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]{0,22}\Z")]
     when: Annotated[
         tuple[Condition, ...],
-        msgspec.Meta(min_length=1, max_length=CONDITIONS_MOST, description="all of them must hold"),
+        msgspec.Meta(
+            min_length=1, max_length=CONDITIONS_MOST, description="all of these must hold"
+        ),
     ]
     output: Annotated[str, msgspec.Meta(description="name of a pin", max_length=32)]
     value: Annotated[float | str, msgspec.Meta(description="on or off, or a number")]
     every_s: Annotated[
         int,
-        msgspec.Meta(ge=1, le=LONGEST_INTERVAL_S, description="at most once in so many seconds"),
+        msgspec.Meta(
+            ge=1, le=LONGEST_INTERVAL_S, description="minimum time between two firings, in seconds"
+        ),
     ]
     for_s: Annotated[
         float,
-        msgspec.Meta(ge=0, le=LONGEST_S, description="then back; 0 only with the safe value"),
+        msgspec.Meta(
+            ge=0, le=LONGEST_S, description="duration of the action; 0 only with the safe value"
+        ),
     ] = 0
     held_s: Annotated[
         float,
-        msgspec.Meta(ge=0, le=LONGEST_HOLD_S, description="conditions must hold so long before"),
+        msgspec.Meta(
+            ge=0, le=LONGEST_HOLD_S, description="time for which the conditions must hold first"
+        ),
     ] = 0
 
 
-def pack_rule(manifest: Manifest, rule: Rule, *, enabled: bool = True) -> bytes:
+def pack_rule(manifest: Manifest, rule: ReflexRule, *, enabled: bool = True) -> bytes:
     """The rule as the board takes it.
 
     Raises:
@@ -93,11 +101,13 @@ def pack_rule(manifest: Manifest, rule: Rule, *, enabled: bool = True) -> bytes:
     value = _raw(setting.field, setting.pin.name, rule.value)
     duration_ms = _duration_ms(setting, value, rule.for_s)
     if rule.every_s * 1000 <= duration_ms:
-        raise BadRule("every_s must be longer than for_s, or the output would never rest")
+        raise BadRule(
+            "every_s must be longer than for_s, or the output would never return to its safe value"
+        )
     conditions += [_NO_CONDITION] * (CONDITIONS_MOST - len(conditions))
     name = rule.name.encode()
     if not 1 <= len(name) <= NAME_BYTES:
-        raise BadRule(f"a name has 1 to {NAME_BYTES} letters")
+        raise BadRule(f"a name must have 1 to {NAME_BYTES} letters")
     return struct.pack(
         wire.RULE_FORMAT,
         enabled,
@@ -114,7 +124,7 @@ def pack_rule(manifest: Manifest, rule: Rule, *, enabled: bool = True) -> bytes:
     )
 
 
-def read_rule(manifest: Manifest, raw: bytes) -> Rule:
+def read_rule(manifest: Manifest, raw: bytes) -> ReflexRule:
     """Return a stored rule in names and units, as far as they are known.
 
     Raises:
@@ -123,10 +133,10 @@ def read_rule(manifest: Manifest, raw: bytes) -> Rule:
     try:
         fields = struct.unpack_from(wire.RULE_FORMAT, raw)
     except struct.error as err:
-        raise BadRule("the board's answer is too short for a rule") from err
+        raise BadRule("the board's answer is too short for a reflex") from err
     _, count, output, value, duration_ms, interval_s, hold_ms = fields[:7]
     setting = next((one for one in settings(manifest) if one.pin.index == output), None)
-    return Rule(
+    return ReflexRule(
         name=printable_line(fields[16][: fields[15]].decode(errors="replace"), NAME_BYTES),
         when=tuple(
             _unpacked(manifest, fields[7 + 4 * which : 11 + 4 * which])
@@ -140,23 +150,23 @@ def read_rule(manifest: Manifest, raw: bytes) -> Rule:
     )
 
 
-def in_words(manifest: Manifest, rule: Rule) -> str:
-    """One plain sentence for the owner."""
+def in_words(manifest: Manifest, rule: ReflexRule) -> str:
+    """Return the rule as one sentence for the owner."""
     when = " and ".join(_condition_in_words(manifest, one) for one in rule.when)
-    lasting = f", without a break for {span(rule.held_s)}" if rule.held_s else ""
+    lasting = f", for {span(rule.held_s)} without a break" if rule.held_s else ""
     setting = next((one for one in settings(manifest) if one.pin.name == rule.output), None)
     value = _with_unit(setting.field if setting else None, rule.value)
     action = f"{rule.output} {value}" + (f" for {span(rule.for_s)}" if rule.for_s else "")
     return f"When {when}{lasting}: {action}, at most once every {span(rule.every_s)}."
 
 
-def with_proper_names(manifest: Manifest, rule: Rule) -> Rule:
+def with_proper_names(manifest: Manifest, rule: ReflexRule) -> ReflexRule:
     """The same rule with the names that the board uses, and values as they are on the wire."""
     return read_rule(manifest, pack_rule(manifest, rule))
 
 
 def span(seconds: float) -> str:
-    """A length of time in the largest unit that it is a whole number of."""
+    """Return a duration in the largest unit that gives a whole number."""
     for size_s, unit, least in ((86_400, "days", 2), (3_600, "h", 2), (60, "min", 1)):
         if seconds % size_s == 0 and seconds >= least * size_s:
             return f"{seconds / size_s:g} {unit}"
@@ -167,7 +177,9 @@ def _packed(manifest: Manifest, condition: Condition) -> tuple[int, int, int, in
     reading = find_reading(manifest, condition.reading)
     field = reading.field
     if field.choices and (condition.comparison in {"below", "above"} or condition.hysteresis):
-        raise BadRule(f"{reading.name} is one of {', '.join(field.choices)}: compare with equal")
+        raise BadRule(
+            f"{reading.name} is one of {', '.join(field.choices)}: use the comparison equal"
+        )
     threshold = _raw(field, reading.name, condition.value)
     code = COMPARISONS.index(condition.comparison) | reading.part << 4
     hysteresis = _in_i32(reading.name, condition.hysteresis / field.scale)
@@ -184,7 +196,7 @@ def _unpacked(manifest: Manifest, fields: tuple[int, ...]) -> Condition:
     return Condition(reading.name, comparison, _told(reading.field, threshold), slack)
 
 
-def _reading_at(manifest: Manifest, index: int, part: int) -> Reading | None:
+def _reading_at(manifest: Manifest, index: int, part: int) -> BoardReading | None:
     known = readings(manifest)
     return next((one for one in known if (one.index, one.part) == (index, part)), None)
 
@@ -194,32 +206,32 @@ def _duration_ms(setting: Setting, value: int, for_s: float) -> int:
     name = setting.pin.name
     if setting.field.choices and value == setting.pin.safe:
         if duration_ms:
-            raise BadRule(f"{name} stays at its safe value by itself: leave for_s at 0")
+            raise BadRule(f"{name} stays at its safe value on its own: set for_s to 0")
         return 0
     longest_ms = min(LONGEST_S * 1000, setting.pin.max_on_ms or math.inf)
     if not 1 <= duration_ms <= longest_ms:
-        raise BadRule(f"{name} may be held by a reflex for at most {longest_ms / 1000:g} s")
+        raise BadRule(f"a reflex may hold {name} for at most {longest_ms / 1000:g} s")
     return duration_ms
 
 
 def _raw(field: Field, name: str, value: float | str) -> int:
-    """The value as the board counts it."""
+    """Return the value in the board's units."""
     if field.choices:
         written = str(value).casefold().strip()
         if written not in field.choices:
-            raise BadRule(f"{name} is one of {', '.join(field.choices)}, not {value}")
+            raise BadRule(f"{name} must be one of {', '.join(field.choices)}, not {value}")
         return field.choices.index(written)
     number = _number(name, value)
     low, high = range_of(field)
     unit = f" {field.unit}" if field.unit else ""
     if (low is not None and number < low) or (high is not None and number > high):
-        raise BadRule(f"{name} is between {low:g} and {high:g}{unit}, not {number:g}")
+        raise BadRule(f"{name} must be between {low:g} and {high:g}{unit}, not {number:g}")
     return _in_i32(name, number / field.scale)
 
 
 def _in_i32(name: str, number: float) -> int:
     if not _I32[0] <= number <= _I32[1]:
-        raise BadRule(f"{name}: {number:g} steps are more than the board can compare")
+        raise BadRule(f"{name}: the board cannot compare as many as {number:g} steps")
     return round(number)
 
 
@@ -227,9 +239,9 @@ def _number(name: str, value: float | str) -> float:
     try:
         number = float(value)
     except ValueError as err:
-        raise BadRule(f"{name} is a number, not {value!r}") from err
+        raise BadRule(f"{name} must be a number, not {value!r}") from err
     if not math.isfinite(number):
-        raise BadRule(f"{name} is a number, not {value!r}")
+        raise BadRule(f"{name} must be a number, not {value!r}")
     return number
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from agent.link import frame as wire
 from agent.link.counters import Counters
 from agent.link.frame import Decoder, Encoder, Frame, encode
-from agent.link.greeting import Greeting, hello_payload, read_greeting
-from agent.link.overheard import Overheard
+from agent.link.hello import BoardHello, UnknownDevice, hello_payload, read_hello
 from agent.link.rate import TRIAL_PING_S, LineRate, Rates, RateStep
-from agent.link.window import Arrival, Outgoing, ReceiveWindow, SendWindow
+from agent.link.window import FrameArrival, Outgoing, ReceiveWindow, SendWindow
 
 # A board between two passes of its loop answers well within this
 HELLO_INTERVAL_S = 0.25
@@ -68,7 +67,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BoardAnswer:
     """Answer of the board to a request; `code` 0 is success."""
 
     request_id: int
@@ -91,7 +90,7 @@ class Session:
     ) -> None:
         self.state = SessionState.GREETING
         self.reason = ""
-        self.greeting: Greeting | None = None
+        self.greeting: BoardHello | None = None
         self.counters = Counters()
         self.device_clock = self.counters.clock
         # Whether an output is away from its safe value because of this session
@@ -103,11 +102,11 @@ class Session:
         self._path = path
         self._encoder = Encoder(nonce)
         self._decoder = Decoder(nonce)
-        self._overheard = Overheard()
+        self._overheard = UnknownDevice()
         self._sending = SendWindow()
         self._receiving = ReceiveWindow()
         self._output: list[bytes] = []
-        self._answers: list[Answer] = []
+        self._answers: list[BoardAnswer] = []
         self._events: list[bytes] = []
         self._acknowledge_at_s: float | None = None
         self._nak_after_s = started_at_s
@@ -143,7 +142,7 @@ class Session:
         self._sending.withdraw(frame)
 
     def receive(self, data: bytes, now_s: float) -> None:
-        """Bytes from the port; `take_answers` and `tick` afterwards."""
+        """Receive bytes from the port; call `take_answers` and `tick` afterwards."""
         if self.state is SessionState.GREETING:
             self._overheard.add(data)
         for frame in self._decoder.feed(data):
@@ -171,7 +170,7 @@ class Session:
         self._output.clear()
         return output
 
-    def take_answers(self) -> list[Answer]:
+    def take_answers(self) -> list[BoardAnswer]:
         """Return the answers since the last call."""
         answers, self._answers = self._answers, []
         return answers
@@ -229,14 +228,14 @@ class Session:
         if now_s < self._probe_at_s:
             return
         if self._unanswered >= MAX_UNANSWERED_PINGS:
-            self.end("the board has fallen silent")
+            self.end("the board no longer answers")
             return
         self._unanswered += 1
         self._probe_at_s = now_s + PING_INTERVAL_S
         self._ping(now_s)
 
     def _keep_alive(self, now_s: float) -> None:
-        """Last of all, since whatever else was sent serves as well."""
+        """Send a keep-alive, last of all, because any other frame serves as well."""
         is_late = now_s >= self._sent_at_s + KEEP_ALIVE_S
         if self.is_holding and is_late and not self._output:
             self._ping(now_s)
@@ -250,7 +249,7 @@ class Session:
         if due_at_s is not None and now_s >= due_at_s:
             self._resend(self._sending.resend_due(now_s))
             if self._sending.is_hopeless:
-                self.end("the board does not acknowledge what it is sent")
+                self.end("the board does not acknowledge frames")
         if self.is_over:
             return
         while (frame := self._sending.next_frame(now_s)) is not None:
@@ -297,7 +296,7 @@ class Session:
         if frame.kind == wire.HELLO:
             self._overheard.is_echo = True
             return
-        greeting = read_greeting(frame.payload)
+        greeting = read_hello(frame.payload)
         if self.state is not SessionState.GREETING or greeting is None:
             return
         if greeting.nonce != self._nonce:
@@ -316,14 +315,14 @@ class Session:
     def _is_new(self, frame: Frame, now_s: float) -> bool:
         arrival = self._receiving.take(frame.sequence)
         self._acknowledge_at_s = now_s + ACK_DELAY_S
-        if arrival is Arrival.REPEATED:
+        if arrival is FrameArrival.REPEATED:
             self.counters.frames_repeated += 1
-        elif arrival is Arrival.GAP:
+        elif arrival is FrameArrival.GAP:
             self.counters.frames_missed += 1
             if now_s >= self._nak_after_s:
                 self._nak_after_s = now_s + NAK_INTERVAL_S
                 self._emit(wire.NAK)
-        return arrival is Arrival.NEW
+        return arrival is FrameArrival.NEW
 
     def _on_ping(self, payload: bytes, now_s: float) -> None:
         if len(payload) >= struct.calcsize(wire.PING_FORMAT):
@@ -354,7 +353,7 @@ class Session:
         head = struct.calcsize(wire.ANSWER_FORMAT)
         if len(payload) >= head:
             request_id, code = struct.unpack_from(wire.ANSWER_FORMAT, payload)
-            self._answers.append(Answer(request_id, code, payload[head:]))
+            self._answers.append(BoardAnswer(request_id, code, payload[head:]))
 
     def _heard(self, now_s: float) -> None:
         self._unanswered = 0

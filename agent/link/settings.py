@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from agent.config import Section
+from agent.config import ConfigSection
+from agent.link.pin_settings import PinSettings
 from agent.link.rate import TOP_BAUD
-from agent.link.wiring import PinSettings
 
 # In a table of a chat, and in 4 KB of a board
 MAX_PIN_NAME_CHARS = 24
@@ -14,7 +14,7 @@ MAX_PIN_NAME_CHARS = 24
 START_BAUD = 115_200
 
 
-class WatchSettings(Section, frozen=True):
+class WatchSettings(ConfigSection, frozen=True):
     """A `[board.watch.<name>]` table: what to be told of, or to have the agent act on."""
 
     # A reading by its name: a pin, "climate.humidity", "mcu_temperature"
@@ -31,14 +31,14 @@ class WatchSettings(Section, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.pin:
-            raise ValueError("pin is missing: say which reading is meant")
+            raise ValueError("pin is missing: name the reading to watch")
         if sum(one not in {None, ""} for one in (self.above, self.below, self.becomes)) > 1:
-            raise ValueError("above, below and becomes exclude each other: keep one of them")
+            raise ValueError("use only one of above, below and becomes")
         if self.say and self.ask:
-            raise ValueError("say and ask exclude each other: keep one of them")
+            raise ValueError("use only one of say and ask")
 
 
-class BoardSettings(Section, frozen=True):
+class BoardSettings(ConfigSection, frozen=True):
     """Port and limits of a board; `pins` say what is wired to it."""
 
     # First word of the names of its tools: board_gpio_write
@@ -46,7 +46,7 @@ class BoardSettings(Section, frozen=True):
         str,
         msgspec.Meta(
             pattern=r"^[a-z][a-z0-9_]{0,15}\Z",
-            description="a word of 1 to 16 small letters, digits and _, such as board",
+            description="a name of 1 to 16 lower-case letters, digits and _, such as board",
         ),
     ] = "board"
     # A device path; empty: /dev/barnacle-board, else a USB port that looks like such a board
@@ -79,7 +79,7 @@ class BoardSettings(Section, frozen=True):
         for name, pin in self.pins.items():
             if len(name) > MAX_PIN_NAME_CHARS:
                 raise ValueError(
-                    f"pins has a name that is longer than {MAX_PIN_NAME_CHARS}: {name}"
+                    f"pins has a name longer than {MAX_PIN_NAME_CHARS} characters: {name}"
                 )
             if name in pin.only_while:
                 raise ValueError(f"pins.{name}.only_while names {name} itself")

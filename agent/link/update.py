@@ -7,11 +7,11 @@ has answered this agent, otherwise the board goes back by itself.
 import struct
 from collections.abc import Callable
 
-from agent.clock import Clock
 from agent.errors import BarnacleError, CallRefused, LinkError
 from agent.link.base import Board, BoardState
 from agent.link.frame import METHOD_UPDATE
-from agent.link.image import Image
+from agent.link.image import FirmwareImage
+from agent.system.clock import Clock
 
 # As much as fits into a frame with everything around it
 CHUNK_BYTES = 200
@@ -37,7 +37,9 @@ class UpdateFailed(BarnacleError):
 class Updater:
     """One update of one board, which must be ready and stay supervised by its `run`."""
 
-    def __init__(self, board: Board, image: Image, clock: Clock, on_progress: OnProgress) -> None:
+    def __init__(
+        self, board: Board, image: FirmwareImage, clock: Clock, on_progress: OnProgress
+    ) -> None:
         self._board = board
         self._image = image
         self._clock = clock
@@ -56,29 +58,29 @@ class Updater:
             await self._transfer()
             await self._finish()
         except CallRefused as err:
-            raise UpdateFailed(f"the board refuses: {err}") from err
+            raise UpdateFailed(f"the board rejects the update: {err}") from err
         except LinkError as err:
-            raise UpdateFailed(f"the board is not there any more: {err}") from err
+            raise UpdateFailed(f"the board was disconnected: {err}") from err
         await self._confirm()
         return f"{self._image.about.board} runs firmware {self._image.shown}"
 
     async def _require_fitting(self) -> None:
         identity = self._board.status.identity
         if identity is None or identity.board != self._image.about.board:
-            raise UpdateFailed(f"that firmware is for {self._image.about.board}")
+            raise UpdateFailed(f"this firmware is for {self._image.about.board}")
         flash_class, _running, on_trial, room = _unpacked(_STATE_FORMAT, await self._ask(_STATE))
         if flash_class == 0:
-            raise UpdateFailed("its flash cannot keep two versions: use scripts/flash")
+            raise UpdateFailed("the board's flash cannot hold two versions: use scripts/flash")
         if len(self._image.content) > room:
             raise UpdateFailed(
-                f"it has room for {room} bytes beside what runs, and {len(self._image.content)} "
-                "are needed: use scripts/flash"
+                f"the board has {room} bytes free beside the running version, but "
+                f"{len(self._image.content)} are needed: use scripts/flash"
             )
         if on_trial:
-            raise UpdateFailed("what runs there is on trial itself: wait a minute")
+            raise UpdateFailed("the running version is on trial itself: wait a minute")
 
     async def _transfer(self) -> None:
-        """Every byte, over as many sessions as it takes."""
+        """Send every byte, over as many sessions as needed."""
         while True:
             try:
                 offset = await self._begin()
@@ -129,13 +131,16 @@ class Updater:
                 try:
                     await self._ask(_CONFIRM)
                 except CallRefused as err:
-                    raise UpdateFailed(f"it failed its own test and goes back: {err}") from err
+                    raise UpdateFailed(
+                        "the new version failed its self-test, and the board returns to the old "
+                        f"one: {err}"
+                    ) from err
                 except LinkError:
                     pass  # asked again when it is there again
                 else:
                     return
             await self._clock.sleep(POLL_S)
-        raise UpdateFailed("the new version did not answer; the board goes back to the old one")
+        raise UpdateFailed("the new version did not answer; the board returns to the old one")
 
     def _is_tried(self) -> bool:
         identity = self._board.status.identity
@@ -149,7 +154,7 @@ class Updater:
             if self._board.status.state is BoardState.READY:
                 return
             await self._clock.sleep(POLL_S)
-        raise UpdateFailed(f"the board went away: {self._board.status.trouble}; start over")
+        raise UpdateFailed(f"the board was disconnected: {self._board.status.trouble}; start again")
 
     async def _ask(self, action: int, arguments: bytes = b"") -> bytes:
         return await self._board.exchange(METHOD_UPDATE, bytes([action]) + arguments)
@@ -159,4 +164,4 @@ def _unpacked(layout: str, answer: bytes) -> tuple[int, ...]:
     try:
         return struct.unpack_from(layout, answer)
     except struct.error as err:
-        raise UpdateFailed("the board's answer makes no sense") from err
+        raise UpdateFailed("cannot read the board's answer") from err

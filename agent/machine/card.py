@@ -45,7 +45,7 @@ def card(kernel: Kernel) -> Card:
 
 
 def _lives(text: str) -> list[int]:
-    """Of both kinds of memory in it, such as `0x01 0x02`."""
+    """Return the wear of both memory types, such as `0x01 0x02`."""
     found: list[int] = []
     for word in text.split():
         try:

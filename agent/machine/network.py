@@ -59,7 +59,7 @@ def name_servers(kernel: Kernel) -> list[str]:
 
 
 def addresses4(text: str) -> list[str]:
-    """This machine's own, of the kernel's tree of routes, where a leaf's kind follows its name."""
+    """Return this machine's IPv4 addresses from the kernel's tree of routes."""
     found: dict[str, None] = {}
     leaf = ""
     for line in text.splitlines():
@@ -72,7 +72,7 @@ def addresses4(text: str) -> list[str]:
 
 
 def addresses6(text: str) -> list[str]:
-    """Those that are good beyond one cable."""
+    """Return the IPv6 addresses that are not link-local."""
     found: list[str] = []
     for fields in map(str.split, text.splitlines()):
         if len(fields) < _ADDRESS6_FIELDS:

@@ -7,11 +7,11 @@ may hang, call it in a thread.
 import os
 from pathlib import Path
 
-from agent.machine import card, computer, network, power, room, wireless
+from agent.machine import card, computer, file_system, network, power, wireless
 from agent.machine.card import Card
+from agent.machine.file_system import FileSystem, Statvfs
 from agent.machine.kernel import Kernel
 from agent.machine.network import Network
-from agent.machine.room import Room, Statvfs
 from agent.machine.wireless import Wireless
 
 
@@ -53,5 +53,5 @@ class Readings:
     def network(self) -> Network:
         return network.network(self.kernel)
 
-    def room(self) -> Room | None:
-        return room.room(self.folder, self.kernel, self._statvfs)
+    def room(self) -> FileSystem | None:
+        return file_system.read_file_system(self.folder, self.kernel, self._statvfs)

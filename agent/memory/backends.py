@@ -1,4 +1,4 @@
-"""Every backend by its name: where its memories are, and how it is opened.
+"""Backends by name: where each keeps its memories, and how it is opened.
 
 Opening makes nothing: files and connections come with the first use. Nothing is loaded that the
 chosen one does not need.
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.clock import Clock
 from agent.config import Secret
 from agent.embeddings.base import Embedder
 from agent.errors import ConfigRefused
 from agent.memory.base import Memory
 from agent.memory.settings import Backend, MemorySettings
-from agent.wording import how_to_install
+from agent.system.clock import Clock
+from agent.text.config_hints import install_hint
 
 if TYPE_CHECKING:
     from agent.memory.sqlite import SqliteMemory
@@ -29,7 +29,7 @@ _MAX_URL_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BackendPlace:
     """Ingredients of a backend.
 
     Args:
@@ -54,8 +54,8 @@ class Place:
         return self.folder / "memories.json"
 
 
-def open_backend(place: Place, name: Backend | None = None) -> Memory:
-    """The backend of that name; without one, the one that the settings choose.
+def open_backend(place: BackendPlace, name: Backend | None = None) -> Memory:
+    """Return the backend of that name, or the one in the settings.
 
     Raises:
         ConfigRefused: it cannot be opened with these settings.
@@ -63,7 +63,7 @@ def open_backend(place: Place, name: Backend | None = None) -> Memory:
     return _OPENERS[name or place.settings.backend](place)
 
 
-def where(place: Place, name: Backend) -> str:
+def where(place: BackendPlace, name: Backend) -> str:
     """Return where the backend keeps its memories, for people."""
     match name:
         case "sqlite" | "lucid":
@@ -78,7 +78,7 @@ def where(place: Place, name: Backend) -> str:
             return "nowhere"
 
 
-def may_hold_memories(place: Place, name: Backend) -> bool:
+def may_hold_memories(place: BackendPlace, name: Backend) -> bool:
     """Return true if the backend is worth opening; looking changes nothing."""
     match name:
         case "sqlite" | "lucid":
@@ -105,48 +105,48 @@ def _has_rows(path: Path) -> bool:
         return True
 
 
-def _sqlite(place: Place) -> "SqliteMemory":
+def _sqlite(place: BackendPlace) -> "SqliteMemory":
     from agent.memory.sqlite import SqliteMemory
 
     return SqliteMemory(place.brain_db, place.embedder, place.clock)
 
 
-def _document(place: Place) -> Memory:
+def _document(place: BackendPlace) -> Memory:
     from agent.memory.document import DocumentMemory
 
     return DocumentMemory(place.documents, place.embedder, place.clock)
 
 
-def _markdown(place: Place) -> Memory:
+def _markdown(place: BackendPlace) -> Memory:
     from agent.memory.markdown import MarkdownMemory
 
     return MarkdownMemory(place.state_dir, place.embedder, place.clock)
 
 
-def _lucid(place: Place) -> Memory:
+def _lucid(place: BackendPlace) -> Memory:
     from agent.memory.lucid import LucidMemory
 
     return LucidMemory(_sqlite(place), place.settings.lucid_program, place.folder, place.clock)
 
 
-def _postgres(place: Place) -> Memory:
+def _postgres(place: BackendPlace) -> Memory:
     url = postgres_url(place.settings)
     try:
         from agent.memory.postgres.memory import PostgresMemory
     except ImportError as err:
         raise ConfigRefused(
-            f"memory.backend: postgres needs psycopg ({err}): {how_to_install('postgres')}"
+            f"memory.backend: postgres needs psycopg ({err}): {install_hint('postgres')}"
         ) from err
     return PostgresMemory(url, place.embedder, place.clock)
 
 
-def _none(_: Place) -> Memory:
+def _none(_: BackendPlace) -> Memory:
     from agent.memory.none import NoMemory
 
     return NoMemory()
 
 
-_OPENERS: Mapping[Backend, Callable[[Place], Memory]] = {
+_OPENERS: Mapping[Backend, Callable[[BackendPlace], Memory]] = {
     "sqlite": _sqlite,
     "document": _document,
     "markdown": _markdown,
@@ -157,7 +157,7 @@ _OPENERS: Mapping[Backend, Callable[[Place], Memory]] = {
 
 
 def postgres_url(settings: MemorySettings) -> Secret:
-    """The address of the database, from the configuration or from its file.
+    """Return the database address, from the configuration or from its file.
 
     Raises:
         ConfigRefused: there is none, or it cannot be read.
@@ -176,4 +176,4 @@ def postgres_url(settings: MemorySettings) -> Secret:
         ) from err
     except ValueError as err:
         # What stands there stays unsaid
-        raise ConfigRefused(f"memory.postgres_url_file: {path} holds no address") from err
+        raise ConfigRefused(f"memory.postgres_url_file: {path} contains no address") from err

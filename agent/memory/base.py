@@ -1,4 +1,4 @@
-"""The seam of long-term memory: its values and methods, whatever keeps them.
+"""Seam of long-term memory: its values and methods, for every backend.
 
 A memory has one owner (a person, a group, a device or everybody) and keeps the provenance and
 the source of what it says for ever. `Memory` is what every backend does, `Curated` what some can.
@@ -41,7 +41,7 @@ DEFAULT_IMPORTANCE = 0.5
 
 
 def without_recalled(text: str) -> str:
-    """The text without what it repeats of a prompt's memories; empty where nothing else is left.
+    """Return the text without a repeated memory context; "" if nothing else is left.
 
     What a model was shown is never stored back: it would come back as new.
     """
@@ -107,15 +107,15 @@ class MemoryEntry:
     source: str = ""
 
     def trusted_at_most(self, provenance: Provenance) -> "MemoryEntry":
-        """As it is where the owner vouches for it; else that little trusted, and not pinned."""
+        """Return it unchanged if the owner vouches for it; else less trusted, and not pinned."""
         if provenance >= Provenance.OWNER:
             return self
         return replace(self, provenance=min(self.provenance, provenance), pinned=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A message from a person, before anything of it is remembered; ids grow."""
+class HeardMessage:
+    """A message from a person that is not remembered yet; ids grow."""
 
     heard_id: int
     person: str
@@ -126,7 +126,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
-    """Numbers of a store; `details` come from its backend, as names and sentences."""
+    """Numbers of a store; `details` are the backend's own."""
 
     backend: str
     count: int = 0
@@ -154,21 +154,21 @@ class Memory(Protocol):
         provenance: Provenance = ...,
         source: str = "",
     ) -> MemoryEntry:
-        """Keep a memory durably; the same key of the same owner is replaced, its id kept.
+        """Keep a memory durably; the same key of the same owner is replaced and keeps its id.
 
         An empty key is made from the content.
         """
 
     async def recall(self, query: str, limit: int, scope: Scope) -> list[MemoryEntry]:
-        """The most relevant first; an empty or ``*`` query lists the newest."""
+        """Return the most relevant first; an empty or ``*`` query lists the newest."""
 
     async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
-        """Of several owners' memories the closest's, in the order of `Scope.owners`."""
+        """Return the closest owner's memory, in the order of `Scope.owners`."""
 
     async def list(
         self, scope: Scope, category: str | None = None, limit: int = 100
     ) -> list[MemoryEntry]:
-        """Newest first."""
+        """Return memories, newest first."""
 
     async def forget(self, key: str, scope: Scope) -> bool:
         """Remove the memory; return true if the owner of the scope had it."""
@@ -176,7 +176,7 @@ class Memory(Protocol):
     async def count(self, scope: Scope | None = None) -> int: ...
 
     def entries(self) -> AsyncIterator[MemoryEntry]:
-        """Everything that is kept, every field, superseded ones too; always in the same order."""
+        """Yield everything that is kept, superseded memories too, always in the same order."""
 
     async def restore(self, entry: MemoryEntry) -> MemoryEntry:
         """Put a memory back with every field; the same key of the same owner is replaced.
@@ -198,27 +198,27 @@ class Curated(Protocol):
     async def mark(
         self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
     ) -> bool:
-        """Set what is given; whether the owner of the scope has such a memory."""
+        """Set the given values; return true if the owner of the scope has the memory."""
 
     async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
-        """Hide the old memory behind the new one of the same owner; whether it is hidden now.
+        """Hide the old memory behind the owner's new one; return true if it is hidden now.
 
         Pinned memories, those that somebody more trusted said and those about something else
         are not hidden.
         """
 
     async def revive(self, key: str, scope: Scope) -> bool:
-        """Undo a supersession; whether that memory was hidden and is not now."""
+        """Undo a supersession; return true if that memory was hidden and is not now."""
 
     async def forget_source(self, source: str, scope: Scope) -> int:
-        """Delete what the owner of the scope has from that source; how many are gone."""
+        """Delete the scope owner's memories of that source; return how many."""
 
     async def rebuild(self) -> int:
-        """Make anew what can be made from the memories (word index, vectors); how many they are."""
+        """Make word index and vectors again; return the number of memories."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StoreLimits:
     """Limits of a store; older conversations and surplus memories are removed."""
 
     conversation_days: int = 30
@@ -241,12 +241,12 @@ class Embeds(Protocol):
 
     @property
     def lacking_vectors(self) -> int:
-        """Memories that words alone find until their vectors are made."""
+        """Return the number of memories without vectors."""
 
 
 @runtime_checkable
 class Upkept(Protocol):
-    """A store that has to be looked after; found by `isinstance`."""
+    """A store that needs upkeep; found by `isinstance`."""
 
-    async def tidy(self, limits: Limits) -> Tidied:
+    async def tidy(self, limits: StoreLimits) -> Tidied:
         """Prune, merge, evict and look whether everything is whole. Pinned memories stay."""

@@ -1,4 +1,4 @@
-"""`brain.db` and what can go wrong with it: jobs in, results or one kind of error out.
+"""Access to `brain.db`: jobs in, results or one kind of error out.
 
 A file that turns out to be damaged is opened anew, which looks at it and sets it aside; when it
 looks sound and still cannot be used, its memories are moved into a new one. Whatever is opened
@@ -8,17 +8,110 @@ first gets back what it lacks and the snapshot beside it has.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from agent.errors import MemoryUnavailable, StorageFull
-from agent.memory import coldstart, rows
+from agent.memory import facts, rows
 from agent.memory.base import MemoryEntry
 from agent.memory.generations import Generations
 from agent.memory.schema import MIGRATIONS
-from agent.storage.db import IN_RAM, set_aside
+from agent.messages import Provenance
+from agent.storage.db import IN_RAM, set_aside, was_set_aside
 from agent.storage.worker import DatabaseWorker
+
+# What is said of a file that this device did not write
+_NOT_OURS = (
+    "; this device did not write that file, so they are trusted like a web page: `barnacle "
+    "memory import FILE --provenance owner` trusts them as yours"
+)
+
+
+class _Readable:
+    """Passes on readable entries and counts the others, without loading a whole snapshot."""
+
+    def __init__(self, found: Iterable[MemoryEntry | None]) -> None:
+        self._found = found
+        self.unreadable = 0
+
+    def __iter__(self) -> Iterator[MemoryEntry]:
+        for entry in self._found:
+            if entry is None:
+                self.unreadable += 1
+            else:
+                yield entry
+
+
+def bring_back(db: sqlite3.Connection, snapshots: Generations, path: Path) -> str:
+    """Restore what the database lacks; return a sentence about it, or ""."""
+    said = [
+        sentence for sentence in (_from_snapshot(db, snapshots), _salvaged(db, path)) if sentence
+    ]
+    if not said:
+        return ""
+    sentence = "; ".join(said)
+    facts.put(db, facts.CAME_BACK, f"{time.strftime('%Y-%m-%d %H:%M')}: {sentence}")
+    return sentence
+
+
+def _from_snapshot(db: sqlite3.Connection, snapshots: Generations) -> str:
+    every = snapshots.every()
+    if not every or facts.knows_snapshot(db, every[0].digest):
+        return ""
+    chosen = next((one for one in every if one.is_whole()), every[0])
+    if facts.knows_snapshot(db, chosen.digest):
+        return ""
+    # A file that somebody else put there is no word of the owner's, whatever it says
+    trust = Provenance.OWNER if snapshots.is_ours(chosen) else Provenance.WEB
+    found = _Readable(entry and entry.trusted_at_most(trust) for entry in chosen.entries())
+    restored = merge_entries(db, found)
+    facts.remember_snapshot(db, chosen.digest)
+    lost = found.unreadable
+    if not restored and not lost:
+        # It was written, and the agent killed before it could be noted
+        return ""
+    doubt = f"; {lost} in it could not be read" if lost else ""
+    if trust < Provenance.OWNER:
+        doubt += _NOT_OURS
+    return f"{restored} memories came back from {chosen.path.name}{doubt}"
+
+
+def _salvaged(db: sqlite3.Connection, path: Path) -> str:
+    """Copy missing memories from the newest damaged database, once."""
+    damaged = next(iter(was_set_aside(path)), None)
+    if damaged is None or facts.get(db, facts.SALVAGED) == damaged.name:
+        return ""
+    facts.put(db, facts.SALVAGED, damaged.name)
+    try:
+        uri = f"{damaged.absolute().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as old:
+            old.text_factory = _decoded
+            found = rows.readable(old)
+    except (sqlite3.Error, UnicodeError):
+        found = []
+    return f"{merge_entries(db, found) or 'nothing'} more could be read from {damaged.name}"
+
+
+def merge_entries(db: sqlite3.Connection, entries: Iterable[MemoryEntry]) -> int:
+    """Restore missing or newer memories; return how many."""
+    new_ids: dict[int, int] = {}
+    hidden: list[tuple[int, int]] = []
+    for entry in entries:
+        held = rows.held(db, entry.scope.owner, entry.key)
+        if held is not None and held.updated_at_s >= entry.updated_at_s:
+            continue
+        put = rows.restore(db, replace(entry, superseded_by=None))
+        new_ids[entry.memory_id] = put.memory_id
+        if entry.superseded_by is not None:
+            hidden.append((put.memory_id, entry.superseded_by))
+    for memory_id, by in hidden:
+        rows.hide(db, memory_id, new_ids.get(by, by))
+    return len(new_ids)
+
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +131,7 @@ _DAMAGED = frozenset(
 
 
 class Brain:
-    """The database, opened on first use; `failures` counts the jobs whose end is not known."""
+    """The database, opened on first use; `failures` counts jobs with an unknown end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -61,7 +154,7 @@ class Brain:
         return await self._run(job, is_look=False)
 
     async def look(self, job: Callable[[sqlite3.Connection], R]) -> R:
-        """The same of a job that changes nothing, also on a disk that takes no more writes."""
+        """Run a job that changes nothing, also on a read-only disk."""
         return await self._run(job, is_look=True)
 
     async def _run(self, job: Callable[[sqlite3.Connection], R], *, is_look: bool) -> R:
@@ -80,7 +173,7 @@ class Brain:
         except (StorageFull, OSError) as err:
             raise MemoryUnavailable(str(err)) from err
         except UnicodeEncodeError as err:
-            raise MemoryUnavailable("half a character cannot be remembered") from err
+            raise MemoryUnavailable("the text has half a character (a lone surrogate)") from err
         except (sqlite3.Error, UnicodeError) as err:
             if self._worker is worker and _code(err) & 0xFF in _DAMAGED:
                 await self._recover(worker, err)
@@ -98,7 +191,7 @@ class Brain:
             await self._worker.aclose()
 
     async def _wake(self, worker: DatabaseWorker, *, is_look: bool) -> None:
-        """Give a database that was just opened back what it lacks, and say so."""
+        """Restore what a newly opened database lacks, and return a note about it."""
         if self._awake is worker or self._path == IN_RAM:
             return
         if self._waking is None:
@@ -119,17 +212,17 @@ class Brain:
         finally:
             self._waking = None
         if said:
-            _log.warning("%s was missing, damaged or old: %s", self._path.name, said)
+            _log.warning("memory: database restored (file=%s): %s", self._path.name, said)
 
     def _bring_back(self, db: sqlite3.Connection) -> str:
         try:
-            return coldstart.bring_back(db, self._snapshots, self._path)
+            return bring_back(db, self._snapshots, self._path)
         except OSError as err:
             return f"the snapshot could not be read: {err}"
 
     async def _recover(self, worker: DatabaseWorker, err: Exception) -> None:
-        """Open the file anew, which sets it aside if it looks damaged; else save what it holds."""
-        _log.error("%s is damaged: %s", self._path, err)
+        """Open the file again, which sets a damaged one aside; otherwise save its content."""
+        _log.error("memory: database damaged (file=%s): %s", self._path, err)
         self._worker = DatabaseWorker(self._path, MIGRATIONS)
         if not self._distrusted:
             self._distrusted = True
@@ -139,8 +232,10 @@ class Brain:
         saved = await _saved(worker)
         await worker.aclose()
         await asyncio.to_thread(set_aside, self._path)
-        await self._worker.transact(lambda db: coldstart.merge(db, saved))
-        _log.error("%s memories were saved into a new %s", len(saved), self._path)
+        await self._worker.transact(lambda db: merge_entries(db, saved))
+        _log.error(
+            "memory: content moved to a new database (memories=%s, file=%s)", len(saved), self._path
+        )
 
 
 async def _saved(worker: DatabaseWorker) -> list[MemoryEntry]:
@@ -151,7 +246,7 @@ async def _saved(worker: DatabaseWorker) -> list[MemoryEntry]:
 
 
 def _tolerantly(db: sqlite3.Connection, job: Callable[[sqlite3.Connection], R]) -> R:
-    """Run a job; a damaged letter does not take the rest of a text with it."""
+    """Run a job; replace damaged letters instead of failing."""
     db.text_factory = _decoded
     return job(db)
 
@@ -161,5 +256,5 @@ def _decoded(raw: bytes) -> str:
 
 
 def _code(err: Exception) -> int:
-    """SQLite's code; errors that Python itself raises carry none."""
+    """Return SQLite's code; 0 for errors that Python itself raises."""
     return int(getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR))

@@ -1,4 +1,4 @@
-"""A document cut into pieces that can be found and shown: by heading, then by length.
+"""Chunks of a document: cut at headings, then by length.
 
 A piece carries the headings above it, and overlaps the one before, so that a sentence on a border
 is whole in one of them. Nothing here knows files or memories.
@@ -25,7 +25,7 @@ _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DocumentSection:
     """Text under one heading or on one page; `page` counts from 1, 0 is none."""
 
     text: str
@@ -34,7 +34,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class DocumentChunk:
     """A piece of a section."""
 
     text: str
@@ -47,8 +47,8 @@ class Chunk:
         return f"{self.heading}\n{self.text}" if self.heading else self.text
 
 
-def markdown_sections(text: str) -> Iterator[Section]:
-    """One for each heading, with the headings above it; `#` in a fenced block is no heading."""
+def markdown_sections(text: str) -> Iterator[DocumentSection]:
+    """Yield a section for each heading, with its parent headings; skip `#` in fenced blocks."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     is_fenced = False
@@ -58,28 +58,28 @@ def markdown_sections(text: str) -> Iterator[Section]:
         if found is None:
             lines.append(line)
             continue
-        yield Section("\n".join(lines), _joined(path))
+        yield DocumentSection("\n".join(lines), _joined(path))
         level, lines = len(found[1]), []
         path = [(depth, title) for depth, title in path if depth < level]
         path.append((level, found[2]))
-    yield Section("\n".join(lines), _joined(path))
+    yield DocumentSection("\n".join(lines), _joined(path))
 
 
-def page_sections(pages: Iterable[str]) -> Iterator[Section]:
-    """One for each page, numbered from 1."""
+def page_sections(pages: Iterable[str]) -> Iterator[DocumentSection]:
+    """Yield a section for each page, numbered from 1."""
     for number, text in enumerate(pages, start=1):
-        yield Section(text, page=number)
+        yield DocumentSection(text, page=number)
 
 
-def chunks_of(sections: Iterable[Section]) -> Iterator[Chunk]:
-    """The sections in pieces; those without a word are left out."""
+def chunks_of(sections: Iterable[DocumentSection]) -> Iterator[DocumentChunk]:
+    """Yield the sections in pieces; skip those without a word."""
     for section in sections:
         for text in pieces(section.text):
-            yield Chunk(text, section.heading, section.page)
+            yield DocumentChunk(text, section.heading, section.page)
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text in overlapping pieces of at most `CHUNK_CHARS`, cut at the best border there is."""
+    """Yield overlapping pieces of at most `CHUNK_CHARS`, cut at the best border."""
     text = _EMPTY_LINES.sub("\n\n", _SPACES.sub(" ", text)).strip()
     start = 0
     while start < len(text):
@@ -104,7 +104,7 @@ def _end_of_piece(text: str, start: int) -> int:
 
 
 def _start_of_next(text: str, start: int, end: int) -> int:
-    """A little before the end of the last piece, where a word begins."""
+    """Return a word border a little before the end of the last piece."""
     place = text.find(" ", end - OVERLAP_CHARS, end)
     return max(start + 1, place + 1 if place >= 0 else end - OVERLAP_CHARS)
 

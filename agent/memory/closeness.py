@@ -22,19 +22,19 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class AskedWords:
-    """The tokens of a question and how much each of them tells."""
+    """Tokens of a question and their weights."""
 
     tokens: Vectors
     weights: Sequence[float]
 
 
 def packed(tokens: Vectors) -> bytes | None:
-    """The signs of the tokens' numbers; None where there is no token."""
+    """Return the signs of the tokens' numbers; None without tokens."""
     return np.packbits(tokens[:MAX_TOKENS] > 0, axis=1).tobytes() if len(tokens) else None
 
 
 def closest(asked: AskedWords, stored: Mapping[int, bytes]) -> dict[int, float]:
-    """For each memory the weighed mean of what is nearest to each asked token, about 0..1."""
+    """Return each memory's weighted mean of the closest token to each asked one, about 0..1."""
     total = sum(asked.weights)
     row_bytes = -(-asked.tokens.shape[1] // _BITS_PER_BYTE)
     sound = {one: blob for one, blob in stored.items() if blob and len(blob) % row_bytes == 0}
@@ -49,7 +49,7 @@ def closest(asked: AskedWords, stored: Mapping[int, bytes]) -> dict[int, float]:
 
 
 def _cosines(tokens: Vectors, rows: NDArray[np.uint8]) -> Vectors:
-    """Between signs of stored tokens and asked tokens: a sign is -1 or 1, its bit 0 or 1."""
+    """Return cosines between stored signs and asked tokens; a sign is -1 or 1, its bit 0 or 1."""
     dimensions = tokens.shape[1]
     unit = tokens / np.maximum(np.linalg.norm(tokens, axis=1, keepdims=True), np.float32(1e-9))
     near = np.empty((len(rows), len(tokens)), np.float32)

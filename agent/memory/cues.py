@@ -75,7 +75,7 @@ _KINDS = ((_TIME_ASKED, _TIME), (_NUMBER_ASKED, _NUMBER), (_PERSON_ASKED, _PERSO
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A time that a question names; what it does not say is None."""
+    """A date that a question names; unnamed parts are None."""
 
     months: frozenset[int]
     year: int | None = None
@@ -104,7 +104,7 @@ class Cues:
     answer: re.Pattern[str] | None
 
     def named(self, speakers: Iterable[str]) -> frozenset[str]:
-        """Those of these speakers whom the question names."""
+        """Return the speakers whom the question names."""
         return frozenset(one for one in speakers if one and set(_words(one)) <= self.words)
 
     def has_answer(self, content: str) -> bool:
@@ -134,7 +134,7 @@ def _words(text: str) -> list[str]:
 
 
 def _day_of(question: str) -> Day | None:
-    """Only where a month is named: a year alone is in half of all memories."""
+    """Return the day; only if a month is named, because many memories contain a year."""
     iso = _ISO.search(question)
     if iso:
         year, month, day = iso.groups()

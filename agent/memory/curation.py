@@ -1,14 +1,103 @@
-"""Changing what is remembered in `brain.db`: marks, supersession, deletion by source.
+"""Curation of `brain.db`: marks, supersession, deletion by source.
 
 Nothing here raises trust: a memory is only hidden by one that is trusted as much, and what hides
 it is written down. Every function runs inside a transaction of its caller.
 """
 
 import sqlite3
+import time
+from collections.abc import Sequence
 
-from agent.memory import rows
-from agent.memory.base import MemoryEntry, Scope
+from agent.memory import facts, rows
+from agent.memory.base import CONVERSATION, CORE, MemoryEntry, Scope, Tidied
+from agent.memory.record import COLUMNS, entry_of
 from agent.memory.text import asked_tokens
+from agent.messages import Provenance
+
+# Memories that are changed in one transaction: recall does not wait longer than for a store
+BATCH = 500
+_RANKS = " ".join(f"WHEN '{one.name.lower()}' THEN {one.value}" for one in Provenance)
+_TRUST = f"CASE provenance {_RANKS} ELSE {Provenance.WEB.value} END"
+# Contents that differ only in case or in the marks around them
+_SAME = "owner, trim(lower(content), ' .,;:!?。，；：！？')"
+_CHEAPEST_FIRST = (
+    f"superseded_by IS NULL, {_TRUST}, category != '{CONVERSATION}', category = '{CORE}',"
+    " importance, updated_at_s, id"
+)
+
+
+def prune(db: sqlite3.Connection, before_s: float) -> list[int]:
+    """Delete conversations that are older than that; return their ids."""
+    found = db.execute(
+        "SELECT id FROM memories WHERE category = ? AND updated_at_s < ? AND NOT pinned LIMIT ?",
+        [CONVERSATION, before_s, BATCH],
+    )
+    return _deleted(db, [row[0] for row in found])
+
+
+def hide_duplicates(db: sqlite3.Connection, now_s: float) -> list[int]:
+    """Hide duplicates of the most trusted, oldest memory; return their ids.
+
+    The one that stays is as it was: nothing that a page said is ever lent a person's trust.
+    """
+    groups = db.execute(
+        "SELECT json_group_array(id) FROM entries WHERE NOT pinned"  # noqa: S608 - constants
+        f" GROUP BY {_SAME} HAVING count(*) > 1 LIMIT {BATCH}"
+    ).fetchall()
+    merged: list[int] = []
+    for (group,) in groups:
+        best, *others = _same(db, group)
+        for other in others:
+            rows.hide(db, other.memory_id, best.memory_id)
+            note(db, now_s, "merged", other, best.key)
+            merged.append(other.memory_id)
+    return merged
+
+
+def evict(db: sqlite3.Connection, max_memories: int) -> list[int]:
+    """Delete memories over the limit, if they may go; return their ids."""
+    (count,) = db.execute("SELECT count(*) FROM memories").fetchone()
+    found = db.execute(
+        "SELECT id FROM memories WHERE NOT pinned"  # noqa: S608 - our own constants
+        f" AND NOT (category = '{CORE}' AND {_TRUST} >= {Provenance.USER.value})"
+        f" ORDER BY {_CHEAPEST_FIRST} LIMIT ?",
+        [min(BATCH, max(0, count - max_memories))],
+    )
+    return _deleted(db, [row[0] for row in found])
+
+
+def is_sound(db: sqlite3.Connection) -> bool:
+    return bool(db.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)])
+
+
+def note_tidied(db: sqlite3.Connection, tidied: Tidied, now_s: float) -> None:
+    """Keep the report for `stats`, and let SQLite update its statistics."""
+    day = time.strftime("%Y-%m-%d %H:%M", time.localtime(now_s))
+    soundness = "the database is whole" if tidied.is_sound else "the database is DAMAGED"
+    facts.put(
+        db,
+        facts.UPKEEP,
+        f"{day}: {tidied.pruned} pruned, {tidied.merged} merged, {tidied.evicted} evicted;"
+        f" {soundness}",
+    )
+    db.execute("PRAGMA optimize")
+
+
+def _same(db: sqlite3.Connection, group: str) -> Sequence[MemoryEntry]:
+    """Return the memories of these ids, the one to keep first."""
+    found = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608
+        f" ORDER BY {_TRUST} DESC, created_at_s, id",
+        [group],
+    )
+    return [entry_of(row) for row in found]
+
+
+def _deleted(db: sqlite3.Connection, memory_ids: list[int]) -> list[int]:
+    for memory_id in memory_ids:
+        rows.delete(db, memory_id)
+    return memory_ids
+
 
 # Entries of the log that are kept: years of contradictions in a household
 LOG_ROWS = 10_000
@@ -38,7 +127,7 @@ def mark(
 def supersede(
     db: sqlite3.Connection, old_key: str, new_key: str, scope: Scope, now_s: float
 ) -> int | None:
-    """The id of the memory that is hidden now; None where it may not be."""
+    """Return the id of the memory that is hidden now; None if it may not be hidden."""
     old = rows.held(db, scope.owner, old_key)
     new = rows.held(db, scope.owner, new_key)
     if old is None or new is None or not may_hide(new, old):
@@ -72,7 +161,7 @@ def revive(db: sqlite3.Connection, key: str, scope: Scope, now_s: float) -> bool
 
 
 def forget_source(db: sqlite3.Connection, source: str, scope: Scope) -> int:
-    """Delete what came from there, hidden or not; how many are gone."""
+    """Delete everything from that source, hidden or not; return how many."""
     keys = db.execute(
         "SELECT key FROM memories WHERE source = ? AND owner = ?", [source, scope.owner]
     ).fetchall()
@@ -84,7 +173,7 @@ def forget_source(db: sqlite3.Connection, source: str, scope: Scope) -> int:
 def note(
     db: sqlite3.Connection, now_s: float, action: str, entry: MemoryEntry, other_key: str = ""
 ) -> None:
-    """Write down what happened to a memory; the oldest notes go."""
+    """Log an action on a memory; remove the oldest notes."""
     (number,) = db.execute(
         "INSERT INTO memory_log (at_s, action, owner, key, other_key) VALUES (?, ?, ?, ?, ?)"
         " RETURNING id",

@@ -1,4 +1,4 @@
-"""Long-term memory in one JSON file that TinyDB reads: for tiny installs, and for looking inside.
+"""Long-term memory in one JSON file through TinyDB, for tiny installs and for inspection.
 
 The whole file is rewritten at each change, crash-safe: right for hundreds of memories, and it
 says so when they become more.
@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.clock import Clock
 from agent.embeddings.base import Embedder
 from agent.errors import StorageCorrupt
-from agent.memory.base import CORE, Limits, MemoryEntry, Tidied
+from agent.memory.base import CORE, MemoryEntry, StoreLimits, Tidied
 from agent.memory.keys import key_of
 from agent.memory.mirror import MirroredMemory
 from agent.memory.record import NAMES, entry_of, row_of
 from agent.messages import Provenance
 from agent.storage.documents import open_documents
+from agent.system.clock import Clock
 
 if TYPE_CHECKING:
     from tinydb import TinyDB
@@ -36,19 +36,19 @@ _DEFAULTS: dict[str, object] = {
 
 
 class DocumentMemory(MirroredMemory):
-    """Memories as documents."""
+    """Memories as JSON documents."""
 
     name = "document"
 
     def __init__(self, path: Path, embedder: Embedder, clock: Clock) -> None:
         super().__init__(DocumentKeeper(path), embedder, clock)
 
-    async def tidy(self, limits: Limits) -> Tidied:
+    async def tidy(self, limits: StoreLimits) -> Tidied:
         return await self._changing(lambda index: index.tidy(limits))
 
 
 class DocumentKeeper:
-    """The file; nothing is made before there is a memory."""
+    """The file; created with the first memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -78,7 +78,7 @@ class DocumentKeeper:
         storage.write({**tables, _TABLE: documents})
         if len(documents) > MANY_MEMORIES and not self._was_told:
             self._was_told = True
-            _log.warning("%s", _advice(len(documents)))
+            _log.warning("memory: %s", _advice(len(documents)))
 
     def survey(self) -> tuple[int, dict[str, str]]:
         details = {"file": str(self._path)}
@@ -86,7 +86,7 @@ class DocumentKeeper:
             details["advice"] = _advice(number)
         set_aside = self._path.with_name(f"{self._path.name}.corrupt")
         if set_aside.exists():
-            details["damage"] = f"{set_aside} was damaged and set aside: see what it holds"
+            details["damage"] = f"{set_aside} was damaged and set aside: check its content"
         return (self._path.stat().st_size if self._path.exists() else 0), details
 
     def _read(self, tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, object]]:
@@ -94,7 +94,7 @@ class DocumentKeeper:
         if not isinstance(documents, dict) or not all(
             number.isdecimal() and isinstance(fields, dict) for number, fields in documents.items()
         ):
-            raise StorageCorrupt(f"{self._path} holds something else than memories: see what it is")
+            raise StorageCorrupt(f"{self._path} contains other things than memories: check it")
         return dict(documents)
 
     def _documents(self) -> "TinyDB":
@@ -104,7 +104,7 @@ class DocumentKeeper:
 
 
 def _row(number: str, fields: dict[str, object]) -> list[object]:
-    """The columns of a memory; somebody may have edited it: what is missing gets its default."""
+    """Return the columns of a memory; an edited one gets defaults for missing fields."""
     told = {**_DEFAULTS, **{name: value for name, value in fields.items() if value is not None}}
     told["key"] = told.get("key") or key_of(str(told["content"]))
     return [int(number) if name == "id" else told.get(name) for name in NAMES]
@@ -112,6 +112,6 @@ def _row(number: str, fields: dict[str, object]) -> list[object]:
 
 def _advice(number: int) -> str:
     return (
-        f"{number} memories are many for one JSON file, which is rewritten at each change: "
+        f"{number} memories are too many for one JSON file, which is rewritten at each change: "
         "run `barnacle memory migrate --from document --to sqlite`"
     )

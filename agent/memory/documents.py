@@ -1,4 +1,4 @@
-"""Datasheets and notes of a folder, found as memories are, in an index of their own.
+"""Index of datasheets and notes, separate from the memories.
 
 Apart from what people said: ten thousand pages can neither bury a memory nor lower the trust of a
 turn that did not ask for them. A file is read again only when it has changed, and its pieces go
@@ -9,21 +9,107 @@ import asyncio
 import hashlib
 import itertools
 import logging
+import os
+import stat
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
-from agent.clock import Clock
 from agent.errors import BarnacleError, DocumentUnreadable
-from agent.memory import document_files
 from agent.memory.base import PAGE_MARK, Memory, MemoryEntry, Scope
-from agent.memory.chunks import Chunk
-from agent.memory.document_files import Pages, Version
+from agent.memory.chunks import (
+    DocumentChunk,
+    DocumentSection,
+    chunks_of,
+    markdown_sections,
+    page_sections,
+)
 from agent.memory.pdf import pages_of
 from agent.memory.pin_aliases import aliases_in
 from agent.messages import Provenance
 from agent.storage.files import write_atomic
+from agent.system.clock import Clock
+
+MAX_FILES = 2000
+# The reference manual of a microcontroller has 20 MB
+MAX_PDF_BYTES = 64 * 1024 * 1024
+# A thousand pages of plain text
+MAX_TEXT_BYTES = 4 * 1024 * 1024
+# Of one file: the longest manuals have some 5,000
+MAX_CHUNKS = 10_000
+_MARKDOWN = frozenset({".md", ".markdown"})
+_PLAIN = frozenset({".txt", ".text", ".log", ".csv"})
+_PDF = ".pdf"
+SUFFIXES = _MARKDOWN | _PLAIN | {_PDF}
+
+# The text of each page of the PDF there; raises DocumentUnreadable
+Pages = Callable[[Path], Awaitable[list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A file as it was seen; another size or time makes another version."""
+
+    size_bytes: int
+    changed_at_ns: int
+
+
+def found_documents(folder: Path) -> dict[str, Version]:
+    """Return every document beneath the folder by its relative path; blocks."""
+    return dict(islice(_documents(folder), MAX_FILES))
+
+
+async def chunks_in(path: Path, size_bytes: int, pages: Pages = pages_of) -> list[DocumentChunk]:
+    """Return the document in pieces; `pages` reads a PDF.
+
+    Raises:
+        DocumentUnreadable: it cannot be read, or is too large.
+    """
+    suffix = path.suffix.lower()
+    limit = MAX_PDF_BYTES if suffix == _PDF else MAX_TEXT_BYTES
+    if size_bytes > limit:
+        raise DocumentUnreadable(f"it is larger than {limit // (1024 * 1024)} MB")
+    if suffix == _PDF:
+        sections = page_sections(await pages(path))
+        return await asyncio.to_thread(_cut, sections)
+    return await asyncio.to_thread(lambda: _cut(_sections(path, suffix)))
+
+
+def _documents(folder: Path) -> Iterator[tuple[str, Version]]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(parent, name)
+            if name.startswith(".") or path.suffix.lower() not in SUFFIXES:
+                continue
+            try:
+                seen = path.lstat()
+            except OSError:
+                # Gone since the folder was read
+                continue
+            if stat.S_ISREG(seen.st_mode):
+                yield str(path.relative_to(folder)), Version(seen.st_size, seen.st_mtime_ns)
+
+
+def _cut(sections: Iterable[DocumentSection]) -> list[DocumentChunk]:
+    return list(islice(chunks_of(sections), MAX_CHUNKS))
+
+
+def _sections(path: Path, suffix: str) -> Iterable[DocumentSection]:
+    text = _text(path)
+    return markdown_sections(text) if suffix in _MARKDOWN else [DocumentSection(text)]
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_TEXT_BYTES).decode(errors="replace")
+    except OSError as err:
+        raise DocumentUnreadable(err.strerror or "it cannot be read") from err
+
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +125,7 @@ MAX_PINS_FOUND = 3
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """A file that was read; `trouble` says why nothing of it is in the index."""
+    """A file that was read; `trouble` says why it is not in the index."""
 
     size_bytes: int
     changed_at_ns: int
@@ -49,7 +135,7 @@ class _Known(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """Changes that a look at the folder found, in files."""
+    """Numbers of changed files."""
 
     indexed: int = 0
     removed: int = 0
@@ -57,7 +143,7 @@ class Refreshed:
 
 
 class Documents:
-    """The folder and its index; whoever makes it may have PDFs read by another `pages`.
+    """The folder and its index.
 
     Args:
         index: keeps the pieces and nothing else.
@@ -83,22 +169,22 @@ class Documents:
         return {name: one.trouble for name, one in known.items() if one.trouble}
 
     async def run(self) -> None:
-        """Keep the index as the folder is; until cancelled."""
+        """Keep the index in step with the folder until cancelled."""
         while True:
             try:
                 await self.refresh()
             except (BarnacleError, OSError) as err:
-                _log.warning("the documents in %s are not indexed: %s", self._folder, err)
+                _log.warning("documents: indexing postponed (folder=%s): %s", self._folder, err)
             await self._clock.sleep(LOOK_S)
 
     async def refresh(self) -> Refreshed:
-        """Read what is new or changed, and let go of what is gone.
+        """Read new and changed files, and remove deleted ones.
 
         Raises:
             MemoryUnavailable: the index cannot be used now.
             StorageFull: as above.
         """
-        there = await asyncio.to_thread(document_files.found, self._folder)
+        there = await asyncio.to_thread(found_documents, self._folder)
         known = await self._known_files()
         gone = [name for name in known if name not in there]
         changed = [name for name in there if _version(known.get(name)) != there[name]]
@@ -113,12 +199,12 @@ class Documents:
         if gone or changed:
             pieces = sum(one.chunks for one in known.values())
             _log.info(
-                "%s documents are indexed in %s pieces", len(known) - len(self.troubles), pieces
+                "documents: indexed (files=%s, pieces=%s)", len(known) - len(self.troubles), pieces
             )
         return Refreshed(len(changed) - failed, len(gone), failed)
 
     async def search(self, query: str, limit: int) -> list[MemoryEntry]:
-        """The pieces that fit best; the source of each is its file and, of a PDF, its page.
+        """Return the best pieces; the source of each is its file and, for a PDF, its page.
 
         Pins that are called by one of their names come first.
         """
@@ -150,9 +236,9 @@ class Documents:
     async def _read(self, name: str, version: Version) -> _Known:
         size_bytes, changed_at_ns = version.size_bytes, version.changed_at_ns
         try:
-            chunks = await document_files.chunks_in(self._folder / name, size_bytes, self.pages)
+            chunks = await chunks_in(self._folder / name, size_bytes, self.pages)
         except DocumentUnreadable as err:
-            _log.warning("%s is not in the documents: %s", name, err)
+            _log.warning("documents: file left out (name=%s): %s", name, err)
             await self._remove(name, 0)
             return _Known(size_bytes, changed_at_ns, trouble=str(err))
         for number, chunk in enumerate(chunks):
@@ -205,12 +291,12 @@ def _load(path: Path) -> dict[str, _Known]:
         return {}
 
 
-def _source(name: str, chunk: Chunk) -> str:
+def _source(name: str, chunk: DocumentChunk) -> str:
     return f"{name}{PAGE_MARK}{chunk.page}" if chunk.page else name
 
 
 def _key(name: str, number: int) -> str:
-    """The name is searched too; what a long one loses is made up for by a hash."""
+    """Return the key of a piece; it is searchable, and a hash tells long names apart."""
     if len(name) > _MAX_NAME_CHARS:
         digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:_HASH_CHARS]
         name = f"{name[:_MAX_NAME_CHARS]}-{digest}"

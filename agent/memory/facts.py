@@ -1,4 +1,4 @@
-"""Notes of `brain.db` about itself, by name: small texts that outlive a restart."""
+"""Facts of `brain.db` about itself, by name."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""`MEMORY_SNAPSHOT.md` and its predecessors in one folder: whole at every moment, N kept.
+"""Generations of `MEMORY_SNAPSHOT.md` in one folder, each complete.
 
 A new one is written beside, made durable and renamed; what it replaces was copied before. Holds
 what every person said, so only the agent's own user may read it.
@@ -7,7 +7,9 @@ what every person said, so only the agent's own user may read it.
 import contextlib
 import errno
 import hashlib
+import hmac
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +20,72 @@ from typing import BinaryIO
 from agent.errors import StorageFull
 from agent.memory import snapshot
 from agent.memory.base import MemoryEntry
-from agent.memory.seal import Seals
-from agent.storage.files import PRIVATE_FOLDER, sync_folder
+from agent.storage.files import PRIVATE_FOLDER, sync_folder, write_atomic
+
+KEY_NAME = "memory-seal.key"
+SEALS_NAME = "memory-seals"
+# As many as generations are kept, and some of those that were taken out of the folder by hand
+MAX_SEALS = 32
+_KEY_BYTES = 32
+
+
+class Seals:
+    """Seals of one folder; blocking, for a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._key_path = folder / KEY_NAME
+        self._path = folder / SEALS_NAME
+
+    def note(self, digest: str) -> None:
+        """Note that this device wrote a file with that digest.
+
+        Raises:
+            OSError: it could not be kept.
+        """
+        code = _code(self._key() or self._made(), digest)
+        known = self._known()
+        if code in known:
+            return
+        write_atomic(
+            self._path, "".join(f"{one}\n" for one in [*known, code][-MAX_SEALS:]).encode()
+        )
+
+    def is_ours(self, digest: str) -> bool:
+        """Return true if this device wrote a file with that digest."""
+        key = self._key()
+        if key is None:
+            return False
+        code = _code(key, digest)
+        return any(hmac.compare_digest(code.encode(), one.encode()) for one in self._known())
+
+    def _key(self) -> bytes | None:
+        """Return the key; None if it is missing or readable by others."""
+        try:
+            handle = os.open(self._key_path, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            return None
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(file.fileno())
+            if status.st_uid != os.geteuid() or status.st_mode & 0o077:
+                return None
+            key = file.read(_KEY_BYTES + 1)
+        return key if len(key) == _KEY_BYTES else None
+
+    def _made(self) -> bytes:
+        key = secrets.token_bytes(_KEY_BYTES)
+        write_atomic(self._key_path, key)
+        return key
+
+    def _known(self) -> list[str]:
+        try:
+            return self._path.read_text(encoding="ascii", errors="replace").split()
+        except OSError:
+            return []
+
+
+def _code(key: bytes, digest: str) -> str:
+    return hmac.new(key, digest.encode(), hashlib.sha256).hexdigest()
+
 
 NAME = "MEMORY_SNAPSHOT.md"
 # The newest and two before it: a mistake is noticed within a day, at two snapshots a day
@@ -29,8 +95,8 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG})
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A snapshot that is on the disk now."""
+class WrittenSnapshot:
+    """A snapshot that is on disk."""
 
     path: Path
     count: int
@@ -59,15 +125,15 @@ class Generation:
         return digest.hexdigest() == self.digest
 
     def entries(self) -> Iterator[MemoryEntry | None]:
-        """Its memories; None for each that cannot be read."""
+        """Yield its memories; None for each unreadable one."""
         with self.path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
             yield from snapshot.parse(lines)
 
 
-class Draft:
-    """A snapshot that is being written; `discard` is always called at the end."""
+class SnapshotDraft:
+    """A snapshot in progress; always call `discard` at the end."""
 
-    def __init__(self, path: Path, put: Callable[[Generation], Written]) -> None:
+    def __init__(self, path: Path, put: Callable[[Generation], WrittenSnapshot]) -> None:
         self._path = path
         self._put = put
         self._count = 0
@@ -77,13 +143,13 @@ class Draft:
         self._write(snapshot.HEADER.encode())
 
     def add(self, entries: Sequence[MemoryEntry]) -> None:
-        """Raises StorageFull: what was there is still there."""
+        """Add memories; raise StorageFull and keep the old snapshot."""
         with _saying_what_is_full(self._path):
             self._write("".join(map(snapshot.rendered, entries)).encode(errors="replace"))
         self._count += len(entries)
 
-    def finish(self) -> Written:
-        """Put it in its place; where nothing has changed, nothing is written over.
+    def finish(self) -> WrittenSnapshot:
+        """Move the snapshot to its place; an unchanged one replaces nothing.
 
         Raises:
             StorageFull: what was there is still there.
@@ -107,7 +173,7 @@ class Draft:
 
 
 class Generations:
-    """The snapshots of one folder."""
+    """Snapshots of one folder."""
 
     def __init__(self, folder: Path, kept: int = KEPT_GENERATIONS) -> None:
         self._folder = folder
@@ -119,25 +185,25 @@ class Generations:
         return self._folder / NAME
 
     def every(self) -> list[Generation]:
-        """Those that have an end, the newest first."""
+        """Return complete snapshots, newest first."""
         return [found for path in self._paths() if (found := _generation(path)) is not None]
 
     def is_ours(self, generation: Generation) -> bool:
-        """Whether it is, byte for byte, a file that this device wrote."""
+        """Return true if this device wrote the file byte for byte."""
         return self._seals.is_ours(generation.digest) and generation.is_whole()
 
-    def begin(self) -> "Draft":
-        """A new snapshot that is not there before it is finished.
+    def begin(self) -> "SnapshotDraft":
+        """Begin a new snapshot, invisible until it is finished.
 
         Raises:
             StorageFull: the folder cannot be written.
         """
         with _saying_what_is_full(self.newest_path):
             self._folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-            return Draft(self.newest_path.with_name(f"{NAME}{_TEMP_SUFFIX}"), self._put)
+            return SnapshotDraft(self.newest_path.with_name(f"{NAME}{_TEMP_SUFFIX}"), self._put)
 
-    def _put(self, new: Generation) -> Written:
-        written = Written(self.newest_path, new.count, new.digest)
+    def _put(self, new: Generation) -> WrittenSnapshot:
+        written = WrittenSnapshot(self.newest_path, new.count, new.digest)
         # First: one that is there and not known would be believed less than it is worth
         self._seals.note(new.digest)
         current = _generation(self.newest_path)
@@ -149,7 +215,7 @@ class Generations:
         return written
 
     def _age(self) -> None:
-        """Make room for a new one; the current one stays where it is until it is replaced."""
+        """Make room for a new snapshot; the current one stays until it is replaced."""
         if not self.newest_path.exists():
             return
         older = self._paths()[1:]

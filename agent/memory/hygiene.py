@@ -1,4 +1,4 @@
-"""Looking after what is remembered: twice a day and at the end, whatever keeps it.
+"""Memory maintenance: twice a day and at shutdown, for every backend.
 
 Old conversations go (into the archive, where one is wanted), the store is tidied and looked over,
 caches are trimmed, a snapshot is taken of what is sound. What was done is kept as a report.
@@ -6,17 +6,69 @@ caches are trimmed, a snapshot is taken of what is sound. What was done is kept 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from agent.clock import Clock
 from agent.errors import BarnacleError, StorageFull
-from agent.memory import archive
-from agent.memory.base import Limits, Memory, Tidied, Upkept
+from agent.memory.base import CONVERSATION, Memory, MemoryEntry, StoreLimits, Tidied, Upkept
 from agent.storage.files import write_atomic
+from agent.system.clock import Clock
+
+_DAY_S = 86_400.0
+# Memories that are written at a time
+_PAGE = 500
+
+
+async def put_away(memory: Memory, folder: Path, now_s: float, days: int) -> int:
+    """Append every older conversation; return how many.
+
+    Raises:
+        MemoryUnavailable: the memory cannot be read.
+        OSError: the archive cannot be written.
+    """
+    page: list[MemoryEntry] = []
+    count = 0
+    async for entry in memory.entries():
+        is_old = entry.updated_at_s < now_s - days * _DAY_S
+        if entry.category == CONVERSATION and is_old and not entry.pinned:
+            page.append(entry)
+            count += 1
+        if len(page) == _PAGE:
+            await asyncio.to_thread(_append, folder, page)
+            page = []
+    if page:
+        await asyncio.to_thread(_append, folder, page)
+    return count
+
+
+def _append(folder: Path, entries: Sequence[MemoryEntry]) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    by_year: dict[str, list[bytes]] = {}
+    for entry in entries:
+        year = time.strftime("%Y", time.gmtime(entry.updated_at_s))
+        by_year.setdefault(year, []).append(msgspec.json.encode(_line(entry)))
+    for year, lines in by_year.items():
+        handle = os.open(folder / f"{year}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "ab") as file:
+            file.write(b"".join(line + b"\n" for line in lines))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _line(entry: MemoryEntry) -> dict[str, object]:
+    return {
+        "content": entry.content,
+        "person": entry.scope.person,
+        "session": entry.scope.session,
+        "provenance": entry.provenance.name.lower(),
+        "updated_at_s": entry.updated_at_s,
+    }
+
 
 _log = logging.getLogger(__name__)
 
@@ -47,12 +99,12 @@ class Report(msgspec.Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """Return the report as a sentence."""
         if not self.at_s:
             return "not yet"
         done = (
-            f"{self.pruned} old conversations, {self.merged} duplicates and {self.evicted} others"
-            f" went; {self.memories} memories in {self.size_bytes // 1024} KB"
+            f"removed {self.pruned} old conversations, {self.merged} duplicates and "
+            f"{self.evicted} others; {self.memories} memories in {self.size_bytes // 1024} KB"
         )
         state = "" if self.is_sound else "; THE DATABASE IS DAMAGED"
         return f"{done}{state}{'; ' if self.trouble else ''}{self.trouble}"
@@ -68,14 +120,14 @@ class Chores:
         trim: shortens the caches; how many entries went.
     """
 
-    limits: Limits
+    limits: StoreLimits
     archive: Path | None
     snapshot: Callable[[], Awaitable[None]]
     trim: Callable[[], Awaitable[int]]
 
 
 class Hygiene:
-    """Does it when it is time.
+    """Runs memory maintenance on schedule.
 
     Args:
         report_file: what was done last, also for the next run of the agent.
@@ -88,16 +140,16 @@ class Hygiene:
         self._clock = clock
 
     async def run(self) -> None:
-        """Look from time to time; until cancelled."""
+        """Check from time to time until cancelled."""
         await self._clock.sleep(FIRST_LOOK_S)
         while True:
             if await self._age_s() >= INTERVAL_S:
                 report = await self.clean()
-                _log.info("memory: %s", report.sentence)
+                _log.info("memory: maintenance done: %s", report.sentence)
             await self._clock.sleep(LOOK_S)
 
     async def stop(self) -> None:
-        """The end of the agent: once more, unless it was done just now, and not for long.
+        """Run maintenance once more at shutdown, unless it just ran, within a time limit.
 
         A snapshot is not among it: whoever closes the memory takes the last one.
         """
@@ -107,10 +159,10 @@ class Hygiene:
             async with asyncio.timeout(STOP_TIMEOUT_S):
                 await self._tidy()
         except TimeoutError:
-            _log.warning("the memory was not tidied up within %s s", STOP_TIMEOUT_S)
+            _log.warning("memory: maintenance cut off (limit_s=%s)", STOP_TIMEOUT_S)
 
     async def clean(self) -> Report:
-        """Everything at once; what went wrong is in the report, never raised."""
+        """Run all maintenance; failures go into the report and are never raised."""
         report = await self._tidy()
         if report.is_sound and not report.trouble:
             # The snapshot that is there is better than one of a damaged store
@@ -122,10 +174,10 @@ class Hygiene:
         try:
             report = await self._done(now_s)
         except (BarnacleError, OSError) as err:
-            _log.warning("the memory was not tidied up: %s", err)
+            _log.warning("memory: maintenance failed: %s", err)
             report = Report(at_s=now_s, trouble=str(err))
         if not report.is_sound:
-            _log.error("the memory is damaged: at the next start it comes back from its snapshot")
+            _log.error("memory: database damaged; the next start restores it from its snapshot")
         await self._keep(report)
         return report
 
@@ -134,7 +186,7 @@ class Hygiene:
         archived = 0
         if chores.archive is not None:
             days = chores.limits.conversation_days
-            archived = await archive.put_away(self._memory, chores.archive, now_s, days)
+            archived = await put_away(self._memory, chores.archive, now_s, days)
         tidied = Tidied()
         if isinstance(self._memory, Upkept):
             tidied = await self._memory.tidy(chores.limits)
@@ -153,7 +205,7 @@ class Hygiene:
         )
 
     async def _age_s(self) -> float:
-        """Since the last time; a time in the future, of a clock that was wrong, counts as none."""
+        """Return the seconds since the last run; a time in the future counts as none."""
         last = await asyncio.to_thread(last_report, self._report_file)
         age_s = self._clock.wall_s() - last.at_s
         return age_s if age_s >= 0 else INTERVAL_S
@@ -163,7 +215,7 @@ class Hygiene:
             content = msgspec.json.encode(report)
             await asyncio.to_thread(write_atomic, self._report_file, content)
         except (StorageFull, OSError) as err:
-            _log.warning("the report on the memory is not on disk: %s", err)
+            _log.warning("memory: report not saved: %s", err)
 
 
 def last_report(path: Path) -> Report:

@@ -1,4 +1,4 @@
-"""Bringing memories in from a file or a folder, whatever agent has written it.
+"""Import of memories from a file or folder of any supported agent.
 
 A file may say of its memories who said them and that they are pinned; anybody can write that. They
 are trusted at most as far as the caller says, by default like a page, and what is here and trusted
@@ -13,7 +13,7 @@ from pathlib import Path
 from agent.errors import MemoryUnavailable
 from agent.memory import openclaw, snapshot, zeroclaw
 from agent.memory.base import Memory, MemoryEntry, Scope
-from agent.memory.transfer import Moved, carry
+from agent.memory.transfer import TransferResult, carry
 from agent.messages import Provenance
 
 # More than a hundred thousand memories; no snapshot of a household is larger
@@ -25,7 +25,7 @@ _Found = Iterator[MemoryEntry | None]
 
 async def bring_in(
     memory: Memory, path: Path, scope: Scope, provenance: Provenance = Provenance.WEB
-) -> Moved:
+) -> TransferResult:
     """Restore the memories of a snapshot of ours or ZeroClaw's, or of OpenClaw's files.
 
     Args:
@@ -43,7 +43,7 @@ async def bring_in(
 
 
 async def count(path: Path) -> int:
-    """How many memories a file holds, for a question.
+    """Return the number of memories in a file, for a question.
 
     Raises:
         MemoryUnavailable: it cannot be read.
@@ -56,7 +56,7 @@ async def count(path: Path) -> int:
 
 
 def read(path: Path, scope: Scope, provenance: Provenance) -> _Found:
-    """The memories of a file or a folder, none trusted more than that; None for unreadable ones."""
+    """Return the memories of a file or folder with limited trust; None for unreadable ones."""
     for entry in _read(path, scope, provenance):
         yield entry and entry.trusted_at_most(provenance)
 
@@ -77,12 +77,12 @@ def _read(path: Path, scope: Scope, provenance: Provenance) -> _Found:
 def _notes(folder: Path, scope: Scope, provenance: Provenance) -> _Found:
     files = openclaw.files(folder)
     if not files:
-        raise MemoryUnavailable(f"{folder} has neither {openclaw.LASTING} nor days in memory/")
+        raise MemoryUnavailable(f"{folder} has neither {openclaw.LASTING} nor day files in memory/")
     return (entry for file in files for entry in openclaw.parse(file, scope, provenance))
 
 
 async def _newer(memory: Memory, found: _Found) -> AsyncIterator[MemoryEntry | None]:
-    """Those that are not here, or older here."""
+    """Yield memories that are missing here or older."""
     while page := await asyncio.to_thread(lambda: list(islice(found, _PAGE_ENTRIES))):
         for entry in page:
             if entry is None or await _is_newer(memory, entry):

@@ -1,4 +1,4 @@
-"""Keys for memories that come without one: readable, the same for the same content."""
+"""Readable keys for memories that come without one; equal content gives an equal key."""
 
 import hashlib
 
@@ -12,7 +12,7 @@ _CLOSING_MARKS = " .,;:!?。，；：！？"
 
 
 def key_of(content: str) -> str:
-    """The first words of the content and a short hash of all of it.
+    """Return the first words of the content and a short hash of all of it.
 
     Contents that differ only in case, width, spacing or closing marks share a key.
     """
@@ -28,7 +28,7 @@ def searched_text(key: str, content: str) -> str:
 
 
 def _readable(words: list[str]) -> str:
-    """As many whole words as fit; a first word that is longer is cut."""
+    """Return as many whole words as fit; cut a long first word."""
     readable = "-".join(words)
     if len(readable) <= _READABLE_CHARS:
         return readable

@@ -13,24 +13,24 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-from agent.clock import Clock
 from agent.errors import StorageFull
 from agent.memory.base import (
     CORE,
     EVERYBODYS,
-    Limits,
     MemoryEntry,
     MemoryStats,
     Scope,
+    StoreLimits,
     Tidied,
 )
 from agent.memory.keys import key_of
-from agent.memory.lucid_tool import Found, LucidTool
+from agent.memory.lucid_tool import LucidMatch, LucidTool
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.text import asked_tokens, normalise, tokens
 from agent.memory.transfer import KnowsSnapshots
 from agent.messages import Provenance
 from agent.storage.files import write_atomic
+from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class LucidMemory:
         provenance: Provenance = Provenance.WEB,
         source: str = "",
     ) -> MemoryEntry:
-        """Durable in the file when it returns; the program hears of it afterwards."""
+        """Store durably in the file; the program hears of it afterwards."""
         old = await self._own(key or key_of(content), scope)
         entry = await self._local.store(
             key, content, category=category, scope=scope, provenance=provenance, source=source
@@ -95,7 +95,7 @@ class LucidMemory:
         return entry
 
     async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
-        """The file's memories first; then those that only the program has found."""
+        """Return the file's memories first, then those that only the program knows."""
         found = await self._local.recall(query, limit, scope)
         asks = bool(query.strip(" *")) and scope.person == self._owner
         if not asks or len(found) >= min(LOCAL_HIT_THRESHOLD, limit):
@@ -162,7 +162,7 @@ class LucidMemory:
     async def rebuild(self) -> int:
         return await self._local.rebuild()
 
-    async def tidy(self, limits: Limits) -> Tidied:
+    async def tidy(self, limits: StoreLimits) -> Tidied:
         return await self._local.tidy(limits)
 
     async def stats(self) -> MemoryStats:
@@ -179,13 +179,13 @@ class LucidMemory:
                 async with asyncio.timeout(DRAIN_TIMEOUT_S):
                     await self._waiting.join()
             except TimeoutError:
-                _log.warning("lucid was not told of %s memories", self._waiting.qsize())
+                _log.warning("lucid: memories not passed on (count=%s)", self._waiting.qsize())
             self._telling.cancel()
             await asyncio.gather(self._telling, return_exceptions=True)
         await self._local.aclose()
 
     async def _own(self, key: str, scope: Scope) -> MemoryEntry | None:
-        """The memory that a store or a forget of that key is about."""
+        """Return the memory that a store or forget of that key is about."""
         found = await self._local.get(key, scope)
         return found if found is not None and found.scope.owner == scope.owner else None
 
@@ -196,7 +196,7 @@ class LucidMemory:
         try:
             self._waiting.put_nowait((entry.content, entry.category))
         except asyncio.QueueFull:
-            _log.warning("lucid is too slow: it is not told of every memory")
+            _log.warning("lucid: queue full, a memory is not passed on")
         if self._telling is None:
             self._telling = asyncio.create_task(self._keep_telling())
 
@@ -220,13 +220,13 @@ class LucidMemory:
             more.append(replace(entry, score=_fit(query, entry.content)))
         return more
 
-    async def _local_copy(self, found: Found, scope: Scope) -> MemoryEntry | None:
-        """Our own memory of what the program shows the beginning of, with our own provenance."""
+    async def _local_copy(self, found: LucidMatch, scope: Scope) -> MemoryEntry | None:
+        """Return our own copy of what the program shows, with our provenance."""
         near = await self._local.recall(found.content, LOCAL_HIT_THRESHOLD, scope)
         signature = _signature(found.content)
         return next((entry for entry in near if _signature(entry.content) == signature), None)
 
-    def _foreign(self, found: Found) -> MemoryEntry:
+    def _foreign(self, found: LucidMatch) -> MemoryEntry:
         return MemoryEntry(
             0,
             key_of(found.content),
@@ -241,7 +241,7 @@ class LucidMemory:
 
 
 class _Forgotten:
-    """Hashes of what the program may still know and must not bring back; a file from the first."""
+    """Hashes of forgotten memories that the program must not bring back."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -275,7 +275,7 @@ class _Forgotten:
         try:
             await asyncio.to_thread(write_atomic, self._path, text)
         except (OSError, StorageFull) as err:
-            _log.warning("what was forgotten may come back from lucid: %s", err)
+            _log.warning("lucid: forgotten memories not recorded, they may come back: %s", err)
 
     def _read(self) -> dict[str, None]:
         try:
@@ -286,7 +286,7 @@ class _Forgotten:
 
 
 def _signature(content: str) -> str:
-    """Equal for a memory and what the program shows of it: its beginning, cleaned."""
+    """Return a value that is equal for a memory and the program's cut form of it."""
     letters = "".join(char for char in normalise(content) if char.isalnum())
     return letters[:_SIGNED_CHARS] or content.strip()
 

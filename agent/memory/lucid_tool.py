@@ -1,4 +1,4 @@
-"""The external `lucid` program: started, listened to for a moment, and never waited for longer.
+"""Runner of the external `lucid` program, with short time limits.
 
 What it prints is hostile until parsed and capped here. After any failure it is left alone for a
 while, so that a broken one costs a conversation nothing.
@@ -14,9 +14,9 @@ import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from dataclasses import dataclass
 
-from agent.clock import Clock
 from agent.memory.base import CONVERSATION, CORE, DAILY
-from agent.printable import printable_line, printable_text
+from agent.system.clock import Clock
+from agent.text.printable import printable_line, printable_text
 
 _log = logging.getLogger(__name__)
 
@@ -49,15 +49,15 @@ _KINDS = {CORE: "decision", DAILY: "context", CONVERSATION: "context"}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Something that the program remembers."""
+class LucidMatch:
+    """A memory that the program returned."""
 
     content: str
     category: str
 
 
 class LucidTool:
-    """The program by its name or path; every method is quick and none raises for its faults."""
+    """The program, by name or path; every method is quick and raises none of its faults."""
 
     def __init__(self, program: str, clock: Clock) -> None:
         self._program = program
@@ -72,13 +72,13 @@ class LucidTool:
             return False
         return self._clock.monotonic_s() < self._failed_at_s + COOL_DOWN_S
 
-    async def context(self, query: str) -> list[Found]:
+    async def context(self, query: str) -> list[LucidMatch]:
         """Return the tool's memories for the query; none while it rests."""
         answer = await self._run(RECALL_TIMEOUT_S, "context", _argument(query))
         if answer is None:
             return []
         if (found := parse(answer)) is None:
-            self._fail("it prints something else than memories")
+            self._fail("its output is no list of memories")
         return found or []
 
     async def store(self, content: str, category: str) -> bool:
@@ -87,11 +87,11 @@ class LucidTool:
         answer = await self._run(STORE_TIMEOUT_S, "store", _argument(content), kind)
         is_taken = answer is not None and _says_success(answer)
         if answer is not None and not is_taken:
-            self._fail("it does not say that it has taken a memory")
+            self._fail("it did not confirm the memory")
         return is_taken
 
     async def _run(self, timeout_s: float, *arguments: str) -> str | None:
-        """Run the tool and return its output; None after a failure, which is remembered."""
+        """Run the tool and return its output; after a failure return None and remember it."""
         if self.is_resting:
             return None
         try:
@@ -134,15 +134,20 @@ class LucidTool:
     def _fail(self, why: str) -> None:
         self._failed_at_s = self._clock.monotonic_s()
         self.failure = why
-        _log.warning("%s: %s; it is left alone for %g s", self._program, why, COOL_DOWN_S)
+        _log.warning(
+            "lucid: program failed (program=%s): %s; paused for %g s",
+            self._program,
+            why,
+            COOL_DOWN_S,
+        )
 
 
 class _Misbehaved(Exception):
-    """It did something that a well-behaved program does not."""
+    """The program broke its protocol."""
 
 
-def parse(answer: str) -> list[Found] | None:
-    """The items between the first pair of marks; None when there is something else than that.
+def parse(answer: str) -> list[LucidMatch] | None:
+    """Return the items between the first pair of marks; None for any other output.
 
     An item may go on over several lines; what stands before the first one is a summary.
     """
@@ -160,7 +165,7 @@ def parse(answer: str) -> list[Found] | None:
             items[-1][1].append(line)
     found = [(kind, printable_line(" ".join(lines), _MAX_CONTENT_CHARS)) for kind, lines in items]
     return [
-        Found(content.strip(), _CATEGORIES.get(kind, kind))
+        LucidMatch(content.strip(), _CATEGORIES.get(kind, kind))
         for kind, content in found[:MAX_FOUND]
         if content.strip()
     ]
@@ -175,7 +180,7 @@ def _says_success(answer: str) -> bool:
 
 
 async def _end(process: Process) -> None:
-    """Kill what is left of it and of what it started, and wait until it is gone."""
+    """Kill the process and everything it started; wait until it is gone."""
     assert process.stdout is not None
     if process.returncode is None or not process.stdout.at_eof():
         with contextlib.suppress(ProcessLookupError):
@@ -191,5 +196,5 @@ async def _end(process: Process) -> None:
 
 
 def _argument(text: str) -> str:
-    """Text that a program can be given."""
+    """Return text that a program can get as an argument."""
     return printable_text(text, MAX_ARGUMENT_CHARS)

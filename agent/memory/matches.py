@@ -1,4 +1,4 @@
-"""Matches of words in RAM, where vectors are: as `words`, and ten times as fast in a large store.
+"""Word matches in RAM: as `words`, and ten times as fast in a large store.
 
 Asking the word index for nothing but the numbers of the memories that have a token is cheap; how
 rare a token is and how long a memory is make the rest of BM25. Importing this module loads numpy.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.memory.ranking import Scale
+from agent.memory.score import Scale
 from agent.memory.vectors import Similarities
 from agent.memory.words import Coverage, quoted, rarity
 
@@ -33,7 +33,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Every memory that has any of the asked tokens and may be seen.
+    """All visible memories with any of the asked tokens.
 
     Args:
         memory_ids: in ascending order.
@@ -94,7 +94,7 @@ def search(
 
 
 def _union(parts: Sequence[Ids]) -> Ids:
-    """Of ascending numbers; sorting is faster here than numpy's own hashing."""
+    """Return the union of ascending numbers; sorting is faster here than numpy's hashing."""
     joined = np.sort(np.concatenate([np.zeros(0, np.int64), *parts]))
     return joined[np.diff(joined, prepend=joined[:1] - 1) > 0]
 

@@ -1,4 +1,4 @@
-"""Carrying all memories from one backend to another: resumable, verified, the source untouched.
+"""Migration between backends: resumable, verified; the source stays untouched.
 
 A memory that the target has in a newer version stays as it is there. What hides a memory is put
 before it, so that nothing is shown that was hidden.
@@ -39,7 +39,7 @@ class Migrated:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Memory in the target, small enough for a million of them."""
+    """A memory in the target, small enough to hold a million."""
 
     memory_id: int
     digest: bytes
@@ -60,7 +60,7 @@ class _Move:
     counts: dict[str, int] = field(default_factory=dict)
 
     async def put(self, entry: MemoryEntry) -> None:
-        """Bring one over, unless it is there."""
+        """Copy one memory unless it is there."""
         by = entry.superseded_by
         new = replace(entry, superseded_by=None if by is None else self.numbers.get(by))
         there = self.held.get(_name(new))
@@ -88,7 +88,7 @@ class _Move:
 
 
 async def migrate(source: Memory, target: Memory, progress: Progress) -> Migrated:
-    """Bring everything over and look whether it is there.
+    """Copy everything and verify it.
 
     Raises:
         MemoryUnavailable: one of them cannot be used; what was carried stays carried.
@@ -108,7 +108,7 @@ async def migrate(source: Memory, target: Memory, progress: Progress) -> Migrate
 
 
 def superseders_first(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
-    """In an order in which none comes before the one that hides it; of a circle, any."""
+    """Return an order in which a memory never comes before the one that hides it."""
     waiting = list(entries)
     ordered: list[MemoryEntry] = []
     while waiting:
@@ -149,6 +149,6 @@ def _name(entry: MemoryEntry) -> _Name:
 
 
 def _digest(entry: MemoryEntry) -> bytes:
-    """Equal for memories that differ only in their numbers."""
+    """Return a hash that ignores the memories' numbers."""
     same = astuple(replace(entry, memory_id=0, superseded_by=None, score=None))
     return hashlib.sha256(repr(same).encode(errors="replace")).digest()

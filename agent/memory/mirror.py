@@ -1,4 +1,4 @@
-"""Memories that are kept in files for people to read, and found as those of `brain.db` are.
+"""Memories in files that people read, with an index like that of `brain.db`.
 
 All of them are in a database in RAM too, which decides what a store, a recall and a supersession
 mean; what it changes is written by the keeper before the caller hears of it.
@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from agent.clock import Clock
 from agent.embeddings.base import Embedder
 from agent.errors import BarnacleError, MemoryUnavailable
 from agent.memory.base import (
@@ -26,6 +25,7 @@ from agent.memory.migration import superseders_first
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
 from agent.storage.db import IN_RAM
+from agent.system.clock import Clock
 
 R = TypeVar("R")
 
@@ -40,13 +40,13 @@ _Kept = dict[int, MemoryEntry]
 
 
 class Keeper(Protocol):
-    """Keeper of the original memories; its methods block and are called one at a time.
+    """Keeps the original memories; its methods block and are called one at a time.
 
     They raise OSError or a BarnacleError; then nothing was changed.
     """
 
     def stamp(self) -> object:
-        """Equal to an earlier one as long as nothing else has written there."""
+        """Return a value that changes when another program writes the files."""
 
     def load(self) -> Sequence[MemoryEntry]: ...
 
@@ -54,11 +54,11 @@ class Keeper(Protocol):
         """Make the changes durable; `changed` holds new memories too."""
 
     def survey(self) -> tuple[int, dict[str, str]]:
-        """The bytes of the files, and what a person may want to know as names and sentences."""
+        """Return the bytes of the files, and details for people as names and sentences."""
 
 
 class MirroredMemory:
-    """Every method of a memory, over a keeper."""
+    """All methods of a memory, over a keeper."""
 
     name = "mirrored"
 
@@ -141,7 +141,7 @@ class MirroredMemory:
         return await self._changing(lambda index: index.forget_source(source, scope))
 
     async def rebuild(self) -> int:
-        """Everything is read anew."""
+        """Read everything again."""
         async with self._turn:
             self._kept = None
             return len(await self._loaded())
@@ -225,7 +225,7 @@ def _with(kept: _Kept, old: MemoryEntry | None, put: MemoryEntry) -> _Kept:
 
 
 def _tamed(entry: MemoryEntry) -> MemoryEntry:
-    """As a database can hold it: somebody may have edited the files."""
+    """Return the entry as a database can hold it; somebody may have edited the files."""
     scope = entry.scope
     return replace(
         entry,

@@ -1,4 +1,4 @@
-"""A memory that keeps nothing: for those who want none."""
+"""A memory that keeps nothing."""
 
 from collections.abc import AsyncIterator
 
@@ -9,7 +9,7 @@ _EVERYBODY = Scope()
 
 
 class NoMemory:
-    """Takes every memory and has none."""
+    """Accepts every memory and has none."""
 
     name = "none"
 

@@ -25,7 +25,7 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 
 
 def files(path: Path) -> list[Path]:
-    """The memory files of a folder, or the file itself."""
+    """Return the memory files of a folder, or the file itself."""
     if path.is_file():
         return [path]
     days = [found for found in sorted(path.glob("memory/*.md")) if _DAY.fullmatch(found.name)]
@@ -33,7 +33,7 @@ def files(path: Path) -> list[Path]:
 
 
 def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEntry | None]:
-    """The memories of one file; None for each that is too long."""
+    """Yield the memories of one file; None for each that is too long."""
     if path.stat().st_size > MAX_FILE_BYTES:
         raise MemoryUnavailable(f"{path} is larger than {MAX_FILE_BYTES // 1024**2} MB")
     text = path.read_text(encoding="utf-8", errors="replace")
@@ -67,7 +67,7 @@ def statements(text: str) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Headings, list items with what is indented under them, paragraphs."""
+    """Yield headings, list items with their indented text, and paragraphs."""
     held: list[str] = []
     fence = ""
     for line in re.sub(r"<!--.*?(-->|\Z)", "", text, flags=re.DOTALL).splitlines():
@@ -100,7 +100,7 @@ def _joined(lines: list[str]) -> Iterator[str]:
 
 
 def _day(path: Path) -> tuple[str, float]:
-    """The category of a file and the time of what it says."""
+    """Return the category of a file and the time of its content."""
     if named := _DAY.fullmatch(path.name):
         try:
             midday = datetime.combine(date.fromisoformat(named[1]), time(12), UTC)

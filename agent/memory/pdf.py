@@ -1,4 +1,4 @@
-"""The text of a PDF, page by page, read by a program that is kept apart and within limits.
+"""Text of a PDF by pages, read by an isolated program within limits.
 
 A hostile file can end that program, not this one; what it had read until then is not used.
 """
@@ -12,10 +12,10 @@ import msgspec
 
 from agent.errors import DocumentUnreadable, SandboxBroken
 from agent.memory import pdf_program
-from agent.printable import printable_line
-from agent.security.reading import Reading, read_apart
+from agent.security.reader import ReaderRun, read_apart
 from agent.security.sandbox import Sandbox
-from agent.wording import how_to_install
+from agent.text.config_hints import install_hint
+from agent.text.printable import printable_line
 
 MAX_PAGES = 2000
 # Of all pages as JSON: five times the text of the longest datasheets
@@ -23,13 +23,13 @@ MAX_TEXT_BYTES = 8 * 1024 * 1024
 # A thousand pages take a Pi some two minutes; nobody waits for what is read into the memory
 READ_TIMEOUT_S = 600.0
 _MAX_DETAIL_CHARS = 200
-_NEEDS = f"pypdf is not installed: {how_to_install('documents')}"
+_NEEDS = f"pypdf is not installed: {install_hint('documents')}"
 
 
 async def pages_of(
     source: Path | BinaryIO, timeout_s: float = READ_TIMEOUT_S, sandbox: Sandbox | None = None
 ) -> list[str]:
-    """The text of each page; a page without text is empty.
+    """Return the text of each page; "" for a page without text.
 
     Args:
         source: a path, or a file that is open already where a path could lead elsewhere by now.
@@ -52,7 +52,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 async def _pages(file: BinaryIO, timeout_s: float, sandbox: Sandbox | None) -> list[str]:
-    reading = Reading(
+    reading = ReaderRun(
         pdf_program.__file__,
         (str(MAX_PAGES), str(MAX_TEXT_BYTES)),
         file,
@@ -79,4 +79,4 @@ def _reason(status: int, trouble: bytes) -> str:
     if status == pdf_program.UNREADABLE:
         said = printable_line(trouble.decode(errors="replace"), _MAX_DETAIL_CHARS)
         return f"it is damaged or locked ({said})"
-    return "it needs more memory, time or text than a document may"
+    return "it exceeds the limits of memory, time or text"

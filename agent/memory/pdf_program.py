@@ -1,4 +1,4 @@
-"""The program that reads a PDF: a process of its own, since a PDF may be made to break its reader.
+"""Program that reads a PDF, in its own process because a PDF may attack its reader.
 
 Takes the most pages and the most bytes, and reads the file; prints one JSON string for each page.
 Imports nothing of the agent: it is started by its path, under limits of memory and time.
@@ -14,7 +14,7 @@ NOT_INSTALLED, UNREADABLE, TOO_LARGE = 3, 4, 5
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status; what could be read until then was printed."""
+    """Print the readable pages; return the exit status."""
     most_pages, most_bytes = int(arguments[0]), int(arguments[1])
     try:
         from pypdf import PdfReader  # noqa: PLC0415 - an extra that may be missing

@@ -1,4 +1,4 @@
-"""Names of pins in the owner's own words: `pins.md` or `aliases.md` among the documents.
+"""Owner's names for pins: `pins.md` or `aliases.md` among the documents.
 
 One pin in a line: `red led, rote LED: PB3`, or a row of a table with the name, the pin and other
 words. A question that has one of the words in it gets the line, whatever else fits.
@@ -24,7 +24,7 @@ _SEPARATORS = re.compile(r"[,;、，/]")
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """One pin, all that it is called, and where that stands."""
+    """One pin, all its names, and the place of the entry."""
 
     pin: str
     names: tuple[str, ...]
@@ -41,12 +41,12 @@ class Alias:
 
 
 def aliases_in(folder: Path) -> list[Alias]:
-    """All that is listed there; nothing where there is no such file."""
+    """Return all listed pins; none without a file."""
     return [alias for name in FILES for alias in parse(_text(folder, name), name)][:_MAX_ALIASES]
 
 
 def parse(text: str, file: str) -> Iterator[Alias]:
-    """The pins of a list; lines that are none are passed over."""
+    """Yield the pins of a list; skip other lines."""
     for line in text.splitlines():
         cells = _cells(line.strip())
         if cells is None:
@@ -68,7 +68,7 @@ def _cells(line: str) -> list[str] | None:
 
 
 def _is_letter(name: str) -> bool:
-    """A Latin letter says nothing of which pin is meant; one of Chinese or Korean is a word."""
+    """Return true for one Latin letter, which names no pin; a Chinese or Korean sign is a word."""
     return len(name) == 1 and name.isascii()
 
 
@@ -82,7 +82,7 @@ def _text(folder: Path, name: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Small letters with single spaces between words."""
+    """Return lower-case words with single spaces between them."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join("".join(c if c.isalnum() else " " for c in folded).split())
 

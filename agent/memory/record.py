@@ -1,4 +1,4 @@
-"""A memory as a row of `brain.db` and back: every column in one order, hostile values tamed."""
+"""Row form of a memory in `brain.db`: every column in one order, invalid values made safe."""
 
 import math
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ PLACES = ", ".join(f":{name}" for name in NAMES)
 
 
 def entry_of(row: Sequence[object]) -> MemoryEntry:
-    """The memory of a row that was selected by `COLUMNS`; what is damaged gets a safe value."""
+    """Return the memory of a row selected by `COLUMNS`; damaged fields get safe values."""
     field = dict(zip(NAMES, row, strict=True))
     scope = Scope(*(_name(field[name]) for name in ("person", "session", "group_id", "device")))
     superseded_by = field["superseded_by"]
@@ -51,7 +51,7 @@ def entry_of(row: Sequence[object]) -> MemoryEntry:
 
 
 def row_of(entry: MemoryEntry) -> dict[str, Any]:
-    """Values of `PLACES`."""
+    """Return the values of `PLACES`."""
     scope = entry.scope
     return {
         "id": entry.memory_id,
@@ -73,7 +73,7 @@ def row_of(entry: MemoryEntry) -> dict[str, Any]:
 
 
 def provenance_of(name: str) -> Provenance:
-    """An unknown source is trusted least."""
+    """Return the provenance of that name; an unknown one is trusted least."""
     return Provenance.__members__.get(name.upper(), Provenance.WEB)
 
 

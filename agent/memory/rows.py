@@ -1,4 +1,4 @@
-"""Memories as rows of `brain.db`; every function runs inside a transaction of its caller.
+"""Rows of `brain.db`; every function runs inside a transaction of its caller.
 
 The word index is kept in step here, in the same transaction. What a scope sees is decided by
 `Scope.owners`, here as everywhere.
@@ -22,7 +22,7 @@ _SEEN = "owner IN (SELECT value FROM json_each(:owners))"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class MemoryDraft:
     """A memory that is not stored yet."""
 
     key: str
@@ -45,13 +45,13 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A memory that is gone, and how many come back that it had superseded."""
+    """A deleted memory, and how many memories come back that it had superseded."""
 
     memory_id: int
     revived: int
 
 
-def put(db: sqlite3.Connection, draft: Draft, now_s: float) -> MemoryEntry:
+def put(db: sqlite3.Connection, draft: MemoryDraft, now_s: float) -> MemoryEntry:
     """Insert or replace by owner and key; the row of a replaced memory keeps its id.
 
     What somebody more trusted said stays: as it is where the same was said again, else hidden.
@@ -84,7 +84,7 @@ def put(db: sqlite3.Connection, draft: Draft, now_s: float) -> MemoryEntry:
 
 
 def restore(db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
-    """Put a memory back as it is; what has its key goes, its id changes where it is taken."""
+    """Restore a memory with every field; replace the same key, and change a taken id."""
     row = row_of(entry)
     holder = db.execute(
         "SELECT owner, key FROM memories WHERE id = ?", [entry.memory_id]
@@ -108,7 +108,7 @@ def restore(db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
 
 
 def held(db: sqlite3.Connection, owner: str, key: str) -> MemoryEntry | None:
-    """The owner's memory of that key, hidden or not."""
+    """Return the owner's memory of that key, hidden or not."""
     row = db.execute(
         f"SELECT {COLUMNS} FROM memories WHERE owner = ? AND key = ?",  # noqa: S608 - constants
         [owner, key],
@@ -117,7 +117,7 @@ def held(db: sqlite3.Connection, owner: str, key: str) -> MemoryEntry | None:
 
 
 def hide(db: sqlite3.Connection, memory_id: int, by: int) -> None:
-    """Let a memory be superseded by another; nothing happens where that one is not there."""
+    """Supersede a memory by another, if that one exists."""
     db.execute(
         "UPDATE memories SET superseded_by = :by WHERE id = :id AND id != :by"
         " AND EXISTS (SELECT 1 FROM memories WHERE id = :by)",
@@ -126,7 +126,7 @@ def hide(db: sqlite3.Connection, memory_id: int, by: int) -> None:
 
 
 def get(db: sqlite3.Connection, key: str, scope: Scope) -> MemoryEntry | None:
-    """The closest owner's memory of that key."""
+    """Return the closest owner's memory of that key."""
     rows = db.execute(
         f"SELECT {COLUMNS} FROM entries WHERE {_SEEN} AND key = :key",  # noqa: S608 - constants
         {"key": key, "owners": json.dumps(scope.owners)},
@@ -138,7 +138,7 @@ def get(db: sqlite3.Connection, key: str, scope: Scope) -> MemoryEntry | None:
 def newest(
     db: sqlite3.Connection, scope: Scope, category: str | None, limit: int
 ) -> list[MemoryEntry]:
-    """Newest first; a session or a category narrows where it is given."""
+    """Return memories, newest first, filtered by session and category if given."""
     rows = db.execute(
         f"SELECT {COLUMNS} FROM entries WHERE {_SEEN}"  # noqa: S608 - our own constants
         " AND (:session IS NULL OR session = :session)"
@@ -157,7 +157,7 @@ def newest(
 def by_id(
     db: sqlite3.Connection, memory_ids: Iterable[int], scope: Scope
 ) -> dict[int, MemoryEntry]:
-    """Those among these memories that the scope may see."""
+    """Return those of these memories that the scope may see."""
     rows = db.execute(
         f"SELECT {COLUMNS} FROM entries WHERE {_SEEN}"  # noqa: S608 - our own constants
         " AND id IN (SELECT value FROM json_each(:ids))",
@@ -167,7 +167,7 @@ def by_id(
 
 
 def page(db: sqlite3.Connection, after_id: int) -> list[MemoryEntry]:
-    """The next memories in the order of their ids, superseded ones too."""
+    """Return the next memories by id, superseded ones too."""
     rows = db.execute(
         f"SELECT {COLUMNS} FROM memories"  # noqa: S608 - our own constants
         " WHERE id > ? ORDER BY id LIMIT ?",
@@ -177,7 +177,7 @@ def page(db: sqlite3.Connection, after_id: int) -> list[MemoryEntry]:
 
 
 def forget(db: sqlite3.Connection, key: str, scope: Scope) -> Forgotten | None:
-    """Delete the owner's memory of that key and its duplicates; None when there was none."""
+    """Delete the owner's memory of that key and its duplicates; return None if there was none."""
     row = db.execute(
         "SELECT id, content FROM memories WHERE owner = ? AND key = ?", [scope.owner, key]
     ).fetchone()
@@ -195,13 +195,13 @@ def forget(db: sqlite3.Connection, key: str, scope: Scope) -> Forgotten | None:
 
 
 def delete(db: sqlite3.Connection, memory_id: int) -> None:
-    """Delete a memory; the ones that it had hidden are visible again."""
+    """Delete a memory; those that it had hidden become visible."""
     db.execute("DELETE FROM memories WHERE id = ?", [memory_id])
     _unindex(db, memory_id)
 
 
 def count(db: sqlite3.Connection, scope: Scope | None) -> int:
-    """Memories that the scope can recall; with no scope, everybody's together."""
+    """Count the memories that the scope can recall; without a scope, all."""
     if scope is None:
         (number,) = db.execute("SELECT count(*) FROM entries").fetchone()
     else:
@@ -213,7 +213,7 @@ def count(db: sqlite3.Connection, scope: Scope | None) -> int:
 
 
 def unembedded(db: sqlite3.Connection, model: str, limit: int) -> Sequence[Unembedded]:
-    """Memories that have no vector of this model, the newest first."""
+    """Return memories without a vector of this model, newest first."""
     rows = db.execute(
         "SELECT entries.id, entries.owner, entries.key, entries.content FROM entries"
         " LEFT JOIN memory_vectors AS v ON v.memory_id = entries.id"
@@ -269,7 +269,7 @@ def still_holds(db: sqlite3.Connection, row: Unembedded) -> bool:
 
 
 def readable(db: sqlite3.Connection) -> list[MemoryEntry]:
-    """Every memory up to the first that cannot be read."""
+    """Return every memory up to the first unreadable one."""
     saved: list[MemoryEntry] = []
     try:
         saved.extend(map(entry_of, db.execute(f"SELECT {COLUMNS} FROM memories NOT INDEXED")))  # noqa: S608 - our own constant
@@ -280,7 +280,7 @@ def readable(db: sqlite3.Connection) -> list[MemoryEntry]:
 
 
 def rebuild(db: sqlite3.Connection, after_id: int) -> list[int]:
-    """Make the words of the next memories anew and drop their vectors; their ids."""
+    """Make the words of the next memories again and drop their vectors; return their ids."""
     entries = page(db, after_id)
     last_id = entries[-1].memory_id if entries else _LAST_ID
     db.execute("DELETE FROM memory_words WHERE rowid > ? AND rowid <= ?", [after_id, last_id])
@@ -298,7 +298,7 @@ def _hidden_by(db: sqlite3.Connection, memory_id: int) -> dict[int, str]:
 
 
 def _reindexed(db: sqlite3.Connection, memory_id: int) -> MemoryEntry:
-    """The memory as it is now, its words found and its old vector gone."""
+    """Return the memory as it is now, after indexing its words and removing its old vector."""
     row = db.execute(
         f"SELECT {COLUMNS} FROM memories WHERE id = ?",  # noqa: S608 - our own constant
         [memory_id],

@@ -1,4 +1,4 @@
-"""The tables of `brain.db`, as the steps that make them."""
+"""Tables of `brain.db` as migration steps."""
 
 # Search tokens are split and joined by spaces before they get here; marks stay inside words, and
 # the stemmer works on both sides alike

@@ -1,5 +1,6 @@
-"""Answering a question from `brain.db`: words and vectors found, widened, looked at, ranked."""
+"""Search in `brain.db`: find by words and vectors, widen, inspect, rank."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
@@ -7,21 +8,75 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from agent.embeddings.base import Reading
-from agent.memory import flood, rows, sessions, words
+from agent.embeddings.base import PassageReading
+from agent.memory import rows, sessions, words
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.cues import cues_of
-from agent.memory.ranking import (
+from agent.memory.score import (
     CANDIDATES,
     FOUND,
     USUAL_COSINES,
-    Candidate,
+    MemoryCandidate,
+    RankedMemory,
     Scale,
     Scales,
     rank,
 )
-from agent.memory.sessions import Turn
+from agent.memory.sessions import SessionTurn
 from agent.memory.text import asked_tokens, is_marked, tokens
+from agent.messages import Provenance
+
+# Below it nobody vouches for what is said
+TRUSTED = Provenance.USER
+# Newest memories of people that are looked at when a flood has taken every place
+MAX_PEOPLES = 5000
+# What is said more often than that is a repetition
+TOLD_TWICE = 2
+# Contents that share this part of all their words say the same
+_SAME = 0.6
+# A memory is known by its beginning
+_COMPARED_TOKENS = 64
+_TRUSTED_NAMES = json.dumps([one.name.lower() for one in Provenance if one >= TRUSTED])
+
+
+def is_flooded(candidates: Sequence[SessionTurn], places: int) -> bool:
+    """Return true if these fill every place and no person vouches for any of them."""
+    return len(candidates) >= places and all(one.provenance < TRUSTED for one in candidates)
+
+
+def of_people(db: sqlite3.Connection, scope: Scope) -> list[int]:
+    """Return the newest memories that people vouch for."""
+    found = db.execute(
+        "SELECT id FROM entries WHERE owner IN (SELECT value FROM json_each(?))"
+        " AND provenance IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?",
+        [json.dumps(scope.owners), _TRUSTED_NAMES, MAX_PEOPLES],
+    )
+    return [row[0] for row in found]
+
+
+def spread(ranked: Sequence[RankedMemory]) -> list[RankedMemory]:
+    """Move untrusted repetitions behind all other memories."""
+    said: list[frozenset[str]] = []
+    first: list[RankedMemory] = []
+    repeated: list[RankedMemory] = []
+    for one in ranked:
+        if one.entry.provenance >= TRUSTED:
+            first.append(one)
+            continue
+        words = frozenset(list(tokens(one.entry.content))[:_COMPARED_TOKENS])
+        if sum(_are_alike(words, other) for other in said) < TOLD_TWICE:
+            first.append(one)
+            said.append(words)
+        else:
+            repeated.append(one)
+    # What stands behind another is no more relevant than it
+    lowest = min((one.score for one in first), default=1.0)
+    return [*first, *(replace(one, score=min(one.score, lowest)) for one in repeated)]
+
+
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= _SAME * len(one | other)
+
 
 if TYPE_CHECKING:
     from agent.memory.matches import Matches
@@ -38,32 +93,32 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """Question with its asker; `similar`, `reading` and `model` are set if there is a model."""
+class MemoryQuestion:
+    """A question with its asker; `similar`, `reading` and `model` are set if there is a model."""
 
     text: str
     scope: Scope
     similar: "Similarities | None" = None
-    reading: Reading | None = None
+    reading: PassageReading | None = None
     model: str = ""
 
 
-def find(db: sqlite3.Connection, question: Question, limit: int) -> list[MemoryEntry]:
-    """The most relevant memories that the scope may see, scored."""
+def find(db: sqlite3.Connection, question: MemoryQuestion, limit: int) -> list[MemoryEntry]:
+    """Return the most relevant visible memories with scores."""
     search = _Search(db, question)
     best = search.best()
-    if flood.is_flooded(best, CANDIDATES):
+    if is_flooded(best, CANDIDATES):
         best += search.best_of_people()
     around = sessions.around(db, best)
     candidates = search.looked_at(around.memory_ids)
-    ranked = flood.spread(rank(candidates, search.scales, cues_of(question.text), around))
+    ranked = spread(rank(candidates, search.scales, cues_of(question.text), around))
     return [replace(one.entry, score=one.score) for one in ranked[: max(0, limit)]]
 
 
 class _Search:
-    """One question being answered."""
+    """Search for the answer to one question."""
 
-    def __init__(self, db: sqlite3.Connection, question: Question) -> None:
+    def __init__(self, db: sqlite3.Connection, question: MemoryQuestion) -> None:
         self._db = db
         self._question = question
         self._similar = question.similar
@@ -71,16 +126,16 @@ class _Search:
         self._hits = self._searched()
         self.scales = Scales(self._hits.scale, self._meaning_scale(), understood(question))
 
-    def best(self) -> list[Turn]:
-        """Those that stand out most by words and vector together."""
+    def best(self) -> list[SessionTurn]:
+        """Return the memories that stand out most by words and vector together."""
         near = {} if self._similar is None else self._similar.nearest(FOUND)
         return self._standing_out({*self._hits.strongest(FOUND), *near}, CANDIDATES)
 
-    def best_of_people(self) -> list[Turn]:
-        """Those that stand out most among the memories that people vouch for."""
-        return self._standing_out(flood.of_people(self._db, self._question.scope), PEOPLES)
+    def best_of_people(self) -> list[SessionTurn]:
+        """Return the best among the memories that people vouch for."""
+        return self._standing_out(of_people(self._db, self._question.scope), PEOPLES)
 
-    def _standing_out(self, ids: Collection[int], limit: int) -> list[Turn]:
+    def _standing_out(self, ids: Collection[int], limit: int) -> list[SessionTurn]:
         strengths, cosines = self._hits.strengths_of(ids), self._cosines(ids)
         standing = {
             one: self.scales.of(strengths.get(one, 0.0), self._any_words, cosines.get(one))
@@ -89,14 +144,14 @@ class _Search:
         best = nlargest(limit, standing, key=lambda one: (standing[one], one))
         return sessions.turns(self._db, best)
 
-    def looked_at(self, memory_ids: Collection[int]) -> list[Candidate]:
-        """Everything that is known of these memories."""
+    def looked_at(self, memory_ids: Collection[int]) -> list[MemoryCandidate]:
+        """Return everything that is known of these memories."""
         entries = rows.by_id(self._db, memory_ids, self._question.scope)
         strengths, cosines = self._hits.strengths_of(entries), self._cosines(entries)
         covered = self._hits.coverage(entries)
         close = self._closeness(entries, covered.weights)
         return [
-            Candidate(
+            MemoryCandidate(
                 entry,
                 strengths.get(memory_id, 0.0),
                 covered.parts.get(memory_id) if self._asked else None,
@@ -119,7 +174,7 @@ class _Search:
 
     @property
     def _any_words(self) -> float | None:
-        """A coverage that is not looked at yet, or None when no word was asked."""
+        """Return an unknown coverage, or None if no word was asked."""
         return 0.0 if self._asked else None
 
     def _closeness(
@@ -143,7 +198,7 @@ class _Search:
         return Scale.of_spread(count, similar.mean, similar.deviation, USUAL_COSINES)
 
 
-def understood(question: Question) -> float:
+def understood(question: MemoryQuestion) -> float:
     """Return the share of the question's words that the model knows; all if it does not tell."""
     reading = question.reading
     words = list(_WORD.finditer(question.text))

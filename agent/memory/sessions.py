@@ -24,15 +24,15 @@ _END = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Memories with those beside them: which one follows which."""
+class MemoryNeighbours:
+    """Memories and their neighbours in order."""
 
     memory_ids: frozenset[int]
     following: Mapping[int, int] = field(default_factory=dict)
     preceding: Mapping[int, int] = field(default_factory=dict)
 
     def beside(self, memory_id: int) -> Iterator[int]:
-        """Those before and after it, as far as they are known."""
+        """Yield the known neighbours before and after a memory."""
         for way in (self.preceding, self.following):
             here = memory_id
             for _ in range(TURNS_AROUND):
@@ -43,8 +43,8 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A memory and the conversation that it came up in, if it did."""
+class SessionTurn:
+    """A memory and its conversation, if it has one."""
 
     memory_id: int
     session: str | None
@@ -52,14 +52,14 @@ class Turn:
     provenance: Provenance
 
 
-def turns(db: sqlite3.Connection, memory_ids: Iterable[int]) -> list[Turn]:
+def turns(db: sqlite3.Connection, memory_ids: Iterable[int]) -> list[SessionTurn]:
     found = db.execute(
         "SELECT id, session, owner, provenance FROM entries"
         " WHERE id IN (SELECT value FROM json_each(?))",
         [json.dumps(list(memory_ids))],
     )
     return [
-        Turn(memory_id, session, owner, provenance_of(str(provenance)))
+        SessionTurn(memory_id, session, owner, provenance_of(str(provenance)))
         for memory_id, session, owner, provenance in found
     ]
 
@@ -77,8 +77,8 @@ def said_before(db: sqlite3.Connection, memory_id: int) -> str:
     return _texts(db, found[0], found[1], memory_id)
 
 
-def around(db: sqlite3.Connection, turns: Iterable[Turn]) -> Surroundings:
-    """These memories with two turns either side of each in its conversation."""
+def around(db: sqlite3.Connection, turns: Iterable[SessionTurn]) -> MemoryNeighbours:
+    """Return these memories with two turns either side of each."""
     ids: set[int] = set()
     following: dict[int, int] = {}
     for turn in turns:
@@ -86,10 +86,10 @@ def around(db: sqlite3.Connection, turns: Iterable[Turn]) -> Surroundings:
         ids.update(window)
         following.update(pairwise(window))
     preceding = {after: before for before, after in following.items()}
-    return Surroundings(frozenset(ids), following, preceding)
+    return MemoryNeighbours(frozenset(ids), following, preceding)
 
 
-def _window(db: sqlite3.Connection, turn: Turn) -> list[int]:
+def _window(db: sqlite3.Connection, turn: SessionTurn) -> list[int]:
     if turn.session is None:
         return [turn.memory_id]
     asked = (turn.session, turn.owner, turn.memory_id, TURNS_AROUND)

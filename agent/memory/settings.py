@@ -1,15 +1,15 @@
-"""The `[memory]` section: what is remembered and how it is recalled."""
+"""The `[memory]` section."""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from agent.config import Secret, Section
+from agent.config import ConfigSection, Secret
 
 Backend = Literal["sqlite", "document", "markdown", "lucid", "postgres", "none"]
 
 
-class MemorySettings(Section, frozen=True, kw_only=True):
+class MemorySettings(ConfigSection, frozen=True, kw_only=True):
     """Settings of the memory."""
 
     # `backends` says of each where it keeps its memories
@@ -44,6 +44,6 @@ class MemorySettings(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.postgres_url and self.postgres_url_file:
-            raise ValueError("postgres_url and postgres_url_file exclude each other")
+            raise ValueError("set only one of postgres_url and postgres_url_file")
         if self.backend == "postgres" and not (self.postgres_url or self.postgres_url_file):
-            raise ValueError("postgres_url is needed, or postgres_url_file, for that backend")
+            raise ValueError("the postgres backend needs postgres_url or postgres_url_file")

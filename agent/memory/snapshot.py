@@ -1,4 +1,4 @@
-"""The snapshot's text: every memory with every field as Markdown that reads back the same.
+"""Text of a snapshot: all memories with all fields as Markdown that reads back the same.
 
 A heading with the key, the content between fences that are longer than any it contains, and a
 list of fields. The last line counts the memories and has the hash of everything before it.
@@ -48,7 +48,7 @@ class _Lines:
 
 
 def rendered(entry: MemoryEntry) -> str:
-    """One memory, with an empty line before it."""
+    """Return one memory, with an empty line before it."""
     fields = [f"- {name}: {value}" for name, value in _fields(entry)]
     return "\n".join(["", f"## {_word(entry.key)}", "", _fenced(entry.content), "", *fields, ""])
 
@@ -58,7 +58,7 @@ def ending(count: int, digest: str) -> bytes:
 
 
 def whole(entries: Iterable[MemoryEntry]) -> bytes:
-    """A file of these, as if it had been written piece by piece."""
+    """Return a complete file of these memories."""
     listed = list(entries)
     body = (HEADER + "".join(map(rendered, listed))).encode(errors="replace")
     return body + ending(len(listed), hashlib.sha256(body).hexdigest())
@@ -71,7 +71,7 @@ def claimed(line: str) -> tuple[int, str] | None:
 
 
 def parse(lines: Iterable[str]) -> Iterator[MemoryEntry | None]:
-    """The memories of a file's lines; None for each that cannot be read."""
+    """Yield the memories of a file; None for each unreadable one."""
     current: _Lines | None = None
     for raw in lines:
         line = raw.removesuffix("\n")
@@ -172,7 +172,7 @@ def _fenced(content: str) -> str:
 
 
 def _word(text: str) -> str:
-    """A text in one line: as it is where that can be read back, else spelled out."""
+    """Return a text in one line: unchanged if it reads back, else spelled out."""
     is_plain = text and text == text.strip() and text[0] != '"' and all(map(_is_plain, text))
     return text if is_plain else json.dumps(text)
 
@@ -196,7 +196,7 @@ def _is_plain(char: str) -> bool:
 
 
 def _moment(wall_s: float) -> str:
-    """For people, and exactly."""
+    """Return a time for people, followed by its exact value."""
     try:
         readable = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall_s))
     except (OverflowError, OSError, ValueError):

@@ -5,34 +5,75 @@ absence only leaves recall to words, and what was stored without it is embedded 
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from agent.clock import Clock
-from agent.embeddings.base import Embedder, Reading
+from agent.embeddings.base import Embedder, PassageReading
 from agent.errors import MemoryUnavailable
-from agent.memory import curation, facts, rows, search, sessions, upkeep
+from agent.memory import curation, facts, rows, search, sessions
 from agent.memory.base import (
     CORE,
     MAX_CONTENT_CHARS,
     MAX_KEY_CHARS,
     MAX_SOURCE_CHARS,
-    Limits,
     MemoryEntry,
     MemoryStats,
     Scope,
+    StoreLimits,
     Tidied,
 )
 from agent.memory.brain import Brain
+from agent.memory.curation import evict, hide_duplicates, is_sound, note_tidied, prune
 from agent.memory.keys import key_of, searched_text
-from agent.memory.meanings import Meanings
-from agent.memory.rows import Draft
-from agent.memory.search import Question
-from agent.memory.survey import survey
+from agent.memory.memory_vectors import MemoryVectors
+from agent.memory.record import provenance_of
+from agent.memory.rows import MemoryDraft
+from agent.memory.search import MemoryQuestion
 from agent.messages import Provenance
+from agent.system.clock import Clock
+
+
+def survey(db: sqlite3.Connection, backend: str) -> MemoryStats:
+    """Count visible and hidden memories, and their bytes."""
+    (superseded,) = db.execute(
+        "SELECT count(*) FROM memories WHERE superseded_by IS NOT NULL"
+    ).fetchone()
+    (pinned,) = db.execute("SELECT count(*) FROM entries WHERE pinned").fetchone()
+    categories = dict(db.execute("SELECT category, count(*) FROM entries GROUP BY category"))
+    provenances = Counter(
+        provenance_of(name) for (name,) in db.execute("SELECT provenance FROM entries")
+    )
+    return MemoryStats(
+        backend,
+        sum(categories.values()),
+        superseded,
+        pinned,
+        _size_bytes(db),
+        categories,
+        provenances,
+        {"vectors": _vectors(db), **_said(db)},
+    )
+
+
+def _said(db: sqlite3.Connection) -> dict[str, str]:
+    named = {name: facts.get(db, name) for name in (facts.CAME_BACK, facts.UPKEEP)}
+    return {name: said for name, said in named.items() if said}
+
+
+def _size_bytes(db: sqlite3.Connection) -> int:
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    (page_bytes,) = db.execute("PRAGMA page_size").fetchone()
+    return int(pages) * int(page_bytes)
+
+
+def _vectors(db: sqlite3.Connection) -> str:
+    rows = db.execute("SELECT model, count(*) FROM memory_vectors GROUP BY model ORDER BY 2 DESC")
+    return ", ".join(f"{number} of {model}" for model, number in rows) or "none"
+
 
 R = TypeVar("R")
 
@@ -56,7 +97,7 @@ class SqliteMemory:
 
     def __init__(self, path: Path, embedder: Embedder, clock: Clock) -> None:
         self._brain = Brain(path)
-        self._meanings = Meanings(embedder, self._brain)
+        self._meanings = MemoryVectors(embedder, self._brain)
         self._clock = clock
 
     async def store(
@@ -76,13 +117,13 @@ class SqliteMemory:
                 f"a memory has at most {MAX_CONTENT_CHARS} characters, its key {MAX_KEY_CHARS}"
             )
         source = _clean(source)[:MAX_SOURCE_CHARS]
-        draft = Draft(key or key_of(content), content, category, scope, provenance, source)
+        draft = MemoryDraft(key or key_of(content), content, category, scope, provenance, source)
         before = await self._said_before(scope)
         reading = await self._meanings.read(searched_text(draft.key, draft.content), before)
         return await self._brain.run(lambda db: self._put(db, draft, reading))
 
     async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
-        """The most relevant first; `ranking.relevance` says what a score means."""
+        """Return the most relevant first; `ranking.relevance` explains the score."""
         query = _clean(query).strip()
         if query in {"", _EVERYTHING}:
             return await self.list(replace(scope, session=None), limit=limit)
@@ -96,14 +137,14 @@ class SqliteMemory:
         return await self._brain.look(lambda db: rows.newest(db, scope, category, limit))
 
     async def forget(self, key: str, scope: Scope) -> bool:
-        """Only the owner's; what others share here is not theirs to forget."""
+        """Forget the owner's own memory only; shared ones stay."""
         return await self._brain.run(lambda db: self._forget(db, _clean(key), scope))
 
     async def count(self, scope: Scope | None = None) -> int:
         return await self._brain.look(lambda db: rows.count(db, scope))
 
     async def entries(self) -> AsyncIterator[MemoryEntry]:
-        """Everything, in the order of the ids; read in pages, between which others may write."""
+        """Yield everything by id, in pages between which others may write."""
         last_id = 0
         while page := await self._brain.look(partial(rows.page, after_id=last_id)):
             for entry in page:
@@ -111,7 +152,7 @@ class SqliteMemory:
             last_id = page[-1].memory_id
 
     async def restore(self, entry: MemoryEntry) -> MemoryEntry:
-        """Its vector is made again in the background."""
+        """Restore a memory; its vector is made again in the background."""
         return await self._brain.run(lambda db: self._put_back(db, entry))
 
     async def mark(
@@ -135,29 +176,29 @@ class SqliteMemory:
         return await self._reloading(lambda db: curation.forget_source(db, source, scope))
 
     async def rebuild(self) -> int:
-        """The words now, the vectors when there is next something to find."""
+        """Make the words again now, and the vectors before the next search."""
         rebuilt, last_id = 0, 0
         while page := await self._reloading(partial(rows.rebuild, after_id=last_id)):
             rebuilt, last_id = rebuilt + len(page), page[-1]
         return rebuilt
 
-    async def tidy(self, limits: Limits) -> Tidied:
-        """In batches, so that a question waits for no more than one of them."""
+    async def tidy(self, limits: StoreLimits) -> Tidied:
+        """Tidy in batches, so that a question waits for one of them at most."""
         now_s = self._clock.wall_s()
         before_s = now_s - limits.conversation_days * _DAY_S
         jobs = (
-            lambda db: upkeep.prune(db, before_s),
-            lambda db: upkeep.merge(db, now_s),
-            lambda db: upkeep.evict(db, limits.max_memories),
+            lambda db: prune(db, before_s),
+            lambda db: hide_duplicates(db, now_s),
+            lambda db: evict(db, limits.max_memories),
         )
         pruned, merged, evicted = [await self._until_done(job) for job in jobs]
-        is_sound = await self._brain.run(upkeep.is_sound)
-        tidied = Tidied(pruned, merged, evicted, is_sound)
-        await self._brain.run(partial(upkeep.note, tidied=tidied, now_s=now_s))
+        is_whole = await self._brain.run(is_sound)
+        tidied = Tidied(pruned, merged, evicted, is_whole)
+        await self._brain.run(partial(note_tidied, tidied=tidied, now_s=now_s))
         return tidied
 
     async def remember_snapshot(self, digest: str) -> None:
-        """That snapshot has everything that is here: at the next start nothing comes back."""
+        """Note that this snapshot holds everything, so the next start restores nothing."""
         await self._brain.run(partial(facts.remember_snapshot, digest=digest))
 
     async def stats(self) -> MemoryStats:
@@ -179,7 +220,9 @@ class SqliteMemory:
         await self._meanings.aclose()
         await self._brain.aclose()
 
-    def _put(self, db: sqlite3.Connection, draft: Draft, reading: Reading | None) -> MemoryEntry:
+    def _put(
+        self, db: sqlite3.Connection, draft: MemoryDraft, reading: PassageReading | None
+    ) -> MemoryEntry:
         entry = rows.put(db, draft, self._clock.wall_s())
         length = len(entry.content)
         self._meanings.put(db, entry.memory_id, entry.scope.owner, reading, length)
@@ -219,12 +262,17 @@ class SqliteMemory:
         return rows.restore(db, entry)
 
     def _find(
-        self, db: sqlite3.Connection, query: str, reading: Reading | None, limit: int, scope: Scope
+        self,
+        db: sqlite3.Connection,
+        query: str,
+        reading: PassageReading | None,
+        limit: int,
+        scope: Scope,
     ) -> _Entries:
-        question = Question(query, scope)
+        question = MemoryQuestion(query, scope)
         if reading is not None:
             similar = self._meanings.compare(db, reading, scope.owners)
-            question = Question(query, scope, similar, reading, self._meanings.model_id)
+            question = MemoryQuestion(query, scope, similar, reading, self._meanings.model_id)
         return search.find(db, question, limit)
 
     def _forget(self, db: sqlite3.Connection, key: str, scope: Scope) -> bool:
@@ -240,5 +288,5 @@ class SqliteMemory:
 
 
 def _clean(text: str) -> str:
-    """Text that a database can hold: lone surrogates become question marks."""
+    """Return text that a database can hold: lone surrogates become question marks."""
     return text.encode(errors="replace").decode()

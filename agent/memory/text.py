@@ -1,4 +1,4 @@
-"""Text to search tokens: one function for what is remembered and for what is asked.
+"""Search tokens of a text, the same for stored texts and for questions.
 
 Han, kana and Hangul are written without spaces or with endings glued on, so their runs become
 overlapping pairs of characters; everything else is split into words. Nothing here knows a database.
@@ -53,13 +53,13 @@ class _Kind(enum.Enum):
 
 
 def normalise(text: str) -> str:
-    """The same letters whatever their width, case or composition."""
+    """Return the same text for any width, case or composition."""
     # Folding may undo the composition, so it is composed once more
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def tokens(text: str) -> Iterator[str]:
-    """Search tokens in the order of the text; none contains a space."""
+    """Yield search tokens in the order of the text; none contains a space."""
     for kind, group in groupby(normalise(text), _kind):
         if kind is _Kind.WORD:
             yield "".join(group)
@@ -68,7 +68,7 @@ def tokens(text: str) -> Iterator[str]:
 
 
 def asked_tokens(text: str, limit: int) -> list[str]:
-    """The tokens that a question looks for, each once; all of them when all are empty words."""
+    """Return each token that a question asks for; all of them if all are stop words."""
     distinct = dict.fromkeys(tokens(text))
     telling = [token for token in distinct if token not in _EMPTY_WORDS]
     return (telling or list(distinct))[:limit]

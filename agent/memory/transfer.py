@@ -1,4 +1,4 @@
-"""Moving memories: into a snapshot on the disk, out of one, and from one backend to another.
+"""Transfer of memories: into a snapshot, out of one, and between backends.
 
 Works over any backend, by `entries` and `restore`; what hides a memory is followed when ids change.
 """
@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.base import Memory, MemoryEntry
-from agent.memory.generations import Generations, Written
+from agent.memory.generations import Generations, WrittenSnapshot
 
 _log = logging.getLogger(__name__)
 
@@ -24,21 +24,21 @@ _PAGE_ENTRIES = 500
 
 @runtime_checkable
 class KnowsSnapshots(Protocol):
-    """A store that tells its own snapshots from those it has never seen."""
+    """A store that recognises the snapshots it wrote."""
 
     async def remember_snapshot(self, digest: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """Result of a move; `unreadable` counts rows of the source that nobody could read."""
+class TransferResult:
+    """Result of a transfer; `unreadable` counts unreadable rows of the source."""
 
     moved: int
     unreadable: int = 0
 
 
-async def take_snapshot(memory: Memory, folder: Path) -> Written:
-    """Write everything into `MEMORY_SNAPSHOT.md` in that folder; older ones are kept beside it.
+async def take_snapshot(memory: Memory, folder: Path) -> WrittenSnapshot:
+    """Write all memories to `MEMORY_SNAPSHOT.md` in that folder; keep older ones beside it.
 
     Raises:
         StorageFull: the snapshot that was there is still there.
@@ -62,7 +62,7 @@ async def take_snapshot(memory: Memory, folder: Path) -> Written:
 
 
 async def keep_snapshot(memory: Memory, folder: Path, timeout_s: float = STOP_TIMEOUT_S) -> None:
-    """Take a snapshot where there is something to keep; what goes wrong is said, never raised.
+    """Take a snapshot if there are memories; log failures instead of raising them.
 
     Args:
         folder: of `brain.db`.
@@ -75,13 +75,13 @@ async def keep_snapshot(memory: Memory, folder: Path, timeout_s: float = STOP_TI
             if await memory.count() or await asyncio.to_thread(_was_used, folder):
                 await take_snapshot(memory, folder)
     except TimeoutError:
-        _log.warning("no snapshot of the memories was taken within %s s", timeout_s)
+        _log.warning("memory: snapshot cut off (limit_s=%s)", timeout_s)
     except (MemoryUnavailable, StorageFull, OSError) as err:
-        _log.warning("no snapshot of the memories was taken: %s", err)
+        _log.warning("memory: snapshot failed: %s", err)
 
 
 def snapshot_folder(memory: Memory, folder: Path) -> Path:
-    """Return the folder of its snapshots; beside `brain.db` are only those it may take back."""
+    """Return the folder of its snapshots; beside `brain.db` are only those it may restore."""
     return folder if isinstance(memory, KnowsSnapshots) else folder / memory.name
 
 
@@ -89,8 +89,8 @@ def _was_used(folder: Path) -> bool:
     return (folder / "brain.db").exists() or Generations(folder).newest_path.exists()
 
 
-async def carry(entries: AsyncIterable[MemoryEntry | None], memory: Memory) -> Moved:
-    """Restore each of these; None stands for one that could not be read."""
+async def carry(entries: AsyncIterable[MemoryEntry | None], memory: Memory) -> TransferResult:
+    """Restore each of these; None stands for an unreadable one."""
     new_ids: dict[int, int] = {}
     hidden: list[tuple[MemoryEntry, int]] = []
     moved = unreadable = 0
@@ -105,4 +105,4 @@ async def carry(entries: AsyncIterable[MemoryEntry | None], memory: Memory) -> M
             hidden.append((put, entry.superseded_by))
     for put, by in hidden:
         await memory.restore(replace(put, superseded_by=new_ids.get(by, by)))
-    return Moved(moved, unreadable)
+    return TransferResult(moved, unreadable)

@@ -1,4 +1,4 @@
-"""The vectors of all memories in RAM, scanned exactly: int8 with a scale for each row.
+"""Vectors of all memories in RAM, scanned exactly: int8 with a scale for each row.
 
 Importing this module loads numpy. Belongs to the thread of the database; rebuilt from its table
 when another program has written there.
@@ -30,7 +30,7 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Similarities:
-    """Cosines between a question and every vector that a scope may see.
+    """Cosines between a question and every visible vector.
 
     Args:
         memory_ids: in ascending order; the others go with them.
@@ -59,7 +59,7 @@ class Similarities:
         return float(self.lengths.mean(dtype=np.float64)) if len(self.lengths) else 0.0
 
     def nearest(self, limit: int) -> dict[int, float]:
-        """By exact cosines: of the nearest by their estimates many times as many."""
+        """Return the nearest by exact cosines, chosen among many more by estimates."""
         if not limit or not len(self.cosines):
             return {}
         places = _largest(self.cosines, limit * _RESCORED)
@@ -68,7 +68,7 @@ class Similarities:
         return self._named(places[best], cosines[best])
 
     def of(self, memory_ids: Iterable[int]) -> dict[int, float]:
-        """Of those among these memories that have a vector."""
+        """Return the cosines of those memories that have a vector."""
         wanted = np.sort(np.fromiter(memory_ids, np.int64))
         places = np.searchsorted(self.memory_ids, wanted)
         inside = places < len(self.memory_ids)
@@ -87,7 +87,7 @@ def _largest(values: Vector, limit: int) -> NDArray[np.intp]:
 
 
 def _signs(vector: Vector) -> NDArray[np.uint64]:
-    """One bit for each number, in words of 64."""
+    """Return one bit for each number, in words of 64."""
     packed = np.packbits(vector > 0)
     words = np.zeros(-(-len(vector) // _SIGNS_PER_WORD), np.uint64)
     words.view(np.uint8)[: len(packed)] = packed
@@ -99,7 +99,7 @@ def encode(vector: Vector) -> bytes:
 
 
 class VectorIndex:
-    """Every vector of one model."""
+    """All vectors of one model."""
 
     def __init__(self, model: str, dimensions: int) -> None:
         self.model = model
@@ -109,7 +109,7 @@ class VectorIndex:
         self._clear()
 
     def sync(self, db: sqlite3.Connection, failures: int) -> None:
-        """Become what the table holds, if another program or a failed write has made that differ.
+        """Read the table again if another program or a failed write has changed it.
 
         `failures` counts the failed ones so far.
         """
@@ -136,7 +136,7 @@ class VectorIndex:
         self._steps[row] = np.rint(vector / scale) if scale else 0
 
     def discard(self, memory_id: int) -> None:
-        """The last row takes the place of the one that goes."""
+        """Remove a vector; the last row takes its place."""
         row = self._rows.pop(memory_id, None)
         if row is None:
             return
@@ -150,7 +150,7 @@ class VectorIndex:
             self._rows[int(self._ids[row])] = row
 
     def search(self, question: Vector, owners: Collection[str]) -> Similarities:
-        """Cosines of these owners' memories."""
+        """Return the cosines of these owners' memories."""
         cosines = self._cosines if self._count <= EXACT_ROWS else self._estimates
         codes = [self._codes[owner] for owner in owners if owner in self._codes]
         seen = order = self._ordered()
@@ -175,7 +175,7 @@ class VectorIndex:
         return cosines
 
     def _estimates(self, question: Vector) -> Vector:
-        """The share of different signs is that of the angle in a half turn, about."""
+        """Estimate cosines from the share of different signs, which grows with the angle."""
         asked = _signs(question)
         different = np.zeros(self._count, np.uint16)
         for part, signs in zip(asked, self._signs, strict=True):
@@ -185,7 +185,7 @@ class VectorIndex:
         return estimates
 
     def _ordered(self) -> NDArray[np.intp]:
-        """The rows by the numbers of their memories."""
+        """Return the rows ordered by memory id."""
         if self._order is None:
             self._order = np.argsort(self._ids[: self._count], kind="stable")
         return self._order

@@ -1,4 +1,4 @@
-"""Finding memories by their words: BM25 over the word index of `brain.db`."""
+"""Word search: BM25 over the word index of `brain.db`."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
-from agent.memory.ranking import Scale
+from agent.memory.score import Scale
 
 # As if every store held this many memories about something else: in a small one, words that all
 # memories share still count for something
@@ -28,7 +28,7 @@ FROM memory_words WHERE memory_words MATCH :asked
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage of the asked words by some memories.
+    """Share of the asked words in some memories.
 
     Args:
         parts: by memory, 0..1; rare tokens weigh more.
@@ -41,7 +41,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The strength (BM25) of every match of any of the asked tokens, by memory."""
+    """Strength (BM25) of each match, by memory."""
 
     db: sqlite3.Connection
     asked: Sequence[str]
@@ -64,7 +64,7 @@ class Hits:
 
 
 def search(db: sqlite3.Connection, asked: Sequence[str], owners: Sequence[str]) -> Hits:
-    """Every match that the owners of these memories may see."""
+    """Return every match that these owners may see."""
     if not asked:
         return Hits(db, asked, {})
     rows = db.execute(
@@ -96,5 +96,5 @@ def rarity(number: int, memories: int) -> float:
 
 
 def quoted(token: str) -> str:
-    """A token as a string of the query language, in which nothing has a meaning."""
+    """Quote a token for the query language."""
     return '"' + token.replace('"', '""') + '"'

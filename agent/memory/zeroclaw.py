@@ -1,4 +1,4 @@
-"""Snapshots in the format of ZeroClaw: read for those who come from there, written to go back.
+"""Snapshots in ZeroClaw's format, for import and export.
 
 The format keeps the lasting facts alone, by key, content and two times. An entry ends only where
 its line of times stands before a rule and the next heading, so that contents which look like
@@ -22,7 +22,7 @@ _LATEST_S = 253_402_300_799.0
 
 
 def parse(text: str, scope: Scope, provenance: Provenance) -> Iterator[MemoryEntry | None]:
-    """Its memories, all of one owner; None for each that cannot be read."""
+    """Yield the memories, all of one owner; None for each unreadable one."""
     # Only a file that was saved with such line ends throughout: a content may hold one of its own
     if text.count("\r\n") == text.count("\n"):
         text = text.replace("\r\n", "\n")
@@ -40,7 +40,7 @@ def parse(text: str, scope: Scope, provenance: Provenance) -> Iterator[MemoryEnt
 
 
 def render(entries: Iterable[MemoryEntry], exported_at_s: float) -> str:
-    """The lasting facts that can be recalled, the newest first."""
+    """Return the visible lasting facts as text, newest first."""
     facts = [one for one in entries if one.category == CORE and one.superseded_by is None]
     facts.sort(key=lambda entry: (-entry.updated_at_s, entry.memory_id))
     head = (
@@ -72,7 +72,7 @@ def _entry(
 
 
 def _seconds(moment: str) -> float:
-    """A time without a zone was a local one there; one that is none is the beginning."""
+    """Return the seconds; a time without a zone is local, an invalid one is 0."""
     try:
         return datetime.fromisoformat(moment.strip()).timestamp()
     except (ValueError, OverflowError, OSError):

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from agent.errors import ConfigRefused, PinRefused
-from agent.wording import how_to_install
+from agent.text.config_hints import install_hint
 
 if TYPE_CHECKING:
     from gpiozero import DigitalOutputDevice
 
-HOW_TO_INSTALL = f"{how_to_install('pi')}, or remove enable_gpio"
+HOW_TO_INSTALL = f"{install_hint('pi')}, or remove enable_gpio"
 
 
 class EnableLine(Protocol):
@@ -25,18 +25,18 @@ class EnableLine(Protocol):
     def switch(self, *, on: bool) -> None: ...
 
     def close(self) -> None:
-        """Off, and free for others."""
+        """Switch off and release the line."""
 
 
 def missing_library() -> str:
     """Return why no pin of this machine can be driven, as far as visible without trying."""
     if importlib.util.find_spec("gpiozero") is None:
-        return f"enable_gpio needs gpiozero, which is not here: {HOW_TO_INSTALL}"
+        return f"enable_gpio needs gpiozero, which is not installed: {HOW_TO_INSTALL}"
     return ""
 
 
 def open_line(gpio: int) -> EnableLine:
-    """The line at a BCM number, off.
+    """Open the line of a BCM number; it is off.
 
     Raises:
         ConfigRefused: the library or the pin is not there.
@@ -47,7 +47,7 @@ def open_line(gpio: int) -> EnableLine:
 
     try:
         with refusals(gpio):
-            return GpioLine(gpiozero.DigitalOutputDevice(gpio, initial_value=False), gpio)
+            return EnableGpioLine(gpiozero.DigitalOutputDevice(gpio, initial_value=False), gpio)
     except PinRefused as err:
         raise ConfigRefused(f"enable_gpio: {err}") from err
 
@@ -65,10 +65,10 @@ def refusals(gpio: int | None) -> Iterator[None]:
         yield
     except tuple(known) as err:
         reason = str(err) or type(err).__name__
-        raise PinRefused(f"GPIO {gpio} cannot be used: {reason}") from err
+        raise PinRefused(f"cannot use GPIO {gpio}: {reason}") from err
 
 
-class GpioLine:
+class EnableGpioLine:
     """A line behind gpiozero."""
 
     def __init__(self, device: "DigitalOutputDevice", gpio: int) -> None:

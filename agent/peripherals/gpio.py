@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent.errors import PinRefused
 from agent.peripherals.enable import refusals
 from agent.peripherals.settings import PiPinSettings
-from agent.wording import how_to_install
+from agent.text.config_hints import install_hint
 
 if TYPE_CHECKING:
     from gpiozero import GPIODevice
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 DEVICES = Path("/dev")
-HOW_TO_INSTALL = how_to_install("pi")
+HOW_TO_INSTALL = install_hint("pi")
 STOPPED = "the emergency stop holds the pins at their safe values"
 
 
-class Line(Protocol):
-    """One pin as somebody means it: whether it is on, not whether it is high."""
+class PinLine(Protocol):
+    """Line of a pin by its logical value: on or off, not high or low."""
 
     def read(self) -> bool: ...
 
@@ -37,7 +37,7 @@ class Line(Protocol):
     def close(self) -> None: ...
 
 
-OpenLine = Callable[[PiPinSettings], Line]
+OpenLine = Callable[[PiPinSettings], PinLine]
 CallOff = Callable[[], None]
 # Does something after so many seconds, unless it is called off
 Later = Callable[[float, Callable[[], None]], CallOff]
@@ -46,9 +46,11 @@ Later = Callable[[float, Callable[[], None]], CallOff]
 def trouble_with_pins(devices: Path = DEVICES) -> str:
     """Return why no pin of this machine can be used, as far as visible without trying."""
     if not any(devices.glob("gpiochip*")):
-        return f"this machine has no {devices}/gpiochip*: remove [pins], or let the agent see them"
+        return (
+            f"no {devices}/gpiochip* on this machine: remove [pins], or give the agent access to it"
+        )
     if importlib.util.find_spec("gpiozero") is None:
-        return f"gpiozero is not here: {HOW_TO_INSTALL}"
+        return f"gpiozero is not installed: {HOW_TO_INSTALL}"
     return ""
 
 
@@ -64,7 +66,7 @@ class PiPins:
         self.pins = dict(pins)
         self._open_line = open_line or gpio_line
         self._later = later or after
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, PinLine] = {}
         # By the pin and whether somebody has asked for that end, or the configuration
         self._endings: dict[tuple[str, bool], tuple[int, CallOff]] = {}
         self._begun = 0
@@ -74,7 +76,7 @@ class PiPins:
         self._switching = threading.RLock()
 
     def settle(self) -> None:
-        """Take the outputs and put them at their safe values; what cannot be had is said."""
+        """Open the outputs at their safe values; log those that cannot be opened."""
         for name, pin in self.pins.items():
             if pin.kind == "output":
                 try:
@@ -92,7 +94,7 @@ class PiPins:
             return self._line(name).read()
 
     def write(self, name: str, *, on: bool, for_s: float = 0.0) -> bool:
-        """Switch an output; what it reads then.
+        """Switch an output and return its new reading.
 
         Args:
             for_s: then it goes back to its safe value; 0 is until it is switched again.
@@ -103,7 +105,7 @@ class PiPins:
         with self._switching:
             pin = self._pin(name)
             if pin.kind != "output":
-                raise PinRefused(f"{name} is an input")
+                raise PinRefused(f"{name} is an input and cannot be switched")
             if self._is_stopped and on != (pin.safe == "on"):
                 raise PinRefused(STOPPED)
             line = self._line(name)
@@ -115,18 +117,18 @@ class PiPins:
             return line.read()
 
     def stop(self) -> None:
-        """Make everything safe and keep it so."""
+        """Switch every output to its safe value and lock it."""
         with self._switching:
             self._is_stopped = True
             self.make_safe()
 
     def allow(self) -> None:
-        """Let outputs be switched again; none moves by itself."""
+        """Unlock the outputs; none changes."""
         with self._switching:
             self._is_stopped = False
 
     def make_safe(self) -> None:
-        """Every output at its safe value; one that fails does not keep the others."""
+        """Switch every output to its safe value, even if one fails."""
         with self._switching:
             for name in self._lines:
                 pin = self.pins[name]
@@ -134,7 +136,7 @@ class PiPins:
                     self._rest(name, pin)
 
     def close(self) -> None:
-        """Safe, and free for others, for good."""
+        """Switch to safe values and release every pin."""
         with self._switching:
             self.make_safe()
             self._is_closed = True
@@ -144,19 +146,19 @@ class PiPins:
 
     def _pin(self, name: str) -> PiPinSettings:
         if name not in self.pins:
-            raise PinRefused(f"there is no pin {name} in [pins]")
+            raise PinRefused(f"no pin named {name} in [pins]")
         return self.pins[name]
 
-    def _line(self, name: str) -> Line:
+    def _line(self, name: str) -> PinLine:
         pin = self._pin(name)
         if self._is_closed:
-            raise PinRefused("the pins are not in use any more")
+            raise PinRefused("the pins are closed")
         if name not in self._lines:
             self._lines[name] = self._open_line(pin)
         return self._lines[name]
 
     def _limit(self, name: str, pin: PiPinSettings, *, on: bool) -> None:
-        """An output that stays on keeps the end it had: saying it again makes it no longer."""
+        """Start the limit of an output that goes on; repeating the order does not extend it."""
         if not on:
             self._call_off(name)
         elif pin.max_on_s is not None and (name, False) not in self._endings:
@@ -172,8 +174,8 @@ class PiPins:
         with self._switching:
             # A timer that ran out while it was called off ends nothing that began since
             if (name, asked) in self._endings and self._endings[name, asked][0] == begun:
-                why = "it was asked to be" if asked else "it may be"
-                _log.info("%s was on for as long as %s", name, why)
+                why = "for_seconds" if asked else "max_on_s"
+                _log.info("gpio: switched off at its time limit (pin=%s, limit=%s)", name, why)
                 self._rest(name, self.pins[name])
 
     def _rest(self, name: str, pin: PiPinSettings) -> None:
@@ -182,7 +184,7 @@ class PiPins:
         try:
             self._lines[name].switch(on=pin.safe == "on")
         except (PinRefused, OSError, RuntimeError) as err:
-            _log.error("%s could not be made safe: %r", name, err)
+            _log.error("gpio: cannot reach the safe value (pin=%s, error=%r)", name, err)
 
     def _call_off(self, name: str, *, asked: bool = False) -> None:
         if (name, asked) in self._endings:
@@ -197,14 +199,14 @@ def after(delay_s: float, act: Callable[[], None]) -> CallOff:
     return timer.cancel
 
 
-def gpio_line(pin: PiPinSettings) -> Line:
+def gpio_line(pin: PiPinSettings) -> PinLine:
     """A pin behind gpiozero; an output starts at its safe value.
 
     Raises:
         PinRefused: the library or the pin is not there.
     """
     if importlib.util.find_spec("gpiozero") is None:
-        raise PinRefused(f"pins need gpiozero, which is not here: {HOW_TO_INSTALL}")
+        raise PinRefused(f"pins need gpiozero, which is not installed: {HOW_TO_INSTALL}")
     with refusals(pin.gpio):
         return GpioLine(_device(pin), pin)
 

@@ -47,10 +47,10 @@ def trouble_with_buses(devices: Path = DEVICES) -> str:
     """Return why no bus of this machine can be used, as far as visible without trying."""
     if not any(devices.glob("i2c-*")):
         return (
-            f"this machine has no {devices}/i2c-*: switch it on with `raspi-config nonint do_i2c 0`"
+            f"no {devices}/i2c-* on this machine: switch I2C on with `raspi-config nonint do_i2c 0`"
         )
     if importlib.util.find_spec("smbus2") is None:
-        return f"smbus2 is not here: {HOW_TO_INSTALL}"
+        return f"smbus2 is not installed: {HOW_TO_INSTALL}"
     return ""
 
 
@@ -74,7 +74,7 @@ class I2cBuses:
             return [address for address in ADDRESSES if _is_there(bus, address)]
 
     def read(self, name: str, register: int | None, count: int) -> bytes:
-        """So many bytes from a register on, or as the device gives them.
+        """Read bytes from a register on, or as the device sends them.
 
         Raises:
             PinRefused: it does not answer.
@@ -94,9 +94,9 @@ class I2cBuses:
         """
         device = self._device(name)
         if device.write == "never":
-            raise PinRefused(f"{name} is only read: i2c.{name}.write allows nothing else")
+            raise PinRefused(f"{name} is read-only: to allow writing, set i2c.{name}.write")
         if register is None and len(data) != 1:
-            raise PinRefused("without a register one byte is written, no more")
+            raise PinRefused("without a register, write exactly one byte")
         with self._transferring, _told(name, device):
             bus = self._bus(device.bus)
             if register is None:
@@ -112,17 +112,17 @@ class I2cBuses:
     def _device(self, name: str) -> I2cSettings:
         device = self.devices.get(name)
         if device is None or not device.address:
-            raise PinRefused(f"there is no device {name} with an address in [i2c]")
+            raise PinRefused(f"no device named {name} with an address in [i2c]")
         return device
 
     def _bus(self, number: int) -> Bus:
         if number not in {device.bus for device in self.devices.values()}:
-            raise PinRefused(f"nothing in [i2c] is on bus {number}")
+            raise PinRefused(f"no device of [i2c] is on bus {number}")
         if number not in self._buses:
             try:
                 self._buses[number] = self._open_bus(number)
             except OSError as err:
-                why = f"/dev/i2c-{number} cannot be used: {err.strerror or err}"
+                why = f"cannot use /dev/i2c-{number}: {err.strerror or err}"
                 raise PinRefused(why) from err
         return self._buses[number]
 
@@ -135,7 +135,7 @@ def smbus(number: int) -> Bus:
         OSError: the bus is not.
     """
     if importlib.util.find_spec("smbus2") is None:
-        raise PinRefused(f"I2C needs smbus2, which is not here: {HOW_TO_INSTALL}")
+        raise PinRefused(f"I2C needs smbus2, which is not installed: {HOW_TO_INSTALL}")
     import smbus2  # noqa: PLC0415 - only where a bus is used
 
     bus: Bus = smbus2.SMBus(number)
@@ -164,5 +164,5 @@ def _told(name: str, device: I2cSettings) -> Iterator[None]:
         if err.errno in _ABSENT:
             raise PinRefused(f"{name} does not answer {where}") from err
         if err.errno == errno.EBUSY:
-            raise PinRefused(f"{name} {where} is in use by a driver of the kernel") from err
+            raise PinRefused(f"{name} {where} is in use by a kernel driver") from err
         raise PinRefused(f"{name} {where}: {err.strerror or err}") from err

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from agent.config import Section
+from agent.config import ConfigSection
 
 Alias = Annotated[str, Meta(min_length=1, max_length=32)]
 Aliases = Annotated[tuple[Alias, ...], Meta(max_length=8)]
@@ -15,7 +15,7 @@ Aliases = Annotated[tuple[Alias, ...], Meta(max_length=8)]
 BUS_1_GPIOS = frozenset({2, 3})
 
 
-class PiPinSettings(Section, frozen=True):
+class PiPinSettings(ConfigSection, frozen=True):
     """One thing behind a GPIO of this machine."""
 
     # By its BCM number; 0 and 1 belong to the memory of add-on boards
@@ -39,16 +39,16 @@ class PiPinSettings(Section, frozen=True):
 
     def __post_init__(self) -> None:
         if self.gpio is None:
-            raise ValueError("gpio is missing: name one by its BCM number, such as 17")
+            raise ValueError("gpio is missing: give a BCM number, such as 17")
         if self.kind == "input" and (self.max_on_s is not None or self.safe == "on"):
-            raise ValueError("safe and max_on_s are for output, not for input")
+            raise ValueError("safe and max_on_s are only for output")
         if self.kind == "output" and self.pull:
-            raise ValueError("pull is for input, not for output")
+            raise ValueError("pull is only for input")
         if self.max_on_s is not None and self.safe == "on":
-            raise ValueError("max_on_s ends what is on, so safe cannot be on")
+            raise ValueError("safe cannot be on together with max_on_s, which switches off")
 
 
-class I2cSettings(Section, frozen=True):
+class I2cSettings(ConfigSection, frozen=True):
     """One device on an I2C bus of this machine."""
 
     # /dev/i2c-1 is the one on the header
@@ -61,4 +61,4 @@ class I2cSettings(Section, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.address and self.write != "never":
-            raise ValueError("address is missing: it is needed for write")
+            raise ValueError("address is missing: write needs it")

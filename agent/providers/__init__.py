@@ -1,1 +1,1 @@
-"""Ways to a language model, and the one that needs none."""
+"""Language models over the network, and the offline provider that needs none."""

@@ -1,4 +1,4 @@
-"""An answer put together from its pieces, in whatever way a service cuts it.
+"""Answer collected from its pieces, in whatever way a service cuts it.
 
 A tool call is returned only when the service said that the answer has ended; half a call never is.
 """
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from agent.errors import ProviderRefused, TransientProviderError
 from agent.messages import Echo, ToolCall
-from agent.providers import edge
-from agent.providers.base import ChatResponse, Stop, Usage
+from agent.providers import service_json
+from agent.providers.base import ChatResponse, StopReason, Usage
 
 # Longer than any useful answer; text and arguments together
 MAX_ANSWER_BYTES = 1024 * 1024
@@ -24,7 +24,7 @@ _USABLE_ID = re.compile(r"[\x21-\x7e]{1,64}")
 
 @dataclass(slots=True)
 class _PartialCall:
-    """A call whose end has not been seen."""
+    """Tool call whose end has not come yet."""
 
     index: int | None
     call_id: str
@@ -50,7 +50,7 @@ class Note:
         return "".join(self._pieces.get(name, ()))
 
 
-class Answer:
+class AnswerBuilder:
     """Collects the pieces of one answer.
 
     Args:
@@ -64,7 +64,7 @@ class Answer:
         self._texts: list[str] = []
         self._half = ""
         self._calls: list[_PartialCall] = []
-        self._stop: Stop | None = None
+        self._stop: StopReason | None = None
         self.usage = Usage()
         self._is_refused = False
         self._size_bytes = 0
@@ -77,7 +77,7 @@ class Answer:
         self.is_ended = False
 
     def add_text(self, text: str) -> str:
-        """Keep a piece of text; what of it can be shown now, in whole characters.
+        """Keep a piece of text; return the part that can be shown now, in whole characters.
 
         Raises:
             TransientProviderError: the answer is beyond all measure.
@@ -87,7 +87,7 @@ class Answer:
         # The first half of a character whose second half is in the next piece
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
-        text = edge.joined_halves(text)
+        text = service_json.joined_halves(text)
         if text:
             self._texts.append(text)
         return text
@@ -113,7 +113,7 @@ class Answer:
         self.usage = usage
 
     def count_bytes(self, text: str) -> None:
-        """Count what is kept of the answer, wherever it is kept.
+        """Count bytes of the answer, wherever they are kept.
 
         Raises:
             TransientProviderError: the answer is beyond all measure.
@@ -131,11 +131,11 @@ class Answer:
         self._echo_json = content_json
 
     def refuse(self) -> None:
-        """The text says why there is no answer."""
+        """Note the text that says why there is no answer."""
         self._is_refused = True
 
-    def end(self, stop: Stop | None = None) -> None:
-        """The service has said all; `stop` where it says why."""
+    def end(self, stop: StopReason | None = None) -> None:
+        """Note that the service has sent all; `stop` if it says why."""
         self.is_ended = True
         self._stop = stop or self._stop
 
@@ -143,7 +143,7 @@ class Answer:
         self.is_closed = True
 
     def response(self, max_tokens: int) -> ChatResponse:
-        """The whole answer.
+        """Return the whole answer.
 
         Raises:
             TransientProviderError: a tool call is not complete.
@@ -152,14 +152,14 @@ class Answer:
         self._refuse_cut_calls(max_tokens)
         calls = tuple(self._named_calls())
         text = "".join(self._texts)
-        stop = Stop.REFUSED if self._is_refused else self._stop or Stop.END
-        if stop is Stop.LENGTH and not text and not calls:
+        stop = StopReason.REFUSED if self._is_refused else self._stop or StopReason.END
+        if stop is StopReason.LENGTH and not text and not calls:
             raise ProviderRefused(
-                f"the model used up all {max_tokens} tokens before it said anything: "
+                f"the model used all {max_tokens} tokens before it answered: "
                 "set provider.max_tokens higher"
             )
-        if stop is Stop.END and calls:
-            stop = Stop.TOOLS
+        if stop is StopReason.END and calls:
+            stop = StopReason.TOOLS
         return ChatResponse(
             text, calls, stop, self.usage, echo=self._echo(calls), model=self._model
         )
@@ -171,7 +171,7 @@ class Answer:
         return ", in the middle of the answer" if self._texts else ""
 
     def _continued(self, index: int | None, call_id: str, name: str) -> _PartialCall | None:
-        """The call that this is a piece of; None begins another one."""
+        """Return the call that this is a piece of; None begins another one."""
         last = next((call for call in reversed(self._calls) if call.index == index), None)
         if last is None or not name:
             return last
@@ -187,7 +187,7 @@ class Answer:
             return
         if not self.is_ended:
             raise TransientProviderError(f"the answer broke off{self.place()}")
-        if self._stop is Stop.LENGTH and not _is_object("".join(self._calls[-1].arguments)):
+        if self._stop is StopReason.LENGTH and not _is_object("".join(self._calls[-1].arguments)):
             raise ProviderRefused(
                 f"the answer was cut after {max_tokens} tokens{self.place()}: "
                 "set provider.max_tokens higher"
@@ -201,7 +201,7 @@ class Answer:
             if call_id in taken or not _USABLE_ID.fullmatch(call_id):
                 call_id = f"call_{secrets.token_hex(8)}"
             taken.add(call_id)
-            arguments = edge.joined_halves("".join(call.arguments))
+            arguments = service_json.joined_halves("".join(call.arguments))
             calls.append(ToolCall(call_id, call.name or "unnamed", arguments))
         return calls
 
@@ -218,6 +218,6 @@ class Answer:
 
 def _is_object(arguments: str) -> bool:
     try:
-        return isinstance(edge.parse(arguments), dict)
-    except edge.WireError:
+        return isinstance(service_json.parse(arguments), dict)
+    except service_json.WireError:
         return False

@@ -1,4 +1,4 @@
-"""Base of every way to a language model: one required method, defaults for the rest.
+"""Base of every language model: one required method, defaults for the rest.
 
 A provider gets the whole conversation and the tools, and returns text, tool calls or both.
 It never runs a tool and never drops a turn.
@@ -6,7 +6,7 @@ It never runs a tool and never drops a turn.
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 
 from agent.messages import ChatMessage, Echo, ToolCall, ToolSpec
@@ -16,7 +16,7 @@ DEFAULT_TEMPERATURE = 0.7
 DEFAULT_MAX_TOKENS = 4096
 
 
-class Stop(enum.Enum):
+class StopReason(enum.Enum):
     """Reason why a model stopped."""
 
     # It said all it wanted to say
@@ -64,12 +64,13 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """Everything a model is given: `messages` starts with the system prompt.
+    """Request to a model: `messages` starts with the system prompt.
 
     Args:
         conversation: whose it is, to be counted by; never sent.
         further_tools: are there too, but a language model has to search for them.
         person: whose own word the last message is; empty where it is nobody's. Never sent.
+        heard: called at each event of the service's answer, also before the first text.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -81,18 +82,19 @@ class ChatRequest:
     further_tools: tuple[ToolSpec, ...] = field(default=())
     conversation: str = ""
     person: str = ""
+    heard: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of text as it arrives; the pieces joined are `ChatResponse.text`."""
+    """Piece of text as it arrives; the pieces joined are `ChatResponse.text`."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """A model's whole answer.
+    """Whole answer of a model.
 
     Args:
         heeds_only_this_turn: its calls follow from the person's last message and from what was
@@ -106,7 +108,7 @@ class ChatResponse:
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = field(default=())
-    stop: Stop = Stop.END
+    stop: StopReason = StopReason.END
     usage: Usage = field(default=Usage())
     heeds_only_this_turn: bool = False
     echo: Echo | None = None
@@ -116,7 +118,7 @@ class ChatResponse:
 
 
 class Provider(ABC):
-    """A way to a language model.
+    """Access to a language model.
 
     Errors are `TransientProviderError` (may succeed later) or `ProviderRefused` (final).
     """
@@ -127,17 +129,17 @@ class Provider(ABC):
 
     @abstractmethod
     async def chat(self, request: ChatRequest) -> ChatResponse:
-        """The answer to the whole conversation."""
+        """Return the answer to the whole conversation."""
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
-        """Text as it arrives, then exactly one `ChatResponse` as the last item."""
+        """Yield text as it arrives, then exactly one `ChatResponse` as the last item."""
         response = await self.chat(request)
         if response.text:
             yield TextDelta(response.text)
         yield response
 
     async def simple_chat(self, words: Passage, system: Passage | None = None) -> str:
-        """The answer to one message, for parts that only want text."""
+        """Return the answer to one message, for parts that only want text."""
         prefix = () if system is None else (ChatMessage.system(system),)
         return (await self.chat(ChatRequest((*prefix, ChatMessage.user(words))))).text
 
@@ -148,7 +150,7 @@ class Provider(ABC):
         return ()
 
     async def warm_up(self) -> None:
-        """Do now what the first request would otherwise wait for."""
+        """Do now what would delay the first request."""
 
     async def aclose(self) -> None:
-        """Let go of what the provider holds."""
+        """Release what the provider holds."""

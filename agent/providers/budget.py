@@ -1,4 +1,4 @@
-"""The limits on what is spent: looked at before each request, counted after it.
+"""Limits on spending: checked before each request, counted after it.
 
 Requests under way count with the most that they may cost, so that several at once do not pass a
 limit together: near it each waits for those before it. A limit is passed by one request at most.
@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agent.errors import SpendingLimit
-from agent.printable import printable_line
 from agent.providers.base import Usage
-from agent.providers.ledger import Ledger, Spent, Standing, usd_in_words
+from agent.providers.costs import SpendingLedger, SpendingTotals, Spent, usd_in_words
 from agent.providers.prices import Prices, cost_usd
 from agent.providers.section import MainProviderSettings, Price
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Limit:
     def is_daily(self) -> bool:
         return self.key.startswith("provider.daily")
 
-    def spent(self, standing: Standing) -> float:
+    def spent(self, standing: SpendingTotals) -> float:
         return self.of(standing.day if self.is_daily else standing.conversation)
 
     def of(self, spent: Spent) -> float:
@@ -62,7 +62,7 @@ class Limit:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Asked:
-    """A request, as far as it costs anything.
+    """Request, as far as it costs anything.
 
     Args:
         most: what it may cost.
@@ -78,7 +78,9 @@ class Asked:
 class Budget:
     """Lets requests through while there is something left."""
 
-    def __init__(self, settings: MainProviderSettings, ledger: Ledger, prices: Prices) -> None:
+    def __init__(
+        self, settings: MainProviderSettings, ledger: SpendingLedger, prices: Prices
+    ) -> None:
         self._limits = tuple(_limits(settings))
         self._ledger = ledger
         self._prices = prices
@@ -89,7 +91,7 @@ class Budget:
         self._tell: Tell = _tell_the_log
 
     async def begin(self, tell: Tell) -> None:
-        """Look how it stands; from now on the owner is told by `tell`."""
+        """Read today's spending; from now on tell the owner by `tell`."""
         self._tell = tell
         await self._ledger.standing("")
 
@@ -101,7 +103,7 @@ class Budget:
         return standing.conversation.in_words(self._most_usd(is_daily=False))
 
     async def admit(self, conversation: str, model: str, most: Usage, *, has_key: bool) -> Asked:
-        """A request that may be sent, to be settled in any case.
+        """Return a request that may be sent; settle it in any case.
 
         Raises:
             SpendingLimit: a limit is reached.
@@ -122,7 +124,7 @@ class Budget:
         return asked
 
     async def settle(self, asked: Asked, usage: Usage | None, model: str = "") -> None:
-        """Count what it came to; None is a request that nobody answered."""
+        """Count the cost of a request; None for one that nobody answered."""
         try:
             if usage is not None:
                 await self._count(asked, self._spent(asked, usage, model))
@@ -160,15 +162,15 @@ class Budget:
         if usd and self._prices.price(asked.model, 0, self._ledger.day) is None:
             raise SpendingLimit(
                 f"the price of {printable_line(asked.model, _MAX_NAME_CHARS)} is not known, so "
-                f"{usd.key} cannot be kept: give it in [provider.prices], or limit tokens instead"
+                f"{usd.key} cannot hold: add it to [provider.prices], or limit tokens instead"
             )
 
     def _most_usd(self, *, is_daily: bool) -> float:
         usd = (one for one in self._limits if one.is_usd and one.is_daily is is_daily)
         return next((limit.most for limit in usd), 0.0)
 
-    def _may_be_reached(self, limits: list[Limit], standing: Standing) -> bool:
-        """By what is under way, if it costs the most that it may."""
+    def _may_be_reached(self, limits: list[Limit], standing: SpendingTotals) -> bool:
+        """Return true if the requests under way could reach the limit at their highest cost."""
         for limit in limits:
             waiting = sum(limit.of(asked.most) for asked in self._under_way)
             if waiting and limit.spent(standing) + waiting >= limit.most:
@@ -188,23 +190,23 @@ class Budget:
                 name = printable_line(asked.conversation, _MAX_NAME_CHARS)
                 where = "today" if limit.is_daily else f"in the conversation {name}"
                 await self._tell(
-                    f"{WARNED_SHARE:.0%} of {limit.key} is spent: {limit.in_words(now)} {where}."
+                    f"{WARNED_SHARE:.0%} of {limit.key} is used: {limit.in_words(now)} {where}."
                 )
 
 
 def reached_today(settings: MainProviderSettings, day: Spent) -> str:
-    """Return the daily limit that is reached, and how far; empty while none is."""
+    """Return the daily limit that is reached, with its figures; empty if none is."""
     daily = (limit for limit in _limits(settings) if limit.is_daily)
     reached = (limit for limit in daily if limit.of(day) >= limit.most)
     return next((f"{one.key} is reached, {one.in_words(one.of(day))}" for one in reached), "")
 
 
-def _refuse_spent(limits: list[Limit], standing: Standing) -> None:
+def _refuse_spent(limits: list[Limit], standing: SpendingTotals) -> None:
     for limit in limits:
         spent = limit.spent(standing)
         if spent >= limit.most:
             where = "today" if limit.is_daily else "in this conversation"
-            remedy = "tomorrow it begins anew" if limit.is_daily else "/new begins another one"
+            remedy = "it resets tomorrow" if limit.is_daily else "/new starts another conversation"
             raise SpendingLimit(
                 f"{limit.key} is reached, {limit.in_words(spent)} {where}: {remedy}, "
                 "or set it higher"
@@ -217,4 +219,4 @@ def _limits(settings: MainProviderSettings) -> list[Limit]:
 
 
 async def _tell_the_log(text: str) -> None:
-    _log.warning("%s", text)
+    _log.warning("provider: spending (message=%s)", text)

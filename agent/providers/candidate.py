@@ -1,10 +1,10 @@
-"""A model at a service that may answer, with all the keys there are for it."""
+"""Model at a service that may answer, with all keys for it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.providers.base import Provider
-from agent.providers.circuit import Circuit
+from agent.providers.circuit_breaker import CircuitBreaker
 
 # What a service without a word of its own is left alone for after it said "too often"
 COOL_DOWN_S = 10.0
@@ -16,14 +16,14 @@ LONE_REFUSED_S = 5.0
 
 @dataclass(slots=True)
 class _Key:
-    """One key's way to the service, and until when it is left alone."""
+    """Access to a service by one key, and the time until which it rests."""
 
     provider: Provider
     rests_until_s: float = 0.0
 
 
-class Candidate:
-    """Gives a way to the model while one is of use.
+class ModelCandidate:
+    """Gives access to the model while a key is of use.
 
     Args:
         name: for people, such as ``groq`` or ``openai:gpt-5.6-luna``.
@@ -34,7 +34,7 @@ class Candidate:
     def __init__(self, name: str, providers: Sequence[Provider], model: str | None = None) -> None:
         self.name = name
         self.model = model
-        self.circuit = Circuit()
+        self.circuit = CircuitBreaker()
         self._keys = [_Key(provider) for provider in providers]
 
     @property
@@ -46,18 +46,18 @@ class Candidate:
         return tuple(key.provider for key in self._keys)
 
     def way(self, now_s: float) -> Provider | None:
-        """The way by the key that is used now; None while every key rests."""
+        """Return access by the key that is used now; None while every key rests."""
         for key in self._keys:
             if key.rests_until_s <= now_s:
                 return key.provider
         return None
 
     def slow_down(self, provider: Provider, asked_s: float | None, now_s: float) -> None:
-        """Its key asked too often: the next key's turn."""
+        """Rest a key that asked too often: it is the next key's turn."""
         self._rest(provider, now_s + (COOL_DOWN_S if asked_s is None else asked_s))
 
     def refuse(self, provider: Provider, now_s: float) -> None:
-        """Its key is no good: a long rest while another one is of use, else a short one."""
+        """Rest a refused key: long if another one is of use, else briefly."""
         others = [key for key in self._keys if key.provider is not provider]
         has_other = any(key.rests_until_s <= now_s for key in others)
         self._rest(provider, now_s + (REFUSED_S if has_other else LONE_REFUSED_S))

@@ -1,4 +1,4 @@
-"""The model services that are known by name: where they are and how they are asked.
+"""Catalog of known model services: their addresses, and the form of a request.
 
 Data alone. An address of one's own goes with `custom:` (chat completions) or
 `anthropic-custom:` before it.
@@ -42,7 +42,7 @@ class Auth(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class KnownService:
-    """A service.
+    """Known service.
 
     Args:
         url: what the wire format's paths are added to; empty where every account has its own.
@@ -261,8 +261,8 @@ _SERVICES = (
 _BY_NAME = {name: service for service in _SERVICES for name in (service.name, *service.aliases)}
 # Names that people look for, and why there is nothing behind them
 _FORBIDDEN = {
-    "gemini-cli": "Google's terms keep the sign-in of its Gemini CLI from other programs, and "
-    "accounts are closed for it; take 'gemini' with a key from AI Studio"
+    "gemini-cli": "Google forbids other programs to use the Gemini CLI's sign-in, and closes "
+    "accounts for it; use 'gemini' with a key from AI Studio"
 }
 _CUSTOM = {
     "custom:": KnownService("custom", "", needs_key=False),
@@ -279,7 +279,7 @@ _CUSTOM = {
 
 
 def find(kind: str) -> KnownService:
-    """The service of a name, an alias, or an address with `custom:` before it.
+    """Return the service of a name, an alias, or an address after `custom:`.
 
     Raises:
         ValueError: nobody knows it.
@@ -293,7 +293,7 @@ def find(kind: str) -> KnownService:
     if found is None:
         close = difflib.get_close_matches(kind.lower(), _BY_NAME, n=1)
         hint = f"did you mean {close[0]!r}?" if close else "`barnacle models --services` lists them"
-        raise ValueError(f"{kind!r} is no model service that is known: {hint}")
+        raise ValueError(f"{kind!r} is not a known model service: {hint}")
     return found
 
 

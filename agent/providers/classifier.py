@@ -1,4 +1,4 @@
-"""Hint for a message, from words in it and from its length, nothing cleverer."""
+"""Hint for a message, from its words and its length."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from agent.providers.section import ClassifySettings
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One route's messages; a pattern of None means that any words will do."""
+    """Messages of one route; a pattern of None accepts any words."""
 
     hint: str
     words: re.Pattern[str] | None
@@ -24,7 +24,7 @@ class _Rule:
 
 
 class Classifier:
-    """Sorts by the first rule that fits, in the order of the configuration."""
+    """Sorts messages by the first rule that fits, in the order of the configuration."""
 
     def __init__(self, rules: Mapping[str, ClassifySettings]) -> None:
         self._rules = [
@@ -33,7 +33,7 @@ class Classifier:
         ]
 
     def hint(self, messages: Sequence[ChatMessage]) -> str | None:
-        """By the person's last message, so that a turn stays with one model."""
+        """Return the hint for the person's last message, so that a turn stays with one model."""
         text = next((m.text for m in reversed(messages) if m.role is Role.USER), None)
         if text is None:
             return None
@@ -47,7 +47,7 @@ def _pattern(keywords: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _whole(word: str) -> str:
-    """A word of letters that are written with spaces is no part of another word."""
+    """Match whole words in scripts with spaces."""
     begin = r"(?<![^\W_])" if _is_spaced(word[0]) else ""
     end = r"(?![^\W_])" if _is_spaced(word[-1]) else ""
     return f"{begin}{re.escape(word)}{end}"

@@ -6,7 +6,7 @@ Decided by error code, then by words; never by digits found in a text.
 import re
 from dataclasses import dataclass
 
-from agent.providers import edge
+from agent.providers import service_json
 
 _QUOTA_CODES = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "1113", "1311"}
@@ -62,7 +62,7 @@ _WAIT_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """An error in the one shape that is looked at here."""
+    """Error in one shape for all services."""
 
     message: str = ""
     codes: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class Complaint:
 
     @property
     def wait_in_words(self) -> str:
-        """Seconds that the message asks to wait, such as "try again in 1.5s"; empty if none."""
+        """Return the seconds that a message asks to wait ("try again in 1.5s"); empty if none."""
         said = _WAIT_WORDS.search(self.message)
         if said is None:
             return ""
@@ -102,25 +102,25 @@ class Complaint:
 
     @property
     def names_no_quota(self) -> bool:
-        """By a code that means nothing else."""
+        """Return true for a code that means nothing else."""
         return not _QUOTA_CODES.isdisjoint(self.codes)
 
     def sounds_like_no_quota(self, body: str) -> bool:
-        """By words, in a body that does not say when to come back."""
+        """Return true by words, if the body does not say when to come back."""
         return _QUOTA_WORDS.search(body) is not None and _COMES_BACK.search(body) is None
 
 
 def read(body: str) -> Complaint:
-    """The complaint in the body of a refusal."""
+    """Return the complaint in the body of a refusal."""
     try:
-        return shaped(edge.parse(body))
-    except edge.WireError:
+        return shaped(service_json.parse(body))
+    except service_json.WireError:
         is_page = body.lstrip().startswith("<")
         return Complaint("" if is_page else body)
 
 
 def shaped(body: object) -> Complaint:
-    """The complaint in a parsed body."""
+    """Return the complaint in a parsed body."""
     if isinstance(body, list) and body:
         return shaped(body[0])
     if not isinstance(body, dict):
@@ -138,7 +138,7 @@ def shaped(body: object) -> Complaint:
 
 
 def _details(details: object) -> tuple[tuple[str, ...], str]:
-    """Reasons, and seconds to wait, where Google puts them."""
+    """Return reasons, and seconds to wait, from Google's place for them."""
     parts = details if isinstance(details, list) else []
     found = [part for part in parts if isinstance(part, dict)]
     reasons = tuple(str(part["reason"]) for part in found if part.get("reason"))

@@ -1,4 +1,4 @@
-"""The ways to the services that the configuration names: one for each key."""
+"""Construction of the providers that the configuration names: one for each key."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,26 +6,26 @@ from typing import Any
 
 import msgspec
 
-from agent.clock import Clock
 from agent.errors import ConfigRefused
-from agent.http import BETWEEN_BYTES_TIMEOUT_S, HttpClient
+from agent.net.http import BETWEEN_BYTES_TIMEOUT_S, HttpClient
 from agent.providers import catalog
 from agent.providers.base import Provider
-from agent.providers.candidate import Candidate
+from agent.providers.candidate import ModelCandidate
 from agent.providers.catalog import OPENAI, KnownService, WireName
 from agent.providers.classifier import Classifier
 from agent.providers.credentials import chosen_service, find_keys
 from agent.providers.endpoint import Endpoint
 from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
-from agent.providers.reader import Patience
+from agent.providers.reader import RequestTimeouts
 from agent.providers.reliable import ReliableProvider
 from agent.providers.router import RouterProvider
 from agent.providers.section import MainProviderSettings
 from agent.providers.service import ServiceProvider
 from agent.providers.settings import AUTO, OFFLINE, ProviderSettings, endpoint
-from agent.providers.sight import SightedProvider
-from agent.providers.wire import Sampling, Wire
+from agent.providers.vision import VisionProvider
+from agent.providers.wire import Sampling, WireFormat
+from agent.system.clock import Clock
 
 AnyService = ServiceProvider[Any]
 Meter = Callable[[AnyService], Provider]
@@ -40,9 +40,9 @@ def service_providers(
     environ: Mapping[str, str],
     http: HttpClient,
     where: str = "provider",
-    patience: Patience | None = None,
+    patience: RequestTimeouts | None = None,
 ) -> tuple[AnyService, ...]:
-    """The ways to one service, the key to begin with first; at least one.
+    """Return the providers of one service, the first key first; at least one.
 
     Args:
         environ: where a key is looked for that the settings do not give.
@@ -56,8 +56,8 @@ def service_providers(
     model = settings.model or service.model
     if not model:
         raise ConfigRefused(
-            f"{service.name} has no usual model: set {where}.model; `barnacle models` lists those "
-            "that your key may use"
+            f"{service.name} has no default model: set {where}.model; `barnacle models` "
+            "lists the models that your key can use"
         )
     url = endpoint(settings.base_url or service.url, service.usual_path)
     wire = _wire(service.wire, settings)
@@ -73,9 +73,9 @@ def service_provider(
     settings: ProviderSettings,
     environ: Mapping[str, str],
     http: HttpClient,
-    patience: Patience | None = None,
+    patience: RequestTimeouts | None = None,
 ) -> AnyService:
-    """The way with the key to begin with."""
+    """Return the provider with the first key."""
     return service_providers(settings, environ, http, patience=patience)[0]
 
 
@@ -87,7 +87,7 @@ def chain(
     clock: Clock,
     meter: Meter = unmetered,
 ) -> ReliableProvider:
-    """The configured service, then its fallbacks.
+    """Return the configured service, then its fallbacks.
 
     Args:
         named: services of `[providers.<name>]`.
@@ -97,7 +97,7 @@ def chain(
         ConfigRefused: one of them cannot be asked.
     """
     ways = _Ways(settings, named, environ, http, meter, ToolForms(clock))
-    return ReliableProvider(ways.usual(), clock)
+    return ways.asked(ways.usual(), clock)
 
 
 def routed(
@@ -108,7 +108,7 @@ def routed(
     clock: Clock,
     meter: Meter = unmetered,
 ) -> RouterProvider:
-    """The chain, and one of its own for each route: what it stands for, then the usual ones.
+    """Return the chain, and one of its own for each route: its model, then the usual ones.
 
     Raises:
         ConfigRefused: one of them cannot be asked.
@@ -116,10 +116,10 @@ def routed(
     ways = _Ways(settings, named, environ, http, meter, ToolForms(clock))
     usual = ways.usual()
     routes = {
-        hint: ReliableProvider(_distinct(ways.to(target, f"provider.routes.{hint}"), usual), clock)
+        hint: ways.asked(_distinct(ways.to(target, f"provider.routes.{hint}"), usual), clock)
         for hint, target in settings.routes.items()
     }
-    return RouterProvider(ReliableProvider(usual, clock), routes, Classifier(settings.classify))
+    return RouterProvider(ways.asked(usual, clock), routes, Classifier(settings.classify))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,42 +133,51 @@ class _Ways:
     meter: Meter
     forms: ToolForms
 
-    def usual(self) -> list[Candidate]:
+    def asked(self, candidates: Sequence[ModelCandidate], clock: Clock) -> ReliableProvider:
+        """Return the provider that asks candidates in their order."""
+        first = chosen_service(self.settings, self.environ) or OPENAI
+        beside_after_s = self.settings.fallback_after_s
+        if beside_after_s:
+            # A service that loads a model first is silent for longer
+            beside_after_s = max(beside_after_s, first.least_patience_s)
+        return ReliableProvider(candidates, clock, beside_after_s=beside_after_s)
+
+    def usual(self) -> list[ModelCandidate]:
         first = service_providers(self.settings, self.environ, self.http)
         fallbacks = (self.to(name, "provider.fallbacks") for name in self.settings.fallbacks)
         # What a request asks for, it asks of the first: others do not have the same models
-        usual = Candidate(first[0].name, [self._fitted(way, self.settings) for way in first])
+        usual = ModelCandidate(first[0].name, [self._fitted(way, self.settings) for way in first])
         return [usual, *fallbacks]
 
-    def to(self, wanted: str, key: str) -> Candidate:
+    def to(self, wanted: str, key: str) -> ModelCandidate:
         """Return the candidate that a fallback or a route names; `key` is its place."""
         where, theirs = _named(wanted, key, self.settings, self.named)
         ways = service_providers(theirs, self.environ, self.http, where)
-        return Candidate(wanted, [self._fitted(way, theirs) for way in ways], ways[0].model)
+        return ModelCandidate(wanted, [self._fitted(way, theirs) for way in ways], ways[0].model)
 
     def _fitted(self, way: AnyService, settings: ProviderSettings) -> Provider:
-        """A way whose model is shown only what it takes."""
+        """Return a provider whose model gets only what it accepts."""
         service = chosen_service(settings, self.environ) or OPENAI
         form = ToolForm(settings.tool_calls)
         if form is ToolForm.AUTO and not service.takes_tools:
             form = ToolForm.WORDS
         sees = None if settings.vision == "auto" else settings.vision == "yes"
         told = PromptedProvider(self.meter(way), way.model, self.forms, form)
-        return SightedProvider(told, way.model, sees=sees)
+        return VisionProvider(told, way.model, sees=sees)
 
 
-def _distinct(first: Candidate, others: Sequence[Candidate]) -> list[Candidate]:
+def _distinct(first: ModelCandidate, others: Sequence[ModelCandidate]) -> list[ModelCandidate]:
     return [first, *(other for other in others if other.name != first.name)]
 
 
 def _named(
     wanted: str, key: str, settings: ProviderSettings, named: Mapping[str, ProviderSettings]
 ) -> tuple[str, ProviderSettings]:
-    """Section and settings of a name such as ``groq``, ``backup:large`` or ``provider:small``."""
+    """Return section and settings of a name: ``groq``, ``backup:large``, ``provider:small``."""
     name, _, model = wanted.partition(":")
     if name in {"custom", "anthropic-custom"}:
         raise ConfigRefused(
-            f"{key}: give {wanted!r} a table, such as [providers.backup], and name it"
+            f"{key}: {wanted!r} needs a table such as [providers.backup]; write its name here"
         )
     if name in named:
         where, theirs = f"providers.{name}", named[name]
@@ -201,14 +210,14 @@ def _endpoints(
     return tuple(bare.with_key(found.key, found.source) for found in keys) or (bare,)
 
 
-def _patience(settings: ProviderSettings, service: KnownService) -> Patience:
+def _patience(settings: ProviderSettings, service: KnownService) -> RequestTimeouts:
     first_byte_s = max(settings.first_byte_timeout_s, service.least_patience_s)
     between_bytes_s = max(BETWEEN_BYTES_TIMEOUT_S, service.least_patience_s)
-    return Patience(settings.timeout_s, first_byte_s, between_bytes_s)
+    return RequestTimeouts(settings.timeout_s, first_byte_s, between_bytes_s)
 
 
-def _wire(name: WireName, settings: ProviderSettings) -> Wire[Any]:
-    """Loaded when it is spoken: each takes a few milliseconds that a start without it saves."""
+def _wire(name: WireName, settings: ProviderSettings) -> WireFormat[Any]:
+    """Load a wire format when it is used: each takes milliseconds that a start can save."""
     match name:
         case WireName.COMPLETIONS:
             from agent.providers.completions.wire import CompletionsWire  # noqa: PLC0415 - see above

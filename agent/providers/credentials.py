@@ -15,7 +15,7 @@ KEY_VARIABLES = ("BARNACLE_API_KEY", "API_KEY")
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A key, and where a person finds it to change it."""
+    """Key, and the place where a person can change it."""
 
     key: Secret
     source: str
@@ -27,7 +27,7 @@ def find_key(
     service: KnownService = OPENAI,
     where: str = "provider",
 ) -> Credential | None:
-    """The first key for a service, if there is one; `where` is the section of the settings.
+    """Return the first key for a service, if any; `where` is the section of the settings.
 
     Raises:
         ConfigRefused: what is there cannot be a key.
@@ -46,7 +46,7 @@ def find_keys(
     service: KnownService,
     where: str = "provider",
 ) -> tuple[Credential, ...]:
-    """Every key for a service, the one to begin with first.
+    """Return every key for a service, the first one to use first.
 
     Raises:
         ConfigRefused: what is there cannot be a key.
@@ -75,7 +75,7 @@ def chosen_service(
     if service.needs_key and not is_elsewhere and not find_key(settings, environ, service, where):
         named = " or ".join(service.key_variables)
         raise ConfigRefused(
-            f"{where}.kind is {settings.kind!r}, and there is no key: set {where}.api_key or "
+            f"{where}.kind is {settings.kind!r}, but there is no key: set {where}.api_key or "
             f"{named}, or {where}.base_url for a service that needs none"
         )
     return service
@@ -94,5 +94,5 @@ def _service_of_key(settings: ProviderSettings, environ: Mapping[str, str]) -> K
 def _checked(text: str, source: str) -> Credential:
     # It travels in a header line: nothing else may be smuggled in with it
     if not text.isascii() or not text.isprintable() or " " in text:
-        raise ConfigRefused(f"{source} is not a key: it must be one word of plain characters")
+        raise ConfigRefused(f"{source} is not a valid key: use only ASCII characters, no spaces")
     return Credential(Secret(text), source)

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from agent.config import Secret
-from agent.http import HttpRequest
+from agent.net.http import HttpRequest
 from agent.providers.catalog import Auth
-from agent.providers.failures import Service
+from agent.providers.failures import ServiceTarget
 from agent.security.redact import Redactor
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One service as one key sees it.
+    """One service, reached with one key.
 
     Args:
         url: what a wire format's paths are added to, without a slash at its end.
@@ -35,10 +35,10 @@ class Endpoint:
     def with_key(self, key: Secret, key_source: str) -> "Endpoint":
         return replace(self, key=key, key_source=key_source)
 
-    def service(self, model: str) -> Service:
-        """The same for error messages: without the key, and able to blacken it."""
+    def service(self, model: str) -> ServiceTarget:
+        """Return the service for error messages: without the key, which it can redact."""
         redactor = Redactor(() if self.key is None else (self.key,))
-        return Service(self.url, self.host, model, self.key_source, redactor)
+        return ServiceTarget(self.url, self.host, model, self.key_source, redactor)
 
     def request(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""

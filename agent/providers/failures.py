@@ -18,10 +18,10 @@ from agent.errors import (
     ToolsUnsupported,
     TransientProviderError,
 )
-from agent.printable import printable_line
 from agent.providers import complaints
 from agent.providers.complaints import Complaint
 from agent.security.redact import Redactor
+from agent.text.printable import printable_line
 
 # Of a service's own words: enough to act on
 MAX_DETAIL_CHARS = 500
@@ -51,12 +51,12 @@ _STATUS_OF_CODE = {
     "rate_limit_error": 429,
     "overloaded_error": 529,
 }
-_PUT_KEY = "put a valid one into provider.api_key or the service's own variable"
-_ELSEWHERE = "a sign-in page of this network answers, or provider.base_url is wrong"
+_PUT_KEY = "set a valid key in provider.api_key or the service's own variable"
+_ELSEWHERE = "this network may show a sign-in page, or provider.base_url is wrong"
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ServiceTarget:
     """Target of a request.
 
     Args:
@@ -75,7 +75,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ServiceRefusal:
     """An answer with a status that is not success."""
 
     status: int
@@ -83,18 +83,18 @@ class Refusal:
     retry_after: str = ""
 
 
-def explain(service: Service, refusal: Refusal) -> ProviderError:
-    """The error to raise for it."""
+def explain(service: ServiceTarget, refusal: ServiceRefusal) -> ProviderError:
+    """Return the error to raise for a refusal."""
     return _explained(service, refusal, complaints.read(refusal.body))
 
 
-def explain_event(service: Service, told: object) -> ProviderError:
-    """The error to raise for one in the middle of an answer that had begun well."""
+def explain_event(service: ServiceTarget, told: object) -> ProviderError:
+    """Return the error to raise for a failure in the middle of an answer."""
     complaint = complaints.shaped({"error": told})
     numbers = [int(code) for code in complaint.codes if re.fullmatch("[45][0-9][0-9]", code)]
     numbers += [_STATUS_OF_CODE[code] for code in complaint.codes if code in _STATUS_OF_CODE]
     # Whoever began to answer can do it: without a number it is taken for an accident
-    return _explained(service, Refusal((numbers or [_OWN_FAULT])[0], str(told)), complaint)
+    return _explained(service, ServiceRefusal((numbers or [_OWN_FAULT])[0], str(told)), complaint)
 
 
 def named_parameter(body: str) -> str:
@@ -103,15 +103,15 @@ def named_parameter(body: str) -> str:
     return f"{complaint.message} {complaint.param}"
 
 
-def web_page(service: Service) -> TransientProviderError:
-    """The error to raise for a page where an answer should be."""
+def web_page(service: ServiceTarget) -> TransientProviderError:
+    """Return the error to raise for a page in place of an answer."""
     return TransientProviderError(
         f"{service.host} answered with a web page instead of a completion: {_ELSEWHERE}"
     )
 
 
 def retry_after_s(header: str, now_s: float | None = None) -> float | None:
-    """Seconds from a Retry-After header in either of its forms; None if it says nothing usable."""
+    """Return the seconds of a Retry-After header, in either form; None if it is not usable."""
     try:
         wait_s = float(header)
     except ValueError:
@@ -130,7 +130,9 @@ def _seconds_until(date: str, now_s: float) -> float:
         return math.nan
 
 
-def _explained(service: Service, refusal: Refusal, complaint: Complaint) -> ProviderError:
+def _explained(
+    service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint
+) -> ProviderError:
     error = _named(service, refusal, complaint)
     if isinstance(error, TransientProviderError):
         asked = refusal.retry_after or complaint.wait or complaint.wait_in_words
@@ -138,26 +140,24 @@ def _explained(service: Service, refusal: Refusal, complaint: Complaint) -> Prov
     return error
 
 
-def _named(service: Service, refusal: Refusal, complaint: Complaint) -> ProviderError:
+def _named(service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint) -> ProviderError:
     said = _said(service, refusal.status, complaint)
     if _is_out_of_quota(refusal, complaint):
         return QuotaExhausted(f"the account at {service.host} has no quota left{said}")
     if refusal.status == _TOO_LARGE or (
         refusal.status not in _BAD_KEY and complaint.is_about_length
     ):
-        return ContextOverflow(
-            f"the conversation is longer than {service.model} can be shown{said}"
-        )
+        return ContextOverflow(f"the conversation is too long for {service.model}{said}")
     if refusal.status in _MAY_REFUSE_TOOLS and complaint.is_about_tools:
         is_lasting = not complaint.is_about_one_call
-        what = "takes no tools" if is_lasting else "used a tool wrongly"
+        what = "takes no tools" if is_lasting else "made an invalid tool call"
         return ToolsUnsupported(
             f"{service.model} at {service.host} {what}{said}", is_lasting=is_lasting
         )
     return _by_status(service, refusal.status, complaint, said)
 
 
-def _is_out_of_quota(refusal: Refusal, complaint: Complaint) -> bool:
+def _is_out_of_quota(refusal: ServiceRefusal, complaint: Complaint) -> bool:
     if refusal.status == _PAYMENT_REQUIRED or complaint.names_no_quota:
         return True
     if refusal.status not in _MAY_BE_QUOTA or refusal.retry_after:
@@ -165,7 +165,9 @@ def _is_out_of_quota(refusal: Refusal, complaint: Complaint) -> bool:
     return complaint.sounds_like_no_quota(refusal.body)
 
 
-def _by_status(service: Service, status: int, complaint: Complaint, said: str) -> ProviderError:
+def _by_status(
+    service: ServiceTarget, status: int, complaint: Complaint, said: str
+) -> ProviderError:
     if status in _BAD_KEY or complaint.names_bad_key:
         return KeyRefused(_key_refused(service, said))
     if status == _NOT_FOUND:
@@ -175,22 +177,24 @@ def _by_status(service: Service, status: int, complaint: Complaint, said: str) -
     if status in _TOO_EARLY or status >= _OWN_FAULT:
         return TransientProviderError(f"{service.host} cannot answer now{said}")
     if status < _OUR_FAULT:
-        return TransientProviderError(f"{service.host} sends us elsewhere{said}: {_ELSEWHERE}")
+        return TransientProviderError(f"{service.host} redirects elsewhere{said}: {_ELSEWHERE}")
     return ProviderRefused(f"{service.host} refused the request{said}")
 
 
-def _key_refused(service: Service, said: str) -> str:
+def _key_refused(service: ServiceTarget, said: str) -> str:
     if service.key_source:
         return f"{service.host} refused the key from {service.key_source}{said}: {_PUT_KEY}"
-    return f"{service.host} wants a key{said}: {_PUT_KEY}"
+    return f"{service.host} needs a key{said}: {_PUT_KEY}"
 
 
-def _said(service: Service, status: int, complaint: Complaint) -> str:
+def _said(service: ServiceTarget, status: int, complaint: Complaint) -> str:
     detail = service.shown(complaint.message)
     return f" ({status}: {detail})" if detail else f" ({status})"
 
 
-def _not_found(service: Service, said: str, message: str) -> str:
+def _not_found(service: ServiceTarget, said: str, message: str) -> str:
     if "model" in message.lower() or service.model in message:
-        return f"{service.host} has no model {service.model} for you{said}: change provider.model"
-    return f"there is nothing at {service.url}{said}: change provider.base_url"
+        return (
+            f"{service.host} has no model {service.model} for this key{said}: change provider.model"
+        )
+    return f"{service.url} does not exist{said}: change provider.base_url"

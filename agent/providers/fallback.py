@@ -1,4 +1,4 @@
-"""A model service first, and what works without one when it cannot be reached.
+"""Model service first, and the offline provider while it cannot be reached.
 
 Only before the first piece of an answer: what has begun in one voice does not go on in another.
 """
@@ -24,7 +24,7 @@ _UNREACHABLE = (TransientProviderError, KeyRefused, QuotaExhausted, SpendingLimi
 
 
 class FallbackProvider(Provider):
-    """Answers by `first`, or by `last_resort` with a word on why."""
+    """Answers by `first`, or by `last_resort` with the reason."""
 
     def __init__(self, first: Provider, last_resort: Provider) -> None:
         self.name = first.name
@@ -72,11 +72,11 @@ class FallbackProvider(Provider):
 
     async def _without_first(self, request: ChatRequest, err: ProviderError) -> ChatResponse:
         self.trouble = str(err)
-        _log.warning("%s cannot be reached: %s", self._first.name, err)
+        _log.warning("provider: unreachable (service=%s, error=%s)", self._first.name, err)
         response = await self._last_resort.chat(request)
         if response.tool_calls or not response.text:
             return response
         # Only when it is needed: it reads the vocabularies
-        from agent.providers.offline.voices import with_notice  # noqa: PLC0415 - see above
+        from agent.providers.offline.answer_language import with_notice  # noqa: PLC0415 - see above
 
         return replace(response, text=with_notice(request.messages, str(err), response.text))

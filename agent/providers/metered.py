@@ -1,4 +1,4 @@
-"""A way to a service whose every request is counted, retries and fallbacks too.
+"""Provider whose every request is counted, retries and fallbacks too.
 
 What was cut off in the middle has been paid for: it is estimated and counted.
 """
@@ -28,7 +28,7 @@ MAX_COUNTED_TOOLS = 512
 
 
 class MeteredProvider(Provider):
-    """Asks `inner` while the budget lets it."""
+    """Asks `inner` while the budget allows it."""
 
     def __init__(self, inner: ServiceProvider[Any], budget: Budget) -> None:
         self.name = inner.name
@@ -76,7 +76,7 @@ class MeteredProvider(Provider):
 
 
 def _counted(response: ChatResponse, sent_tokens: int) -> Usage:
-    """As the service counted; some do not, and what they do not say is estimated."""
+    """Return the service's count; missing numbers are estimated."""
     if response.usage.input_tokens or response.usage.output_tokens:
         return response.usage
     written = _tokens(response.text) + sum(_tokens(c.arguments_json) for c in response.tool_calls)

@@ -1,4 +1,4 @@
-"""Cache for results of values that never change, made once and not for every request.
+"""Cache for results of values that never change, made once instead of for every request.
 
 A value is known by its identity and is kept with what was made of it, so that its place in memory
 stays its own. How many are kept is bounded; how large they may be, the user says.
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class Once(Generic[K, V]):
-    """Calls `make` where it has not seen the value; what it makes is never None.
+    """Calls `make` for a value it has not seen; `make` never returns None.
 
     Args:
         most: values that are kept; one more, and all of them are let go.
@@ -33,7 +33,7 @@ class Once(Generic[K, V]):
         return self._added(value) if made is None else made
 
     def each(self, values: Sequence[K]) -> list[V]:
-        """The same for many of them, of which most were seen before."""
+        """Return the results for many values, most of them seen before."""
         made = list(map(self._made.get, map(id, values)))
         return [self._added(values[at]) if one is None else one for at, one in enumerate(made)]
 

@@ -31,7 +31,7 @@ def cost_usd(price: Price, usage: Usage) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A price as it was published.
+    """Published price.
 
     Args:
         above_tokens: of input, beyond which it holds for the whole request.
@@ -90,7 +90,7 @@ _LISTED = (
 
 
 class Prices:
-    """Finds what a model costs.
+    """Finds the price of a model.
 
     Args:
         own: of the configuration, by names in which `*` stands for anything.
@@ -100,7 +100,7 @@ class Prices:
         self._own = {name.lower(): price for name, price in (own or {}).items()}
 
     def price(self, model: str, input_tokens: int, day: str) -> Price | None:
-        """None where nobody said what it costs.
+        """Return a model's price; None if it is unknown.
 
         Args:
             input_tokens: of the request; long ones may cost more.

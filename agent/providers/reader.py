@@ -1,4 +1,4 @@
-"""From an HTTP answer to the text of its events, whether it is a stream or one document.
+"""Events of an HTTP answer, which may be a stream or one document.
 
 Reads under three limits at once: time without a byte, time altogether, and size.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.errors import BarnacleError, NetworkError, TransientProviderError
-from agent.http import BETWEEN_BYTES_TIMEOUT_S, FIRST_BYTE_TIMEOUT_S, HttpAnswer
-from agent.providers import edge, failures
+from agent.net.http import BETWEEN_BYTES_TIMEOUT_S, FIRST_BYTE_TIMEOUT_S, HttpAnswer
+from agent.providers import failures, service_json
 from agent.providers.answer import MAX_ANSWER_BYTES
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _END_OF_STREAM = "[DONE]"
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RequestTimeouts:
     """Time limits of a request."""
 
     total_s: float
@@ -35,14 +35,14 @@ class Patience:
 
 
 class Deadline:
-    """The moment at which a request has taken too long altogether."""
+    """Moment at which a request has taken too long altogether."""
 
     def __init__(self, total_s: float) -> None:
         self._total_s = total_s
         self._ends_at_s = asyncio.get_running_loop().time() + total_s
 
     def left_s(self) -> float:
-        """Time left.
+        """Return the time left.
 
         Raises:
             TransientProviderError: there is none.
@@ -61,8 +61,8 @@ class AnswerReader:
     def __init__(
         self,
         answer: HttpAnswer,
-        service: failures.Service,
-        patience: Patience,
+        service: failures.ServiceTarget,
+        patience: RequestTimeouts,
         deadline: Deadline,
     ) -> None:
         self._answer = answer
@@ -75,14 +75,14 @@ class AnswerReader:
     def is_ok(self) -> bool:
         return self._answer.status in _OK
 
-    async def refusal(self) -> failures.Refusal:
+    async def refusal(self) -> failures.ServiceRefusal:
         """Return the refusal that came instead of a stream, as far as it can be read."""
         body = b""
         with suppress(BarnacleError):
             while len(body) < MAX_ERROR_BODY_BYTES and (piece := await self._next_piece()):
                 body += piece
         text = body[:MAX_ERROR_BODY_BYTES].decode(errors="replace")
-        return failures.Refusal(self._answer.status, text, self._retry_after())
+        return failures.ServiceRefusal(self._answer.status, text, self._retry_after())
 
     def _retry_after(self) -> str:
         """Return the seconds that the service asks to wait, from whichever header it uses."""
@@ -91,7 +91,7 @@ class AnswerReader:
         return self._answer.header("retry-after")
 
     async def body(self, limit_bytes: int) -> bytes:
-        """The whole body.
+        """Return the whole body.
 
         Raises:
             TransientProviderError: it is longer than the limit.
@@ -108,7 +108,7 @@ class AnswerReader:
         return b"".join(pieces)
 
     async def events(self, splitter: "Splitter") -> AsyncGenerator[str, None]:
-        """Every event, or one whole document; returning means the service said this was all.
+        """Yield every event, or one whole document; return when the service said this was all.
 
         Raises:
             NetworkError: the answer broke off.
@@ -129,8 +129,8 @@ class AnswerReader:
                 yield event
         for event in splitter.close():
             # Only whole JSON shows that nothing of an event without its end is missing
-            with suppress(edge.WireError):
-                edge.parse(event)
+            with suppress(service_json.WireError):
+                service_json.parse(event)
                 yield event
         raise self._ended_early()
 
@@ -142,10 +142,10 @@ class AnswerReader:
     def _ended_early(self) -> BarnacleError:
         host = self._service.host
         if self._has_seen_event:
-            return NetworkError(f"{host} broke off")
+            return NetworkError(f"{host} closed the connection early")
         kind = self._service.shown(self._answer.header("content-type")) or "nothing"
         return TransientProviderError(
-            f"{host} sent {kind} instead of a completion: is provider.base_url right?"
+            f"{host} sent {kind} instead of a completion: check provider.base_url"
         )
 
     async def _next_piece(self) -> bytes:

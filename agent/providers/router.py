@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class RouterProvider(Provider):
-    """Sends each request its way.
+    """Sends each request to its provider.
 
     Args:
         routes: by their hints.
@@ -68,6 +68,6 @@ class RouterProvider(Provider):
         else:
             hint = model.removeprefix(HINT)
             if hint not in self._routes:
-                _log.warning("there is no route for %r: the usual model answers", model)
+                _log.warning("provider: unknown hint, default model used (hint=%r)", model)
         route = None if hint is None else self._routes.get(hint)
         return (self._usual if route is None else route), None

@@ -1,4 +1,4 @@
-"""The `[provider]` section: the service that is asked first, and what holds for all services.
+"""Section `[provider]`: the service that is asked first, and values for all services.
 
 Routes and what leads to them, prices and limits. Light to import: values alone.
 """
@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from agent.config import Section
+from agent.config import ConfigSection
 from agent.providers.settings import HINT, ProviderSettings
 
 _ROUTE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -19,7 +19,7 @@ _Usd = Annotated[float, Meta(ge=0, le=100_000)]
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """US dollars per million tokens; what is not given of a cache costs what input does."""
+    """US dollars per million tokens; cached tokens without a price cost what input does."""
 
     input: _Usd
     output: _Usd
@@ -27,7 +27,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     cache_write: _Usd | None = None
 
 
-class ClassifySettings(Section, frozen=True, kw_only=True):
+class ClassifySettings(ConfigSection, frozen=True, kw_only=True):
     """Conditions of a route, for conversations that have chosen no model."""
 
     # One of them is in the message; none: every message of the length
@@ -39,11 +39,11 @@ class ClassifySettings(Section, frozen=True, kw_only=True):
         if self.min_chars > self.max_chars:
             raise ValueError("min_chars must not be above max_chars")
         if not self.keywords and not self.min_chars and self.max_chars == _MOST_CHARS:
-            raise ValueError("keywords, min_chars or max_chars must say which messages it is for")
+            raise ValueError("set keywords, min_chars or max_chars to select messages")
 
 
 class MainProviderSettings(ProviderSettings, frozen=True, kw_only=True):
-    """The service that is asked first, and what holds for every service."""
+    """Service that is asked first, and values for every service."""
 
     # Hints, and the service with ":" and a model that each stands for
     routes: dict[str, Annotated[str, Meta(min_length=1, max_length=400)]] = msgspec.field(
@@ -68,12 +68,12 @@ class MainProviderSettings(ProviderSettings, frozen=True, kw_only=True):
         super().__post_init__()
         for hint in self.routes:
             if not _ROUTE.fullmatch(hint):
-                raise ValueError(f"routes must be named by small letters and digits, not {hint!r}")
+                raise ValueError(f"route names must be lower-case letters and digits, not {hint!r}")
         for hint in self.classify:
             if hint not in self.routes:
-                raise ValueError(f"classify names {hint!r}, and provider.routes has no such route")
+                raise ValueError(f"classify names {hint!r}, but provider.routes has no such route")
         if self.model.startswith(HINT):
-            raise ValueError("model must be a model; provider.routes says what a hint stands for")
+            raise ValueError("model must be a model name; put hints in provider.routes")
         if any(name.startswith(HINT) for name in self.fallbacks):
             raise ValueError("fallbacks must be services, not hints")
         if any(target.startswith(HINT) for target in self.routes.values()):

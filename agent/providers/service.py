@@ -1,4 +1,4 @@
-"""A model service over HTTP, whatever wire format it speaks.
+"""Model service over HTTP, whatever wire format it speaks.
 
 One request, one answer: whoever retries, rotates keys or falls back does it around this class.
 Text is handed on as it comes; a tool call only when the service said that its answer has ended.
@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from agent.errors import NetworkError, TransientProviderError
-from agent.http import HttpClient
-from agent.providers import edge, failures
-from agent.providers.answer import Answer
+from agent.net.http import HttpClient
+from agent.providers import failures, service_json
+from agent.providers.answer import AnswerBuilder
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
 from agent.providers.endpoint import Endpoint
-from agent.providers.reader import AnswerReader, Deadline, Patience
-from agent.providers.sequence import well_formed
-from agent.providers.wire import Post, Sampling, ToldError, Wire
+from agent.providers.message_order import well_formed
+from agent.providers.reader import AnswerReader, Deadline, RequestTimeouts
+from agent.providers.wire import Sampling, ToldError, WireFormat, WireRequest
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ M = TypeVar("M")
 
 
 class ServiceProvider(Provider, Generic[M]):
-    """A way to one service with one key.
+    """Provider of one service with one key.
 
     Args:
         name: what the service is called in the configuration and in the log.
@@ -45,10 +45,10 @@ class ServiceProvider(Provider, Generic[M]):
         self,
         name: str,
         endpoint: Endpoint,
-        wire: Wire[M],
+        wire: WireFormat[M],
         sampling: Sampling,
         http: HttpClient,
-        patience: Patience,
+        patience: RequestTimeouts,
     ) -> None:
         self.name = name
         self._endpoint = endpoint
@@ -57,21 +57,21 @@ class ServiceProvider(Provider, Generic[M]):
         self._http = http
         self._patience = patience
         # What each model was found to want; it lasts as long as the process
-        self._manners: dict[str, M] = {}
+        self._dialects: dict[str, M] = {}
 
     @property
     def model(self) -> str:
-        """Asked where a request names none."""
+        """Return the model for requests that name none."""
         return self._sampling.model
 
     @property
     def max_tokens(self) -> int:
-        """Longest answer where a request does not say otherwise."""
+        """Return the longest answer, unless a request says otherwise."""
         return self._sampling.max_tokens
 
     @property
     def has_key(self) -> bool:
-        """True if the service has a key that somebody pays for."""
+        """Return true if the service has a key that somebody pays for."""
         return self._endpoint.key is not None
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
@@ -83,10 +83,10 @@ class ServiceProvider(Provider, Generic[M]):
         raise AssertionError("a stream ends with a response or an error")  # pragma: no cover
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
-        """As the base says; closing the generator early closes the connection at once."""
+        """Yield as the base does; closing the generator early closes the connection at once."""
         request = replace(request, messages=well_formed(request.messages))
         sampling = self._sampling.of(request)
-        answer = Answer(self._wire.name, sampling.model)
+        answer = AnswerBuilder(self._wire.name, sampling.model)
         service = self._endpoint.service(sampling.model)
         try:
             async with aclosing(self._events(request, sampling, answer)) as events:
@@ -103,9 +103,9 @@ class ServiceProvider(Provider, Generic[M]):
         return self._wire.capabilities(model or self._sampling.model)
 
     async def list_models(self) -> tuple[str, ...]:
-        """The names of the models that the key may use, sorted."""
+        """Return the names of the models that the key may use, sorted."""
         host = self._endpoint.host
-        asked = Post(self._wire.models_path, b"")
+        asked = WireRequest(self._wire.models_path, b"")
         deadline = Deadline(self._patience.total_s)
         try:
             async with self._exchange("GET", asked, self._sampling.model, deadline) as reader:
@@ -116,7 +116,7 @@ class ServiceProvider(Provider, Generic[M]):
             names = set(self._wire.read_models(body.decode(errors="replace")))
         except NetworkError as err:
             raise TransientProviderError(str(err)) from err
-        except edge.WireError as err:
+        except service_json.WireError as err:
             raise TransientProviderError(f"{host} sent no list of models") from err
         usable = (name for name in names if name.isprintable())
         return tuple(sorted(name for name in usable if 0 < len(name) <= MAX_MODEL_CHARS))
@@ -125,51 +125,53 @@ class ServiceProvider(Provider, Generic[M]):
         await self._http.get()
 
     async def _events(
-        self, request: ChatRequest, sampling: Sampling, answer: Answer
+        self, request: ChatRequest, sampling: Sampling, answer: AnswerBuilder
     ) -> AsyncGenerator[str, None]:
-        """Ask, in another manner where the service refuses the first one, and read."""
+        """Yield events; ask in another dialect if the service refuses the first one."""
         model = sampling.model
         deadline = Deadline(self._patience.total_s)
-        manner = self._manners.get(model) or self._wire.first_manner(self._endpoint.host, model)
+        dialect = self._dialects.get(model) or self._wire.first_dialect(self._endpoint.host, model)
         for attempts_left in reversed(range(MAX_ADAPTATIONS + 1)):
-            post = self._wire.write(request, sampling, manner)
+            post = self._wire.write(request, sampling, dialect)
             async with self._exchange("POST", post, model, deadline) as reader:
                 if reader.is_ok:
-                    self._manners[model] = manner
+                    self._dialects[model] = dialect
                     async with aclosing(reader.events(self._wire.splitter())) as events:
                         async for event in events:
+                            if request.heard is not None:
+                                request.heard()
                             yield event
                             if answer.is_closed:
                                 await reader.drain()
                                 return
                     return
                 refusal = await reader.refusal()
-            manner = self._manner_after(refusal, model, manner, attempts_left)
+            dialect = self._dialect_after(refusal, model, dialect, attempts_left)
 
-    def _manner_after(
-        self, refusal: failures.Refusal, model: str, manner: M, attempts_left: int
+    def _dialect_after(
+        self, refusal: failures.ServiceRefusal, model: str, dialect: M, attempts_left: int
     ) -> M:
-        """The manner to try next; the refusal as an error if there is none."""
+        """Return the dialect to try next; raise the refusal if there is none."""
         if refusal.status in _BAD_REQUEST and attempts_left > 0:
-            other = self._wire.other_manner(manner, refusal)
+            other = self._wire.other_dialect(dialect, refusal)
             if other is not None:
-                _log.info("%s wants to be asked otherwise: %s", model, other)
+                _log.info("provider: request changed (model=%s, request=%s)", model, other)
                 return other
         raise failures.explain(self._endpoint.service(model), refusal)
 
-    def _read(self, event: str, answer: Answer, service: failures.Service) -> str:
+    def _read(self, event: str, answer: AnswerBuilder, service: failures.ServiceTarget) -> str:
         try:
             return self._wire.read(event, answer)
         except ToldError as err:
             raise failures.explain_event(service, err.body) from err
-        except edge.WireError as err:
+        except service_json.WireError as err:
             raise TransientProviderError(
-                f"{service.host} sent something that is no completion: {service.shown(str(err))}"
+                f"{service.host} sent an invalid completion: {service.shown(str(err))}"
             ) from err
 
     @asynccontextmanager
     async def _exchange(
-        self, method: str, post: Post, model: str, deadline: Deadline
+        self, method: str, post: WireRequest, model: str, deadline: Deadline
     ) -> AsyncIterator[AnswerReader]:
         request = self._endpoint.request(method, post.path, post.headers, post.body)
         first_byte_s = min(self._patience.first_byte_s, deadline.left_s())

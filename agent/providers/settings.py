@@ -1,11 +1,11 @@
-"""The `[provider]` section: which language model answers, where it is, and its limits."""
+"""Settings of one language model: its service, its address, its limits."""
 
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Meta
 
-from agent.config import Secret, Section
+from agent.config import ConfigSection, Secret
 from agent.providers import catalog
 from agent.providers.base import DEFAULT_MAX_TOKENS, DEFAULT_TEMPERATURE
 
@@ -16,8 +16,8 @@ OFFLINE = "offline"
 HINT = "hint:"
 
 
-class ProviderSettings(Section, frozen=True, kw_only=True):
-    """One model service, and how it is asked."""
+class ProviderSettings(ConfigSection, frozen=True, kw_only=True):
+    """Settings of one model service."""
 
     # auto: the service that there is a key or a base_url for, else offline
     kind: Annotated[str, Meta(min_length=1, max_length=2000)] = AUTO
@@ -31,6 +31,8 @@ class ProviderSettings(Section, frozen=True, kw_only=True):
     more_keys: tuple[Secret, ...] = ()
     # Who answers when this service does not: names, each with ":" and a model or without
     fallbacks: tuple[Annotated[str, Meta(min_length=1, max_length=400)], ...] = ()
+    # Silence after which the next fallback is asked too; the first that speaks answers. 0: never
+    fallback_after_s: Annotated[float, Meta(ge=0, le=600)] = 6.0
     # Whether the board, files and memory are worked in words when no model answers
     offline_last: bool = True
     temperature: Annotated[float, Meta(ge=0, le=2)] = DEFAULT_TEMPERATURE
@@ -57,7 +59,7 @@ class ProviderSettings(Section, frozen=True, kw_only=True):
 
 
 def endpoint(base_url: str, usual_path: str = "/v1") -> str:
-    """The address that a wire format's paths are added to.
+    """Return the address that a wire format's paths are added to.
 
     Raises:
         ValueError: not an address of a service.
@@ -72,7 +74,7 @@ def endpoint(base_url: str, usual_path: str = "/v1") -> str:
     if parts.scheme not in {"http", "https"} or not has_host or not is_plain:
         raise ValueError(refusal)
     if parts.username is not None or parts.query or parts.fragment:
-        raise ValueError("base_url takes no password, query or fragment; the key is api_key")
+        raise ValueError("base_url must have no password, query or fragment; use api_key")
     path = parts.path.rstrip("/").removesuffix("/chat/completions")
     # Who gives only a host means the service's usual path
     return f"{parts.scheme}://{parts.netloc}{path or usual_path}"

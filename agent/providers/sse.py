@@ -1,20 +1,20 @@
 """The data of each server-sent event of a model service."""
 
-from agent import sse
 from agent.errors import NetworkError, TransientProviderError
+from agent.net import sse
 
 # A chunk of a completion takes a few hundred bytes; a whole tool call fits many times
 MAX_EVENT_BYTES = 256 * 1024
 
 
-class SseParser:
+class ServiceSseParser:
     """Splits one stream; an instance serves one answer."""
 
     def __init__(self) -> None:
-        self._parser = sse.SseParser(MAX_EVENT_BYTES)
+        self._parser = sse.SseDecoder(MAX_EVENT_BYTES)
 
     def feed(self, piece: bytes) -> list[str]:
-        """The data of every event that `piece` completed.
+        """Return the data of every event that `piece` completed.
 
         Raises:
             TransientProviderError: an event is larger than allowed.
@@ -25,5 +25,5 @@ class SseParser:
             raise TransientProviderError(str(err)) from err
 
     def close(self) -> list[str]:
-        """The event whose closing blank line never came; its data may be cut anywhere."""
+        """Return the event whose closing blank line never came; its data may be cut anywhere."""
         return [event.data for event in self._parser.close()]

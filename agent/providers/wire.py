@@ -1,7 +1,7 @@
-"""The seam of a wire format: how a request is written and an answer is read.
+"""Seam of a wire format: the request that is written, the answer that is read.
 
 A wire format knows no network, no keys and no retries; `ServiceProvider` brings those. It holds
-no state: what a model was found to want is a value of its own, its manner.
+no state: what a model was found to want is a value of its own, its dialect.
 """
 
 from abc import ABC, abstractmethod
@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from agent.providers.answer import Answer
+from agent.providers.answer import AnswerBuilder
 from agent.providers.base import Capabilities, ChatRequest
-from agent.providers.failures import Refusal
-from agent.providers.sse import SseParser
+from agent.providers.failures import ServiceRefusal
+from agent.providers.sse import ServiceSseParser
 
 M = TypeVar("M")
 
@@ -34,7 +34,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class WireRequest:
     """A request as it is sent; `path` is added to the address of the service."""
 
     path: str
@@ -43,25 +43,25 @@ class Post:
 
 
 class Splitter(Protocol):
-    """Cuts a stream of bytes into events; an instance serves one answer."""
+    """Cutter of a byte stream into events; an instance serves one answer."""
 
     def feed(self, piece: bytes) -> Sequence[str]:
-        """The events that `piece` completed."""
+        """Return the events that `piece` completed."""
 
     def close(self) -> Sequence[str]:
-        """The event whose end never came; it may be cut anywhere."""
+        """Return the event whose end never came; it may be cut anywhere."""
 
 
 class ToldError(Exception):
     """An event that is the service's own error message; `body` is what it says, parsed."""
 
     def __init__(self, body: object) -> None:
-        super().__init__("the service told an error")
+        super().__init__("the service reported an error")
         self.body = body
 
 
-class Wire(ABC, Generic[M]):
-    """One wire format; `M` is the manner in which a model wants to be asked."""
+class WireFormat(ABC, Generic[M]):
+    """Wire format; `M` is the dialect in which a model wants to be asked."""
 
     # Names the format in an `Echo`
     name: str
@@ -69,20 +69,20 @@ class Wire(ABC, Generic[M]):
     models_path = "models"
 
     @abstractmethod
-    def first_manner(self, host: str, model: str) -> M:
-        """Return the first manner to try."""
+    def first_dialect(self, host: str, model: str) -> M:
+        """Return the first dialect to try."""
 
     @abstractmethod
-    def other_manner(self, manner: M, refusal: Refusal) -> M | None:
-        """Return the manner to try after a refusal; None if it names nothing that can change."""
+    def other_dialect(self, dialect: M, refusal: ServiceRefusal) -> M | None:
+        """Return the dialect to try after a refusal; None if it names nothing that can change."""
 
     @abstractmethod
-    def write(self, request: ChatRequest, sampling: Sampling, manner: M) -> Post:
-        """The request; the same request gives the same bytes, so that its start can be cached."""
+    def write(self, request: ChatRequest, sampling: Sampling, dialect: M) -> WireRequest:
+        """Return the request; equal requests give equal bytes, so their start is cached."""
 
     @abstractmethod
-    def read(self, event: str, answer: Answer) -> str:
-        """Take one event, or a whole answer, into `answer`; the text to show now.
+    def read(self, event: str, answer: AnswerBuilder) -> str:
+        """Take one event, or a whole answer, into `answer`; return the text to show now.
 
         Raises:
             WireError: it has another shape.
@@ -92,7 +92,7 @@ class Wire(ABC, Generic[M]):
 
     @abstractmethod
     def read_models(self, body: str) -> Sequence[str]:
-        """The names in a list of models.
+        """Return the names in a list of models.
 
         Raises:
             WireError: it has another shape.
@@ -102,4 +102,4 @@ class Wire(ABC, Generic[M]):
     def capabilities(self, model: str) -> Capabilities: ...
 
     def splitter(self) -> Splitter:
-        return SseParser()
+        return ServiceSseParser()

@@ -1,4 +1,4 @@
-"""First boot: what the card's firmware partition says is taken over, whole or not at all.
+"""First boot: applies the settings of the card's firmware partition, all or none.
 
 `barnacle setup` comes to the same end by questions.
 """

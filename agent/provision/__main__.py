@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.errors import BarnacleError
-from agent.programs import run_program
-from agent.provision import device, regulatory
+from agent.provision import device, wifi
 from agent.provision.firmware import FOLDER, Firmware
+from agent.system.programs import run_program
 
 if TYPE_CHECKING:
-    from agent.provision.taking import Places
+    from agent.provision.settings_plan import ProvisionPaths
 
 _log = logging.getLogger("barnacle")
 
@@ -50,29 +50,29 @@ def main(words: list[str]) -> int:
     return 0
 
 
-def appliance() -> "Places":
+def appliance() -> "ProvisionPaths":
     """Return the image's places."""
     from agent.provision.credentials import Credstore  # noqa: PLC0415 - only where needed
-    from agent.provision.taking import Places  # noqa: PLC0415 - as above
+    from agent.provision.settings_plan import ProvisionPaths  # noqa: PLC0415 - as above
     from agent.settings import SYSTEM_CONFIG  # noqa: PLC0415 - as above
 
-    return Places(SYSTEM_CONFIG, Credstore(CREDSTORE, ENCRYPTED), CONNECTIONS, DEVICE)
+    return ProvisionPaths(SYSTEM_CONFIG, Credstore(CREDSTORE, ENCRYPTED), CONNECTIONS, DEVICE)
 
 
 def _boot() -> None:
     from agent.provision.boot import Provisioning  # noqa: PLC0415 - the other actions do not
 
     Provisioning(_firmware(), DEVICE, appliance, _sweep).run()
-    _log.info("this device is called %s", device.name_machine(DEVICE))
+    _log.info("provision: host name set (name=%s)", device.name_machine(DEVICE))
     if country := device.country_kept(DEVICE):
-        took = regulatory.set_country(country)
-        _log.info("the radio %s in %s", "speaks" if took else "is not there to speak", country)
+        took = wifi.set_country(country)
+        _log.info("provision: country of the radio (country=%s, has_radio=%s)", country, took)
 
 
 def _pairing() -> None:
-    from agent.provision.showing import Showing  # noqa: PLC0415 - the other actions do not
+    from agent.provision.pairing_display import PairingDisplay  # noqa: PLC0415 - the other actions do not
 
-    Showing(_firmware(), DEVICE, STATE / "people.json", SCREENS, _open_code).run()
+    PairingDisplay(_firmware(), DEVICE, STATE / "people.json", SCREENS, _open_code).run()
 
 
 def _open_code(known: str) -> str:
@@ -86,17 +86,17 @@ def _open_code(known: str) -> str:
 def _code() -> None:
     """Print a code that counts from now on; nothing where nobody could use it."""
     from agent import settings  # noqa: PLC0415 - the other actions do not
+    from agent.access.codes import Invitation  # noqa: PLC0415 - as above
+    from agent.access.roles import PersonRole  # noqa: PLC0415 - as above
+    from agent.app.access import AccessControl  # noqa: PLC0415 - as above
     from agent.cli.pair import has_platform  # noqa: PLC0415 - as above
-    from agent.clock import SystemClock  # noqa: PLC0415 - as above
-    from agent.dispatch.codes import Invitation  # noqa: PLC0415 - as above
-    from agent.dispatch.rank import Rank  # noqa: PLC0415 - as above
-    from agent.doorway import Doorway  # noqa: PLC0415 - as above
+    from agent.system.clock import SystemClock  # noqa: PLC0415 - as above
 
     chosen, paths = settings.surroundings(os.environ)
-    doorway = Doorway(paths, SystemClock())
+    doorway = AccessControl(paths, SystemClock())
     if doorway.people.owner() is None and has_platform(chosen.channels):
         known = sys.stdin.readline().strip()
-        sys.stdout.write(doorway.codes.make(Invitation(role=Rank.OWNER.role), known) + "\n")
+        sys.stdout.write(doorway.codes.make(Invitation(role=PersonRole.OWNER.role), known) + "\n")
 
 
 def _firmware() -> Firmware:
@@ -104,7 +104,7 @@ def _firmware() -> Firmware:
 
 
 def _sweep(secrets: tuple[str, ...]) -> None:
-    from agent.provision.sweeping import sweep  # noqa: PLC0415 - seldom
+    from agent.provision.secret_wipe import sweep  # noqa: PLC0415 - seldom
 
     mounts = (line.split() for line in _MOUNTS.read_text().splitlines())
     partition = next((words[0] for words in mounts if words[1] == str(FOLDER)), "")

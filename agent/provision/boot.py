@@ -17,7 +17,7 @@ from agent.provision.firmware import Firmware
 from agent.storage.files import write_atomic
 
 if TYPE_CHECKING:
-    from agent.provision.taking import Places
+    from agent.provision.settings_plan import ProvisionPaths
     from agent.provision.toml_text import Table
 
 _log = logging.getLogger(__name__)
@@ -32,15 +32,15 @@ REFUSED = "refused"
 # Windows hides endings, and Notepad adds one
 _MISNAMED = (f"{card.NAME}.txt", f"{card.NAME}.toml")
 _EXPLANATION = """\
-Barnacle could not use what is on this card, and has changed nothing.
-Correct it in this folder and start the device again. This file goes away when all is well.
+Barnacle could not use the settings on this card, and has changed nothing.
+Correct them in this folder and restart the device. This file is removed once all is well.
 
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Provisioning:
-    """One start.
+    """Provisioning at one start.
 
     Args:
         state: the folder in which it is remembered what was taken over.
@@ -50,7 +50,7 @@ class Provisioning:
 
     firmware: Firmware
     state: Path
-    places: "Callable[[], Places]"
+    places: "Callable[[], ProvisionPaths]"
     sweep: Callable[[tuple[str, ...]], None] = field(default=lambda _secrets: None)
 
     def run(self) -> bool:
@@ -76,27 +76,29 @@ class Provisioning:
             return
         content, files = self._finish_wiping(content, files)
         text = card.decoded(content, card.NAME)
-        from agent.provision import imager, taking  # noqa: PLC0415 - only where something is new
+        from agent.provision import imager, settings_plan  # noqa: PLC0415 - only where something is new
 
         places = self.places()
-        left, said = _both(lambda: imager.read(files), lambda: _table(text))
-        plan = taking.planned(_with(left, said), card.NAME, places)
-        taking.take(plan, places)
+        left, said = _both(lambda: imager.read_imager_files(files), lambda: _table(text))
+        plan = settings_plan.planned(_with(left, said), card.NAME, places)
+        settings_plan.take(plan, places)
         clean = self._plan_to_wipe(content, text)
         self._wipe(content, clean, files)
         # A word that is also no secret stands there with right
         self.sweep(tuple(one for one in plan.secrets if one.encode() not in clean))
         (self.state / WIPING).unlink()
         write_atomic(self.state / REMEMBERED, _digest(clean))
-        _log.info("%s was taken over", ", ".join([card.NAME, *(path.name for path in files)]))
+        _log.info(
+            "provision: applied (file=%s)", ", ".join([card.NAME, *(path.name for path in files)])
+        )
 
     def _plan_to_wipe(self, content: bytes, text: str) -> bytes:
         """Return the file's next content, noted out of a cut's reach: half a star is a secret.
 
         With the note everything is taken over, and the card's own files are of no more use.
         """
+        from agent.provision.secret_wipe import wiped  # noqa: PLC0415 - as above
         from agent.provision.settings import CardSettings  # noqa: PLC0415 - as above
-        from agent.provision.wiping import wiped  # noqa: PLC0415 - as above
 
         clear = wiped(text, CardSettings)
         clean = content if clear == text else card.without_secrets(content, clear)
@@ -134,7 +136,7 @@ class Provisioning:
             self._note(problems)
             self.firmware.write(ERRORS, f"{_EXPLANATION}{problems}\n")
         except (BarnacleError, OSError) as err:
-            _log.error("%s was not written: %s", ERRORS, err)
+            _log.error("provision: cannot write (file=%s, error=%s)", ERRORS, err)
 
     def _note(self, problems: str) -> None:
         path, text = self.state / REFUSED, f"{problems}\n".encode()
@@ -185,12 +187,12 @@ def _both(*readers: "Callable[[], Table]") -> "list[Table]":
 
 
 def _refuse_misnamed(folder: Path, content: bytes) -> None:
-    """A file beside one that says nothing is the one that was meant."""
+    """Refuse a file with a wrong ending if the right one is empty."""
     for name in _MISNAMED:
         if (folder / name).exists() and not _says_anything(content):
             raise ConfigRefused(
-                f"{name}: must be called {card.NAME}; your PC has added an ending that it does "
-                "not show: rename it with endings shown"
+                f"{name}: must be named {card.NAME}; your PC has added an ending that it does "
+                'not show: turn on "show file name extensions" and rename the file'
             )
 
 

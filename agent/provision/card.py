@@ -18,8 +18,10 @@ _STAR = ord("*")
 _BOM = "\ufeff"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 TAKEN_OVER = (
-    "# Barnacle has taken the secrets of this file over and wiped them: stars stand for them.\n"
-    "# Write a new one over its stars to change it, and leave the others as they are."
+    "# Barnacle has stored the secrets of this file safely and replaced them "
+    "with stars here.\n"
+    "# To change one, write the new value over its stars; leave the others as "
+    "they are.\n"
 )
 
 
@@ -35,7 +37,7 @@ def read(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as err:
-        raise ConfigRefused(f"{path.name}: cannot be read: {err.strerror}") from err
+        raise ConfigRefused(f"{path.name}: cannot read it: {err.strerror}") from err
     if len(content) > MAX_BYTES:
         raise ConfigRefused(f"{path.name}: is longer than {MAX_BYTES} bytes")
     return content
@@ -54,16 +56,15 @@ def decoded(content: bytes, name: str) -> str:
     """
     if content.startswith(_UTF_16):
         raise ConfigRefused(
-            f"{name}: was saved as UTF-16, which some editors call Unicode; save it again, and "
-            'choose "UTF-8" as its encoding'
+            f"{name}: saved as UTF-16, which some editors call Unicode; save it again "
+            'with the encoding "UTF-8"'
         )
     try:
         return content.decode("utf-8").removeprefix(_BOM)
     except UnicodeDecodeError as err:
         line = content.count(b"\n", 0, err.start) + 1
         raise ConfigRefused(
-            f'{name}: line {line}: not UTF-8; save the file again, and choose "UTF-8" as its '
-            "encoding"
+            f'{name}: line {line}: not UTF-8; save the file again with the encoding "UTF-8"'
         ) from err
 
 

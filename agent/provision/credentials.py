@@ -14,12 +14,12 @@ from typing import get_args
 
 import msgspec
 
+from agent.channels.credentials import OURS
 from agent.channels.settings import ChannelsSettings
 from agent.errors import ConfigRefused
-from agent.platforms.credentials import OURS
-from agent.programs import run_program
 from agent.provision.secret_values import Place, secret_keys
 from agent.storage.files import write_atomic
+from agent.system.programs import run_program
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class Credstore:
         except FileNotFoundError:
             return ""
         except (OSError, ValueError) as err:
-            raise ConfigRefused(f"{self.plain / _file(name)} cannot be read") from err
+            raise ConfigRefused(f"cannot read {self.plain / _file(name)}") from err
 
     def drop(self, name: str) -> None:
         (self.plain / _file(name)).unlink(missing_ok=True)
@@ -114,7 +114,7 @@ class Credstore:
         value = self._decrypted(sealed, name)
         if not value:
             raise ConfigRefused(
-                f"the secret {name} cannot be decrypted any more: write it anew over its stars"
+                f"cannot decrypt the secret {name} any more: write it again over its stars"
             )
         return value.decode("utf-8", "replace")
 
@@ -124,7 +124,11 @@ class Credstore:
         except (OSError, subprocess.TimeoutExpired):
             return b""
         if done.returncode:
-            _log.warning("%s: %s", self.program, done.stderr.decode("utf-8", "replace").strip())
+            _log.warning(
+                "provision: command failed (program=%s, error=%s)",
+                self.program,
+                done.stderr.decode("utf-8", "replace").strip(),
+            )
             return b""
         return done.stdout
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import StorageFull
-from agent.programs import run_program
+from agent.system.programs import run_program
 
 FOLDER = Path("/boot/firmware")
 # A slow card writes out what is left of megabytes
@@ -82,7 +82,7 @@ class Firmware:
             words = ["mount", "-o", f"remount,{how}", str(self.folder)]
             run_program(words, _MOUNT_TIMEOUT_S).check_returncode()
         except (OSError, subprocess.SubprocessError) as err:
-            raise StorageFull(f"{self.folder} cannot be remounted: {err}") from err
+            raise StorageFull(f"cannot remount {self.folder}: {err}") from err
 
 
 def _is_writable(folder: Path, mounts: str) -> bool:

@@ -4,18 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.channels.catalog import platform
+from agent.channels.platform import Platform, SetupKey
 from agent.channels.settings import ChannelsSettings
 from agent.config import decode
 from agent.errors import ConfigRefused
-from agent.platforms.base import Platform, Wanted
-from agent.platforms.catalog import platform
-from agent.provision.asking import KEPT, Asker, Screen
-from agent.provision.proving import Proof
+from agent.provision.dialog import KEPT, Asker, Screen
+from agent.provision.key_proof import Proof
 from agent.provision.toml_text import Table, dumps
 
 _PUSHED = (
-    "It posts to the gateway, which listens on this machine alone: a reverse proxy with a name and "
-    "a certificate has to bring its posts there (see [gateway] in `barnacle check --example`)."
+    "This platform sends messages to the gateway, which accepts connections only "
+    "from this machine: run a reverse proxy with a host name and a certificate "
+    "that forwards them (see [gateway] in `barnacle check --example`)."
 )
 
 
@@ -47,7 +48,7 @@ class PlatformQuestions:
             if self._stands(table):
                 return table
 
-    def _ask(self, wanted: Wanted, table: Table) -> None:
+    def _ask(self, wanted: SetupKey, table: Table) -> None:
         if wanted.how:
             self.screen.say(wanted.how)
         asker = Asker(self.screen)
@@ -58,7 +59,7 @@ class PlatformQuestions:
                 answer = asker.text(wanted.question, _shown(table.get(wanted.key)))
             if answer or not wanted.is_needed or table.get(f"{wanted.key}_file"):
                 break
-            asker.complain("this is needed")
+            asker.complain("a value is required")
         if wanted.is_list:
             table[wanted.key] = [one.strip() for one in answer.split(",") if one.strip()]
         elif answer:
@@ -80,7 +81,7 @@ class PlatformQuestions:
         if KEPT in table.values():
             # What is kept was taken before, and is not read to be asked about
             return True
-        self.screen.say("Asking it ...")
+        self.screen.say("Testing it ...")
         return asker.stands(self.prove(channels))
 
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from agent.channels.catalog import NAMES, platform
 from agent.channels.settings import ChannelsSettings
 from agent.config import decode
 from agent.errors import ConfigRefused
-from agent.platforms.catalog import NAMES, platform
 from agent.providers import catalog
 from agent.providers.catalog import KnownService
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import OFFLINE, ProviderSettings
-from agent.provision.asking import KEPT, Asker, Screen
+from agent.provision.dialog import KEPT, Asker, Screen
+from agent.provision.key_proof import Proof, ProofVerdict
 from agent.provision.platform_questions import PlatformQuestions, with_platform
-from agent.provision.proving import Proof, Verdict
 from agent.provision.secret_values import Place
 from agent.provision.settings import MachineSettings
 from agent.provision.toml_text import Table, dumps
@@ -37,7 +37,7 @@ class Prover(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class SetupQuestions:
     """One conversation.
 
     Args:
@@ -64,12 +64,12 @@ class Questions:
     def of_machine(self) -> Table:
         """Name, place and network of a device that is ours."""
         device: Table = {}
-        name = self._checked("What is the device called in the network?", "device", "hostname")
-        zone = self._checked("Where does it stand, such as Europe/Berlin?", "device", "timezone")
+        name = self._checked("Name of the device in the network?", "device", "hostname")
+        zone = self._checked("Time zone, such as Europe/Berlin?", "device", "timezone")
         device |= {"hostname": name} if name else {}
         device |= {"timezone": zone} if zone else {}
         table: Table = {"device": device} if device else {}
-        if self._asker.yes("Does it join a Wi-Fi?", usual=False):
+        if self._asker.yes("Does the device use Wi-Fi?", usual=False):
             table["wifi"] = self._wifi()
         return table
 
@@ -86,7 +86,7 @@ class Questions:
         usual = str(before.get("kind") or (OFFLINE if not self._has_key else "openai"))
         while True:
             kind = self._asker.text(
-                f"Which service? {', '.join(_SOME_SERVICES)}, {OFFLINE}, ...", usual
+                f"Which model service? {', '.join(_SOME_SERVICES)}, {OFFLINE}, ...", usual
             )
             if kind == OFFLINE:
                 return {**before, "kind": OFFLINE}
@@ -113,33 +113,35 @@ class Questions:
             if key:
                 table["api_key"] = key
             elif service.needs_key and not table.get("base_url"):
-                self._asker.complain(f"{service.name} needs a key")
+                self._asker.complain(f"{service.name} needs an API key")
                 continue
             proof = self._proof_of_service(table)
             if table.get("api_key") == KEPT or self._asker.stands(proof):
                 return self._with_model(table, service, proof)
-            if proof.verdict is Verdict.UNKNOWN:
+            if proof.verdict is ProofVerdict.UNKNOWN:
                 return None
 
     def _proof_of_service(self, table: Table) -> Proof:
         if table.get("api_key") == KEPT:
-            return Proof(Verdict.UNKNOWN, "")
+            return Proof(ProofVerdict.UNKNOWN, "")
         try:
             settings = decode(dumps(table), MainProviderSettings, Path("provider"))
         except ConfigRefused as err:
-            return Proof(Verdict.REFUSED, str(err).removeprefix("provider: "))
-        self.screen.say("Asking it ...")
+            return Proof(ProofVerdict.REFUSED, str(err).removeprefix("provider: "))
+        self.screen.say("Testing it ...")
         return self.prover.provider(settings)
 
     def _with_model(self, table: Table, service: KnownService, proof: Proof) -> Table:
         usual = str(table.get("model") or service.model or next(iter(proof.models), ""))
         while True:
-            model = self._asker.text("Which of its models?", usual)
+            model = self._asker.text("Which model?", usual)
             if not model:
-                self._asker.complain(f"{service.name} has no usual model: write the name of one")
+                self._asker.complain(f"{service.name} has no default model: enter the name of one")
                 continue
             is_listed = not proof.models or model in proof.models
-            if is_listed or self._asker.yes(f"It does not list {model}. Use it?", usual=False):
+            if is_listed or self._asker.yes(
+                f"The service does not list {model}. Use it anyway?", usual=False
+            ):
                 break
         return {**table, "model": model} if model != service.model else table
 
@@ -147,15 +149,18 @@ class Questions:
         """Those that are to be asked about."""
         there = tuple(name for name in self._table("channels") if name in NAMES)
         usual = ", ".join(there or (_FIRST_PLATFORM,))
-        self.screen.say(f"You may talk to it over {', '.join(NAMES)}; or {_NONE}, here alone.")
+        self.screen.say(
+            f"Chat platforms for talking to the device: {', '.join(NAMES)}; or {_NONE}, "
+            "for this machine only."
+        )
         while True:
-            said = self._asker.text("Over which, with commas between?", usual)
+            said = self._asker.text("Which platforms, separated by commas?", usual)
             names = tuple(dict.fromkeys(re.split(r"[,\s]+", said.lower().strip(", "))))
             if names == (_NONE,):
                 return ()
             if not (unknown := [name for name in names if name not in NAMES]):
                 return names
-            self._asker.complain(f"there is no platform {unknown[0]}")
+            self._asker.complain(f"unknown platform {unknown[0]}")
 
     def _platform(self, name: str) -> Table:
         before = self._table("channels").get(name)
@@ -169,9 +174,9 @@ class Questions:
 
     def _wifi(self) -> Table:
         while True:
-            wifi: Table = {"ssid": self._asker.text("The name of the network?", "")}
+            wifi: Table = {"ssid": self._asker.text("Name of the Wi-Fi network?", "")}
             password = self._asker.secret("Its password", may_keep=self.has(("wifi", "password")))
-            country = self._asker.text("The country, as two letters?", "").upper()
+            country = self._asker.text("Country, as two letters?", "").upper()
             wifi |= {"password": password} if password else {}
             wifi |= {"country": country} if country else {}
             if self._is_right({"wifi": wifi}):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from agent.config import Secret, Section
+from agent.config import ConfigSection, Secret
 from agent.settings import Settings
 
 # What standards allow of a network's name, in bytes
@@ -24,7 +24,7 @@ Hostname = Annotated[
     str,
     Meta(
         pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?\Z",
-        description="a name of small letters, digits and -, such as greenhouse",
+        description="a name of lower-case letters, digits and -, such as greenhouse",
     ),
 ]
 Locale = Annotated[
@@ -48,7 +48,7 @@ PublicKey = Annotated[
 ]
 
 
-class DeviceSettings(Section, frozen=True, kw_only=True):
+class DeviceSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[device]` section: the machine itself."""
 
     # Its name in the network: NAME.local
@@ -65,7 +65,7 @@ class DeviceSettings(Section, frozen=True, kw_only=True):
             )
 
 
-class WifiSettings(Section, frozen=True, kw_only=True):
+class WifiSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[wifi]` section: the network that the device joins."""
 
     # Its name; needed
@@ -86,13 +86,13 @@ class WifiSettings(Section, frozen=True, kw_only=True):
             )
 
 
-class SshSettings(Section, frozen=True, kw_only=True):
+class SshSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[ssh]` section: who may log in as root; nobody means that SSH is off."""
 
     keys: tuple[PublicKey, ...] = ()
 
 
-class MachineSettings(Section, frozen=True, kw_only=True):
+class MachineSettings(ConfigSection, frozen=True, kw_only=True):
     """Settings of the machine, from any source."""
 
     device: DeviceSettings = DeviceSettings()

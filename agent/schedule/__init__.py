@@ -1,1 +1,1 @@
-"""Jobs that run at a time."""
+"""Scheduled jobs, timers and reminders."""

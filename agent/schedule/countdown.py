@@ -1,4 +1,4 @@
-"""Timers at work: each says at its end what it was set for, once, and says so when that is late.
+"""Running timers: each acts once at its end, and says so if that is late.
 
 What a timer says is kept before the timer goes: after a crash it may be said twice, never not at
 all. What a timer does is the other way round: it counts as done before it begins.
@@ -9,15 +9,28 @@ import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from agent.clock import Clock
 from agent.errors import BarnacleError
-from agent.schedule.boot import boot_id
 from agent.schedule.job import Job
 from agent.schedule.schedule import Perform, Tell
-from agent.schedule.timer import LATE_S, Instant, Timer, TimerState, TimerWords, left_s
+from agent.schedule.timer import LATE_S, CountdownTimer, Instant, TimerState, TimerWords, left_s
 from agent.schedule.timer_store import TimerStore
 from agent.schedule.trust import is_trusted
+from agent.system.clock import Clock
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@cache
+def boot_id(path: Path = _BOOT_ID) -> str:
+    """Return an id that changes with each start of the kernel; "" if it is unknown."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +47,7 @@ def now(clock: Clock, boot: str) -> Instant:
 
 @dataclass(frozen=True, slots=True)
 class Outlet:
-    """Ways of timers to others.
+    """Outputs of timers.
 
     Args:
         words: by language.
@@ -47,7 +60,7 @@ class Outlet:
 
 
 class Countdown:
-    """Looks at every timer; `run` has to be at work."""
+    """Watches every timer while `run` is at work."""
 
     def __init__(self, store: TimerStore, clock: Clock, boot: str | None = None) -> None:
         self._store = store
@@ -60,11 +73,11 @@ class Countdown:
         return now(self._clock, self._boot)
 
     def wake(self) -> None:
-        """Look at once: somebody has set or changed a timer."""
+        """Look at once, because a timer changed."""
         self._changed.set()
 
     async def run(self, outlet: Outlet) -> None:
-        """Until cancelled."""
+        """Watch until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
@@ -74,7 +87,7 @@ class Countdown:
                         await self._changed.wait()
 
     async def look(self, outlet: Outlet, tasks: asyncio.TaskGroup) -> float:
-        """End what is over; in how many seconds to look again."""
+        """End due timers; return the seconds until the next look."""
         soonest_s = LOOK_S
         moment = self.now()
         for timer in await asyncio.to_thread(self._store.every):
@@ -88,7 +101,7 @@ class Countdown:
             tasks.create_task(self._end(timer, -left, outlet))
         return soonest_s
 
-    async def _end(self, timer: Timer, late_s: float, outlet: Outlet) -> None:
+    async def _end(self, timer: CountdownTimer, late_s: float, outlet: Outlet) -> None:
         words = outlet.words(timer.language)
         is_late = late_s >= LATE_S
         said = words.missed(timer, late_s) if is_late else words.ended(timer)
@@ -99,22 +112,22 @@ class Countdown:
                 await self._forget(timer)
             await outlet.perform(job)
         except (BarnacleError, OSError) as err:
-            _log.error("timer: its end came to nothing (number=%d): %s", timer.number, err)
+            _log.error("timer: action failed (number=%d): %s", timer.number, err)
             await outlet.tell(f"{said} ({err})")
         if not acts:
             await self._forget(timer)
 
-    async def _forget(self, timer: Timer) -> None:
-        """Remove it; one that stays is not said again by this agent."""
+    async def _forget(self, timer: CountdownTimer) -> None:
+        """Remove the timer; this agent does not repeat one that stays."""
         try:
             await asyncio.to_thread(self._store.remove, timer.number)
         except (BarnacleError, OSError) as err:
-            _log.error("timer: it cannot be removed (number=%d): %s", timer.number, err)
+            _log.error("timer: removal failed (number=%d): %s", timer.number, err)
         else:
             self._saying.discard(timer.number)
 
 
-def _job(timer: Timer, *, message: str = "", prompt: str = "") -> Job:
+def _job(timer: CountdownTimer, *, message: str = "", prompt: str = "") -> Job:
     return Job(
         name=f"timer-{timer.number}",
         channel=timer.channel,

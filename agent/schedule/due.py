@@ -1,4 +1,4 @@
-"""Whether the time of a job has come, whatever the clock has done since it was last looked at.
+"""Due times of jobs, robust against clock changes.
 
 Pure. A jump forward over many times is one run at most, and none when the last of them is long
 past; a jump back runs nothing twice, and what was jumped over runs when it really comes.
@@ -10,8 +10,8 @@ from datetime import datetime, tzinfo
 
 from msgspec.structs import replace
 
+from agent.schedule.cron_times import slots
 from agent.schedule.job import MAX_RUNS_A_DAY, MAX_STRETCHES, Job, State
-from agent.schedule.when import slots
 
 # Later than this, what was to be done is no longer what was wanted
 GRACE_S = 3600.0
@@ -19,7 +19,7 @@ GRACE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the clocks say; `is_trusted` is about the wall's."""
+    """Reading of the clocks; `is_trusted` is about the wall clock."""
 
     wall_s: float
     monotonic_s: float
@@ -31,8 +31,8 @@ class Moment:
         return f"{datetime.fromtimestamp(self.wall_s, self.zone):%Y-%m-%d}"
 
 
-class Verdict(enum.Enum):
-    """What becomes of a job now."""
+class DueVerdict(enum.Enum):
+    """Verdict on a job."""
 
     # Nothing
     WAIT = "wait"
@@ -44,8 +44,8 @@ class Verdict(enum.Enum):
     CAPPED = "capped"
 
 
-def looked_at(job: Job, moment: Moment, waited_s: float) -> tuple[Verdict, Job]:
-    """What to do, and the job as it is from then on: to be kept before anything is done.
+def looked_at(job: Job, moment: Moment, waited_s: float) -> tuple[DueVerdict, Job]:
+    """Return the verdict, and the job to keep before anything is done.
 
     Args:
         waited_s: by the monotonic clock, since it last ran or was first seen.
@@ -53,30 +53,30 @@ def looked_at(job: Job, moment: Moment, waited_s: float) -> tuple[Verdict, Job]:
     if job.run_now:
         return _claimed(replace(job, run_now=False), moment)
     if job.state is not State.WAITING:
-        return Verdict.WAIT, job
+        return DueVerdict.WAIT, job
     if job.every_s:
-        return _claimed(job, moment) if waited_s >= job.every_s else (Verdict.WAIT, job)
+        return _claimed(job, moment) if waited_s >= job.every_s else (DueVerdict.WAIT, job)
     if not moment.is_trusted:
-        return Verdict.WAIT, job
+        return DueVerdict.WAIT, job
     return _once(job, moment) if job.at_s else _by_cron(job, moment)
 
 
-def _once(job: Job, moment: Moment) -> tuple[Verdict, Job]:
+def _once(job: Job, moment: Moment) -> tuple[DueVerdict, Job]:
     late_s = moment.wall_s - job.at_s
     if late_s < 0:
         # A clock that was wrong has told of it too early
-        return Verdict.WAIT, replace(job, seen_s=0.0) if job.seen_s else job
+        return DueVerdict.WAIT, replace(job, seen_s=0.0) if job.seen_s else job
     if late_s <= GRACE_S:
         return _claimed(replace(job, state=State.DONE), moment)
     if job.seen_s:
-        return Verdict.WAIT, job
-    return Verdict.MISSED, replace(job, seen_s=moment.wall_s)
+        return DueVerdict.WAIT, job
+    return DueVerdict.MISSED, replace(job, seen_s=moment.wall_s)
 
 
-def _by_cron(job: Job, moment: Moment) -> tuple[Verdict, Job]:
+def _by_cron(job: Job, moment: Moment) -> tuple[DueVerdict, Job]:
     now_s = moment.wall_s
     if now_s < job.seen_s:
-        return Verdict.WAIT, replace(job, seen_s=now_s)
+        return DueVerdict.WAIT, replace(job, seen_s=now_s)
     last_s = None
     for slot_s in slots(job.cron, max(job.seen_s, now_s - GRACE_S), moment.zone):
         if slot_s > now_s:
@@ -84,9 +84,9 @@ def _by_cron(job: Job, moment: Moment) -> tuple[Verdict, Job]:
         last_s = slot_s
     seen = replace(job, seen_s=now_s)
     if last_s is None:
-        return (Verdict.MISSED if _has_missed(job, moment) else Verdict.WAIT), seen
+        return (DueVerdict.MISSED if _has_missed(job, moment) else DueVerdict.WAIT), seen
     if job.ran_at(last_s):
-        return Verdict.WAIT, seen
+        return DueVerdict.WAIT, seen
     return _claimed(replace(seen, stretches=_with(job, last_s, moment.zone)), moment)
 
 
@@ -96,7 +96,7 @@ def _has_missed(job: Job, moment: Moment) -> bool:
 
 
 def coming_s(job: Job, now_s: float, zone: tzinfo | None) -> float | None:
-    """When it runs next, as far as is known now; None where nothing but a person's word runs it."""
+    """Return the next known time of a job; None if only a person starts it."""
     if job.run_now:
         return now_s
     if job.state is not State.WAITING:
@@ -109,7 +109,7 @@ def coming_s(job: Job, now_s: float, zone: tzinfo | None) -> float | None:
 
 
 def _with(job: Job, slot_s: float, zone: tzinfo | None) -> tuple[tuple[float, float], ...]:
-    """The stretches with one more time: it lengthens the last one where it comes next after it."""
+    """Return the stretches with one more time; extend the last one if the time follows it."""
     if job.stretches:
         *earlier, (first_s, last_s) = job.stretches
         if next(slots(job.cron, last_s, zone), None) == slot_s:
@@ -117,9 +117,9 @@ def _with(job: Job, slot_s: float, zone: tzinfo | None) -> tuple[tuple[float, fl
     return (*job.stretches, (slot_s, slot_s))[-MAX_STRETCHES:]
 
 
-def _claimed(job: Job, moment: Moment) -> tuple[Verdict, Job]:
-    """Nothing runs twice: it counts as run before it runs."""
+def _claimed(job: Job, moment: Moment) -> tuple[DueVerdict, Job]:
+    """Count the job as run before it runs, so that nothing runs twice."""
     runs = job.runs if job.day == moment.day else 0
     if runs >= MAX_RUNS_A_DAY:
-        return Verdict.CAPPED, replace(job, day=moment.day, ran_s=moment.wall_s)
-    return Verdict.RUN, replace(job, day=moment.day, runs=runs + 1, ran_s=moment.wall_s)
+        return DueVerdict.CAPPED, replace(job, day=moment.day, ran_s=moment.wall_s)
+    return DueVerdict.RUN, replace(job, day=moment.day, runs=runs + 1, ran_s=moment.wall_s)

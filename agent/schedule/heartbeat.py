@@ -1,7 +1,7 @@
-"""HEARTBEAT.md in the workspace: what the agent looks after every so often, as a job of its own.
+"""Regular look at HEARTBEAT.md in the workspace, as a job of its own.
 
-Anybody who can write that file can write in it: a turn on it is trusted like any text of a tool.
-While the file says nothing there is no such job, and no model is asked.
+Many programs can write that file, so its turn is trusted like text from a tool. While the file is
+empty there is no such job, and no model is asked.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from agent.clock import Clock
-from agent.dispatch.quiet import NOTHING_TO_SAY
 from agent.errors import BarnacleError
 from agent.messages import Address, Provenance
 from agent.schedule.job import HEARTBEAT, Job
-from agent.schedule.store import JobStore
+from agent.schedule.job_store import JobStore
 from agent.security.paths import open_beneath
+from agent.system.clock import Clock
+from agent.turn.outcome import NOTHING_TO_SAY
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ _FRAME = re.compile(r"\s*(#.*|[-*+]\s*(\[ ?\])?|[-=_*]{3,})?\s*")
 
 
 def orders(workspace: Path) -> str:
-    """What the file says; empty where it is not there, or says nothing but headings."""
+    """Return the text of the file; "" if it is missing or has only headings."""
     try:
         with open_beneath(workspace, FILE_NAME) as file:
             text = file.read(4 * MAX_CHARS).decode(errors="replace")[:MAX_CHARS]
@@ -46,7 +46,7 @@ def orders(workspace: Path) -> str:
 
 
 def prompt(workspace: Path) -> str:
-    """What a turn is asked; empty where there is nothing to ask."""
+    """Return the prompt of the turn; "" if there is nothing to ask."""
     if not (said := orders(workspace)):
         return ""
     return (
@@ -63,7 +63,7 @@ Home = Callable[[], Sequence[Address]]
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Keeps the job as the file and the configuration want it."""
+    """Keeps the job in step with the file and the configuration."""
 
     store: JobStore
     clock: Clock
@@ -72,12 +72,12 @@ class Heartbeat:
     home: Home
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Watch until cancelled."""
         while True:
             try:
                 await asyncio.to_thread(self.settle)
             except (BarnacleError, OSError) as err:
-                _log.error("%s: %s", FILE_NAME, err)
+                _log.error("heartbeat: job not updated (file=%s): %s", FILE_NAME, err)
             await self.clock.sleep(LOOK_S)
 
     def settle(self) -> None:

@@ -1,4 +1,4 @@
-"""What runs at a time: who wanted it, when, what, and what came of it.
+"""A scheduled job: its time, its order, its person and its last result.
 
 Values only, kept as readable JSON; nothing here looks at a clock or does anything.
 """
@@ -25,7 +25,7 @@ MAX_STRETCHES = 16
 
 
 class State(enum.Enum):
-    """Whether a job runs."""
+    """State of a job."""
 
     # When its time comes
     WAITING = "waiting"
@@ -36,7 +36,7 @@ class State(enum.Enum):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One job; of `cron`, `at_s` and `every_s` one says when, `prompt` or `message` says what.
+    """One job; one of `cron`, `at_s` and `every_s`, and either `prompt` or `message`.
 
     Args:
         person: whose memories and orders it goes by.
@@ -82,10 +82,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         if bool(self.prompt) == bool(self.message):
             raise BadArguments("say what: either a prompt or a message")
         if self.every_s and self.every_s < LEAST_INTERVAL_S:
-            raise BadArguments(f"every_minutes is at least {LEAST_INTERVAL_S // 60}")
+            raise BadArguments(f"every_minutes must be at least {LEAST_INTERVAL_S // 60}")
         if self.prompt.lstrip().startswith("/"):
-            raise BadArguments("a prompt is an order in words, not a command")
+            raise BadArguments("a prompt must be plain words, not a command")
 
     def ran_at(self, slot_s: float) -> bool:
-        """Whether it ran at that time already, by a clock that was set back since."""
+        """Return true if it already ran at that time, by a clock that was set back since."""
         return any(first <= slot_s <= last for first, last in self.stretches)

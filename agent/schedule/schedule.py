@@ -1,4 +1,4 @@
-"""Jobs at work: each runs when its time comes, never twice at once, and what came of it is kept.
+"""Running jobs: each runs at its time, never twice at once, and its result is kept.
 
 A job counts as run before it runs: after a crash it is not repeated. What fails time after time is
 paused, and its owner is told.
@@ -13,12 +13,12 @@ from datetime import tzinfo
 
 from msgspec.structs import replace
 
-from agent.clock import Clock
 from agent.errors import BadArguments, BarnacleError
-from agent.schedule.due import Moment, Verdict, looked_at
+from agent.schedule.due import DueVerdict, Moment, looked_at
 from agent.schedule.job import Job, State
-from agent.schedule.store import JobStore
+from agent.schedule.job_store import JobStore
 from agent.schedule.trust import is_trusted
+from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _MAX_RESULT_CHARS = 300
 
 
 class JobFailed(BarnacleError):
-    """A run that came to nothing; the text says why.
+    """The run failed; the text says why.
 
     Args:
         is_told: whoever ordered it has read why already.
@@ -52,7 +52,7 @@ Tell = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What a schedule reaches others through.
+    """Connections of a schedule to the rest of the agent.
 
     Args:
         zone: the local time zone, as it is now.
@@ -67,7 +67,7 @@ class Outside:
 
 
 class Schedule:
-    """Looks at every job; `run` has to be at work."""
+    """Watches every job while `run` is at work."""
 
     def __init__(self, store: JobStore, clock: Clock) -> None:
         self._store = store
@@ -78,7 +78,7 @@ class Schedule:
         self._changed = asyncio.Event()
 
     async def run(self, outside: Outside) -> None:
-        """Until cancelled."""
+        """Watch until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
@@ -88,11 +88,11 @@ class Schedule:
                         await self._changed.wait()
 
     def wake(self) -> None:
-        """Look at once: somebody has changed a job."""
+        """Look at once, because a job changed."""
         self._changed.set()
 
     async def look(self, outside: Outside, tasks: asyncio.TaskGroup) -> float:
-        """Begin what is due; in how many seconds to look again."""
+        """Start due jobs; return the seconds until the next look."""
         wall_s = self._clock.wall_s()
         moment = Moment(
             wall_s, self._clock.monotonic_s(), outside.zone(), outside.is_trusted(wall_s)
@@ -108,7 +108,7 @@ class Schedule:
                 await self._look_at(job, moment, outside, tasks)
             except (BarnacleError, OSError) as err:
                 # A full disk, or one that was removed: the others still have their time
-                _log.error("job %s: %s", job.name, err)
+                _log.error("schedule: job not started (name=%s): %s", job.name, err)
         return soonest_s
 
     async def _look_at(
@@ -116,28 +116,28 @@ class Schedule:
     ) -> None:
         since_s = self._since_s.setdefault(_key(job), _begun_s(job, moment))
         verdict, after = looked_at(job, moment, moment.monotonic_s - since_s)
-        if verdict is Verdict.WAIT and after.seen_s >= job.seen_s:
+        if verdict is DueVerdict.WAIT and after.seen_s >= job.seen_s:
             # Only what matters is written: an idle schedule leaves the card alone
             return
-        if verdict is Verdict.RUN:
+        if verdict is DueVerdict.RUN:
             # What is read where its end was never seen
             after = replace(after, result="begun")
         await asyncio.to_thread(self._store.change, job.name, lambda _: after)
-        if verdict in {Verdict.RUN, Verdict.CAPPED}:
+        if verdict in {DueVerdict.RUN, DueVerdict.CAPPED}:
             self._since_s[_key(job)] = moment.monotonic_s
-        if verdict is Verdict.RUN:
+        if verdict is DueVerdict.RUN:
             self._running.add(job.name)
             tasks.create_task(self._perform(after, outside))
-        elif verdict is Verdict.MISSED:
-            await self._note(job.name, "its time passed while nobody looked: it was not run")
+        elif verdict is DueVerdict.MISSED:
+            await self._note(job.name, "its time had passed before the agent looked: not run")
             if job.language and job.message:
                 # A reminder is late rather than never, where it was set
                 late = replace(after, message=outside.late(job.message, job.language))
                 tasks.create_task(self._perform(late, outside))
                 return
             await outside.tell(f"I missed the time of the job {job.name} and did not run it.")
-        elif verdict is Verdict.CAPPED:
-            await self._note(job.name, "it ran as often today as a job may: not run")
+        elif verdict is DueVerdict.CAPPED:
+            await self._note(job.name, "not run: it reached the daily limit of runs")
 
     async def _perform(self, job: Job, outside: Outside) -> None:
         try:
@@ -153,7 +153,7 @@ class Schedule:
             self._running.discard(job.name)
 
     async def _failed(self, job: Job, why: str, outside: Outside, *, is_told: bool = False) -> None:
-        _log.warning("job %s failed: %s", job.name, why)
+        _log.warning("schedule: job failed (name=%s): %s", job.name, why)
         failures = job.failures + 1
         await self._note(job.name, f"failed: {why}", failures)
         if failures >= MAX_FAILURES:
@@ -172,17 +172,17 @@ class Schedule:
         try:
             await asyncio.to_thread(self._store.change, name, change)
         except BadArguments:
-            _log.info("job %s was removed while it ran", name)
+            _log.info("schedule: job removed during its run (name=%s)", name)
         except (BarnacleError, OSError) as err:
-            _log.error("job %s: %s is not kept: %s", name, result, err)
+            _log.error("schedule: result not saved (name=%s, result=%s): %s", name, result, err)
 
 
 def _key(job: Job) -> tuple[str, float]:
-    """Another job may get the name of one that was removed."""
+    """Return a key that differs for a later job of the same name."""
     return job.name, job.created_s
 
 
 def _begun_s(job: Job, moment: Moment) -> float:
-    """Since when it waits, by this run's monotonic clock; a wall clock that is off costs a wait."""
+    """Return the start of the wait by the monotonic clock; a wrong wall clock costs one wait."""
     waited_s = moment.wall_s - (job.ran_s or job.created_s)
     return moment.monotonic_s - min(max(waited_s, 0.0), job.every_s)

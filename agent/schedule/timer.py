@@ -1,4 +1,4 @@
-"""A timer: how long, for whom, and how much of it is left, by whichever clock can be gone by.
+"""A timer: its length, its person and its remaining time.
 
 Values only. A timer runs on elapsed time: within one run of the machine by the monotonic clock,
 which goes on over restarts of the agent; over a power cut by the wall clock, where it can be
@@ -33,8 +33,8 @@ class TimerState(enum.Enum):
     PAUSED = "paused"
 
 
-class Timer(msgspec.Struct, frozen=True, kw_only=True):
-    """One timer; with `order` it begins a turn at its end, with `text` it says that.
+class CountdownTimer(msgspec.Struct, frozen=True, kw_only=True):
+    """One timer; at its end it begins a turn with `order`, or says `text`.
 
     Args:
         number: what it is called by; kept in the file, never given twice while it is there.
@@ -80,22 +80,22 @@ class Instant(msgspec.Struct, frozen=True):
 
 
 class TimerWords(Protocol):
-    """Sentences of timers, in the language of whoever set them."""
+    """Sentences of timers, in the language of their person."""
 
-    def ended(self, timer: Timer) -> str: ...
+    def ended(self, timer: CountdownTimer) -> str: ...
 
-    def missed(self, timer: Timer, ago_s: float) -> str: ...
+    def missed(self, timer: CountdownTimer, ago_s: float) -> str: ...
 
 
-def left_s(timer: Timer, now: Instant) -> float:
-    """Return how much is left; below zero where it has ended."""
+def left_s(timer: CountdownTimer, now: Instant) -> float:
+    """Return the remaining seconds; below zero after the end."""
     if timer.state is TimerState.PAUSED:
         return timer.left_s
     return timer.left_s - _elapsed_s(timer, now)
 
 
-def as_of(timer: Timer, now: Instant, left: float) -> Timer:
-    """The timer with so much left from now on."""
+def as_of(timer: CountdownTimer, now: Instant, left: float) -> CountdownTimer:
+    """Return the timer with so many seconds left from now."""
     return replace(
         timer,
         left_s=left,
@@ -107,7 +107,7 @@ def as_of(timer: Timer, now: Instant, left: float) -> Timer:
 
 
 def span(seconds: float) -> str:
-    """A time in words that need no grammar: 1 h 5 min."""
+    """Return a time in words that need no grammar, such as 1 h 5 min."""
     whole = round(seconds)
     minutes, rest_s = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)
@@ -115,7 +115,7 @@ def span(seconds: float) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"
 
 
-def _elapsed_s(timer: Timer, now: Instant) -> float:
+def _elapsed_s(timer: CountdownTimer, now: Instant) -> float:
     passed_s = now.monotonic_s - timer.as_of_monotonic_s
     if timer.boot and timer.boot == now.boot and passed_s >= 0:
         return passed_s

@@ -1,4 +1,4 @@
-"""The timers as tools and commands order them: checked, kept, and bound to whoever set them."""
+"""Orders for timers: checked, kept, and bound to the person who gives them."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -8,12 +8,11 @@ from msgspec.structs import replace
 
 from agent.errors import BadArguments
 from agent.passage import Fact, Passage, Provenance, configured, echo, joined, outside, own
-from agent.printable import printable_line
-from agent.schedule.book import OWNER
+from agent.schedule.job_book import OWNER
 from agent.schedule.timer import (
     MAX_SECONDS,
+    CountdownTimer,
     Instant,
-    Timer,
     TimerState,
     as_of,
     left_s,
@@ -21,6 +20,7 @@ from agent.schedule.timer import (
 )
 from agent.schedule.timer_store import TimerStore
 from agent.schedule.zone import local_zone
+from agent.text.printable import printable_line
 from agent.tools.base import ToolContext
 from agent.tools.timer import (
     TimerCancelArguments,
@@ -34,7 +34,7 @@ _SHOWN_CHARS = 120
 
 
 class TimerBook:
-    """See `agent.tools.timer.Timers`.
+    """Implements `agent.tools.timer.Timers`.
 
     Args:
         now: what the clocks say.
@@ -59,13 +59,13 @@ class TimerBook:
     async def keep(
         self, wanted: TimerStartArguments, text: str, context: ToolContext
     ) -> Mapping[str, Fact]:
-        """Start one that says a text at its end, or its usual words."""
+        """Start a timer that says a text at its end, or its usual words."""
         place = context.place
         if place is None:
-            raise BadArguments(own("a timer has to be set in a conversation, and not by a job"))
+            raise BadArguments(own("set a timer in a conversation; a job cannot set timers"))
         if wanted.order.lstrip().startswith("/"):
-            raise BadArguments(own("an order is in words, not a command"))
-        timer = Timer(
+            raise BadArguments(own("an order must be plain words, not a command"))
+        timer = CountdownTimer(
             number=0,
             seconds=wanted.seconds,
             channel=place.channel,
@@ -82,27 +82,27 @@ class TimerBook:
         )
         if timer.name and _find(await self.of(context.person), WhichTimer(name=timer.name)):
             name = echo(timer.name)
-            raise BadArguments(own("there is a timer {} already: name it differently", name))
+            raise BadArguments(own("a timer {} already exists: choose another name", name))
         now = self._now()
         kept = await asyncio.to_thread(self._store.add, as_of(timer, now, wanted.seconds))
         self._changed()
         return self._told(kept, now)
 
     async def told_to(self, person: str) -> str:
-        """Their timers in words; empty where there are none."""
+        """Return a person's timers in words; "" if there are none."""
         now = self._now()
         return "\n".join(_sentence(timer, left_s(timer, now)) for timer in await self.of(person))
 
     async def every(self) -> Sequence[Mapping[str, Fact]]:
-        """All timers as the owner sees them."""
+        """Return all timers as the owner sees them."""
         now = self._now()
         return [
             {"timer": timer.number, "of": _said(timer, timer.person), **self._told(timer, now)}
             for timer in await self.of(OWNER)
         ]
 
-    async def of(self, person: str) -> list[Timer]:
-        """Those that a person may see: their own first."""
+    async def of(self, person: str) -> list[CountdownTimer]:
+        """Return the timers that a person may see, their own first."""
         every = await asyncio.to_thread(self._store.every)
         own = [timer for timer in every if timer.person == person]
         others = [timer for timer in every if timer.person != person]
@@ -127,11 +127,11 @@ class TimerBook:
         self, wanted: TimerChangeArguments, context: ToolContext
     ) -> Mapping[str, Fact]:
         if not wanted.add_seconds and not wanted.state:
-            raise BadArguments(own("say what becomes of it: add_seconds, or state"))
+            raise BadArguments(own("say what to change: add_seconds or state"))
         timer = self._one(await self.of(context.person), wanted)
         now = self._now()
 
-        def change(before: Timer) -> Timer:
+        def change(before: CountdownTimer) -> CountdownTimer:
             left = max(0.0, left_s(before, now) + wanted.add_seconds)
             if left > MAX_SECONDS:
                 raise BadArguments(own("a timer lasts {} days at most", MAX_SECONDS // 86_400))
@@ -159,7 +159,7 @@ class TimerBook:
         self._changed()
         return [self._told(timer, now) for timer in meant]
 
-    def _one(self, timers: Sequence[Timer], which: WhichTimer) -> Timer:
+    def _one(self, timers: Sequence[CountdownTimer], which: WhichTimer) -> CountdownTimer:
         meant = _find(timers, which)
         if not meant:
             raise BadArguments(_none_like_that(timers))
@@ -167,7 +167,7 @@ class TimerBook:
             raise BadArguments(own("there are several timers, say which: {}", _listing(meant)))
         return meant[0]
 
-    def _told(self, timer: Timer, now: Instant) -> dict[str, Fact]:
+    def _told(self, timer: CountdownTimer, now: Instant) -> dict[str, Fact]:
         left = max(0.0, left_s(timer, now))
         told: dict[str, Fact] = {
             "seconds": timer.seconds,
@@ -186,8 +186,8 @@ def _is_told(which: WhichTimer) -> bool:
     return bool(which.name or which.number or which.set_for_seconds)
 
 
-def _find(timers: Sequence[Timer], which: WhichTimer) -> list[Timer]:
-    """Those that fit; a person's own come before those of others, named before unnamed."""
+def _find(timers: Sequence[CountdownTimer], which: WhichTimer) -> list[CountdownTimer]:
+    """Return matching timers; a person's own before those of others, named before unnamed."""
     if which.number:
         return list(timers[which.number - 1 : which.number])
     fitting = [timer for timer in timers if _fits(timer, which)]
@@ -199,7 +199,7 @@ def _find(timers: Sequence[Timer], which: WhichTimer) -> list[Timer]:
     return fitting
 
 
-def _fits(timer: Timer, which: WhichTimer) -> bool:
+def _fits(timer: CountdownTimer, which: WhichTimer) -> bool:
     if which.set_for_seconds and which.set_for_seconds != timer.seconds:
         return False
     if which.name:
@@ -211,23 +211,23 @@ def _plain(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _said(timer: Timer, words: str) -> Passage:
-    """Words of a timer, trusted as the turn that set it."""
+def _said(timer: CountdownTimer, words: str) -> Passage:
+    """Return the words of a timer with the trust of its turn."""
     return outside(words, Provenance(timer.trust), f"timer:{timer.number}")
 
 
-def _none_like_that(timers: Sequence[Timer]) -> Passage:
+def _none_like_that(timers: Sequence[CountdownTimer]) -> Passage:
     if not timers:
         return own("there is no timer")
-    return own("there is no timer like that, only: {}", _listing(timers))
+    return own("no timer matches; there are: {}", _listing(timers))
 
 
-def _listing(timers: Sequence[Timer]) -> Passage:
+def _listing(timers: Sequence[CountdownTimer]) -> Passage:
     told = (_said(one, one.name or one.text or span(one.seconds)) for one in timers)
     return joined(", ", told)
 
 
-def _sentence(timer: Timer, left: float) -> str:
+def _sentence(timer: CountdownTimer, left: float) -> str:
     name = f" {timer.name}" if timer.name else ""
     what = printable_line(timer.order or timer.text, _SHOWN_CHARS)
     does = f": {what}" if what else ""

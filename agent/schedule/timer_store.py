@@ -1,4 +1,4 @@
-"""The timers in a file that a person can read.
+"""Store of timers in a file that people can read.
 
 Blocking; whoever is in an event loop calls it in a thread.
 """
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from agent.errors import BadArguments
 from agent.passage import own
-from agent.schedule.timer import MAX_TIMERS, Timer
+from agent.schedule.timer import MAX_TIMERS, CountdownTimer
 from agent.storage.documents import open_documents
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TimerStore:
-    """Every timer by its number."""
+    """Timers by number."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -30,19 +30,19 @@ class TimerStore:
         # Whoever is in an event loop comes from a thread each time
         self._alone = threading.RLock()
 
-    def every(self) -> list[Timer]:
-        """In the order they were set; looking makes no file, and what makes no sense is left."""
+    def every(self) -> list[CountdownTimer]:
+        """Return the timers in the order they were set; leaves invalid entries alone."""
         with self._alone:
             if not self._path.exists():
                 return []
             timers = []
             for document in self._documents().all():
                 with contextlib.suppress(msgspec.ValidationError):
-                    timers.append(msgspec.convert(document, Timer))
+                    timers.append(msgspec.convert(document, CountdownTimer))
             return sorted(timers, key=lambda timer: timer.number)
 
-    def add(self, timer: Timer) -> Timer:
-        """The timer with its number; raises BadArguments where its person has too many."""
+    def add(self, timer: CountdownTimer) -> CountdownTimer:
+        """Return the timer with its number; raise BadArguments if its person has too many."""
         with self._alone:
             timers = self.every()
             if sum(one.person == timer.person for one in timers) >= MAX_TIMERS:
@@ -52,14 +52,16 @@ class TimerStore:
             self._documents().insert(msgspec.to_builtins(numbered))
             return numbered
 
-    def change(self, number: int, change: Callable[[Timer], Timer]) -> Timer:
-        """Raises BadArguments where it is gone."""
+    def change(
+        self, number: int, change: Callable[[CountdownTimer], CountdownTimer]
+    ) -> CountdownTimer:
+        """Change a timer; raise BadArguments if it is gone."""
         with self._alone:
             from tinydb import where  # noqa: PLC0415 - only where something is kept
 
             before = next((one for one in self.every() if one.number == number), None)
             if before is None:
-                raise BadArguments(own("there is no timer like that any more: it has ended"))
+                raise BadArguments(own("this timer has already ended"))
             after = change(before)
             self._documents().update(msgspec.to_builtins(after), where("number") == number)
             return after

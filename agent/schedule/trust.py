@@ -1,6 +1,6 @@
-"""Whether the time can be gone by: a Pi wakes in 1970, or when it was last switched off.
+"""Trust in the wall clock: a Pi starts in 1970, or at the time when it was last on.
 
-The network has set the clock, or it shows a time that this program can have been made before.
+The clock is trusted if the network has set it, or if it shows a time after this program was made.
 """
 
 from pathlib import Path

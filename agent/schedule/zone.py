@@ -1,4 +1,4 @@
-"""The local time zone, by its name: only then is it known when summer time ends."""
+"""Local time zone by name, which knows when summer time ends."""
 
 import os
 from datetime import UTC, tzinfo
@@ -8,7 +8,7 @@ _LOCALTIME = Path("/etc/localtime")
 
 
 def local_zone(localtime: Path = _LOCALTIME) -> tzinfo:
-    """What TZ names, else what the machine is set to, else UTC."""
+    """Return the zone of TZ, else the machine's, else UTC."""
     from zoneinfo import ZoneInfo  # noqa: PLC0415 - only where something runs at a time
 
     try:

@@ -1,1 +1,1 @@
-"""What may be done, and by whose word."""
+"""Gate, approvals, audit and isolation."""

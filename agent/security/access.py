@@ -1,4 +1,4 @@
-"""Who may be shown what: one pure function decides it for files, memories and readings.
+"""Data access: one pure function decides who may see files, memories and readings.
 
 Data belongs to a person, to the household, or to everybody. Whoever asks gets what is theirs or
 everybody's; in a group everybody reads along, so it gets only what is everybody's. For the rest
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.messages import Provenance
-from agent.security.policy import Decision, Verdict
+from agent.security.policy import TEXT_READ, Decision, Verdict
 
 # The person whose device it is, as the store of people names them
 OWNER = "owner"
 # The rule that a question or a refusal of this module is known by
 RULE = "access"
-_SHARED = "the table [workspace.shared] of the configuration says what is shared"
+_SHARED = "to share it, name it in [workspace.shared] of the configuration"
 
 
 class Circle(enum.IntEnum):
@@ -30,8 +30,8 @@ class Circle(enum.IntEnum):
     EVERYBODY = 2
 
 
-class Role(enum.Enum):
-    """Who asks, as far as data is concerned."""
+class AudienceRole(enum.Enum):
+    """Role of the asking person, for access to data."""
 
     OWNER = "owner"
     # A person whom the owner let in as a user
@@ -43,7 +43,7 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Everybody who reads the answer of a turn.
+    """All readers of a turn's answer.
 
     Args:
         person: who asks.
@@ -51,14 +51,14 @@ class Audience:
         group: the group that reads along, as people know it; empty where nobody does.
     """
 
-    role: Role
+    role: AudienceRole
     person: str = OWNER
     name: str = ""
     group: str = ""
 
     @property
     def is_owner_alone(self) -> bool:
-        return self.role is Role.OWNER and not self.group
+        return self.role is AudienceRole.OWNER and not self.group
 
     @property
     def in_words(self) -> str:
@@ -71,12 +71,12 @@ class Audience:
 
 
 # The owner at the machine itself
-AT_THE_DEVICE = Audience(Role.OWNER)
+AT_THE_DEVICE = Audience(AudienceRole.OWNER)
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Something that may be shown, and whom it belongs to.
+    """Data that may be shown, and its owner.
 
     Args:
         what: what it is, for people.
@@ -88,15 +88,15 @@ class Holding:
     person: str = OWNER
 
     def belongs_to(self, audience: Audience) -> str:
-        """Return whose it is, as the owner reads it."""
+        """Return the data's owner in the words that the device's owner reads."""
         if self.circle is Circle.HOUSEHOLD:
             return "the household's"
         return "yours" if self.person == OWNER else f"{self.person}'s"
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """How far data may go in one call.
+class DataReach:
+    """Verdict on the data of one call.
 
     Args:
         words: what would be shown to whom.
@@ -108,32 +108,32 @@ class Reach:
     reason: str = ""
 
 
-FREE = Reach()
+FREE = DataReach()
 
 
-def may_read(holdings: Sequence[Holding], audience: Audience) -> Reach:
-    """Decide whether all of these may be shown to the audience; the strictest decides."""
+def may_read(holdings: Sequence[Holding], audience: Audience) -> DataReach:
+    """Decide if the audience may see all of this data; the strictest part decides."""
     verdicts = [(_verdict(one, audience), one) for one in holdings]
     for wanted in (Verdict.DENY, Verdict.ASK):
         held = [one for verdict, one in verdicts if verdict is wanted]
         if held:
-            return Reach(wanted, _words(held, audience), _reason(held[0], wanted, audience))
+            return DataReach(wanted, _words(held, audience), _reason(held[0], wanted, audience))
     return FREE
 
 
-def may_leave(trust: Provenance, *, holds_private: bool) -> Reach:
-    """Decide whether a look may be sent outside: private data and low trust need a yes for it."""
+def may_leave(trust: Provenance, *, holds_private: bool) -> DataReach:
+    """Decide if a lookup may go outside: private data and low trust need a yes."""
     if trust is Provenance.OWNER or not holds_private:
         return FREE
     reason = (
-        f"this conversation holds private data, and text of {trust.name.lower()} origin may have "
-        "asked for it"
+        f"this conversation holds private data, and {TEXT_READ[trust]}, which may have asked "
+        "for this"
     )
-    return Reach(Verdict.ASK, "sends what it is told to a service outside", reason)
+    return DataReach(Verdict.ASK, "sends its arguments to an outside service", reason)
 
 
-def weighed(decision: Decision, reach: Reach) -> Decision:
-    """Combine what the policy says of a call with how far its data may go."""
+def weighed(decision: Decision, reach: DataReach) -> Decision:
+    """Combine the policy's decision on a call with the reach of its data."""
     if decision.verdict is Verdict.DENY or reach.verdict is Verdict.ALLOW:
         return decision
     if reach.verdict is Verdict.ASK and decision.verdict is Verdict.ASK:
@@ -153,7 +153,7 @@ def _verdict(holding: Holding, audience: Audience) -> Verdict:
     if audience.group:
         return Verdict.ASK
     if holding.circle is Circle.HOUSEHOLD:
-        return Verdict.ALLOW if audience.role is Role.HOUSEHOLD else Verdict.ASK
+        return Verdict.ALLOW if audience.role is AudienceRole.HOUSEHOLD else Verdict.ASK
     return Verdict.ALLOW if is_theirs else Verdict.ASK
 
 

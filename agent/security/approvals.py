@@ -1,4 +1,4 @@
-"""Approvals of the owner: a yes for one act, once and soon; an "always" for a narrow kind of act.
+"""Approvals of the owner: a yes for one act, and an "always" for a narrow kind of act.
 
 A yes is spent by the act that it was given for, and by no other. An "always" is kept with its end
 in a file that the owner can read, and delete; what cannot be read in it approves nothing.
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.clock import Clock
 from agent.errors import BarnacleError
 from agent.messages import Provenance
 from agent.storage.documents import open_documents
+from agent.system.clock import Clock
 
 if TYPE_CHECKING:
     from tinydb import TinyDB
@@ -28,11 +28,11 @@ _DAY_S = 24 * 3600
 
 
 class ApprovalVoid(BarnacleError):
-    """A yes that counts no more: the act is another, it came too late, or it was used."""
+    """The yes is void: the act differs, it came too late, or it was used."""
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of call that the owner said "always" to, as it stands in the file.
+class StandingApproval(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of call that the owner always allows, as the file keeps it.
 
     Args:
         call: the hash of what is the same in all of these calls.
@@ -55,14 +55,14 @@ class _Grant:
 
 
 class Grants:
-    """Yeses on their way to the act that they are for."""
+    """Yeses that wait for their act."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._open: dict[str, _Grant] = {}
 
     def give(self, question_id: str, act: str) -> None:
-        """The question was answered with yes, for the act with this hash."""
+        """Record a yes for the act with this hash."""
         now_s = self._clock.monotonic_s()
         self._open = {name: one for name, one in self._open.items() if one.until_s > now_s}
         self._open[question_id] = _Grant(act, now_s + GRANT_S)
@@ -75,70 +75,64 @@ class Grants:
         """
         grant = self._open.pop(question_id, None)
         if grant is None:
-            raise ApprovalVoid("the yes to this was used already, or never given")
+            raise ApprovalVoid("this approval was already used, or never given")
         if self._clock.monotonic_s() >= grant.until_s:
-            raise ApprovalVoid(f"the yes to this is older than {GRANT_S:.0f} s")
+            raise ApprovalVoid(f"this approval is older than {GRANT_S:.0f} s")
         if grant.act != act:
             raise ApprovalVoid(
-                "what it works on has changed since the yes was given: a file, the folder or the "
-                "environment; it has to be asked again"
+                "a file, the folder or the environment has changed since the approval: ask again"
             )
 
 
 class StandingApprovals:
-    """The approvals that outlive a question."""
+    """Approvals that outlive their question."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self.clock = clock
         self._path = path
-        self._opened: TinyDB | None = None
 
     def covers(self, calls: Iterable[str], trust: Provenance) -> bool:
-        """Whether the owner said "always" to one of these in such a turn, and it has not ended."""
+        """Return true if a valid "always" covers one of these calls at this trust."""
         wanted = {*calls}
         return any(one.call in wanted and one.trust <= trust for one in self._every())
 
     def knows(self, tool: str, arguments: str) -> bool:
-        """Return whether the owner said "always" to these words, whatever they meant then."""
+        """Return true if an "always" exists for these words, whatever they meant then."""
         return any((one.tool, one.arguments) == (tool, arguments) for one in self._every())
 
-    def add(self, standing: Standing) -> None:
+    def add(self, standing: StandingApproval) -> None:
         from tinydb import where  # noqa: PLC0415 - only where a question came up
 
         self._documents().upsert(msgspec.to_builtins(standing), where("call") == standing.call)
 
-    def every(self) -> list[Standing]:
-        """All that have not ended, those that end first at the top."""
+    def every(self) -> list[StandingApproval]:
+        """Return all valid approvals, those that end first at the top."""
         return sorted(self._every(), key=lambda one: (one.until_s, one.call))
 
     def revoke(self, calls: Iterable[str]) -> None:
-        """Be asked again about these."""
+        """Revoke the approvals of these calls."""
         from tinydb import where  # noqa: PLC0415 - as above
 
         self._documents().remove(where("call").one_of(list(calls)))
 
     def end_s(self) -> float:
-        """When what is approved now ends."""
+        """Return the end of an approval that is given now."""
         return self.clock.wall_s() + STANDING_APPROVAL_S
 
-    def _every(self) -> Iterator[Standing]:
-        documents = self._documents()
-        # Somebody may have taken it out of the file meanwhile
-        documents.clear_cache()
+    def _every(self) -> Iterator[StandingApproval]:
         now_s = self.clock.wall_s()
-        for document in documents.all():
+        for document in self._documents().all():
             with contextlib.suppress(msgspec.ValidationError):
-                one = msgspec.convert(document, Standing)
+                one = msgspec.convert(document, StandingApproval)
                 # A clock that was set back gives no "always" a longer life
                 if now_s < one.until_s <= now_s + STANDING_APPROVAL_S:
                     yield one
 
     def _documents(self) -> "TinyDB":
-        if self._opened is None:
-            self._opened = open_documents(self._path)
-        return self._opened
+        # Anew each time: somebody may have taken one out of the file meanwhile
+        return open_documents(self._path)
 
 
 def span() -> str:
-    """How long an "always" holds, in words."""
+    """Return the length of an "always" in words."""
     return f"{STANDING_APPROVAL_S / _DAY_S:.0f} days"

@@ -1,4 +1,4 @@
-"""Which commands may be run: a list of words, checked by the grammar of the program it names.
+"""Check of a command: a list of words, judged by the grammar of its program.
 
 There is no command language here, so there is nothing to break out of: no shell reads the words,
 and those that are run are those that were looked at, one by one.
@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 
 from agent.errors import CommandRefused
-from agent.printable import printable_line
-from agent.security.grammars import listing, machine, reading, searching
+from agent.security.grammars import files, folders, machine, search
 from agent.security.grammars.base import Grammar
+from agent.text.printable import printable_line
 
 # More is a list of files, for which there are folders and patterns
 MAX_WORDS = 64
@@ -22,43 +22,43 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 # Every program there is; each of them only looks
 GRAMMARS: Mapping[str, Grammar] = {
-    "cat": reading.CAT,
-    "cut": reading.CUT,
+    "cat": files.CAT,
+    "cut": files.CUT,
     "date": machine.DATE,
-    "df": listing.DF,
-    "diff": reading.DIFF,
-    "du": listing.DU,
+    "df": folders.DF,
+    "diff": files.DIFF,
+    "du": folders.DU,
     "echo": machine.ECHO,
-    "file": listing.FILE,
-    "find": searching.FIND,
-    "fold": reading.FOLD,
-    "grep": searching.GREP,
-    "head": reading.HEAD,
-    "join": reading.JOIN,
-    "jq": searching.JQ,
-    "ls": listing.LS,
-    "md5sum": reading.SUM,
-    "nl": reading.NL,
-    "od": reading.OD,
-    "paste": reading.PASTE,
-    "pwd": listing.PWD,
+    "file": folders.FILE,
+    "find": search.FIND,
+    "fold": files.FOLD,
+    "grep": search.GREP,
+    "head": files.HEAD,
+    "join": files.JOIN,
+    "jq": search.JQ,
+    "ls": folders.LS,
+    "md5sum": files.SUM,
+    "nl": files.NL,
+    "od": files.OD,
+    "paste": files.PASTE,
+    "pwd": folders.PWD,
     "seq": machine.SEQ,
-    "sha1sum": reading.SUM,
-    "sha256sum": reading.SUM,
-    "sha512sum": reading.SUM,
-    "sort": reading.SORT,
-    "stat": listing.STAT,
-    "tac": reading.TAC,
-    "tail": reading.TAIL,
+    "sha1sum": files.SUM,
+    "sha256sum": files.SUM,
+    "sha512sum": files.SUM,
+    "sort": files.SORT,
+    "stat": folders.STAT,
+    "tac": files.TAC,
+    "tail": files.TAIL,
     "uname": machine.UNAME,
-    "uniq": reading.UNIQ,
+    "uniq": files.UNIQ,
     "uptime": machine.UPTIME,
-    "wc": reading.WC,
+    "wc": files.WC,
 }
 
 
 def accepted(argv: Sequence[str], allowed: Collection[str]) -> tuple[str, ...]:
-    """The very same words, when they may be run.
+    """Return the same words if they may be run.
 
     Raises:
         CommandRefused: with what is wrong, for a model to repair.
@@ -68,19 +68,19 @@ def accepted(argv: Sequence[str], allowed: Collection[str]) -> tuple[str, ...]:
     if name not in allowed or name not in GRAMMARS:
         shown = printable_line(name, _MAX_SHOWN_CHARS)
         known = ", ".join(sorted(GRAMMARS.keys() & set(allowed)))
-        raise CommandRefused(f"{shown!r} is not among the programs that may be run: {known}")
+        raise CommandRefused(f"{shown!r} is not an allowed program; allowed are: {known}")
     if complaint := GRAMMARS[name].complaint(words):
         raise CommandRefused(f"{name} is refused: {complaint}")
     return tuple(argv)
 
 
 def refuse_unreadable(argv: Sequence[str]) -> None:
-    """Raises CommandRefused where a person could not see every word as it is."""
+    """Raise CommandRefused if a person could not see every word as it is."""
     if not argv:
-        raise CommandRefused("there is no command")
+        raise CommandRefused("the command is empty")
     if len(argv) > MAX_WORDS:
         raise CommandRefused(f"the command has more than {MAX_WORDS} words")
     if any(unicodedata.category(char) in _HIDDEN for word in argv for char in word):
-        raise CommandRefused("the command has characters that cannot be seen, such as line ends")
+        raise CommandRefused("the command has invisible characters, such as line ends")
     if sum(len(word.encode()) for word in argv) > MAX_BYTES:
         raise CommandRefused(f"the command is longer than {MAX_BYTES} bytes")

@@ -11,10 +11,10 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from agent.clock import Clock
 from agent.errors import StorageFull
 from agent.security.chain import START, Broken, Link, Row, Value, tied, untied
 from agent.storage.files import sync_folder
+from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Audit:
         self._one_at_a_time = threading.Lock()
 
     def append(self, row: Row, *, durable: bool) -> Link:
-        """Write a row with the time; its place in the chain.
+        """Write a row with the time; return its place in the chain.
 
         Raises:
             StorageFull: it was not written.
@@ -69,7 +69,7 @@ class Audit:
             self._let_go()
 
     def _bounded(self, value: Value) -> Value:
-        """Without secrets first: half of one could not be told from other text."""
+        """Return the value cut to its limit; remove secrets first, because half a secret hides."""
         if not isinstance(value, str):
             return value
         text = self._redact(value)
@@ -79,7 +79,7 @@ class Audit:
         if self._handle is None:
             self._open()
         elif os.fstat(self._handle).st_nlink == 0:
-            _log.error("the audit log was removed while it was written")
+            _log.error("audit: log file removed, a new one begins")
             self._let_go()
             self._begin_file({"kind": "begun"})
         elif self._size_bytes >= MAX_FILE_BYTES:
@@ -160,12 +160,12 @@ class Audit:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of a log, oldest first."""
+    """Return the files of a log, oldest first."""
     return sorted(path for path in folder.glob(f"*{_SUFFIX}") if path.stem.isdecimal())
 
 
 def lines_of(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Every line with where it stands, oldest first; what a cut left at the very end is none."""
+    """Yield every line with its position, oldest first; skip a last line that a power cut left."""
     files = files_of(folder)
     for path in files:
         with path.open("rb") as file:
@@ -177,7 +177,7 @@ def lines_of(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _whole(path: Path) -> tuple[int, bool]:
-    """Bytes of a file up to the end of its last line, and whether that line is a row."""
+    """Return the bytes up to the end of the last line, and if that line is a row."""
     content = path.read_bytes()
     end = content.rfind(b"\n") + 1
     try:
@@ -188,7 +188,7 @@ def _whole(path: Path) -> tuple[int, bool]:
 
 
 def _last_row(path: Path) -> Link | None:
-    """The place of the last line that is a row."""
+    """Return the place of the last line that is a row."""
     for line in reversed(path.read_bytes().splitlines()):
         try:
             return untied(line)[1]

@@ -1,4 +1,4 @@
-"""Rows that are tied to one another by hashes: how one is written, and what is wrong with many.
+"""Rows tied to each other by hashes, and the check of such a chain.
 
 Each row holds its number and the hash of the row before; its own hash is over every byte that
 stands before it. Pure: nothing is read or written here.
@@ -23,7 +23,7 @@ Row = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A place in the chain: the number of a row and its hash."""
+    """A place in the chain: number and hash of a row."""
 
     number: int
     digest: str
@@ -36,23 +36,23 @@ START = Link(0, _NO_DIGEST)
 
 
 class Broken(ValueError):
-    """A line that is no row as it was written; its text goes on after "the line"."""
+    """The line is not a row as it was written; the text completes "the line ..."."""
 
 
 def link_of(text: str) -> Link:
-    """A place in the chain from the text that shows it.
+    """Return the place that a text names.
 
     Raises:
         ValueError: it is none.
     """
     number, _, digest = text.strip().partition(":")
     if not number.isdecimal() or not _DIGEST.fullmatch(digest):
-        raise ValueError("a place in the log is a row's number, a colon and its hash")
+        raise ValueError("a place in the log needs a row number, a colon and a hash")
     return Link(int(number), digest)
 
 
 def tied(row: Row, after: Link) -> tuple[bytes, Link]:
-    """The line of a row that follows `after`, and its own place."""
+    """Return the line of a row that follows `after`, and its place."""
     content = {"n": after.number + 1, **row, "prev": after.digest}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     body = text.encode(errors="replace")
@@ -61,14 +61,14 @@ def tied(row: Row, after: Link) -> tuple[bytes, Link]:
 
 
 def untied(line: bytes) -> tuple[dict[str, Value], Link]:
-    """The row of a line, and its place.
+    """Return the row of a line, and its place.
 
     Raises:
         Broken: the line is not as it was written.
     """
     found = _END.search(line.rstrip(b"\n"))
     if found is None:
-        raise Broken("is no row")
+        raise Broken("is not a row")
     body = line[: found.start()] + b"}"
     digest = found[1].decode()
     if hashlib.sha256(body).hexdigest() != digest:
@@ -77,11 +77,11 @@ def untied(line: bytes) -> tuple[dict[str, Value], Link]:
         row = json.loads(body)
         return row, Link(int(row["n"]), digest)
     except (ValueError, TypeError, KeyError, RecursionError) as err:
-        raise Broken("is no row") from err
+        raise Broken("is not a row") from err
 
 
 def problems(lines: Iterable[tuple[str, bytes]], anchors: Sequence[Link] = ()) -> Iterator[str]:
-    """What is wrong with a chain, one sentence each; nothing where it is as it was written.
+    """Yield one sentence for each fault of a chain; none for an intact chain.
 
     Args:
         lines: each with where it stands.
@@ -100,7 +100,7 @@ def problems(lines: Iterable[tuple[str, bytes]], anchors: Sequence[Link] = ()) -
             continue
         before = str(row.get("prev", ""))
         if link.number in known and known.pop(link.number) != link:
-            yield f"{where}: row {link.number} is not the one that was written: it was replaced"
+            yield f"{where}: row {link.number} is not the original: it was replaced"
         if first is None:
             first = (where, link, before)
         elif complaint := _complaint(last, link, before):
@@ -120,7 +120,7 @@ def _complaint(last: Link, link: Link, before: str) -> str:
         what = "a row is missing" if missing == 1 else f"{missing} rows are missing"
         return f"{what} before row {link.number}"
     if link.number <= last.number:
-        return f"row {link.number} stands after row {last.number}: inserted or moved"
+        return f"row {link.number} comes after row {last.number}: inserted or moved"
     if last.digest not in (_UNKNOWN, before):
-        return f"row {link.number} does not follow on row {last.number}: one was replaced"
+        return f"row {link.number} does not continue row {last.number}: one of them was replaced"
     return ""

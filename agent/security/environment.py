@@ -1,8 +1,8 @@
 """The environment of a child process: made from a fixed list, never from our own.
 
-Nothing of the agent's environment is passed on. The configuration may add a few names that only
-change how things are shown, and to a server of the owner's its tokens; what makes a program load,
-run or trust something else is refused.
+The agent's own environment is never passed on. The configuration may add a few names that only
+change how text looks, and the tokens of an MCP server. Names that make a program load, run or
+trust something else are refused.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.errors import CommandRefused
-from agent.printable import printable_line
+from agent.text.printable import printable_line
 
 # Only folders of the system, which nobody but root writes to
 PATH = "/usr/bin:/bin"
@@ -65,7 +65,7 @@ _SERVER_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 
 
 def child_environment(home: Path, added: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Everything a child is told.
+    """Return the whole environment of a child process.
 
     Raises:
         CommandRefused: a name or a value may not be added.
@@ -78,7 +78,7 @@ def child_environment(home: Path, added: Mapping[str, str] | None = None) -> dic
 
 
 def complaint_about(name: str, value: str) -> str:
-    """Why this may not be added; empty if it may."""
+    """Return the reason to refuse this variable; "" if it is allowed."""
     if name not in ADDABLE:
         shown = printable_line(name, _MAX_SHOWN_CHARS)
         return f"{shown} may not be in the environment of a program: only {', '.join(names())} may"
@@ -94,10 +94,10 @@ def names() -> list[str]:
 
 
 def complaint_about_server(name: str) -> str:
-    """Why a server of the owner's may not be told this; empty if it may."""
+    """Return the reason to keep this variable from the owner's server; "" if it is allowed."""
     shown = printable_line(name, _MAX_SHOWN_CHARS)
     if not _SERVER_NAME.fullmatch(name):
-        return f"{shown!r} is no name of capital letters, digits and _"
+        return f"{shown!r} must be a name of capital letters, digits and _"
     if name in _STEERING_NAMES or _STEERING.match(name):
-        return f"{shown} makes a program load, run or trust something else"
+        return f"{shown} can make a program load, run or trust something else"
     return ""

@@ -1,4 +1,4 @@
-"""The emergency stop: one file in the state folder, set by anybody, cleared by the owner.
+"""Emergency stop: one file in the state folder that anybody sets and the owner clears.
 
 While it is set nothing that changes the world may run, over restarts too. The file is the state:
 another process sets or removes it, and the agent notices. What cannot be recorded holds anyway,
@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent.errors import StorageFull
-from agent.printable import printable_line
 from agent.storage.files import sync_folder, write_atomic
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ Listener = Callable[[], None]
 
 
 class EmergencyStop:
-    """The stop of one agent; its listeners are told at once, before anything is written."""
+    """Emergency stop of one agent; tells its listeners first and writes the file afterwards."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE_NAME
@@ -43,24 +43,24 @@ class EmergencyStop:
 
     @property
     def sentence(self) -> str:
-        """Why nothing moves and what to do about it; empty while it is not set."""
+        """Explain the stop and how to clear it; "" while it is not set."""
         return f"the emergency stop is set ({self.reason}); {HOW_TO_CLEAR}" if self.reason else ""
 
     def listen(self, on_set: Listener, on_clear: Listener = lambda: None) -> None:
-        """Tell them from now on, and at once where the stop is set already."""
+        """Add listeners; call `on_set` at once if the stop is already set."""
         self._on_set.append(on_set)
         self._on_clear.append(on_clear)
         if self.is_set:
             on_set()
 
     async def engage(self, reason: str) -> bool:
-        """Stop now; whether it will also hold after a restart."""
+        """Stop now; return true if the stop also survives a restart."""
         self._set(reason)
         self._is_recorded = await asyncio.to_thread(record, self._path.parent, reason)
         return self._is_recorded
 
     async def clear(self) -> None:
-        """Let things move again; the listeners undo what they did.
+        """Clear the stop; listeners undo their part.
 
         Raises:
             StorageFull: the file cannot be removed; the stop stays.
@@ -75,7 +75,7 @@ class EmergencyStop:
         self._set("")
 
     def look(self) -> None:
-        """Take over what the file says."""
+        """Take over the state of the file."""
         if self._is_clearing:
             return
         if _is_there(self._path):
@@ -89,9 +89,9 @@ class EmergencyStop:
     def _set(self, reason: str) -> None:
         was_set, self.reason = self.is_set, printable_line(reason, MAX_REASON_CHARS)
         if self.is_set:
-            _log.warning("EMERGENCY STOP: %s", self.reason)
+            _log.warning("estop: set (reason=%s)", self.reason)
         elif was_set:
-            _log.info("the emergency stop was cleared")
+            _log.info("estop: cleared")
         else:
             return
         for listener in self._on_set if self.is_set else self._on_clear:
@@ -99,7 +99,7 @@ class EmergencyStop:
 
 
 def read_reason(folder: Path) -> str | None:
-    """Why everything is stopped; None while it is not. What cannot be read counts as a stop."""
+    """Return the reason of the stop; None while it is not set. A damaged file counts as set."""
     path = folder / FILE_NAME
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
@@ -112,7 +112,7 @@ def read_reason(folder: Path) -> str | None:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether the file is set; one that cannot be looked at is."""
+    """Return true if the file exists or cannot be checked."""
     try:
         path.lstat()
     except FileNotFoundError:
@@ -123,7 +123,7 @@ def _is_there(path: Path) -> bool:
 
 
 def record(folder: Path, reason: str) -> bool:
-    """Set it on disk, whoever runs or does not; False when even an empty file has no room."""
+    """Write the stop to disk; return false if not even an empty file fits."""
     path = folder / FILE_NAME
     try:
         write_atomic(path, reason.encode())
@@ -135,7 +135,7 @@ def record(folder: Path, reason: str) -> bool:
 
 
 def remove(folder: Path) -> bool:
-    """Unset it on disk; whether it was set.
+    """Remove the stop from disk; return true if it was set.
 
     Raises:
         StorageFull: it cannot be removed.
@@ -146,5 +146,5 @@ def remove(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as err:
-        raise StorageFull(f"the emergency stop stays: {err.strerror}") from err
+        raise StorageFull(f"the emergency stop stays set: {err.strerror}") from err
     return True

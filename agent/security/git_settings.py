@@ -1,4 +1,4 @@
-"""What git is told, and what a repository's own settings may hold before git is started on it.
+"""Git's settings: those that we set, and those of a repository that we accept.
 
 Settings of a repository can name programs that any git command starts. A repository that has
 anything but a few harmless settings is refused; so is one that leads to another's settings.
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent.errors import CommandRefused
-from agent.printable import printable_line
 from agent.security.environment import SANDBOX_HOME, child_environment
 from agent.security.paths import HERE, list_beneath, open_beneath
+from agent.text.printable import printable_line
 
 FOLDER = ".git"
 # Far more than a person writes; git itself writes a few hundred bytes
@@ -64,7 +64,7 @@ _AUTHOR, _ADDRESS = "Barnacle", "barnacle@localhost"
 
 
 def git_environment(folder: Path | None) -> dict[str, str]:
-    """Everything git is told besides its words; `folder` is that of a repository, absolute."""
+    """Return git's environment; `folder` is the repository's absolute path."""
     place = {"GIT_DIR": str(folder / FOLDER), "GIT_WORK_TREE": str(folder)} if folder else {}
     fixed = {
         **place,
@@ -90,7 +90,7 @@ def git_environment(folder: Path | None) -> dict[str, str]:
 
 
 def refuse_repository(workspace: Path, folder: str) -> None:
-    """Look at a repository before git does.
+    """Check a repository before git runs on it.
 
     Raises:
         CommandRefused: it could make git start something, or lead it elsewhere.
@@ -99,14 +99,14 @@ def refuse_repository(workspace: Path, folder: str) -> None:
     inside = FOLDER if folder == HERE else f"{folder}/{FOLDER}"
     for entry in list_beneath(workspace, inside, MAX_ENTRIES):
         if entry.name in _ELSEWHERE:
-            raise CommandRefused(f"repositories with {FOLDER}/{entry.name} are not worked on")
+            raise CommandRefused(f"repositories with {FOLDER}/{entry.name} are not supported")
     with open_beneath(workspace, f"{inside}/config") as file:
         refuse_settings(file.read(MAX_SETTINGS_BYTES + 1))
     refuse_nested(workspace, folder)
 
 
 def refuse_settings(content: bytes) -> None:
-    """Raises CommandRefused at the first setting that is not known to be harmless."""
+    """Raise CommandRefused at the first setting that is not known to be harmless."""
     if len(content) > MAX_SETTINGS_BYTES:
         raise CommandRefused("the repository has too many settings")
     section = ""
@@ -124,18 +124,18 @@ def refuse_settings(content: bytes) -> None:
 
 
 def refuse_nested(workspace: Path, folder: str) -> None:
-    """Raises CommandRefused where there is a repository in the repository: git would ask it too."""
+    """Raise CommandRefused for a repository inside the repository: git would read it too."""
     left = MAX_ENTRIES
     for names, above in _folders(workspace, folder):
         left -= len(names)
         if above != folder and FOLDER in names:
-            raise CommandRefused("there is another repository in it, with settings of its own")
+            raise CommandRefused("it contains another repository with its own settings")
         if left < 0:
             raise CommandRefused(f"it has more than {MAX_ENTRIES} files and folders")
 
 
 def _folders(workspace: Path, folder: str) -> Iterator[tuple[list[str], str]]:
-    """The names in each folder of the working tree."""
+    """Yield the names in each folder of the working tree."""
     waiting = [folder]
     while waiting:
         here = waiting.pop()

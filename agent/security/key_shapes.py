@@ -1,4 +1,4 @@
-"""Shapes of keys that nobody told us of: prefixes of services, and values beside a name for one.
+"""Shapes of unknown keys: prefixes of services, and values beside a telling name.
 
 A name alone decides nothing, and a long number alone neither: hashes, UUIDs and ids of boards are
 ordinary text. Every search is linear in the text: a run of characters is looked at once.
@@ -66,14 +66,15 @@ _NAMED = re.compile(
 # Names of what is no secret, though a token is what it is called
 _HARMLESS = ("page", "next", "cursor", "sync", "continuation", "max", "stop", "first", "last")
 _BEFORE_CHARS = 16
-_PLACEHOLDERS = ("$", "%(", "env:", "<", "{", "/", "~/", "./", "file:", "http:", "https:")
+# Others begin with a bracket, and no value does
+_PLACEHOLDERS = ("$", "env:", "/", "~/", "./", "file:", "http:", "https:")
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A pattern, and where it is worth trying: most text holds none of its stems.
+    """A pattern, and the text stems around which it is tried.
 
     Args:
         stems: one of them is in every match.
@@ -91,13 +92,13 @@ class _Search:
         pieces: list[str] = []
         at = 0
         for begin, end in self._windows(text):
-            for found in self.pattern.finditer(text, max(begin, at), end):
+            for found in self.pattern.finditer(text, begin, end):
                 pieces += text[at : found.start()], mask(found)
                 at = found.end()
-        return "".join([*pieces, text[at:]]) if pieces else text
+        return "".join([*pieces, text[at:]])
 
     def _windows(self, text: str) -> Iterator[tuple[int, int]]:
-        """Pieces of the text around stems, from the left; none overlaps another."""
+        """Yield pieces of the text around stems, from the left, without overlap."""
         lowered = text if self.is_cased else text.lower()
         if len(lowered) != len(text):
             # Some letters are two in lower case, and then no place is what it was
@@ -138,7 +139,7 @@ _LONGEST_GAP_CHARS = 80
 
 
 def without_keys(text: str) -> str:
-    """The text with what looks like a key masked."""
+    """Mask everything that looks like a key."""
     text = "".join(_without_pem(text))
     for search, mask in _SEARCHES:
         text = search.sub(mask, text)
@@ -157,7 +158,7 @@ def _without_pem(text: str) -> Iterator[str]:
 
 
 def _prefixed(found: re.Match[str]) -> str:
-    """Of `sk-learn-based` nothing is by chance."""
+    """Mask a prefixed key; names such as `sk-learn-based` stay."""
     is_key = any(one.isdigit() or one in "*…" for one in found["rest"])
     return MASK if is_key else found[0]
 
@@ -170,7 +171,7 @@ def _authorized(found: re.Match[str]) -> str:
 
 
 def _is_pair(value: str) -> bool:
-    """Base64 of a name and a password."""
+    """Return true for Base64 of a name and a password."""
     try:
         told = base64.b64decode(value.rstrip(".=") + "==", validate=True)
     except (binascii.Error, ValueError):
@@ -187,7 +188,7 @@ def _named(text: str) -> Callable[[re.Match[str]], str]:
         value = found["value"]
         if is_harmless or not is_said or value.startswith(_PLACEHOLDERS) or not _is_value(found):
             return found[0]
-        kept = value[len(value.rstrip(".!?:")) :] if value.endswith((".", "!", "?", ":")) else ""
+        kept = value[len(value.rstrip(".!?:")) :]
         return f"{found['name']}{found['gap']}{MASK}{kept}"
 
     return mask
@@ -202,7 +203,7 @@ def _is_value(found: re.Match[str]) -> bool:
 
 
 def _looks_made(value: str) -> bool:
-    """Letters and digits together, or many letters in both cases."""
+    """Return true for mixed letters and digits, or many letters of both cases."""
     has_digit = any(one.isdigit() for one in value)
     has_letter = any(one.isalpha() for one in value)
     if has_digit and has_letter:

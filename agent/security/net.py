@@ -1,4 +1,4 @@
-"""Where a request from outside may lead: which addresses of the web are addresses of the web.
+"""Destinations of web requests: which addresses are public.
 
 A URL is taken apart strictly, an address is public or it is refused. What a name means is looked
 up once, and the address that was checked is the one to connect to. Nothing here sends anything.
@@ -45,8 +45,8 @@ _SPECIAL_4 = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a URL leads. `host` is a name in small letters, or an address without brackets."""
+class WebPlace:
+    """Destination of a URL; `host` is a lower-case name, or an address without brackets."""
 
     url: str
     scheme: str
@@ -55,24 +55,24 @@ class Place:
 
     @property
     def is_address(self) -> bool:
-        """The URL names an address, no name that has one."""
+        """Return true if the URL names an address instead of a host name."""
         return _as_address(self.host) is not None
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: what a credential is for."""
+        """Return scheme, host and port, to which a credential belongs."""
         return f"{self.scheme}://{self.authority}"
 
     @property
     def authority(self) -> str:
-        """As the `Host` header has it."""
+        """Return the value of the `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
 class WebRules:
-    """What the owner says of hosts.
+    """The owner's rules for hosts.
 
     Args:
         allow: names, the only ones that may be reached; `*.example.org` is everything beneath it.
@@ -83,20 +83,20 @@ class WebRules:
     allow: Sequence[str] = ()
     local: Sequence[str] = ()
 
-    def lists(self, place: Place) -> bool:
-        """The owner named this host, or none."""
+    def lists(self, place: WebPlace) -> bool:
+        """Return true if the owner allows this host, or limits none."""
         if not self.allow:
             return True
         beneath = place.host.partition(".")[2].split(".")
         wild = {f"*.{'.'.join(beneath[at:])}" for at in range(len(beneath))}
         return place.host in self.allow or not wild.isdisjoint(self.allow)
 
-    def is_at_home(self, place: Place) -> bool:
+    def is_at_home(self, place: WebPlace) -> bool:
         host = f"[{place.host}]" if ":" in place.host else place.host
         return f"{host}:{place.port}" in self.local
 
-    def place_of(self, url: str) -> Place:
-        """Where a URL leads.
+    def place_of(self, url: str) -> WebPlace:
+        """Return the destination of a URL.
 
         Raises:
             AddressRefused: nowhere, or where nothing of ours may go.
@@ -105,9 +105,9 @@ class WebRules:
         if self.is_at_home(place):
             return place
         if not self.lists(place):
-            raise AddressRefused(f"{place.host} is not among the hosts in [web] allow")
+            raise AddressRefused(f"{place.host} is not in [web] allow")
         if place.port < _FIRST_FREE_PORT and place.port not in _PORTS.values():
-            raise AddressRefused(f"port {place.port} is not one of the web")
+            raise AddressRefused(f"port {place.port} is not a web port")
         address = _as_address(place.host)
         if address is not None:
             self._refuse_unless_public(place, address)
@@ -115,8 +115,8 @@ class WebRules:
             raise AddressRefused(f"{place.host} is a name of this machine or network")
         return place
 
-    def checked(self, place: Place, found: Sequence[str]) -> Address:
-        """The address to connect to, of those that a name was found to have.
+    def checked(self, place: WebPlace, found: Sequence[str]) -> Address:
+        """Return the address to connect to, out of those found for a name.
 
         Raises:
             AddressRefused: one of them is not public: then none of them is used.
@@ -130,16 +130,16 @@ class WebRules:
         # Where both are given, some networks only pretend to have the newer kind
         return next((one for one in addresses if one.version == _OLDER), addresses[0])
 
-    def _refuse_unless_public(self, place: Place, address: Address) -> None:
+    def _refuse_unless_public(self, place: WebPlace, address: Address) -> None:
         if not is_public(address):
             raise AddressRefused(
-                f"{place.host} leads to an address of this machine or network; the owner can name "
+                f"{place.host} leads to an address of this machine or network; the owner can allow "
                 f'it in [web] local: "{place.host}:{place.port}"'
             )
 
 
 def is_public(address: Address) -> bool:
-    """An address that belongs to one machine somewhere in the Internet."""
+    """Return true for the address of one machine in the public Internet."""
     if isinstance(address, ipaddress.IPv6Address):
         if any(address in network for network in _HOLDING_4):
             return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
@@ -149,23 +149,23 @@ def is_public(address: Address) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved or is_special)
 
 
-def _taken_apart(url: str) -> Place:
+def _taken_apart(url: str) -> WebPlace:
     if len(url) > MAX_URL_CHARS:
         raise AddressRefused(f"the URL is longer than {MAX_URL_CHARS} characters")
     # Readers of URLs disagree about everything else: what one skips another follows
     if not _PRINTABLE.fullmatch(url) or "\\" in url:
-        raise AddressRefused("the URL holds a space, a backslash or characters beyond plain ones")
+        raise AddressRefused("the URL has a space, a backslash or a character that is not ASCII")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as err:
-        raise AddressRefused("the URL cannot be taken apart") from err
+        raise AddressRefused("the URL is invalid") from err
     if parts.scheme not in _PORTS or not url.lower().startswith(f"{parts.scheme}://"):
-        raise AddressRefused("only http:// and https:// are taken")
+        raise AddressRefused("only http:// and https:// are accepted")
     if "@" in parts.netloc or port == 0:
-        raise AddressRefused("the URL names a user or a port that cannot be")
+        raise AddressRefused("the URL has a user name or an invalid port")
     host = _host_of(parts.netloc)
-    return Place(url.partition("#")[0], parts.scheme, host, port or _PORTS[parts.scheme])
+    return WebPlace(url.partition("#")[0], parts.scheme, host, port or _PORTS[parts.scheme])
 
 
 def _host_of(netloc: str) -> str:
@@ -173,7 +173,7 @@ def _host_of(netloc: str) -> str:
         return str(_plain_address(netloc[1:].partition("]")[0]))
     host = netloc.partition(":")[0].lower()
     if len(host) > MAX_HOST_CHARS or not all(map(_LABEL.fullmatch, host.split("."))):
-        raise AddressRefused("the URL names no host, or one that cannot be")
+        raise AddressRefused("the URL has no valid host")
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         return str(_plain_address(host))
     return host
@@ -187,10 +187,10 @@ def _as_address(host: str) -> Address | None:
 
 
 def _plain_address(text: str) -> Address:
-    """An address in its one plain form: no zone, no octal, nothing left out."""
+    """Return an address in its one plain form: no zone, no octal, nothing left out."""
     address = _as_address(text)
     if address is None or "%" in text:
-        raise AddressRefused("the URL names an address in a form that is not taken")
+        raise AddressRefused("the URL has an address in an unusual form: write it plainly")
     return address
 
 

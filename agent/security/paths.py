@@ -1,4 +1,4 @@
-"""Files beneath a folder, reached component by component: no path from outside leads out of it.
+"""Access to files beneath a folder, component by component: no path leads out of it.
 
 No link is followed, wherever in the path and whenever it appears; only plain files with one name
 are opened. Writing makes a new file and renames it inside the same open folder.
@@ -40,8 +40,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Something in a folder that could be opened."""
+class FolderEntry:
+    """A file or folder that can be opened."""
 
     name: str
     is_folder: bool
@@ -49,16 +49,16 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Something met on a walk; `folder` is open only until the walk goes on."""
+class WalkEntry:
+    """An entry met on a walk; `folder` is open only until the next step."""
 
     relative: str
-    entry: Entry
+    entry: FolderEntry
     folder: int
 
 
 def parts_of(relative: str) -> tuple[str, ...]:
-    """The components of a path, each of which is a plain name.
+    """Split a path into components; each must be a plain name.
 
     Raises:
         PathRefused: with what is wrong, in words.
@@ -73,7 +73,7 @@ def parts_of(relative: str) -> tuple[str, ...]:
 
 
 def open_beneath(root: Path, relative: str) -> BinaryIO:
-    """A plain file beneath `root`, open for reading.
+    """Open a plain file beneath `root` for reading.
 
     Raises:
         PathRefused: there is no such file, or it may not be reached.
@@ -83,8 +83,8 @@ def open_beneath(root: Path, relative: str) -> BinaryIO:
         return _opened(name, folder, relative)
 
 
-def open_found(found: Found) -> BinaryIO:
-    """A plain file that a walk has met, open for reading.
+def open_found(found: WalkEntry) -> BinaryIO:
+    """Open a plain file that a walk has met for reading.
 
     Raises:
         PathRefused: it is something else by now.
@@ -94,7 +94,7 @@ def open_found(found: Found) -> BinaryIO:
 
 
 def write_beneath(root: Path, relative: str, content: bytes) -> None:
-    """Make or replace a plain file beneath `root`, whole or not at all; folders are made.
+    """Make or replace a plain file beneath `root` completely or not at all; make its folders.
 
     Raises:
         PathRefused: it may not be reached.
@@ -109,7 +109,7 @@ def write_beneath(root: Path, relative: str, content: bytes) -> None:
 
 
 def change_beneath(root: Path, relative: str, change: Callable[[BinaryIO], bytes]) -> None:
-    """Give a plain file beneath `root` what `change` makes of it, whole or not at all.
+    """Replace a plain file beneath `root` by the result of `change`, completely or not at all.
 
     Its mode stays. What `change` raises leaves everything as it was.
 
@@ -125,12 +125,14 @@ def change_beneath(root: Path, relative: str, change: Callable[[BinaryIO], bytes
             content = change(file)
         now = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if _version(now) != _version(before):
-            raise PathRefused(f"{_shown(relative)} was changed by somebody else meanwhile")
+            raise PathRefused(
+                f"{_shown(relative)} was changed by another program meanwhile: try again"
+            )
         _replace(name, folder, content, stat.S_IMODE(before.st_mode) & _KEPT_MODE)
 
 
-def walk_beneath(root: Path, relative: str, limit: int) -> Iterator[Found]:
-    """Files and folders beneath a folder beneath `root`, each before what is in it.
+def walk_beneath(root: Path, relative: str, limit: int) -> Iterator[WalkEntry]:
+    """Yield files and folders of a folder beneath `root`, each before its content.
 
     At most `limit` are looked at; what lies deeper than a path may go is left out. A folder that
     is gone or becomes a link meanwhile is passed over.
@@ -144,7 +146,7 @@ def walk_beneath(root: Path, relative: str, limit: int) -> Iterator[Found]:
 
 
 def remove_beneath(root: Path, relative: str) -> None:
-    """Remove a plain file beneath `root`; one that is gone already is no fault.
+    """Remove a plain file beneath `root`; do nothing if it is gone already.
 
     Raises:
         PathRefused: it may not be reached.
@@ -155,8 +157,8 @@ def remove_beneath(root: Path, relative: str) -> None:
         os.unlink(name, dir_fd=folder)
 
 
-def list_beneath(root: Path, relative: str, limit: int) -> list[Entry]:
-    """Files and folders in a folder beneath `root`, by name; at most `limit` are looked at.
+def list_beneath(root: Path, relative: str, limit: int) -> list[FolderEntry]:
+    """Return the entries of a folder beneath `root` by name; look at `limit` at most.
 
     Raises:
         PathRefused: there is no such folder, or it may not be reached.
@@ -170,7 +172,7 @@ def _complaint(part: str) -> str:
     if not part:
         return "it is absolute or has an empty part"
     if any(unicodedata.category(char) in _HIDDEN or char == "\\" for char in part):
-        return "it has a backslash or characters that cannot be seen"
+        return "it has a backslash or invisible characters"
     if part[-1] in ". ":
         return "a part of it ends in a dot or a space"
     if len(part.encode()) > MAX_PART_BYTES:
@@ -180,7 +182,7 @@ def _complaint(part: str) -> str:
 
 @contextlib.contextmanager
 def _folder(root: Path, folders: Sequence[str], *, make: bool = False) -> Iterator[int]:
-    """A handle of the folder, walked to from `root` one component at a time."""
+    """Yield a handle of the folder, opened from `root` one component at a time."""
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Where the root itself is, its owner decides: it may be a link
     handle = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
@@ -206,18 +208,18 @@ def _opened(name: str, folder: int, relative: str) -> BinaryIO:
         raise
 
 
-def _entries(folder: int, limit: int) -> list[Entry]:
+def _entries(folder: int, limit: int) -> list[FolderEntry]:
     with os.scandir(folder) as found:
         entries = [_entry(item) for item in itertools.islice(found, limit)]
     return sorted((entry for entry in entries if entry), key=lambda entry: entry.name)
 
 
-def _walk(folder: int, above: tuple[str, ...], limit: int) -> Iterator[Found]:
+def _walk(folder: int, above: tuple[str, ...], limit: int) -> Iterator[WalkEntry]:
     if len(above) == MAX_PARTS:
         return
     for entry in _entries(folder, limit):
         parts = (*above, entry.name)
-        yield Found("/".join(parts), entry, folder)
+        yield WalkEntry("/".join(parts), entry, folder)
         if entry.is_folder:
             with contextlib.suppress(OSError), _inner(entry.name, folder) as inner:
                 yield from _walk(inner, parts, limit)
@@ -239,7 +241,7 @@ def _make_folder(name: str, parent: int) -> None:
 
 
 def _replace(name: str, folder: int, content: bytes, mode: int) -> None:
-    """Put a new file in the place of the old one; either is there whole, whatever happens."""
+    """Replace the old file by a new one; one of them is always there whole."""
     temp = f".{secrets.token_hex(8)}.part"
     try:
         _write_synced(temp, folder, content, mode)
@@ -252,7 +254,7 @@ def _replace(name: str, folder: int, content: bytes, mode: int) -> None:
 
 
 def _version(status: os.stat_result) -> tuple[int, ...]:
-    """What differs as soon as somebody has written to a file or put another in its place."""
+    """Return values that change with every write to the file and every replacement."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_nlink)
 
 
@@ -273,8 +275,8 @@ def _refuse_unless_plain(status: os.stat_result, relative: str) -> None:
         raise PathRefused(f"{_shown(relative)} is a file with more than one name")
 
 
-def _entry(item: "os.DirEntry[str]") -> Entry | None:
-    """None for what could not be opened anyway: links, pipes, names that are refused."""
+def _entry(item: "os.DirEntry[str]") -> FolderEntry | None:
+    """Return the entry; None for links, pipes and refused names."""
     try:
         status = item.stat(follow_symlinks=False)
     except FileNotFoundError:
@@ -282,12 +284,12 @@ def _entry(item: "os.DirEntry[str]") -> Entry | None:
     is_folder = stat.S_ISDIR(status.st_mode)
     if _complaint(item.name) or not (is_folder or stat.S_ISREG(status.st_mode)):
         return None
-    return Entry(item.name, is_folder, 0 if is_folder else status.st_size)
+    return FolderEntry(item.name, is_folder, 0 if is_folder else status.st_size)
 
 
 @contextlib.contextmanager
 def _told(relative: str) -> Iterator[None]:
-    """Turn what the operating system says into a sentence about the path."""
+    """Turn an operating system error into a sentence about the path."""
     try:
         yield
     except OSError as err:

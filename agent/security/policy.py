@@ -1,4 +1,4 @@
-"""The gate: one pure function decides every tool call, whatever the tool is.
+"""Gate: one pure function decides every tool call.
 
 It looks at the call and its effect, at the lowest trust of anything the model has read in this
 turn, at the owner's policy, and at what was done already. It knows nothing else, touches nothing.
@@ -12,7 +12,7 @@ from agent.messages import Effect, Provenance
 
 
 class Autonomy(enum.Enum):
-    """How much the owner lets the agent do without a question."""
+    """Freedom of the agent to act without a question."""
 
     # Looks, never acts
     READONLY = "readonly"
@@ -23,7 +23,7 @@ class Autonomy(enum.Enum):
 
 
 class Verdict(enum.Enum):
-    """What becomes of a call."""
+    """Verdict on a call."""
 
     ALLOW = "allow"
     # The owner is asked and has the last word
@@ -33,7 +33,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict, the name of the rule that gave it, and a sentence for the person."""
+    """A verdict, the rule that gave it, and a sentence for the person."""
 
     verdict: Verdict
     rule: str
@@ -41,8 +41,8 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What is to be done: the tool, what it can do, and its arguments as text."""
+class GateCall:
+    """A call to decide: the tool, its effect, and its arguments as text."""
 
     tool: str
     effect: Effect
@@ -50,8 +50,8 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How often something may happen without a question."""
+class ActLimits:
+    """Number of calls that need no question, in a turn, an hour and a day."""
 
     per_turn: int | None = None
     per_hour: int | None = None
@@ -59,8 +59,8 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """The owner's word on some calls.
+class PolicyRule:
+    """A rule of the owner for some calls.
 
     Args:
         tool: its name; a `*` at the end stands for any rest.
@@ -72,9 +72,9 @@ class Rule:
     tool: str
     where: Mapping[str, str] = field(default_factory=dict)
     verdict: Verdict | None = None
-    limits: Limits = Limits()
+    limits: ActLimits = ActLimits()
 
-    def covers(self, call: Call) -> bool:
+    def covers(self, call: GateCall) -> bool:
         return _matches(self.tool, call.tool) and all(
             name in call.arguments and _matches(pattern, call.arguments[name])
             for name, pattern in self.where.items()
@@ -83,19 +83,19 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All that the owner has laid down; `limits` are for all effects together."""
+    """Everything that the owner laid down; `limits` apply to all effects together."""
 
     autonomy: Autonomy
-    rules: tuple[Rule, ...] = ()
-    limits: Limits = Limits()
+    rules: tuple[PolicyRule, ...] = ()
+    limits: ActLimits = ActLimits()
 
-    def rules_for(self, call: Call) -> tuple[Rule, ...]:
+    def rules_for(self, call: GateCall) -> tuple[PolicyRule, ...]:
         return tuple(rule for rule in self.rules if rule.covers(call))
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """How often something happened in this turn, in the last hour and in the last day."""
+class ActCount:
+    """Number of earlier acts in this turn, the last hour and the last day."""
 
     turn: int = 0
     hour: int = 0
@@ -103,17 +103,29 @@ class Done:
 
 
 # What was done, by the name of a rule; all effects together are under ALL
-Counters = Mapping[str, Done]
+Counters = Mapping[str, ActCount]
 ALL = ""
 # What the name of a rule begins with when a limit gave the verdict, or a rule of the owner's
 LIMIT = "limit:"
 OWN = "rule:"
 
+# A rule that has something asked, and the reason
+_Doubt = tuple[str, str]
+
+# The least trusted text of a turn, as the owner reads it
+TEXT_READ: Mapping[Provenance, str] = {
+    Provenance.USER: "another person wrote in this conversation",
+    Provenance.SENSOR: "I read the board or a sensor in this conversation",
+    Provenance.MODEL: "I used a note of my own in this conversation",
+    Provenance.TOOL: "I read a file or the output of a tool in this conversation",
+    Provenance.WEB: "I read text from the web or from an unknown source in this conversation",
+}
+
 # Effects that supervised autonomy leaves to the owner's plain word
 _HARMLESS_ON_OWNERS_WORD = frozenset({Effect.WRITE, Effect.ACTUATE})
 
 
-def decide(call: Call, provenance: Provenance, policy: Policy, counters: Counters) -> Decision:
+def decide(call: GateCall, provenance: Provenance, policy: Policy, counters: Counters) -> Decision:
     """Allow, ask or deny a call in a turn of this provenance."""
     rules = policy.rules_for(call)
     return (
@@ -124,12 +136,12 @@ def decide(call: Call, provenance: Provenance, policy: Policy, counters: Counter
 
 
 def denied(rule: str, reason: str) -> Decision:
-    """What is said where something beside the policy refuses."""
+    """Return a refusal that comes from outside the policy."""
     return Decision(Verdict.DENY, rule, reason)
 
 
-def _refused(call: Call, policy: Policy, rules: tuple[Rule, ...]) -> Decision | None:
-    """What nobody's yes can change."""
+def _refused(call: GateCall, policy: Policy, rules: tuple[PolicyRule, ...]) -> Decision | None:
+    """Return the refusals that no approval overrides."""
     if denying := _first(rules, Verdict.DENY):
         return _by(denying, Verdict.DENY, "refuses this")
     if call.effect is not Effect.READ and policy.autonomy is Autonomy.READONLY:
@@ -140,27 +152,26 @@ def _refused(call: Call, policy: Policy, rules: tuple[Rule, ...]) -> Decision | 
 
 
 def _questioned(
-    call: Call, provenance: Provenance, rules: tuple[Rule, ...], exhausted: Decision | None
+    call: GateCall, provenance: Provenance, rules: tuple[PolicyRule, ...], exhausted: _Doubt | None
 ) -> Decision | None:
-    """What is asked under every autonomy; the first question decides, the others are told too."""
+    """Return the first question that every autonomy level asks; it mentions the others."""
     found = [exhausted] if exhausted else []
     if call.effect is not Effect.READ and provenance < Provenance.OWNER:
-        origin = provenance.name.lower()
-        reason = f"what I go by holds text of {origin} origin, not only your words"
-        found.append(Decision(Verdict.ASK, "provenance", reason))
+        reason = f"{TEXT_READ[provenance]}, so I ask before acting on it"
+        found.append(("provenance", reason))
     if asking := _first(rules, Verdict.ASK):
-        found.append(_by(asking, Verdict.ASK, "wants you to be asked"))
+        found.append((f"{OWN}{asking.name}", f"{_named(asking)} says to ask you"))
     if not found:
         return None
-    return Decision(Verdict.ASK, found[0].rule, "; ".join(one.reason for one in found))
+    return Decision(Verdict.ASK, found[0][0], "; ".join(reason for _, reason in found))
 
 
-def _allowed(call: Call, policy: Policy, rules: tuple[Rule, ...]) -> Decision:
-    """What the owner's own words may do."""
+def _allowed(call: GateCall, policy: Policy, rules: tuple[PolicyRule, ...]) -> Decision:
+    """Return the decision for the owner's own words."""
     if call.effect is Effect.READ:
         return Decision(Verdict.ALLOW, "read", "it only looks")
     if allowing := _first(rules, Verdict.ALLOW):
-        return _by(allowing, Verdict.ALLOW, "allows this on your word")
+        return _by(allowing, Verdict.ALLOW, "allows this when you order it")
     if policy.autonomy is Autonomy.FULL and call.effect is not Effect.EXECUTE:
         return Decision(Verdict.ALLOW, "full", 'agent.autonomy is "full"')
     if call.effect in _HARMLESS_ON_OWNERS_WORD:
@@ -170,31 +181,35 @@ def _allowed(call: Call, policy: Policy, rules: tuple[Rule, ...]) -> Decision:
 
 
 def _exhausted(
-    call: Call, policy: Policy, rules: tuple[Rule, ...], counters: Counters
-) -> Decision | None:
-    """A question where it was done as often as it may be without one."""
+    call: GateCall, policy: Policy, rules: tuple[PolicyRule, ...], counters: Counters
+) -> _Doubt | None:
+    """Return a question if a limit is used up."""
     if call.effect is Effect.READ:
         return None
     for name, limits in ((ALL, policy.limits), *((rule.name, rule.limits) for rule in rules)):
-        done = counters.get(name, Done())
+        done = counters.get(name, ActCount())
         for span, count, most in (
             ("turn", done.turn, limits.per_turn),
             ("hour", done.hour, limits.per_hour),
             ("day", done.day, limits.per_day),
         ):
             if most is not None and count >= most:
-                whose = f"agent.rules.{name}.per_{span}" if name else f"the limit in a {span}"
-                reason = f"{whose} is {most}, and that many were done"
-                return Decision(Verdict.ASK, f"{LIMIT}{name or 'all'}.per_{span}", reason)
+                whose = f"agent.rules.{name}.per_{span}" if name else f"the limit per {span}"
+                reason = f"{whose} is {most}, which is used up"
+                return f"{LIMIT}{name or 'all'}.per_{span}", reason
     return None
 
 
-def _first(rules: tuple[Rule, ...], verdict: Verdict) -> Rule | None:
+def _first(rules: tuple[PolicyRule, ...], verdict: Verdict) -> PolicyRule | None:
     return next((rule for rule in rules if rule.verdict is verdict), None)
 
 
-def _by(rule: Rule, verdict: Verdict, what: str) -> Decision:
-    return Decision(verdict, f"{OWN}{rule.name}", f"your rule agent.rules.{rule.name} {what}")
+def _by(rule: PolicyRule, verdict: Verdict, what: str) -> Decision:
+    return Decision(verdict, f"{OWN}{rule.name}", f"{_named(rule)} {what}")
+
+
+def _named(rule: PolicyRule) -> str:
+    return f"your rule agent.rules.{rule.name}"
 
 
 def _matches(pattern: str, text: str) -> bool:

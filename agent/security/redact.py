@@ -1,4 +1,4 @@
-"""Taking secrets out of text that leaves: logs, answers, what a service said of an error.
+"""Removal of secrets from text that leaves the agent: logs, answers, error texts of services.
 
 Known secrets go wherever and however they are written; what only looks like a key goes too.
 """
@@ -21,7 +21,7 @@ MIN_SECRET_CHARS = 6
 
 
 class Redactor:
-    """Knows the secrets of this agent; more can be added while it runs."""
+    """Removes the secrets of this agent; more can be added while it runs."""
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         self._spellings: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Redactor:
             self.add(secret)
 
     def add(self, secret: Secret) -> None:
-        """Hide this one from now on, whatever it looks like."""
+        """Hide this secret from now on."""
         from agent.security.spellings import spaced, spellings  # noqa: PLC0415 - no start needs it
 
         text = secret.reveal()
@@ -44,7 +44,7 @@ class Redactor:
                 self._spaced = (*self._spaced, pattern)
 
     def knows(self, text: str) -> bool:
-        """Whether one of the secrets stands in it."""
+        """Return true if the text contains a secret."""
         is_there = any(spelling in text for spelling in self._spellings)
         return is_there or any(pattern.search(text) for pattern in self._spaced)
 
@@ -54,7 +54,7 @@ class Redactor:
         return without_keys(self.redact_known(text))
 
     def redact_known(self, text: str) -> str:
-        """Without what looks like a key: quick enough for a text that is shown while it grows."""
+        """Mask only known secrets: fast enough for a text that is shown while it grows."""
         for spelling in self._spellings:
             text = text.replace(spelling, MASK)
         for pattern in self._spaced:
@@ -63,7 +63,7 @@ class Redactor:
 
 
 def without_contents(arguments_json: str) -> str:
-    """Arguments of a request without what it carries: its body, and the values of its headers."""
+    """Return a request's arguments without its body and its header values."""
     try:
         arguments = json.loads(arguments_json)
     except (ValueError, RecursionError):

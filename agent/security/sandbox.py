@@ -1,4 +1,4 @@
-"""What keeps a program apart: the seam, what it is given, and what comes back.
+"""Seam of the sandbox: a job, its limits and its outcome.
 
 A program in a sandbox has no network, a system it can only read, the workspace where it may have
 it, and little memory and time; it is ended with everything it started. Where no sandbox works
@@ -28,8 +28,8 @@ _PRLIMIT = "/usr/bin/prlimit"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A program to be run.
+class SandboxJob:
+    """A program to run.
 
     Args:
         argv: exactly what is executed; the first word is looked for in PATH.
@@ -54,8 +54,8 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a program.
+class SandboxOutcome:
+    """Outcome of a program.
 
     Args:
         exit: its status; None where it was ended before it was done.
@@ -71,21 +71,21 @@ class Outcome:
 
 
 class Sandbox(Protocol):
-    """Something that runs programs apart from everything else."""
+    """Runs programs isolated from everything else."""
 
     # For people, such as "bubblewrap"
     name: str
 
-    async def run(self, job: Job) -> Outcome:
-        """Run it to its end, or end it with all that it has started.
+    async def run(self, job: SandboxJob) -> SandboxOutcome:
+        """Run the job to its end, or end it with everything it started.
 
         Raises:
             SandboxBroken: nothing was run, or what became of it is not known.
         """
 
 
-def limited(job: Job) -> list[str]:
-    """The same words behind a program that lowers what they may take, and becomes them."""
+def limited(job: SandboxJob) -> list[str]:
+    """Return the words behind a program that lowers the limits and then becomes them."""
     written = MAX_FILE_BYTES if job.writes else 0
     return [
         _PRLIMIT,

@@ -1,4 +1,4 @@
-"""The sandbox made of namespaces by bubblewrap, for machines without our systemd units.
+"""Sandbox of namespaces made by bubblewrap, for machines without our systemd units.
 
 The program sees the system's programs read-only, an empty /tmp and, where it may, the workspace
 under its own path; no network, no other processes, no other files, and no way to more rights.
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from agent.security.environment import PATH, child_environment
 from agent.security.grammars.base import KEPT_RESULTS
-from agent.security.sandbox import MAX_FILE_BYTES, Job, Outcome, limited
+from agent.security.sandbox import MAX_FILE_BYTES, SandboxJob, SandboxOutcome, limited
+from agent.security.sandbox_disk import refuse_foreign_names
 from agent.security.sandbox_process import run_here
-from agent.security.sandbox_room import refuse_foreign_names
 
 # A Pi under load starts a process in a tenth of it
 PROBE_TIMEOUT_S = 5.0
@@ -30,7 +30,7 @@ _APART = (
 
 
 class Bubblewrap:
-    """Programs in namespaces of their own."""
+    """Runs programs in their own namespaces."""
 
     name = "bubblewrap"
 
@@ -39,8 +39,8 @@ class Bubblewrap:
         self._program = program
 
     def trouble(self) -> str:
-        """Why it does not work here, as it says itself; empty where it works."""
-        probe = Job(["true"], child_environment(self._workspace), None)
+        """Return bubblewrap's own reason why it does not work here; "" if it works."""
+        probe = SandboxJob(["true"], child_environment(self._workspace), None)
         try:
             done = subprocess.run(  # noqa: S603 - our own words
                 self.command(probe),
@@ -56,16 +56,16 @@ class Bubblewrap:
             return ""
         return done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: SandboxJob) -> SandboxOutcome:
         if job.folder is not None:
             self._workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
             await asyncio.to_thread(refuse_foreign_names, self._workspace)
         return await run_here(self.command(job), job, self._workspace if job.writes else None)
 
-    def command(self, job: Job) -> list[str]:
+    def command(self, job: SandboxJob) -> list[str]:
         return [self._program, *_APART, *self._mounts(job), "--", *limited(job)]
 
-    def _mounts(self, job: Job) -> Iterator[str]:
+    def _mounts(self, job: SandboxJob) -> Iterator[str]:
         yield from _system()
         room = str(MAX_FILE_BYTES)
         # What is written there is memory, so that each has its size

@@ -1,41 +1,41 @@
-"""Which sandbox there is on this machine: that of our systemd units, else bubblewrap, else none."""
+"""Choice of the sandbox: our systemd units, else bubblewrap, else none."""
 
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.printable import printable_line
 from agent.security.sandbox import Sandbox
 from agent.security.sandbox_bubblewrap import Bubblewrap, find_program
 from agent.security.sandbox_systemd import SOCKET, SystemdSandbox
+from agent.text.printable import printable_line
 
 _MAX_DETAIL_CHARS = 120
-_NONE = "there is neither the socket of barnacle-tool nor bubblewrap: `sudo apt install bubblewrap`"
+_NONE = "no sandbox found (barnacle-tool or bubblewrap): run `sudo apt install bubblewrap`"
 _BROKEN = (
-    "bubblewrap may not make namespaces here ({}): allow them to users, "
-    "see kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns"
+    "bubblewrap cannot create namespaces here ({}): allow user namespaces, see "
+    "kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A sandbox that works, or why there is none."""
+class SandboxChoice:
+    """A working sandbox, or the reason why there is none."""
 
     sandbox: Sandbox | None
     trouble: str = ""
 
 
-def choose(workspace: Path, address: Path = SOCKET) -> Choice:
-    """Tried out before it is chosen: what does not keep apart is no sandbox."""
+def choose(workspace: Path, address: Path = SOCKET) -> SandboxChoice:
+    """Return the first sandbox that passes a trial run."""
     if _is_socket(address):
-        return Choice(SystemdSandbox(workspace, address))
+        return SandboxChoice(SystemdSandbox(workspace, address))
     program = find_program()
     if program is None:
-        return Choice(None, _NONE)
+        return SandboxChoice(None, _NONE)
     bubblewrap = Bubblewrap(workspace, program)
     if trouble := bubblewrap.trouble():
-        return Choice(None, _BROKEN.format(printable_line(trouble, _MAX_DETAIL_CHARS)))
-    return Choice(bubblewrap)
+        return SandboxChoice(None, _BROKEN.format(printable_line(trouble, _MAX_DETAIL_CHARS)))
+    return SandboxChoice(bubblewrap)
 
 
 def _is_socket(address: Path) -> bool:

@@ -1,4 +1,4 @@
-"""A process of this machine within limits, watched to its end: bubblewrap is one, too.
+"""A local process within limits, watched to its end; bubblewrap is one too.
 
 `LimitedProcess` keeps nothing apart. It is only for our own programs that read documents, where
 there is no sandbox; tools never get it.
@@ -14,22 +14,24 @@ from io import FileIO
 from pathlib import Path
 
 from agent.errors import SandboxBroken
-from agent.security.sandbox import Job, Outcome, limited
-from agent.security.sandbox_room import Room
+from agent.security.sandbox import SandboxJob, SandboxOutcome, limited
+from agent.security.sandbox_disk import DiskGuard
 from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
 
 
 class LimitedProcess:
-    """A child with little memory and time, no environment and no descriptors of ours."""
+    """Runs a child with little memory and time, no environment and no descriptors of ours."""
 
     name = "a process with limits"
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: SandboxJob) -> SandboxOutcome:
         return await run_here(limited(job), job)
 
 
-async def run_here(command: Sequence[str], job: Job, writes_in: Path | None = None) -> Outcome:
-    """Start the command, which stands for the job, and watch it.
+async def run_here(
+    command: Sequence[str], job: SandboxJob, writes_in: Path | None = None
+) -> SandboxOutcome:
+    """Start the command for the job, and watch it.
 
     Args:
         writes_in: the folder that it may fill, as far as there is room.
@@ -37,7 +39,7 @@ async def run_here(command: Sequence[str], job: Job, writes_in: Path | None = No
     Raises:
         SandboxBroken: it cannot be started, or cannot be ended.
     """
-    room = Room(writes_in, lambda: None)
+    room = DiskGuard(writes_in, lambda: None)
     room.begin()
     with ExitStack() as held:
         given = held.enter_context(opened(job.given))
@@ -62,9 +64,9 @@ async def run_here(command: Sequence[str], job: Job, writes_in: Path | None = No
 
 
 async def _watched(
-    child: asyncio.subprocess.Process, out: FileIO, err: FileIO, job: Job, room: Room
-) -> Outcome:
-    """Both streams until the program is done, or until it has taken too much of anything."""
+    child: asyncio.subprocess.Process, out: FileIO, err: FileIO, job: SandboxJob, room: DiskGuard
+) -> SandboxOutcome:
+    """Read both streams until the program is done or over a limit."""
     late = False
 
     def end() -> None:
@@ -88,7 +90,7 @@ async def _watched(
             await asyncio.wait([*reading, tasks.create_task(child.wait())])
             watching.cancel()
     except TimeoutError as error:
-        raise SandboxBroken("the sandbox does not end what it runs") from error
+        raise SandboxBroken("the sandbox could not end its program") from error
     finally:
         deadline.cancel()
         end()

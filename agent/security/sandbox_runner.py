@@ -1,4 +1,4 @@
-"""The program that a socket of systemd starts for each job: it runs one, says how it ended, ends.
+"""Runner that a systemd socket starts for each job: it runs one program, reports, and ends.
 
 Its standard input is the connection. It takes one line of JSON and the three descriptors that the
 job reads and writes, and answers with one line. Whoever asked goes away to end the job. Imports
@@ -23,9 +23,9 @@ BAD_REQUEST, NOT_ALONE, NOT_STARTED = 3, 4, 5
 
 
 def main(arguments: Sequence[str], connection: socket.socket) -> int:
-    """The exit status of the runner, not of what it ran."""
+    """Serve one job; return the runner's own exit status."""
     if ALONE in arguments and os.getpid() != 1:
-        _answer(connection, {"error": "the unit has no processes of its own: systemd is too old"})
+        _answer(connection, {"error": "the unit sees other processes: systemd is too old"})
         return NOT_ALONE
     line, streams = _request(connection)
     try:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str], connection: socket.socket) -> int:
         program = argv[0]
         given, out, err = streams
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        _answer(connection, {"error": "the request cannot be understood"})
+        _answer(connection, {"error": "the request is invalid"})
         return BAD_REQUEST
     try:
         child = subprocess.Popen(  # noqa: S603 - what is run is the caller's to decide
@@ -70,7 +70,7 @@ def _request(connection: socket.socket) -> tuple[bytes, list[int]]:
 
 
 def _ended(child: "subprocess.Popen[bytes]", connection: socket.socket) -> int:
-    """Its status, when it is done or nobody waits for it any more."""
+    """Return the job's status when it is done or nobody waits any more."""
     done = os.pidfd_open(child.pid)
     # A word from whoever asked is its end as well: there is nothing more to say
     select.select([done, connection.fileno()], [], [])

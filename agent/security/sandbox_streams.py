@@ -1,4 +1,4 @@
-"""What goes into a program in a sandbox and what comes out of it, all within limits."""
+"""Input and output of a program in a sandbox, within limits."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from io import FileIO
 from typing import BinaryIO
 
-from agent.security.sandbox import Outcome
+from agent.security.sandbox import SandboxOutcome
 
 # What is killed goes at once; a card that hangs may hold it up
 END_TIMEOUT_S = 10.0
@@ -19,7 +19,7 @@ _SEALS = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE | fcntl.F_
 
 @dataclass(slots=True)
 class Captured:
-    """One stream, as far as it was read.
+    """One stream, up to its limit.
 
     Args:
         too_much: called when there is more than may be kept; the rest is read and lost.
@@ -31,7 +31,7 @@ class Captured:
     truncated: bool = False
 
     async def read(self, pipe: FileIO) -> None:
-        """Until its end; the pipe is closed then."""
+        """Read until the end, then close the pipe."""
         stream = asyncio.StreamReader()
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(stream), pipe
@@ -51,7 +51,7 @@ class Captured:
 
 
 def pipe() -> tuple[FileIO, FileIO]:
-    """What is read, and what is written."""
+    """Return the reading and the writing end of a pipe."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
     return FileIO(reading, "r"), FileIO(writing, "w")
 
@@ -62,19 +62,21 @@ def outcome_of(
     err: Captured,
     late_s: float | None = None,
     overrun: str = "",
-) -> Outcome:
-    """What became of a program; `late_s` is the time it took in vain."""
+) -> SandboxOutcome:
+    """Return the outcome of a program; `late_s` is the time after which it was ended."""
     truncated = out.truncated or err.truncated
-    ended = "it printed more than it may" if truncated else ""
+    ended = "it printed too much" if truncated else ""
     ended = overrun or ended
     if late_s is not None:
         ended = f"it took longer than {late_s:g} s"
-    return Outcome(None if ended else status, bytes(out.data), bytes(err.data), truncated, ended)
+    return SandboxOutcome(
+        None if ended else status, bytes(out.data), bytes(err.data), truncated, ended
+    )
 
 
 @contextlib.contextmanager
 def opened(given: bytes | BinaryIO) -> Iterator[int]:
-    """A descriptor to read it from; a program that turns hostile can change nothing of bytes."""
+    """Yield a descriptor with the input; a hostile program cannot change the bytes."""
     if not isinstance(given, bytes):
         given.seek(0)
         yield given.fileno()
@@ -87,7 +89,7 @@ def opened(given: bytes | BinaryIO) -> Iterator[int]:
 
 
 def _sealed(given: bytes) -> int:
-    """A file in memory that nobody can make longer: its pages are not the reader's."""
+    """Return a sealed file in memory that nobody can make longer."""
     handle = os.memfd_create("given", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     left = memoryview(given)
     while left:

@@ -1,4 +1,4 @@
-"""The sandbox that systemd makes: one unit for each job, started by a connection to its socket.
+"""Sandbox of systemd: one unit for each job, started by a connection to its socket.
 
 The unit has no network, no devices, a system it can only read, and the workspace; what the job
 reads and writes is handed over as open descriptors. Going away ends the job.
@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from agent.errors import SandboxBroken
-from agent.security.sandbox import Job, Outcome, limited
-from agent.security.sandbox_room import Room, refuse_foreign_names
+from agent.security.sandbox import SandboxJob, SandboxOutcome, limited
+from agent.security.sandbox_disk import DiskGuard, refuse_foreign_names
 from agent.security.sandbox_runner import MAX_REQUEST_BYTES
 from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
 
@@ -26,18 +26,18 @@ SOCKET = Path("/run/barnacle-tool/socket")
 # A unit starts within it on the smallest Pi under load
 START_TIMEOUT_S = 20.0
 _MAX_ANSWER_BYTES = 4096
-_LOST = "it took more memory or time than it may"
+_LOST = "it exceeded its limit of memory or time"
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What the runner says; without a status it says why there is none."""
+    """The runner's answer; without a status it has the reason."""
 
     exit: int | None = None
     error: str = ""
 
 
 class SystemdSandbox:
-    """Programs in units of their own."""
+    """Runs programs in their own units."""
 
     name = "systemd"
 
@@ -45,11 +45,11 @@ class SystemdSandbox:
         self._workspace = workspace.absolute()
         self._address = address
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: SandboxJob) -> SandboxOutcome:
         line = self._request(job)
         if job.folder is not None:
             await asyncio.to_thread(refuse_foreign_names, self._workspace)
-        room = Room(self._workspace if job.writes else None, lambda: None)
+        room = DiskGuard(self._workspace if job.writes else None, lambda: None)
         room.begin()
         with ExitStack() as held:
             connection = held.enter_context(socket.socket(socket.AF_UNIX))
@@ -69,7 +69,7 @@ class SystemdSandbox:
             err_end.close()
             return await _watched(connection, out, err, job, room)
 
-    def _request(self, job: Job) -> bytes:
+    def _request(self, job: SandboxJob) -> bytes:
         folder = "/" if job.folder is None else str(self._workspace / job.folder)
         asked = {"argv": limited(job), "environment": dict(job.environment), "folder": folder}
         line = json.dumps(asked).encode() + b"\n"
@@ -79,9 +79,9 @@ class SystemdSandbox:
 
 
 async def _watched(
-    connection: socket.socket, out: FileIO, err: FileIO, job: Job, room: Room
-) -> Outcome:
-    """Both streams and the answer, until the job is done or has taken too much of anything."""
+    connection: socket.socket, out: FileIO, err: FileIO, job: SandboxJob, room: DiskGuard
+) -> SandboxOutcome:
+    """Read both streams and the answer until the job is done or over a limit."""
     loop = asyncio.get_running_loop()
     late = False
 
@@ -107,7 +107,7 @@ async def _watched(
             await asyncio.wait([*reading, answer])
             watching.cancel()
     except TimeoutError as error:
-        raise SandboxBroken("the sandbox does not end what it runs") from error
+        raise SandboxBroken("the sandbox could not end its program") from error
     finally:
         deadline.cancel()
     is_ended = late or told.truncated or trouble.truncated or room.overrun
@@ -117,7 +117,7 @@ async def _watched(
 
 
 def _status(answer: bytes) -> int | None:
-    """How the job ended; None where the unit was ended together with it.
+    """Return the job's exit status; None if the whole unit was ended.
 
     Raises:
         SandboxBroken: in the runner's words.
@@ -127,7 +127,7 @@ def _status(answer: bytes) -> int | None:
     try:
         told = msgspec.json.decode(answer, type=_Answer)
     except msgspec.DecodeError as error:
-        raise SandboxBroken("the sandbox does not answer as it should") from error
+        raise SandboxBroken("the sandbox gave an invalid answer") from error
     if told.exit is None:
         raise SandboxBroken(f"the sandbox refuses: {told.error}")
     return told.exit

@@ -1,4 +1,4 @@
-"""The files of the workspace that a script runs, as far as it names them.
+"""Files of the workspace that a script runs.
 
 A yes, and an "always" even more, is for what would happen; that stands in these files as well.
 Where a script is not understood, every file that it names counts.
@@ -6,7 +6,8 @@ Where a script is not understood, every file that it names counts.
 
 import re
 import shlex
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from agent.security.paths import HERE, open_beneath, parts_of
 # More is no script that a person has read
 MAX_FILES = 64
 MAX_READ_BYTES = 256 * 1024
+_NO_MODE, _EXECUTABLE = 0, 0o111
 _WORD = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 _PROGRAMS = frozenset({".sh", ".py", ".pl", ".awk", ".sed", ".jq", ".js", ".rb", ".lua", ".mk"})
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -26,32 +28,9 @@ _INTERPRETERS = re.compile(
 # What stands before a command and starts it
 _STARTERS = frozenset(
     {
-        *(
-            "env",
-            "nohup",
-            "timeout",
-            "nice",
-            "ionice",
-            "time",
-            "exec",
-            "command",
-            "xargs",
-            "setsid",
-        ),
-        *(
-            "nohup",
-            "busybox",
-            "stdbuf",
-            "builtin",
-            "then",
-            "do",
-            "else",
-            "if",
-            "while",
-            "until",
-            "!",
-            "{",
-        ),
+        *("env", "nohup", "timeout", "nice", "ionice", "time", "exec", "command", "xargs"),
+        *("setsid", "busybox", "stdbuf", "builtin", "then", "do", "else", "if", "while"),
+        *("until", "!"),
     }
 )
 _MEANS_A_FILE = frozenset({"-f", "--file", "--from-file", "-i", "--include"})
@@ -62,23 +41,22 @@ _UNCLEAR = re.compile(r"\$\(|`|<<|\beval\b|\$\{|\balias\b")
 
 @dataclass(slots=True)
 class _Search:
-    """Files found so far, and the folders that names may be meant from."""
+    """Search state: files found so far, and the folders that relative names start from."""
 
     workspace: Path
-    bases: list[str]
+    bases: tuple[str, ...]
     found: dict[str, None] = field(default_factory=dict)
     left_bytes: int = MAX_READ_BYTES
 
     def script(self, text: str, *, is_shell: bool = True) -> None:
-        """Take up what a script runs, and what that runs."""
+        """Add the files that a script runs, and those that they run."""
         for path in list(self._named(text, is_shell=is_shell)):
             if path in self.found or len(self.found) >= MAX_FILES:
                 continue
             self.found[path] = None
             inner = self._content(path)
             folder = path.rpartition("/")[0] or HERE
-            if folder not in self.bases:
-                self.bases.append(folder)
+            self._also_from([folder])
             self.script(inner, is_shell=_is_shell(path, inner))
 
     def _named(self, text: str, *, is_shell: bool = True) -> Iterator[str]:
@@ -94,7 +72,7 @@ class _Search:
                     yield path
 
     def _run(self, tokens: list[str]) -> Iterator[str]:
-        """What stands where a program or its script does."""
+        """Yield the words at the places of a program or its script."""
         at_command, in_interpreter, before = True, False, ""
         for token in tokens:
             if _SEPARATOR.fullmatch(token):
@@ -103,7 +81,7 @@ class _Search:
                 # Words for another shell, or only words
                 yield from self._named(token)
             elif before == "cd":
-                self.bases += [folder for base in self.bases for folder in _below(base, token)]
+                self._also_from([folder for base in self.bases for folder in _below(base, token)])
             elif in_interpreter or at_command or before in _MEANS_A_FILE:
                 files = list(self._files(token))
                 yield from files
@@ -123,12 +101,18 @@ class _Search:
         for word in words:
             for base in self.bases:
                 for path in _below(base, word):
-                    if (self.workspace / path).is_file():
+                    if stat.S_ISREG(_mode_of(self.workspace / path)):
                         yield path
+
+    def _also_from(self, folders: Sequence[str]) -> None:
+        """Names may be meant from these folders as well."""
+        self.bases = tuple(dict.fromkeys((*self.bases, *folders)))
 
     def _is_program(self, path: str) -> bool:
         file = self.workspace / path
-        is_executable = bool(file.stat().st_mode & 0o111)
+        mode = _mode_of(file)
+        # What has gone since it was named may be back when the script runs
+        is_executable = mode == _NO_MODE or bool(mode & _EXECUTABLE)
         return file.suffix in _PROGRAMS or is_executable or self._content(path).startswith("#!")
 
     def _content(self, path: str) -> str:
@@ -142,14 +126,22 @@ class _Search:
 
 
 def files_run(workspace: Path, folder: str, script: str) -> tuple[str, ...]:
-    """Return the files of the workspace that the script runs, from the folder where it begins."""
-    search = _Search(workspace, [folder])
+    """Return the workspace files that a script in this folder runs."""
+    search = _Search(workspace, (folder,))
     search.script(script)
     return tuple(search.found)
 
 
+def _mode_of(file: Path) -> int:
+    """Return the mode of a file; none where it cannot be looked at, and so cannot be run."""
+    try:
+        return file.stat().st_mode
+    except OSError:
+        return _NO_MODE
+
+
 def _is_shell(path: str, content: str) -> bool:
-    """Return whether it is read as a script of a shell; others name what they run by its ending."""
+    """Return true for a shell script; other scripts name their files by suffix."""
     first = content.partition("\n")[0]
     if first.startswith("#!"):
         return re.search(r"sh\b", first) is not None
@@ -157,9 +149,11 @@ def _is_shell(path: str, content: str) -> bool:
 
 
 def _tokens(text: str) -> list[str] | None:
-    """The words of a script as a shell reads them; None where it would not."""
+    """Return the words of a script as a shell reads them; None if a shell would fail."""
     lexer = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars=";&|(){}")
     lexer.whitespace_split = True
+    # The text is one line now, which a comment would swallow to its end; its words count as well
+    lexer.commenters = ""
     try:
         return list(lexer)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the files of the workspace, and other data, belong to: the owner, but for what is shared.
+"""Owners of workspace files and other data: the device's owner, except for what is shared.
 
 A folder belongs to whom the table says, with everything beneath it; the longest folder that fits
 decides. A search through a folder shows all that is beneath it, so its strictest part decides.
@@ -17,7 +17,7 @@ _WHOLE = "the workspace"
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """What a call of a tool shows.
+    """Data that a call of a tool shows.
 
     Args:
         files: by their paths in the workspace.
@@ -44,7 +44,7 @@ READINGS = Disclosure(readings=True)
 
 
 def owners(what: str) -> Disclosure:
-    """Something of the owner's that is no file."""
+    """Return the disclosure of owner data that is no file."""
     return Disclosure(others=(Holding(what),))
 
 
@@ -54,7 +54,7 @@ def households(what: str) -> Disclosure:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What the owner says is shared.
+    """Sharing rules of the owner.
 
     Args:
         folders: each with "household", "everybody", or the name of a person.
@@ -65,7 +65,7 @@ class Shares:
     readings: Circle = Circle.EVERYBODY
 
     def holdings(self, shown: Disclosure, person: str) -> Sequence[Holding]:
-        """Return whose all of it is, for a turn that the person asked for."""
+        """Return each part of the data with its owner, for a turn of this person."""
         held = [self.of_file(path) for path in shown.files]
         held += [self.of_tree(folder) for folder in shown.trees]
         held += shown.others
@@ -80,7 +80,7 @@ class Shares:
         return self._holding(path, max(above, key=len, default=None))
 
     def of_tree(self, folder: str) -> Holding:
-        """Return the strictest of the folder and all that is shared otherwise beneath it."""
+        """Return the strictest share of the folder and of everything beneath it."""
         here = self.of_file(folder)
         within = [
             self._holding(inner, inner)

@@ -1,4 +1,4 @@
-"""Spellings of a known secret: what encoders, quoters and people make of it."""
+"""Spellings of a known secret: those of encoders, quoters and people."""
 
 import base64
 import codecs
@@ -13,15 +13,14 @@ from urllib.parse import quote, quote_plus
 _LEAST_PIECE_CHARS = 8
 # Letters of a shorter secret follow each other in ordinary text, such as 1, 2, 3, 4, 5, 6
 _LEAST_SPACED_CHARS = 16
-# What may stand between two characters: line ends, spaces, quotes, signs that are not shown.
-# Nothing of it is given back where the next character cannot be part of it
+# What may stand between two characters: line ends, spaces, quotes, signs that are not shown
 _BETWEEN = r"[\W_]{0,4}"
 _OFFSETS = 3
 _BITS = 6
 
 
 def spellings(text: str) -> set[str]:
-    """Every way to write it that is a fixed text, in upper and lower case too."""
+    """Return each spelling that is a fixed text, in upper and lower case too."""
     plain = {one for one in _of_text(text) if one}
     coded = {one for one in _of_bytes(text.encode()) if len(one) >= _LEAST_PIECE_CHARS}
     both = plain | coded
@@ -30,12 +29,10 @@ def spellings(text: str) -> set[str]:
 
 
 def spaced(text: str) -> re.Pattern[str] | None:
-    """It, with something between its characters; None where that would find ordinary text."""
+    """Return a pattern with gaps between characters; None if it would match ordinary text."""
     if len(text) < _LEAST_SPACED_CHARS:
         return None
-    others = list(text[1:])
-    rest = (f"{_BETWEEN}{'+' if one.isalnum() else ''}{re.escape(one)}" for one in others)
-    return re.compile(re.escape(text[0]) + "".join(rest))
+    return re.compile(_BETWEEN.join(map(re.escape, text)))
 
 
 def _of_text(text: str) -> Iterator[str]:
@@ -88,7 +85,7 @@ def _of_bytes(told: bytes) -> Iterator[str]:
 
 
 def _in_base64(told: bytes, offset: int) -> str:
-    """What of it is the same in Base64 whatever stands before and after it."""
+    """Return the part that stays the same in Base64 whatever surrounds the text."""
     coded = base64.b64encode(bytes(offset) + told).decode()
     first = -(-offset * 8 // _BITS)
     return coded[first : (offset + len(told)) * 8 // _BITS]

@@ -1,4 +1,4 @@
-"""SQLite databases of the agent: opened alike, migrated by number, damaged ones set aside.
+"""SQLite databases: opened alike, migrated by number; damaged ones are set aside.
 
 WAL with `synchronous=FULL`: what was committed is there after a power cut. One writer per file;
 every call belongs in a thread.
@@ -43,7 +43,7 @@ _LOG_BYTES = 4 * 1024 * 1024
 def open_database(
     path: Path, migrations: Sequence[str], page_bytes: int = USUAL_PAGE_BYTES
 ) -> sqlite3.Connection:
-    """An open database whose schema is `migrations` applied in order, each exactly once.
+    """Open a database and apply `migrations` in order, each exactly once.
 
     A file that is not a healthy database is renamed to `*.corrupt.<time>`, of which the
     newest two are kept, and a fresh one is made; `was_set_aside` tells. One that a later version
@@ -69,12 +69,12 @@ def open_database(
 
 
 def was_set_aside(path: Path) -> list[Path]:
-    """Damaged predecessors of this database, newest first."""
+    """Return damaged predecessors of this database, newest first."""
     return sorted(path.parent.glob(f"{path.name}.corrupt.*"), reverse=True)
 
 
 def set_aside(path: Path) -> None:
-    """Rename a damaged database that nobody has open; the oldest of those kept goes."""
+    """Rename a damaged closed database; remove the oldest of those kept."""
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     path.rename(path.with_name(f"{path.name}.corrupt.{stamp}"))
     for suffix in ("-wal", "-shm"):
@@ -112,7 +112,7 @@ def _steps_done(path: Path) -> int:
 
 
 def _bring_back(path: Path, migrations: Sequence[str], page_bytes: int) -> None:
-    """An update was tried and left, or gone back from: its steps are unknown here."""
+    """Restore our form after an update was tried and left: its steps are unknown here."""
     from agent.storage.form import FRESH_SUFFIX, bring_back  # noqa: PLC0415 - hardly ever
 
     fresh = path.with_name(f"{path.name}{FRESH_SUFFIX}")

@@ -1,4 +1,4 @@
-"""Small human-readable state in JSON files, through TinyDB, written crash-safe.
+"""Small readable state in JSON files, through TinyDB, written crash-safe.
 
 For hundreds of small documents: the whole file is rewritten at each change.
 """
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def open_documents(path: Path) -> "TinyDB":
-    """The documents at `path`; a damaged file is set aside as `*.corrupt` and begun anew."""
+    """Open the documents at `path`; a damaged file is renamed to `*.corrupt` and replaced."""
     from tinydb import TinyDB  # noqa: PLC0415 - only where state is really used
     from tinydb.storages import Storage  # noqa: PLC0415 - as above
 
     class CrashSafeStorage(Storage):
-        """The file is the old or the new version, never half of one."""
+        """A file that is always the old or the new version, never half of one."""
 
         def read(self) -> dict[str, dict[str, Any]] | None:
             return _read(path)

@@ -1,4 +1,4 @@
-"""Writing a file so that a power cut leaves the old or the new version, whole.
+"""Atomic file writes: a power cut leaves the old or the new version.
 
 Temp file in the same folder, fsync, rename, fsync of the folder; mode 0600 before the content.
 """
@@ -38,8 +38,19 @@ def write_atomic(path: Path, content: bytes) -> None:
         raise
 
 
+def replace_unsynced(path: Path, content: bytes) -> None:
+    """Replace the file's content whole, but let a power cut bring the old one back.
+
+    For what may be lost: nothing is flushed, so that it costs no write at once.
+    """
+    temp = path.with_name(f"{path.name}{_TEMP_SUFFIX}")
+    path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    temp.write_bytes(content)
+    temp.replace(path)
+
+
 def remove_stale_temps(folder: Path) -> int:
-    """Remove what interrupted writes left behind; the number of files removed."""
+    """Remove leftovers of interrupted writes; return how many."""
     stale = list(folder.glob(f"*{_TEMP_SUFFIX}"))
     for path in stale:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A database that a later version has changed, brought back into the form that this one knows.
+"""Conversion of a database that a later version has changed, back to this version's form.
 
 What both forms have is carried over, so that nothing is lost that was accepted meanwhile. What the
 later one had stays beside it, for a person, and a cut at any point leaves the one or the other.
@@ -27,7 +27,7 @@ def made_by_later(path: Path) -> list[Path]:
 
 
 def bring_back(path: Path, fresh: Path) -> None:
-    """Put `fresh`, which has our form and no content, in the place of `path` with its content.
+    """Replace `path` by `fresh`, which has our form, and copy the content over.
 
     Raises:
         sqlite3.Error: the one at `path` is as it was.
@@ -52,11 +52,15 @@ def bring_back(path: Path, fresh: Path) -> None:
     sync_folder(path.parent)
     for old in made_by_later(path)[1:]:
         old.unlink()
-    _log.warning("%s was changed by a later version; what it had is in %s", path.name, later.name)
+    _log.warning(
+        "storage: database converted from a later version (file=%s, original=%s)",
+        path.name,
+        later.name,
+    )
 
 
 def _fold(path: Path) -> None:
-    """Have all of a database in its one file: a log beside it would be taken for another's."""
+    """Fold the log into the database file, because another file would take it for its own."""
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode=DELETE")
     handle = os.open(path, os.O_RDWR)
@@ -67,7 +71,7 @@ def _fold(path: Path) -> None:
 
 
 def _shared_tables(database: sqlite3.Connection) -> list[str]:
-    """Of both, without those in which a virtual table keeps its own."""
+    """Return the tables of both databases, without the internal ones of virtual tables."""
     ours, theirs = (
         dict(database.execute(f"SELECT name, sql FROM {one}.sqlite_schema WHERE type = 'table'"))  # noqa: S608 - two names of ours
         for one in ("main", "later")
@@ -92,7 +96,12 @@ def _carry(database: sqlite3.Connection, table: str) -> None:
         f"INSERT OR IGNORE INTO main.{name} ({columns}) SELECT {columns} FROM later.{name}"  # noqa: S608 - as above
     ).rowcount
     if carried != wanted:
-        _log.error("%d of %d rows of %s do not fit an older form", wanted - carried, wanted, table)
+        _log.error(
+            "storage: rows lost in conversion (rows=%d, of=%d, table=%s)",
+            wanted - carried,
+            wanted,
+            table,
+        )
 
 
 def _columns(database: sqlite3.Connection, of: str, table: str) -> list[str]:
@@ -101,7 +110,7 @@ def _columns(database: sqlite3.Connection, of: str, table: str) -> list[str]:
 
 
 def _has_own_rowid(database: sqlite3.Connection, table: str) -> bool:
-    """A row's number that is no column of its own."""
+    """Return true if rows have a number that is no column."""
     keys = [row for row in database.execute(f"PRAGMA main.table_info({_quoted(table)})") if row[5]]
     if len(keys) == 1 and str(keys[0][2]).upper() == "INTEGER":
         return False

@@ -14,7 +14,7 @@ _LOCK_NAME = "lock"
 
 @contextlib.contextmanager
 def hold(folder: Path) -> Iterator[None]:
-    """Keep other agents out of the folder.
+    """Lock the folder against other agents.
 
     Raises:
         StateInUse: another one is in it.
@@ -43,7 +43,7 @@ def hold(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Alone with a file that is replaced at each change, for the moment that a change takes."""
+    """Lock a file for the time of one change."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -59,6 +59,5 @@ def locked(path: Path) -> Iterator[None]:
 def _in_use(folder: Path, holder: bytes) -> str:
     who = f" (process {holder.decode()})" if holder.isdigit() else ""
     return (
-        f"another barnacle{who} works in {folder}: stop it, "
-        "or set BARNACLE_STATE_DIR to another folder"
+        f"another barnacle{who} uses {folder}: stop it, or set BARNACLE_STATE_DIR to another folder"
     )

@@ -1,4 +1,4 @@
-"""Sentences of people, and the tool calls that each one stood for.
+"""Phrases of people, and the tool calls that each one stood for.
 
 One JSON file that a person can read. Another process may change it: it is read again whenever it
 has changed. A sentence belongs to one person; nobody else's words are looked up in it.
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.clock import Clock
 from agent.storage.documents import open_documents
 from agent.storage.lock import locked
+from agent.system.clock import Clock
 
 if TYPE_CHECKING:
     from tinydb import TinyDB
@@ -33,7 +33,7 @@ _AROUND = " \t\n.!。,،;:…¡\"'"
 
 
 class PhraseState(enum.Enum):
-    """How far a phrase is trusted."""
+    """Trust in a phrase."""
 
     # A model did it and nobody corrected it: the first use without a model asks
     HEARD = "heard"
@@ -49,7 +49,7 @@ class PhraseCall(msgspec.Struct, frozen=True):
 
 
 class Phrase(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person says, and what it means.
+    """A phrase of a person, and its calls.
 
     Args:
         person: whose phrase it is.
@@ -68,18 +68,18 @@ class Phrase(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What the same sentence is known by."""
+        """Return the key that the same sentence always has."""
         return phrase_key(self.text)
 
 
 def phrase_key(text: str) -> str:
-    """A sentence without capitals, spare spaces and its full stop; numbers and signs stay."""
+    """Return the sentence in lower case without extra spaces and full stop."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split()).strip(_AROUND)
 
 
 class Phrases:
-    """The phrases of everybody."""
+    """Phrases of everybody."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
@@ -89,7 +89,7 @@ class Phrases:
         self._known: tuple[Phrase, ...] = ()
 
     def of(self, person: str) -> Sequence[Phrase]:
-        """The phrases of a person, the last used first."""
+        """Return a person's phrases, the last used first."""
         mine = [one for one in self.every() if one.person == person]
         return sorted(mine, key=lambda one: -one.used_s)
 
@@ -101,12 +101,12 @@ class Phrases:
         return self._known
 
     def find(self, person: str, text: str) -> Phrase | None:
-        """The phrase of that person that is this sentence."""
+        """Return the person's phrase for this sentence."""
         key = phrase_key(text)
         return next((one for one in self.every() if (one.person, one.key) == (person, key)), None)
 
     def learn(self, phrase: Phrase) -> None:
-        """Keep a phrase; the same calls again leave a known one known.
+        """Keep a phrase; the same calls again leave it confirmed.
 
         Raises:
             StorageFull: nothing was changed.
@@ -126,25 +126,25 @@ class Phrases:
         self._change(change)
 
     def confirm(self, phrase: Phrase, conversation: str) -> None:
-        """Its person said yes to it: from now on it is done without a question."""
+        """Confirm a phrase: from now on it runs without a question."""
         self._replace(phrase, conversation, PhraseState.KNOWN)
 
     def use(self, phrase: Phrase, conversation: str) -> None:
-        """It is done now: what is said next there may correct it."""
+        """Note the use of a phrase; the next message there may correct it."""
         self._replace(phrase, conversation, phrase.state)
 
     def forget(self, phrase: Phrase) -> None:
         self._change(lambda known: [one for one in known if not _is_same(one, phrase)])
 
     def forget_person(self, person: str) -> int:
-        """Forget all phrases of a person; the number of them."""
+        """Forget all phrases of a person; return how many."""
         gone = len(self.of(person))
         if gone:
             self._change(lambda known: [one for one in known if one.person != person])
         return gone
 
     def recent(self, person: str, conversation: str) -> Sequence[Phrase]:
-        """The phrases that the next message there may correct."""
+        """Return the phrases that the next message there may correct."""
         now_s = self._clock.wall_s()
         return [
             one
@@ -155,7 +155,7 @@ class Phrases:
         ]
 
     def leave(self, person: str, conversation: str) -> None:
-        """Something else was said there."""
+        """Note that the conversation moved on."""
         if any(one.is_last for one in self.recent(person, conversation)):
             here = (person, conversation)
             self._change(
@@ -200,7 +200,7 @@ class Phrases:
 
 
 def _sound(rows: Iterable[object]) -> Iterator[Phrase]:
-    """The rows that are phrases, whoever wrote the file."""
+    """Yield the valid rows; anybody may have written the file."""
     for row in rows:
         with contextlib.suppress(msgspec.ValidationError):
             yield msgspec.convert(row, Phrase)
@@ -211,7 +211,7 @@ def _is_same(one: Phrase, other: Phrase) -> bool:
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """Another one after every change: a change replaces the file."""
+    """Return a value that changes with every replacement of the file."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Rights of what the agent keeps: its files are 0600 and its folders 0700, wherever they lie."""
+"""File modes of the agent's data: 0600 for files, 0700 for folders."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ _UMASK = 0o077
 
 @contextlib.contextmanager
 def private_umask() -> Iterator[None]:
-    """Whatever is created is for us alone, also where the caller's umask says otherwise."""
+    """Create files for this user alone, whatever the caller's umask."""
     before = os.umask(_UMASK)
     try:
         yield
@@ -22,7 +22,7 @@ def private_umask() -> Iterator[None]:
 
 
 def create_private(path: Path) -> None:
-    """An empty file for us alone, unless one is there; its folder too.
+    """Create an empty private file and its folder, unless it exists.
 
     Raises:
         OSError: it cannot be made.

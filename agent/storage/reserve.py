@@ -1,4 +1,4 @@
-"""Room that is kept back: a file that is given up where the disk is full.
+"""Disk reserve: a file that is deleted when the disk is full.
 
 What has to be written then, the audit log and the end of the agent, still finds a place. The file
 is made again when there is room, and never where it would itself fill a small card.
@@ -10,7 +10,7 @@ import logging
 import os
 from pathlib import Path
 
-from agent.clock import Clock
+from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -26,13 +26,13 @@ LOOK_S = 2.0
 # A person who is told more often does not read it
 TELL_EVERY_S = 3600.0
 _FULL_TEXT = (
-    "the disk is full: I gave up the %d MB that I keep back. Make room; until then little that "
-    "is new can be kept, and what cannot be recorded is not done"
+    "storage: disk full, reserve released (reserve_mb=%d). Make room: until then little new data "
+    "is kept, and acts that cannot be recorded are refused"
 )
 
 
 class Reserve:
-    """The file in one folder.
+    """The reserve in one folder.
 
     Args:
         size_bytes: how much is kept back.
@@ -56,13 +56,13 @@ class Reserve:
         self._told_s: float | None = None
 
     async def run(self) -> None:
-        """Look after it until cancelled."""
+        """Look after the reserve until cancelled."""
         while True:
             await asyncio.to_thread(self.look)
             await self._clock.sleep(LOOK_S)
 
     def look(self) -> None:
-        """Make it where there is room, give it up where there is none."""
+        """Create the reserve if there is room; delete it if there is none."""
         try:
             free_bytes = _free_bytes(self._path.parent)
             if self._path.exists():
@@ -72,7 +72,7 @@ class Reserve:
                 self._make()
         except OSError as err:
             # A disk that cannot be looked at or written: its own errors say so elsewhere
-            _log.debug("no room is kept back: %s", err)
+            _log.debug("storage: no reserve: %s", err)
 
     def _make(self) -> None:
         handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

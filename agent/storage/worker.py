@@ -1,4 +1,4 @@
-"""One database, one thread: work on a connection without blocking the event loop.
+"""Database thread: work on a connection without blocking the event loop.
 
 Jobs run one after another, each in a transaction of its own; what can wait a moment goes with the
 next one, in the order in which it was given.
@@ -37,7 +37,7 @@ NO_ROOM_WAIT_S = 30.0
 
 
 class DatabaseWorker:
-    """Owns a connection and the thread that uses it; opened on the first job."""
+    """Owns a connection and its thread; opened with the first job."""
 
     def __init__(
         self, path: Path, migrations: Sequence[str], page_bytes: int = USUAL_PAGE_BYTES
@@ -69,7 +69,7 @@ class DatabaseWorker:
         return await loop.run_in_executor(self._thread, self._run, job, _LOOK)
 
     def later(self, job: Job[object], committed: Callable[[], None] = lambda: None) -> None:
-        """Have `job` done in the next transaction, or in one of its own within a moment.
+        """Run `job` in the next transaction, or soon in one of its own.
 
         It may run more than once where a transaction fails, and is committed once.
 
@@ -133,7 +133,7 @@ class DatabaseWorker:
         try:
             self._run(lambda _db: None, _CHANGE)
         except StorageFull as err:
-            _log.warning("kept for later: %s", err)
+            _log.warning("storage: write postponed: %s", err)
 
     def _close(self) -> None:
         if self._later:

@@ -1,1 +1,1 @@
-"""What a model may ask for."""
+"""Tools that a model may call."""

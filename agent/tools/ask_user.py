@@ -1,6 +1,6 @@
-"""Asking the person something in the conversation: their next message there is the answer.
+"""Tool that asks the person a question; their next message in the conversation is the answer.
 
-A question about what to do, never a yes to a call: that one the gate alone asks for.
+It asks what to do. Only the gate asks for the approval of a call.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ from msgspec import Meta
 from agent.errors import ChannelError
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, fields, outside, own
-from agent.printable import printable_text
 from agent.security.shares import NOTHING_PRIVATE
+from agent.text.printable import printable_text
 from agent.tools.base import Arguments, Tool, ToolContext
 
-# As long as for a yes or no; the turn has time left to go on without
+# As long as an approval may take; the turn then has time left to continue
 ANSWER_TIMEOUT_S = 120.0
 MAX_QUESTION_CHARS = 1000
 MAX_ANSWER_CHARS = 8000
@@ -24,14 +24,14 @@ _Choice = Annotated[str, Meta(min_length=1, max_length=80)]
 
 
 class AskArguments(Arguments, frozen=True):
-    """What to ask."""
+    """Question to a person, with choices if there are any."""
 
     question: Annotated[str, Meta(min_length=1, max_length=MAX_QUESTION_CHARS)]
     choices: Annotated[tuple[_Choice, ...], Meta(max_length=8)] = ()
 
 
 class AskUserTool(Tool[AskArguments]):
-    """Waits for the person's own words."""
+    """Asks the person and waits for their own words."""
 
     reads = Provenance.WEB
     name = "ask_user"
@@ -47,12 +47,12 @@ class AskUserTool(Tool[AskArguments]):
 
     async def execute(self, arguments: AskArguments, context: ToolContext) -> ToolResult:
         if context.inquire is None:
-            return ToolResult.failed(own("nobody can be asked from here"))
+            return ToolResult.failed(own("no person can be asked from here"))
         try:
             async with asyncio.timeout(self._timeout_s):
                 heard = await context.inquire(_shown(arguments))
         except TimeoutError:
-            late = own("nobody answered within {} s; go on without", self._timeout_s)
+            late = own("no answer within {} s: continue without it", self._timeout_s)
             return ToolResult.failed(late)
         except ChannelError as err:
             return ToolResult.failed(err.words(self.reads))
@@ -63,7 +63,7 @@ class AskUserTool(Tool[AskArguments]):
 
 
 def chosen(said: str, choices: Sequence[str]) -> str:
-    """The choice that was meant by its number or its words, else what was said."""
+    """Return the choice that the answer names by number or words; otherwise the answer itself."""
     word = said.strip().rstrip(".)").casefold()
     for number, choice in enumerate(choices, start=1):
         if word in {str(number), choice.casefold()}:
@@ -72,6 +72,6 @@ def chosen(said: str, choices: Sequence[str]) -> str:
 
 
 def _shown(arguments: AskArguments) -> str:
-    """The question as the person sees it."""
+    """Return the question as the person sees it."""
     lines = [arguments.question, *(f"{n}. {one}" for n, one in enumerate(arguments.choices, 1))]
     return printable_text("\n".join(lines), 2 * MAX_QUESTION_CHARS)

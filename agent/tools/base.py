@@ -1,9 +1,10 @@
-"""What every tool has in common: typed arguments, an effect, a result that is never an exception.
+"""Base of all tools: typed arguments, an effect, and a result that is never an exception.
 
 A tool does not decide whether it may run: the gate does, before `execute` is reached.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -12,15 +13,15 @@ import msgspec
 from agent.errors import BadArguments
 from agent.memory.base import FROM_CHAT
 from agent.messages import Address, Effect, Provenance, ToolResult, ToolSpec
-from agent.passage import Passage, echo, own
+from agent.passage import Fact, Passage, echo, fields, own
 from agent.security.access import AT_THE_DEVICE, Audience
-from agent.security.binding import NOTHING, Dependence, Pattern
+from agent.security.act import NOTHING, Dependence, Pattern
 from agent.security.shares import NOTHING_SHARED, Disclosure, Shares, owners
 from agent.tools.schema import parameters_of
 
 if TYPE_CHECKING:
-    from agent.tools.inquiry import Inquire
-    from agent.tools.nested import Nested
+    from agent.tools.inquiry import Inquiry
+    from agent.tools.nested_turn import NestedTurn
 
 # Longest arguments a model may write: as long as a whole answer may be
 MAX_ARGUMENTS_BYTES = 1024 * 1024
@@ -30,18 +31,18 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every tool's arguments; its fields become the schema that a model sees."""
 
     def by_name(self) -> dict[str, object]:
-        """As the owner's rules see them."""
+        """Return the arguments by name, as the owner's rules see them."""
         plain: dict[str, object] = msgspec.to_builtins(self)
         return plain
 
 
 class NoArguments(Arguments, frozen=True):
-    """For tools that take nothing."""
+    """Empty arguments, for tools that take none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """For whom a tool runs.
+    """Circumstances in which a tool runs.
 
     Args:
         person: whose memories and files are meant; the same person on every channel.
@@ -60,8 +61,8 @@ class ToolContext:
     person: str
     provenance: Provenance
     source: str = FROM_CHAT
-    nested: "Nested | None" = field(default=None, compare=False, repr=False)
-    inquire: "Inquire | None" = field(default=None, compare=False, repr=False)
+    nested: "NestedTurn | None" = field(default=None, compare=False, repr=False)
+    inquire: "Inquiry | None" = field(default=None, compare=False, repr=False)
     place: Address | None = None
     is_group: bool = False
     audience: Audience = AT_THE_DEVICE
@@ -70,7 +71,7 @@ class ToolContext:
 
     @property
     def group(self) -> str | None:
-        """The group that the conversation is in."""
+        """Return the group of the conversation; None outside a group."""
         return self.place.chat if self.place is not None and self.is_group else None
 
 
@@ -78,7 +79,7 @@ A = TypeVar("A", bound=Arguments)
 
 
 class Tool(ABC, Generic[A]):
-    """Something a model may ask for.
+    """A tool that a model may call.
 
     Args:
         reads: the least trusted words that any result or failure of it may carry; OWNER where it
@@ -104,15 +105,15 @@ class Tool(ABC, Generic[A]):
 
     @abstractmethod
     async def execute(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Do it; what goes wrong in an expected way is a result with `success=False`."""
+        """Run the tool; return an expected failure as a result with `success=False`."""
 
     def effect_of(self, arguments: A) -> Effect:
-        """What this very call can do; a tool whose arguments matter says more than `effect`."""
+        """Return the effect of this call; override where the arguments decide it."""
         del arguments
         return self.effect
 
     def in_words(self, arguments: A) -> str:
-        """What this very call does, for a person who is asked; empty where the arguments say it."""
+        """Describe this call to the person who is asked; "" where the arguments say enough."""
         del arguments
         return ""
 
@@ -122,12 +123,12 @@ class Tool(ABC, Generic[A]):
         return self.shown
 
     def binds_to(self, arguments: A) -> Dependence:
-        """What a yes to this call is bound to besides its arguments: folder, files, environment."""
+        """Return the folder, files and environment that a yes to this call depends on."""
         del arguments
         return NOTHING
 
     def always_for(self, arguments: A) -> Pattern | None:
-        """Which calls an "always" to this one is for; None is the very same call."""
+        """Return the calls that an "always" covers; None covers only this exact call."""
         del arguments
         return None
 
@@ -137,7 +138,7 @@ class Tool(ABC, Generic[A]):
         )
 
     def parse(self, arguments_json: str) -> A:
-        """Typed arguments.
+        """Return the typed arguments.
 
         Raises:
             BadArguments: with the path of what does not fit, for the model to repair.
@@ -151,6 +152,24 @@ class Tool(ABC, Generic[A]):
             raise BadArguments(echo(str(err))) from err
         except RecursionError as err:
             raise BadArguments(own("the arguments are nested too deeply")) from err
+
+
+class FieldsTool(Tool[A]):
+    """A tool whose result is fields; BadArguments while it runs becomes a failed result."""
+
+    # A refusal may name things of whoever made them
+    reads = Provenance.WEB
+
+    async def execute(self, arguments: A, context: ToolContext) -> ToolResult:
+        try:
+            told = await self._fields_of(arguments, context)
+        except BadArguments as err:
+            return ToolResult.failed(err.words(self.reads))
+        return ToolResult.done(fields(told))
+
+    @abstractmethod
+    async def _fields_of(self, arguments: A, context: ToolContext) -> Mapping[str, Fact]:
+        """Act, and return the fields of the result."""
 
 
 # A registry holds tools of every argument type; only `parse` and `execute` of one tool meet

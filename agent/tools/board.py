@@ -13,9 +13,8 @@ import msgspec
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown
 from agent.link.base import Board, BoardState, Value
 from agent.link.leases import is_at_rest
-from agent.link.manifest import BYTES_FORMAT, Field, Manifest, Method, Pin
-from agent.link.octets import limit_of
-from agent.link.packing import is_whole, range_of
+from agent.link.manifest import BYTES_FORMAT, BoardPin, Field, Manifest, Method
+from agent.link.value_codec import is_whole, limit_of, range_of
 from agent.messages import Effect, ToolResult
 from agent.passage import (
     Fact,
@@ -28,7 +27,7 @@ from agent.passage import (
     outside,
     own,
 )
-from agent.security.binding import Pattern
+from agent.security.act import Pattern
 from agent.security.shares import READINGS
 from agent.tools.base import (
     MAX_ARGUMENTS_BYTES,
@@ -47,7 +46,14 @@ from agent.tools.board_words import (
     word_of,
 )
 from agent.tools.choice import facts_of, told_of
-from agent.tools.timed import FOR_SECONDS, Endings, ForSeconds, Limits, can_end, safe_value
+from agent.tools.timed_output import (
+    FOR_SECONDS,
+    Endings,
+    ForSeconds,
+    OutputLimits,
+    can_end,
+    safe_value,
+)
 
 _EFFECTS = {"read": Effect.READ, "actuate": Effect.ACTUATE}
 # Larger whole numbers are not exact in JSON; a limit beyond them limits nothing
@@ -59,14 +65,14 @@ BUSY_TRIES = 8
 _SWITCH_WORDS = {"on": ("true", "1", "high"), "off": ("false", "0", "low")}
 
 
-class Moved(Protocol):
-    """Is told that a call has set an output, and whether that is its safe value."""
+class OutputListener(Protocol):
+    """Callback for a call that set an output; `is_at_rest` says if that is its safe value."""
 
     def __call__(self, pin: str, *, is_at_rest: bool) -> None: ...
 
 
 class BoardTools:
-    """The tools of a board; they follow whatever manifest it has learned last.
+    """Tools of a board; they follow the newest manifest.
 
     Args:
         named: names and aliases that the owner gave to pins; others that are not in our firmware
@@ -74,7 +80,7 @@ class BoardTools:
     """
 
     def __init__(
-        self, board: Board, moved: Moved | None = None, named: Collection[str] = ()
+        self, board: Board, moved: OutputListener | None = None, named: Collection[str] = ()
     ) -> None:
         self._board = board
         self._moved = moved
@@ -85,7 +91,7 @@ class BoardTools:
         board.on_manifest(self._follow)
 
     def tools(self) -> tuple[AnyTool, ...]:
-        """What can be asked of the board now; kept while it is away."""
+        """Return the tools of the board; they stay while it is disconnected."""
         return self._tools
 
     def _rested(self, pin: str) -> None:
@@ -104,7 +110,7 @@ class BoardTools:
 
 
 class BoardInfoTool(Tool[NoArguments]):
-    """What the board is and what it can do, also while it is away."""
+    """Describes the board and its abilities, also while it is disconnected."""
 
     reads = Provenance.SENSOR
     arguments_type = NoArguments
@@ -142,7 +148,7 @@ class BoardInfoTool(Tool[NoArguments]):
     def _word(self, text: str) -> Passage:
         return word_of(self._board, text, self._named)
 
-    def _pin(self, pin: Pin) -> dict[str, Fact]:
+    def _pin(self, pin: BoardPin) -> dict[str, Fact]:
         can = [self._word(one) for one in pin.can]
         told: dict[str, Fact] = {"name": self._word(pin.name), "can": can}
         # Its limits name other pins
@@ -160,7 +166,7 @@ class BoardTool(Tool[Arguments]):
         board: Board,
         manifest: Manifest,
         method: Method,
-        moved: Moved | None = None,
+        moved: OutputListener | None = None,
         named: Collection[str] = (),
         endings: Endings | None = None,
     ) -> None:
@@ -181,7 +187,7 @@ class BoardTool(Tool[Arguments]):
         self._synonyms = {field.name: _synonyms(manifest, field) for field in method.arguments}
 
     def effect_of(self, arguments: Arguments) -> Effect:
-        """Moving a pin that the owner calls a hazard is one, whatever the method is in general."""
+        """Return HAZARD for a pin that the owner calls a hazard, whatever the method is."""
         if self.effect is not Effect.ACTUATE:
             return self.effect
         named = {getattr(arguments, one.name) for one in self._method.arguments if one.pins}
@@ -194,12 +200,12 @@ class BoardTool(Tool[Arguments]):
                 self._moves(msgspec.structs.asdict(arguments)),
                 self._method.arguments[-1],
             )
-            limits = Limits(pin.name, safe_value(pin, setting), pin.max_on_ms / 1000)
+            limits = OutputLimits(pin.name, safe_value(pin, setting), pin.max_on_ms / 1000)
             limits.check(getattr(arguments, setting.name), for_s)
         return arguments
 
     def always_for(self, arguments: Arguments) -> Pattern | None:
-        """A pin stays what it is, whatever is done with it."""
+        """Cover further calls of this method on the same pin, with any value."""
         fields = [one.name for one in self._method.arguments if one.pins]
         pins = {name: str(getattr(arguments, name)) for name in fields}
         named = " and ".join(f"{name} {pin}" for name, pin in pins.items())
@@ -233,12 +239,12 @@ class BoardTool(Tool[Arguments]):
     def _source(self) -> str:
         return f"board:{self._board.name}"
 
-    def _moves(self, values: Mapping[str, Value]) -> Pin:
+    def _moves(self, values: Mapping[str, Value]) -> BoardPin:
         field = next(field for field in self._method.arguments if field.pins)
         return self._pins[str(values[field.name])]
 
     def _ends(self, values: Mapping[str, Value], for_s: float) -> dict[str, Fact]:
-        """Whatever end the output had is over; what is said of the one it has now."""
+        """Return the fields that say how long the output stays on; cancel an earlier end."""
         if not can_end(self._method):
             return {}
         pin, setting = self._moves(values), self._method.arguments[-1]
@@ -260,7 +266,7 @@ class BoardTool(Tool[Arguments]):
                 self._moved(pin.name, is_at_rest=rests)
 
     async def _call(self, values: Mapping[str, Value]) -> dict[str, Value]:
-        """What the board answers; a measurement that is not ready yet is waited for."""
+        """Return the board's answer; wait for a measurement that is not ready yet."""
         for _ in range(BUSY_TRIES - 1):
             try:
                 return await self._board.call(self._method.name, values)
@@ -271,7 +277,7 @@ class BoardTool(Tool[Arguments]):
         return await self._board.call(self._method.name, values)
 
     def _answer(self, values: Mapping[str, Value], result: Mapping[str, Value]) -> dict[str, Fact]:
-        """Which pin it is about, what came back, and in which unit."""
+        """Return the pin, the result and its unit."""
         named = [field for field in self._method.arguments if field.pins]
         pins: dict[str, Fact] = {field.name: echo(str(values[field.name])) for field in named}
         told = self._method.result
@@ -290,7 +296,7 @@ class BoardTool(Tool[Arguments]):
         return answer
 
     def _said(self, field: Field, value: Value) -> Fact:
-        """A number is no order; bytes are words of whatever is wired to the board."""
+        """Return a value as a fact; a number is no order, bytes are the wired device's words."""
         if not isinstance(value, str):
             return value
         if field.format == BYTES_FORMAT:
@@ -298,7 +304,7 @@ class BoardTool(Tool[Arguments]):
         return self._word(value)
 
     def _with_proper_names(self, arguments_json: str) -> str:
-        """Aliases and other spellings of names and choices, replaced by the proper ones."""
+        """Replace aliases and other spellings of names and choices by the proper ones."""
         if len(arguments_json) > MAX_ARGUMENTS_BYTES:
             return arguments_json
         try:
@@ -314,11 +320,11 @@ class BoardTool(Tool[Arguments]):
         return self._synonyms.get(name, {}).get(str(value).casefold().strip(), value)
 
 
-_NOT_KNOWN = "it is not known whether {} acted, and it is not repeated ({})"
+_NOT_KNOWN = "{} may or may not have acted, so it is not repeated ({})"
 
 
 def _is_usable(manifest: Manifest, method: Method) -> bool:
-    """Whether this board has a pin for every argument that is one."""
+    """Return true if the board has a pin for every argument that names one."""
     return all(manifest.pins_that_can(field.pins) for field in method.arguments if field.pins)
 
 
@@ -366,13 +372,13 @@ def _number_type(field: Field) -> Any:
     return Annotated[kind, msgspec.Meta(**limits)] if limits else kind
 
 
-def _told(pin: Pin) -> str:
+def _told(pin: BoardPin) -> str:
     facts = facts_of(pin.place, pin.groups, pin.opens, "on" if pin.safe else "off")
     return told_of(pin.name, pin.aliases, facts)
 
 
 def _synonyms(manifest: Manifest, field: Field) -> dict[str, str]:
-    """Every spelling of each value, in small letters; the proper name wins over any alias."""
+    """Return the proper value for each spelling in lower case; a proper name wins over an alias."""
     if field.pins:
         pins = manifest.pins_that_can(field.pins)
         spellings = {one.casefold(): pin.name for pin in pins for one in (pin.pin, *pin.aliases)}

@@ -1,4 +1,4 @@
-"""In whose words a board speaks: ours where our firmware says it, the owner's, or its own.
+"""Origin of a board's words: our firmware, the owner, or the board itself.
 
 Its own words are trusted as a sensor is, wherever they stand: names, units, choices, refusals.
 """
@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agent.errors import CallRefused
 from agent.link.base import Board
-from agent.link.manifest import Manifest, Method, Pin
+from agent.link.manifest import BoardPin, Manifest, Method
 from agent.passage import Fact, Passage, Provenance, configured, lowest, outside, own
 
 
-def limits_of(pin: Pin) -> dict[str, object]:
-    """What the owner has laid down for a pin, in the words of the configuration."""
+def limits_of(pin: BoardPin) -> dict[str, object]:
+    """Return the owner's limits for a pin, in the words of the configuration."""
     limits = {
         "danger": "hazard" if pin.safety == "hazard" else "",
         "max_on_s": pin.max_on_ms / 1000,
@@ -24,7 +24,7 @@ def limits_of(pin: Pin) -> dict[str, object]:
 
 
 def limits_in_words(limits: Mapping[str, object], named: Sequence[Passage]) -> dict[str, Fact]:
-    """The same for a model: as little trusted as the names of the pins in it."""
+    """Return the limits for a model, trusted as little as the pin names in them."""
     least = lowest(named)
     plain = {name: limit for name, limit in limits.items() if isinstance(limit, float | int)}
     told: dict[str, Fact] = {**plain}
@@ -40,21 +40,21 @@ def limits_in_words(limits: Mapping[str, object], named: Sequence[Passage]) -> d
 
 
 def is_own_word(text: str, named: Collection[str] = ()) -> bool:
-    """Return whether our firmware says it, or the owner named it."""
+    """Return true if our firmware or the owner chose this text."""
     from agent.link.firmware_words import is_ours  # noqa: PLC0415 - a board needs it, no start
 
     return is_ours(text, named)
 
 
 def word_of(board: Board, text: str, named: Collection[str]) -> Passage:
-    """A name or a short text of a board: ours where our firmware says it, else the board's."""
+    """Return a name or short text of a board with its trust."""
     if is_own_word(text, named):
         return configured(text)
     return outside(text, Provenance.SENSOR, f"board:{board.name}")
 
 
 def refusal_of(err: CallRefused, named: Collection[str], source: str) -> Passage:
-    """Why a board refused: in our words where our firmware or this side says so."""
+    """Return the reason of a board's refusal, in our words where we know it."""
     if not err.detail:
         # A name of the wire format
         return configured(err.code.replace("_", " "))
@@ -68,7 +68,7 @@ def refusal_of(err: CallRefused, named: Collection[str], source: str) -> Passage
 def description_of(
     board: Board, manifest: Manifest, method: Method, named: Collection[str]
 ) -> Passage:
-    """What our firmware says of the method; of another's nothing is said but its name.
+    """Describe a method in our firmware's words; for other firmware only name it.
 
     Its trust is that of everything that the schema shows: names, choices, units and aliases.
     """

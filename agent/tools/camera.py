@@ -1,6 +1,6 @@
-"""A picture from the Pi's camera, through the program that comes with its system.
+"""Tool that takes a picture with the Pi's camera, through the system's own program.
 
-To take one is a change: a file comes to be, and a room is looked into. It needs the owner's word.
+Taking one counts as a change: it makes a file and looks into a room, so the owner approves it.
 """
 
 import shutil
@@ -25,7 +25,7 @@ _QUALITY = 85
 
 
 class CameraArguments(Arguments, frozen=True):
-    """How large."""
+    """Width of the picture."""
 
     width: Annotated[int, Meta(ge=320, le=4096, description="pixels; the height is 3/4")] = 1280
 
@@ -63,10 +63,10 @@ def find_camera_program(search: str = PATH) -> str | None:
 
 
 def trouble_with_camera(devices: Path = DEVICES, search: str = PATH) -> str:
-    """Why there is no camera; empty if there is one."""
+    """Return the reason why no camera can be used; "" if one can."""
     # The kernel makes one for each sensor that has answered; other video devices are always there
     if not any(devices.glob("v4l-subdev*")):
-        return "no camera is connected: its cable, and camera_auto_detect=1 in config.txt"
+        return "no camera found: check the cable and camera_auto_detect=1 in config.txt"
     if find_camera_program(search) is None:
-        return "a camera is there, but no rpicam-still: install the package rpicam-apps-lite"
+        return "rpicam-still is missing: install the package rpicam-apps-lite"
     return ""

@@ -1,4 +1,4 @@
-"""An argument that is one of some names, with the other words for each told beside it."""
+"""Argument type for one of several names, with each name's other words beside it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ _SIGNS = str.maketrans(dict.fromkeys("(),;", " "))
 
 
 def one_of(names: Mapping[str, Sequence[str]], facts: Mapping[str, str] | None = None) -> Any:
-    """The type of such an argument; `facts` are of `facts_of`."""
+    """Return the argument type; `facts` come from `facts_of`."""
     kind: Any = Literal[tuple(names)]
     told = [told_of(name, words, (facts or {}).get(name, "")) for name, words in names.items()]
     known = ", ".join(one for one in told if one)
@@ -18,7 +18,7 @@ def one_of(names: Mapping[str, Sequence[str]], facts: Mapping[str, str] | None =
 
 
 def told_of(name: str, words: Sequence[str], facts: str = "") -> str:
-    """A name with what else it is called and where it is; empty where there is nothing to tell."""
+    """Return a name with its aliases and place; "" if there is nothing to add."""
     called = ", ".join(word.translate(_SIGNS) for word in words)
     told = "; ".join(part for part in (called, facts) if part)
     if facts and not called:
@@ -30,7 +30,7 @@ def told_of(name: str, words: Sequence[str], facts: str = "") -> str:
 def facts_of(
     place: str = "", groups: Sequence[str] = (), opens: str = "on", rests: str = "off"
 ) -> str:
-    """Where a thing is, what it belongs to, and what is not as people expect it."""
+    """Return the place and groups of a thing, and its direction if that is unusual."""
     parts = [f"in {place.translate(_SIGNS)}" if place else ""]
     parts.append(f"of {', '.join(group.translate(_SIGNS) for group in groups)}" if groups else "")
     parts.append(f"opens {opens}" if opens != "on" else "")

@@ -1,4 +1,4 @@
-"""Finding lines in the files of the workspace: by words, or by a regular expression.
+"""Tool that finds lines in workspace files, by words or by a regular expression.
 
 Words are looked for here; an expression may be made to explode, so another process tries it.
 What is no text is passed over.
@@ -18,14 +18,14 @@ from msgspec import Meta
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
-from agent.security.paths import HERE, Found, open_beneath, open_found, walk_beneath
+from agent.security.paths import HERE, WalkEntry, open_beneath, open_found, walk_beneath
 from agent.security.sandbox import Sandbox
 from agent.security.shares import Disclosure
 from agent.tools import match_program
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.confined import Objected, Overstrained, output_of
 from agent.tools.files import DISK_TIMEOUT_S, RESULTS_FOLDER, RelativePath, is_result, plain
 from agent.tools.glob_search import MAX_LOOKED_AT, beneath, fits, parts_of_pattern
+from agent.tools.helper_program import InputRejected, LimitsExceeded, output_of
 
 # A longer file is a recording, not something that is read
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -42,7 +42,7 @@ Line = tuple[str, int, str]
 
 
 class ContentArguments(Arguments, frozen=True):
-    """What to look for, and in which files."""
+    """Text to search for, and the files to search."""
 
     query: Annotated[str, Meta(min_length=1, max_length=256)]
     path: RelativePath = HERE
@@ -54,7 +54,7 @@ class ContentArguments(Arguments, frozen=True):
 
 @dataclass(slots=True)
 class _Texts:
-    """The files that are looked through, and what was left out of them."""
+    """Files to search, and a note of those that were skipped."""
 
     workspace: Path
     arguments: ContentArguments
@@ -63,7 +63,7 @@ class _Texts:
     until_s: float = field(default_factory=lambda: time.monotonic() + READ_TIMEOUT_S)
 
     def __iter__(self) -> Iterator[tuple[str, bytes]]:
-        """Path and content of each text that fits."""
+        """Yield the path and content of each text that fits."""
         folder = plain(self.arguments.path) or HERE
         if (content := self._single(folder)) is not None:
             yield folder, content
@@ -81,8 +81,8 @@ class _Texts:
                 self.is_whole = False
                 return
 
-    def _content(self, found: Found) -> bytes:
-        """Empty where it is too large, or not what it was."""
+    def _content(self, found: WalkEntry) -> bytes:
+        """Return the content; b"" if it is too large or the file has changed its kind."""
         if found.entry.size_bytes > min(MAX_FILE_BYTES, self.left_bytes):
             self.is_whole = False
             return b""
@@ -95,12 +95,12 @@ class _Texts:
         return content
 
     def _single(self, path: str) -> bytes | None:
-        """The content, where a file is named instead of a folder."""
+        """Return the content if the path names a file instead of a folder."""
         if path == HERE:
             return None
         # Their trust differs from file to file: file_read knows it
         if is_result(path):
-            raise PathRefused(f"{RESULTS_FOLDER} is only for file_read")
+            raise PathRefused(f"only file_read reads {RESULTS_FOLDER}")
         try:
             with open_beneath(self.workspace, path) as file:
                 content = file.read(MAX_FILE_BYTES)
@@ -108,12 +108,12 @@ class _Texts:
         except PathRefused:
             return None
         if b"\0" in content[:_PROBE_BYTES]:
-            raise PathRefused("this file is not text: nothing can be found in it")
+            raise PathRefused("this file is not text: it cannot be searched")
         return content
 
 
 class ContentSearchTool(Tool[ContentArguments]):
-    """Finds lines."""
+    """Finds lines in files."""
 
     reads = Provenance.TOOL
     name = "content_search"
@@ -136,11 +136,11 @@ class ContentSearchTool(Tool[ContentArguments]):
             else:
                 found = await _by_words(texts, arguments)
         except TimeoutError:
-            return ToolResult.failed(own("the storage is too slow to look through it all"))
-        except Overstrained as err:
+            return ToolResult.failed(own("the storage is too slow to search all files"))
+        except LimitsExceeded as err:
             why = own("{}: use a simpler pattern, or fewer files", err.words(self.reads))
             return ToolResult.failed(why)
-        except (BarnacleError, Objected) as err:
+        except (BarnacleError, InputRejected) as err:
             return ToolResult.failed(err.words(self.reads))
         lines = [{"path": path, "line": line, "text": text} for path, line, text in found]
         more = len(lines) > arguments.limit or not texts.is_whole

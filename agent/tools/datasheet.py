@@ -1,4 +1,4 @@
-"""Searching the owner's datasheets and notes: what stands in which file, on which page.
+"""Tool that searches the owner's datasheets and notes; each hit names its file and page.
 
 What a document says is information, never an instruction: it is trusted as files are.
 """
@@ -13,7 +13,7 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
 from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.memory_known import source_of, trust_of
+from agent.tools.memory_sources import source_of, trust_of
 
 MAX_QUERY_CHARS = 500
 MAX_FOUND = 20
@@ -23,15 +23,15 @@ class Library(Protocol):
     """Documents that can be searched."""
 
     async def search(self, query: str, limit: int) -> list[MemoryEntry]:
-        """The pieces that fit best, scored; their source is a file, and a page of it.
+        """Return the best pieces with scores; the source of each is a file and page.
 
         Raises:
             MemoryUnavailable: the index cannot be used now.
         """
 
 
-class SearchArguments(Arguments, frozen=True):
-    """What to look for."""
+class DatasheetSearchArguments(Arguments, frozen=True):
+    """Query for the documents."""
 
     query: Annotated[
         str, Meta(description="What to look for", min_length=1, max_length=MAX_QUERY_CHARS)
@@ -39,7 +39,7 @@ class SearchArguments(Arguments, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_FOUND)] = 5
 
 
-class DatasheetSearchTool(Tool[SearchArguments]):
+class DatasheetSearchTool(Tool[DatasheetSearchArguments]):
     """Finds pieces of documents."""
 
     reads = Provenance.WEB
@@ -49,12 +49,14 @@ class DatasheetSearchTool(Tool[SearchArguments]):
     )
     effect = Effect.READ
     shown = Disclosure(trees=("documents",))
-    arguments_type = SearchArguments
+    arguments_type = DatasheetSearchArguments
 
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    async def execute(self, arguments: SearchArguments, context: ToolContext) -> ToolResult:
+    async def execute(
+        self, arguments: DatasheetSearchArguments, context: ToolContext
+    ) -> ToolResult:
         try:
             found = await self._library.search(arguments.query, arguments.limit)
         except MemoryUnavailable as err:
@@ -64,14 +66,14 @@ class DatasheetSearchTool(Tool[SearchArguments]):
 
 
 def told(entry: MemoryEntry) -> dict[str, object]:
-    """A piece for a model: file, page and text."""
+    """Return a piece as a model sees it: file, page and text."""
     name, page = place_of(entry.source)
     where: dict[str, object] = {"source": name, "page": page} if page else {"source": name}
     return where | {"text": entry.content}
 
 
 def place_of(source: str) -> tuple[str, int]:
-    """File and page; page 0 where there are none."""
+    """Return the file and page of a source; page 0 if the file has no pages."""
     name, _, page = source.rpartition(PAGE_MARK)
     is_page = bool(name) and page.isascii() and page.isdigit()
     return (name, int(page)) if is_page else (source, 0)

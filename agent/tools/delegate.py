@@ -1,4 +1,4 @@
-"""Asking another agent: one of those that the owner configured, each with tools of its own.
+"""Tool that hands a task to another agent of the owner's configuration.
 
 What it may do is decided where its turn runs; here is only the order and its time.
 """
@@ -14,7 +14,7 @@ from agent.passage import Provenance, configured, fields, outside, own
 from agent.security.shares import PASSED_ON
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.choice import one_of
-from agent.tools.nested import Order
+from agent.tools.nested_turn import NestedOrder
 from agent.tools.settings import DelegateSettings
 
 # Shorter than a turn, so that there is time left to say that it was in vain
@@ -23,7 +23,7 @@ MAX_TASK_CHARS = 8000
 
 
 class DelegateTool(Tool[Arguments]):
-    """Has another agent do something and tells what it answered."""
+    """Hands a task to another agent and returns its answer."""
 
     reads = Provenance.WEB
     name = "delegate"
@@ -43,8 +43,8 @@ class DelegateTool(Tool[Arguments]):
         values = msgspec.structs.asdict(arguments)
         name, agent = values["agent"], self._agents[values["agent"]]
         if context.nested is None:
-            return ToolResult.failed(own("no other agent can be asked from here"))
-        order = Order(
+            return ToolResult.failed(own("no other agent is available here"))
+        order = NestedOrder(
             name,
             agent.prompt or f"You are {name}.",
             values["task"],
@@ -57,10 +57,10 @@ class DelegateTool(Tool[Arguments]):
         whom, answer = configured(name), outside(told.text, told.provenance, told.source)
         if told.is_whole:
             return ToolResult.done(fields({"agent": whom, "answer": answer}))
-        late = "{} did not end within {} s; some of it may be done"
+        late = "{} did not finish within {} s; part of the task may be done"
         if not told.text:
             return ToolResult.failed(own(late, whom, self._timeout_s).below(told.provenance))
-        had = own("{}. By then it had this:\n{}", own(late, whom, self._timeout_s), answer)
+        had = own("{}. Its output so far:\n{}", own(late, whom, self._timeout_s), answer)
         return ToolResult.failed(had)
 
 

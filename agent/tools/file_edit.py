@@ -1,4 +1,4 @@
-"""Changing a piece of a file: exactly the text that is named, at the one place where it stands."""
+"""Tool that replaces one exact piece of text in a file."""
 
 from pathlib import Path
 from typing import Annotated, BinaryIO
@@ -8,7 +8,7 @@ from msgspec import Meta
 from agent.errors import PathRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, echo, fields, own
-from agent.security.binding import Dependence
+from agent.security.act import Dependence
 from agent.security.paths import change_beneath
 from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -25,7 +25,7 @@ MAX_LINES_NAMED = 10
 
 
 class EditArguments(Arguments, frozen=True):
-    """What to replace in which file."""
+    """Text to replace, its replacement and the file."""
 
     path: RelativePath
     old: Annotated[str, Meta(min_length=1, description="exactly as it stands, once in the file")]
@@ -48,7 +48,7 @@ class FileEditTool(Tool[EditArguments]):
         self._workspace = workspace
 
     def binds_to(self, arguments: EditArguments) -> Dependence:
-        """What stands there now is what the owner agreed to have replaced."""
+        """Bind the approval to the current content, which the owner agreed to replace."""
         return Dependence(self._workspace, (plain(arguments.path),))
 
     async def execute(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
@@ -71,7 +71,7 @@ class FileEditTool(Tool[EditArguments]):
 
 
 def replaced(content: bytes, old: bytes, new: bytes) -> tuple[int, bytes]:
-    """The line where `old` stood, and the content with `new` there.
+    """Return the line where `old` was found, and the content with `new` in its place.
 
     Raises:
         PathRefused: it does not stand there, or at several places, or the file is no such text.
@@ -82,12 +82,12 @@ def replaced(content: bytes, old: bytes, new: bytes) -> tuple[int, bytes]:
         raise PathRefused("this file is not text: it cannot be edited here")
     lines = _lines_with(content, old)
     if not lines:
-        raise PathRefused("the old text does not stand in the file: read it first, spaces count")
+        raise PathRefused("the old text is not in the file: read the file first; spaces count")
     if len(lines) > 1:
         named = ", ".join(map(str, lines[:MAX_LINES_NAMED]))
-        more = " and further ones" if len(lines) > MAX_LINES_NAMED else ""
+        more = " and more" if len(lines) > MAX_LINES_NAMED else ""
         raise PathRefused(
-            f"the old text stands at several places, in lines {named}{more}: add what is around it"
+            f"the old text occurs several times, in lines {named}{more}: include the text around it"
         )
     changed = content.replace(old, new)
     if max(len(content), len(changed)) > MAX_CONTENT_BYTES:
@@ -96,7 +96,7 @@ def replaced(content: bytes, old: bytes, new: bytes) -> tuple[int, bytes]:
 
 
 def _lines_with(content: bytes, piece: bytes) -> list[int]:
-    """Where it begins, overlapping places too; one more than are named is enough."""
+    """Return the line of each match, overlaps included; stop one beyond the limit."""
     lines: list[int] = []
     at, line, counted = content.find(piece), 1, 0
     while at >= 0 and len(lines) <= MAX_LINES_NAMED:

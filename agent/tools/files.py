@@ -1,4 +1,4 @@
-"""The agent's own files: read, write and list inside the workspace, and nowhere else.
+"""Tools that read, write and list files of the workspace, and nothing outside it.
 
 What a file or a folder holds may have been written by anybody: its trust is that of a tool.
 """
@@ -17,7 +17,7 @@ from msgspec import Meta
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, echo, fields, own, read
-from agent.security.binding import Dependence
+from agent.security.act import Dependence
 from agent.security.paths import HERE, list_beneath, open_beneath, write_beneath
 from agent.security.shares import NOTHING_PRIVATE, PASSED_ON, Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -51,7 +51,7 @@ ReadPages = Callable[[BinaryIO, float], Awaitable[list[str]]]
 
 
 class ReadArguments(Arguments, frozen=True):
-    """Which lines of which file."""
+    """Lines to read from a file."""
 
     path: RelativePath
     first_line: Annotated[int, Meta(ge=1)] = 1
@@ -59,21 +59,21 @@ class ReadArguments(Arguments, frozen=True):
 
 
 class WriteArguments(Arguments, frozen=True):
-    """The whole new content of a file."""
+    """Path and whole new content of a file."""
 
     path: RelativePath
     content: str
 
 
-class ListArguments(Arguments, frozen=True):
-    """Which folder; the workspace itself if none is named."""
+class FileListArguments(Arguments, frozen=True):
+    """Folder to list; "" is the workspace."""
 
     path: RelativePath = HERE
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines of a file; `more` says that there is text after them."""
+    """Lines of a file; `more` is true if text follows them."""
 
     text: str
     more: bool
@@ -147,7 +147,7 @@ class FileWriteTool(Tool[WriteArguments]):
         self._workspace = workspace
 
     def binds_to(self, arguments: WriteArguments) -> Dependence:
-        """What stands there now is what the owner agreed to have replaced."""
+        """Bind the approval to the current content, which the owner agreed to replace."""
         return Dependence(self._workspace, (plain(arguments.path),))
 
     async def execute(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
@@ -162,22 +162,22 @@ class FileWriteTool(Tool[WriteArguments]):
         return await in_thread(write, self.reads, _source(arguments.path))
 
 
-class FileListTool(Tool[ListArguments]):
+class FileListTool(Tool[FileListArguments]):
     """Lists a folder."""
 
     reads = Provenance.TOOL
     name = "file_list"
     description = own("List the files and folders of a folder in the workspace.")
     effect = Effect.READ
-    arguments_type = ListArguments
+    arguments_type = FileListArguments
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
 
-    def shows(self, arguments: ListArguments) -> Disclosure:
+    def shows(self, arguments: FileListArguments) -> Disclosure:
         return Disclosure(trees=(plain(arguments.path) or HERE,))
 
-    async def execute(self, arguments: ListArguments, context: ToolContext) -> ToolResult:
+    async def execute(self, arguments: FileListArguments, context: ToolContext) -> ToolResult:
         def listed() -> Passage:
             entries = list_beneath(self._workspace, plain(arguments.path) or HERE, MAX_ENTRIES)
             told = [
@@ -194,7 +194,7 @@ class FileListTool(Tool[ListArguments]):
 
 
 def excerpt_of(file: BinaryIO, first_line: int, lines: int) -> Excerpt:
-    """Some lines of a text, never more than a model can take; what is not UTF-8 is replaced.
+    """Return some lines of a text within a model's limit; replace bytes that are not UTF-8.
 
     Raises:
         PathRefused: it is not text, or the line is too far into the file.
@@ -231,11 +231,11 @@ def _skip_lines(file: BinaryIO, count: int) -> None:
         left_bytes -= len(piece)
         count -= piece.endswith(b"\n")
     if left_bytes <= 0:
-        raise PathRefused("this line is too far into the file to be reached")
+        raise PathRefused("this line is too far into the file to be read")
 
 
 def of_file(path: str) -> Disclosure:
-    """Return what reading a file shows; who knows the name of a kept result has seen it before."""
+    """Return the data that reading a file shows; a kept result was already shown to its reader."""
     return PASSED_ON if is_result(path) else Disclosure(files=(path,))
 
 
@@ -244,7 +244,7 @@ def is_result(path: str) -> bool:
 
 
 def refuse_others(path: str) -> None:
-    """Raises PathRefused where others write: git obeys what stands in a repository's folder."""
+    """Raise PathRefused for folders that others write: git obeys the files of a repository."""
     if is_result(path):
         raise PathRefused(f"{RESULTS_FOLDER} is only for results of tools")
     if any(part.lower() == _REPOSITORY for part in path.split("/")):
@@ -252,7 +252,7 @@ def refuse_others(path: str) -> None:
 
 
 def _trust_of(path: str) -> Provenance:
-    """Anybody may have written a file; a kept result is trusted as the first time."""
+    """Return the trust of a file: that of a tool, or of the result that it keeps."""
     if not is_result(path):
         return Provenance.TOOL
     from agent.tools.results import trust_of  # noqa: PLC0415 - few read such a file
@@ -261,13 +261,13 @@ def _trust_of(path: str) -> Provenance:
 
 
 def plain(path: str) -> str:
-    """The path as models like to write it, made as paths are here: no `./`, no final slash."""
+    """Return the path without `./` and a final slash, as paths are written here."""
     path = path.removeprefix("./")
     return path.removesuffix("/") if len(path) > 1 else path
 
 
 async def in_thread(job: Callable[[], Passage], reads: Provenance, source: str = "") -> ToolResult:
-    """What the job tells; a failure is trusted as little as the least of what it may have read."""
+    """Run the job in a thread; a failure has the lowest trust of what it may have read."""
     try:
         async with asyncio.timeout(DISK_TIMEOUT_S):
             return ToolResult.done(await asyncio.to_thread(job))

@@ -1,4 +1,4 @@
-"""Versions of files in the workspace: git on a repository there, in the sandbox.
+"""Tool that runs git in the sandbox, on a repository of the workspace.
 
 Without a network, hooks, other programs and other settings; a repository whose own settings could
 start something is not touched. Words are checked by the command's grammar and executed as they are.
@@ -16,11 +16,11 @@ from agent.passage import Provenance, echo, own
 from agent.security.argv import MAX_BYTES, MAX_WORDS, refuse_unreadable
 from agent.security.environment import PATH
 from agent.security.git_settings import FOLDER, git_environment, refuse_nested, refuse_repository
-from agent.security.grammars import versions
+from agent.security.grammars import git
 from agent.security.grammars.base import path as refuse_path
-from agent.security.grammars.versions import only_looks
+from agent.security.grammars.git import only_looks
 from agent.security.paths import HERE
-from agent.security.sandbox import Job
+from agent.security.sandbox import SandboxJob
 from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import DISK_TIMEOUT_S, RelativePath, plain
@@ -28,7 +28,7 @@ from agent.tools.shell import Workshop, told
 
 
 class GitArguments(Arguments, frozen=True):
-    """A command of git with its words, and the folder of the repository."""
+    """Words of a git command, and the folder of the repository."""
 
     argv: Annotated[
         tuple[Annotated[str, Meta(max_length=MAX_BYTES)], ...],
@@ -54,7 +54,7 @@ class GitTool(Tool[GitArguments]):
         self._workshop = workshop
 
     def parse(self, arguments_json: str) -> GitArguments:
-        """Nobody is asked about what is refused anyway."""
+        """Parse the arguments and refuse a forbidden command before anybody is asked."""
         arguments = super().parse(arguments_json)
         try:
             words_of(arguments)
@@ -80,26 +80,28 @@ class GitTool(Tool[GitArguments]):
             repository = None if argv[1] == "init" else workspace / folder
             environment = git_environment(repository)
             writes = not only_looks(arguments.argv)
-            outcome = await self._workshop.sandbox.run(Job(argv, environment, folder, writes))
+            outcome = await self._workshop.sandbox.run(
+                SandboxJob(argv, environment, folder, writes)
+            )
         except TimeoutError:
-            return ToolResult.failed(own("the storage is too slow to look through it all"))
+            return ToolResult.failed(own("the storage is too slow to check the whole repository"))
         except BarnacleError as err:
             return ToolResult.failed(err.words(self.reads, "git"))
         return told(outcome, "git")
 
     def _look(self, command: str, folder: str) -> None:
-        """A repository is looked at as a whole before git is; a new one is made where none is."""
+        """Check the whole repository before git runs; `init` needs a folder without one."""
         if command != "init":
             refuse_repository(self._workshop.workspace, folder)
             return
         refuse_nested(self._workshop.workspace, folder)
         inside = self._workshop.workspace / folder / FOLDER
         if inside.exists() or inside.is_symlink():
-            raise CommandRefused("there is a repository already")
+            raise CommandRefused("a repository already exists here")
 
 
 def words_of(arguments: GitArguments) -> tuple[str, ...]:
-    """What is executed, word for word.
+    """Return the words to execute, unchanged.
 
     Raises:
         CommandRefused: it may not be.
@@ -107,7 +109,7 @@ def words_of(arguments: GitArguments) -> tuple[str, ...]:
     refuse_unreadable(arguments.argv)
     if complaint := refuse_path(arguments.repository):
         raise CommandRefused(f"repository: {complaint}")
-    if complaint := versions.complaint(arguments.argv):
+    if complaint := git.complaint(arguments.argv):
         raise CommandRefused(complaint)
     return ("git", *arguments.argv)
 

@@ -1,4 +1,4 @@
-"""Finding files by what they are called, inside the workspace and nowhere else."""
+"""Tool that finds workspace files by their names."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -26,7 +26,7 @@ Pattern = Annotated[str, Meta(min_length=1, max_length=256)]
 
 
 class GlobArguments(Arguments, frozen=True):
-    """What the files are called, and in which folder they are."""
+    """Pattern for the paths, and the folder to search."""
 
     pattern: Annotated[Pattern, Meta(description="such as *.md, or **/*.md for every depth")]
     path: RelativePath = HERE
@@ -67,12 +67,12 @@ class GlobSearchTool(Tool[GlobArguments]):
 
 
 def beneath(relative: str, folder: str) -> Sequence[str]:
-    """The parts of a path, as seen from a folder above it."""
+    """Return the parts of a path relative to a folder above it."""
     return (relative if folder == HERE else relative[len(folder) + 1 :]).split("/")
 
 
 def parts_of_pattern(pattern: str) -> tuple[str, ...]:
-    """The patterns of each part.
+    """Return the pattern of each path component.
 
     Raises:
         PathRefused: no path can fit it.
@@ -80,13 +80,13 @@ def parts_of_pattern(pattern: str) -> tuple[str, ...]:
     parts = tuple(pattern.removeprefix("./").split("/"))
     if len(parts) > MAX_PARTS or not all(parts) or ".." in parts:
         raise PathRefused(
-            "this pattern fits nothing in the workspace: write it like **/*.md, without .. and /"
+            "this pattern matches no workspace path: write it like **/*.md, without .. and first /"
         )
     return parts
 
 
 def fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Whether a path fits; the work grows with both lengths and never explodes."""
+    """Return true if a path matches; the work is bounded by the product of both lengths."""
     # How much of the pattern may be behind us, in every way at once
     places = _passed(pattern, {0})
     for part in parts:
@@ -98,7 +98,7 @@ def fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _passed(pattern: Sequence[str], places: set[int]) -> set[int]:
-    """With what is reached where any depth means none."""
+    """Return the places, and those reached by skipping an any-depth part."""
     reached = set(places)
     for place in range(len(pattern)):
         if place in reached and pattern[place] == _ANY_DEPTH:

@@ -1,4 +1,4 @@
-"""The Pi's own pins as tools: those that are configured, by their names, and no others."""
+"""Tools for the Pi's own configured pins."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,22 +13,22 @@ from agent.peripherals.settings import PiPinSettings
 from agent.security.shares import READINGS
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
 from agent.tools.choice import facts_of, one_of
-from agent.tools.pins import in_time
-from agent.tools.timed import FOR_SECONDS, ForSeconds, Limits
+from agent.tools.hardware_timeout import in_time
+from agent.tools.timed_output import FOR_SECONDS, ForSeconds, OutputLimits
 
 _SWITCH = ("off", "on")
 _EFFECTS = {"actuate": Effect.ACTUATE, "hazard": Effect.HAZARD}
 
 
 def gpio_tools(pins: PiPins) -> list[AnyTool]:
-    """Writing is there only where there is an output."""
+    """Return the pin tools; writing needs at least one output."""
     has_output = any(pin.kind == "output" for pin in pins.pins.values())
     writing: list[AnyTool] = [GpioWriteTool(pins)] if has_output else []
     return [GpioListTool(pins), GpioReadTool(pins), *writing]
 
 
 class GpioListTool(Tool[NoArguments]):
-    """What is wired to this machine, and how it stands."""
+    """Lists the Pi's configured pins and their states."""
 
     reads = Provenance.SENSOR
     name = "gpio_list"
@@ -46,7 +46,7 @@ class GpioListTool(Tool[NoArguments]):
 
 
 class GpioReadTool(Tool[Arguments]):
-    """Reads an input, or what an output was left at."""
+    """Reads an input, or the last value of an output."""
 
     reads = Provenance.SENSOR
     name = "gpio_read"
@@ -66,7 +66,7 @@ class GpioReadTool(Tool[Arguments]):
 
 
 class GpioWriteTool(Tool[Arguments]):
-    """Switches an output, which stays so until it is switched again."""
+    """Switches an output; it keeps the value until the next switch."""
 
     reads = Provenance.SENSOR
     name = "gpio_write"
@@ -88,7 +88,7 @@ class GpioWriteTool(Tool[Arguments]):
         values = msgspec.structs.asdict(arguments)
         if values[FOR_SECONDS]:
             pin = self._pins.pins[values["pin"]]
-            limits = Limits(values["pin"], pin.safe, pin.max_on_s or 0)
+            limits = OutputLimits(values["pin"], pin.safe, pin.max_on_s or 0)
             limits.check(values["value"], values[FOR_SECONDS])
         return arguments
 
@@ -112,7 +112,9 @@ class GpioWriteTool(Tool[Arguments]):
         for_s = float(values[FOR_SECONDS])
         is_on = await in_time(partial(self._pins.write, name, on=wanted == "on", for_s=for_s))
         if _SWITCH[is_on] != wanted:
-            trouble = own("{} was switched {} and is not", configured(name), configured(wanted))
+            trouble = own(
+                "{} was switched {}, but reads the opposite", configured(name), configured(wanted)
+            )
             return ToolResult.failed(trouble)
         told: dict[str, Fact] = {"pin": configured(name), "value": configured(wanted)}
         pin = self._pins.pins[name]

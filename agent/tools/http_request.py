@@ -1,4 +1,4 @@
-"""Any request to a service of the web, such as a weather station's; the answer as it is.
+"""Tool that sends a request to a web service and returns the raw answer.
 
 What it sends stays out of every log. What comes back is trusted as little as any page.
 """
@@ -12,7 +12,7 @@ from msgspec import Meta
 from agent.errors import BadArguments, BarnacleError
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
-from agent.security.binding import Pattern
+from agent.security.act import Pattern
 from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.web import MAX_BODY_BYTES, Web, WebRequest, seen
@@ -36,7 +36,7 @@ _OURS = frozenset(
 
 
 class RequestArguments(Arguments, frozen=True):
-    """What is sent where."""
+    """A request: method, URL, headers and body."""
 
     url: Url
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
@@ -60,7 +60,7 @@ class HttpRequestTool(Tool[RequestArguments]):
         self._web = web
 
     def parse(self, arguments_json: str) -> RequestArguments:
-        """Nobody is asked about what is refused anyway."""
+        """Parse the arguments and refuse a forbidden request before anybody is asked."""
         arguments = super().parse(arguments_json)
         refuse_unreachable(self._web, arguments.url)
         for name, value in arguments.headers.items():
@@ -71,7 +71,7 @@ class HttpRequestTool(Tool[RequestArguments]):
         return arguments
 
     def always_for(self, arguments: RequestArguments) -> Pattern:
-        """A host and what is done with it; what is sent there is left free."""
+        """Cover requests with the same host and method; path and body stay free."""
         origin = self._web.place_of(arguments.url).origin
         fixed = {"origin": origin, "method": arguments.method}
         return Pattern(fixed, f"{arguments.method} requests to {origin}, any path and body")
@@ -94,15 +94,15 @@ class HttpRequestTool(Tool[RequestArguments]):
             told["more"] = len(text) > MAX_SHOWN_CHARS or answer.is_cut
         else:
             size = f"more than {MAX_BODY_BYTES}" if answer.is_cut else str(len(answer.body))
-            told["left_out"] = f"{size} bytes of {seen(answer.media_type)[:60]}, which is no text"
+            told["left_out"] = f"{size} bytes of {seen(answer.media_type)[:60]}, not text"
         return ToolResult.done(read(told, self.reads, answer.url))
 
 
 def _complaint(name: str, value: str) -> str:
     if not _NAME.fullmatch(name):
-        return "a name has characters that no header has"
+        return "a header name has an invalid character"
     if name in _OURS:
-        return f"{name} is not yours to set"
+        return f"{name} cannot be set"
     if not _VALUE.fullmatch(value) or len(value) > MAX_HEADER_CHARS:
-        return f"the value of {name} is no line of plain characters"
+        return f"the value of {name} must be one line of plain characters"
     return ""

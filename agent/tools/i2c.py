@@ -1,4 +1,4 @@
-"""The Pi's own I2C buses as tools: devices by their names, bytes in hex.
+"""Tools for the Pi's own I2C buses: devices by name, bytes in hex.
 
 What a device says are bytes of our own hardware; a memory on the bus may hold words, so they are
 trusted as a sensor is.
@@ -16,7 +16,7 @@ from agent.peripherals.i2c import MAX_BYTES, I2cBuses
 from agent.security.shares import READINGS
 from agent.tools.base import AnyTool, Arguments, Tool, ToolContext
 from agent.tools.choice import one_of
-from agent.tools.pins import in_time
+from agent.tools.hardware_timeout import in_time
 
 _NO_REGISTER = -1
 _Register = Annotated[int, Meta(ge=_NO_REGISTER, le=255, description="-1: it has none")]
@@ -31,7 +31,7 @@ _EFFECTS = {"actuate": Effect.ACTUATE, "hazard": Effect.HAZARD}
 
 
 def i2c_tools(buses: I2cBuses) -> list[AnyTool]:
-    """Reading is there where an address is known, writing where it is allowed."""
+    """Return the I2C tools: reading needs a known address, writing needs permission."""
     tools: list[AnyTool] = [I2cScanTool(buses)]
     if any(device.address for device in buses.devices.values()):
         tools.append(I2cReadTool(buses))
@@ -41,7 +41,7 @@ def i2c_tools(buses: I2cBuses) -> list[AnyTool]:
 
 
 class I2cScanTool(Tool[Arguments]):
-    """Finds what is on a bus."""
+    """Finds the devices on a bus."""
 
     reads = Provenance.SENSOR
     name = "i2c_scan"
@@ -71,7 +71,7 @@ class I2cScanTool(Tool[Arguments]):
 
 
 class I2cReadTool(Tool[Arguments]):
-    """Reads bytes of one device."""
+    """Reads bytes from a device."""
 
     reads = Provenance.SENSOR
     name = "i2c_read"
@@ -99,7 +99,7 @@ class I2cReadTool(Tool[Arguments]):
 
 
 class I2cWriteTool(Tool[Arguments]):
-    """Writes bytes to one of the devices that may be written to."""
+    """Writes bytes to a device that allows it."""
 
     reads = Provenance.SENSOR
     name = "i2c_write"

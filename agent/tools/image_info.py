@@ -1,4 +1,4 @@
-"""What a picture in the workspace is: format, width, height and size, from its header alone."""
+"""Tool that reads format, width, height and size of a picture from its header."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from agent.tools.picture_header import header_of
 
 
 class ImageArguments(Arguments, frozen=True):
-    """Which picture."""
+    """Path of a picture."""
 
     path: RelativePath
 
 
 class ImageInfoTool(Tool[ImageArguments]):
-    """Tells format and size of a picture: numbers, never a word that somebody wrote into it."""
+    """Returns format and size of a picture: numbers only, no text from the file."""
 
     reads = Provenance.TOOL
     name = "image_info"

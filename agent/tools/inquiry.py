@@ -1,4 +1,4 @@
-"""A question in words to the person whom the turn is for, as a tool sees it."""
+"""Seam to ask the person of the turn a question."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,18 +7,18 @@ from agent.messages import Provenance
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What the person said, and how far that is trusted."""
+class InquiryAnswer:
+    """Answer of a person and its trust."""
 
     text: str
     provenance: Provenance
 
 
-class Inquire(Protocol):
-    """Puts a question into the conversation and waits for what is said next."""
+class Inquiry(Protocol):
+    """Sends a question to the conversation and waits for the next message there."""
 
-    async def __call__(self, question: str) -> Heard:
-        """Waits until cancelled.
+    async def __call__(self, question: str) -> InquiryAnswer:
+        """Return the answer; wait until cancelled.
 
         Raises:
             ChannelError: nobody can be asked, or it could not be sent.

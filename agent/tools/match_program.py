@@ -1,4 +1,4 @@
-"""The program that looks for a pattern in texts: a process of its own, since patterns explode.
+"""Program that searches texts for a pattern, in its own process because patterns can explode.
 
 Takes the pattern, whether case counts, and the most lines; reads files as lines of JSON with a
 path, followed by the text's bytes. Imports nothing of the agent: it is started by its path.
@@ -18,12 +18,12 @@ OBJECTION = 3
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status; hits are printed as JSON lines."""
+    """Print hits as JSON lines; return the exit status."""
     pattern, ignores_case, most = arguments[0], arguments[1] == "yes", int(arguments[2])
     try:
         found = re.compile(pattern, re.IGNORECASE if ignores_case else 0).search
     except (re.error, RecursionError, OverflowError) as err:
-        sys.stdout.write(f"the pattern is no regular expression: {err}")
+        sys.stdout.write(f"the pattern is not a regular expression: {err}")
         return OBJECTION
     for path, text in _texts(sys.stdin.buffer):
         for number, line in matching(text, lambda line: found(line) is not None):
@@ -35,14 +35,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def matching(text: str, fits: Callable[[str], bool]) -> Iterator[tuple[int, str]]:
-    """The lines that fit, with their numbers from 1, as much of each as is shown."""
+    """Yield matching lines with their numbers from 1, cut to the shown length."""
     for number, line in enumerate(text.split("\n"), start=1):
         if fits(line[:LOOKED_AT_CHARS]):
             yield number, line[:SHOWN_CHARS].removesuffix("\r")
 
 
 def framed(path: str, content: bytes) -> bytes:
-    """A file as this program reads it."""
+    """Return a file in the input format of this program."""
     return json.dumps([path, len(content)]).encode() + b"\n" + content
 
 

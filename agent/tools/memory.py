@@ -1,4 +1,4 @@
-"""Long-term memory as tools: a model stores, recalls and forgets what is worth keeping.
+"""Tools that store, recall and forget long-term memories.
 
 What is stored keeps the trust of the turn it came from; what is recalled brings it along.
 """
@@ -13,10 +13,10 @@ from agent.errors import MemoryUnavailable
 from agent.memory.base import CORE, MAX_SOURCE_CHARS, Memory, MemoryEntry, Scope, without_recalled
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, fields, own, read
-from agent.printable import printable_line
 from agent.security.shares import NOTHING_PRIVATE, PASSED_ON
+from agent.text.printable import printable_line
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.memory_known import forget_source, source_of, trust_of
+from agent.tools.memory_sources import forget_source, source_of, trust_of
 
 if TYPE_CHECKING:
     from agent.tools.datasheet import Library
@@ -37,7 +37,7 @@ _SHOWN_CHARS = 200
 
 
 class StoreArguments(Arguments, frozen=True):
-    """What to remember."""
+    """Content and key of a memory to store."""
 
     content: Annotated[
         str,
@@ -67,7 +67,7 @@ class StoreArguments(Arguments, frozen=True):
 
 
 class RecallArguments(Arguments, frozen=True):
-    """What to look for."""
+    """Query for memories."""
 
     query: Annotated[
         str,
@@ -80,7 +80,7 @@ class RecallArguments(Arguments, frozen=True):
 
 
 class ForgetArguments(Arguments, frozen=True):
-    """Which memory to delete, or all that came from one source."""
+    """Key of the memory to delete, or a source to delete entirely."""
 
     key: Annotated[
         str,
@@ -100,7 +100,7 @@ class ForgetArguments(Arguments, frozen=True):
 
 
 class MemoryStoreTool(Tool[StoreArguments]):
-    """Keeps a memory of the person the turn is for, or of the group that it is in."""
+    """Stores a memory of the turn's person, or of their group."""
 
     reads = Provenance.WEB
     name = "memory_store"
@@ -115,7 +115,7 @@ class MemoryStoreTool(Tool[StoreArguments]):
     async def execute(self, arguments: StoreArguments, context: ToolContext) -> ToolResult:
         content = without_recalled(arguments.content)
         if not content:
-            return ToolResult.failed(own("that is remembered already"))
+            return ToolResult.failed(own("this is already remembered"))
         scope = Scope(context.person, context.conversation)
         try:
             if arguments.for_group:
@@ -142,7 +142,7 @@ class MemoryStoreTool(Tool[StoreArguments]):
 
 
 class MemoryRecallTool(Tool[RecallArguments]):
-    """Finds the person's memories and the group's, trusted as little as the least of them."""
+    """Finds memories of the person and the group; the result has the lowest trust among them."""
 
     reads = Provenance.WEB
     name = "memory_recall"
@@ -178,20 +178,20 @@ class MemoryRecallTool(Tool[RecallArguments]):
         return ToolResult.done(read(result, trust_of(every), source_of(every)))
 
     async def _pieces(self, query: str) -> list[MemoryEntry]:
-        """Beside the memories and never in their place: what documents clearly say about it."""
+        """Return pieces of documents that clearly fit, in addition to the memories."""
         if self._library is None or query.strip() in {"", "*"}:
             return []
         try:
             found = await self._library.search(query, MAX_PIECES)
         except MemoryUnavailable as err:
             # Memories are not held back by what is only put beside them
-            _log.warning("recalling without documents: %s", err)
+            _log.warning("memory: recall without documents: %s", err)
             return []
         return [piece for piece in found if (piece.score or 0.0) >= MIN_PIECE_SCORE]
 
 
 class MemoryForgetTool(Tool[ForgetArguments]):
-    """Deletes a memory of the person the turn is for, or all of one source after a question."""
+    """Deletes one memory of the person, or all of one source after a question."""
 
     reads = Provenance.WEB
     name = "memory_forget"

@@ -1,4 +1,4 @@
-"""What is remembered of a person as a file of the workspace, in the format of the snapshots.
+"""Tool that exports a person's memories to a workspace file, in the format of snapshots.
 
 Each memory with its source and how far it is trusted. Anybody may have changed the file by the
 time that `barnacle memory import` reads it back: it is then trusted as far as the person says who
@@ -13,7 +13,7 @@ from agent.errors import MemoryUnavailable, PathRefused
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, fields, own
-from agent.security.binding import Dependence
+from agent.security.act import Dependence
 from agent.security.paths import write_beneath
 from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -22,17 +22,17 @@ from agent.tools.files import DISK_TIMEOUT_S, RESULTS_FOLDER, RelativePath, is_r
 USUAL_PATH = "memories.md"
 # Tens of thousands of memories; whoever has more takes a snapshot instead
 MAX_EXPORT_BYTES = 8 * 1024 * 1024
-_TOO_MUCH = "there is more than fits into one file: `barnacle memory snapshot` writes all of it"
+_TOO_MUCH = "the memories do not fit into one file: `barnacle memory snapshot` writes them all"
 
 
 class ExportArguments(Arguments, frozen=True):
-    """Where to."""
+    """Path of the export."""
 
     path: RelativePath = USUAL_PATH
 
 
 class MemoryExportTool(Tool[ExportArguments]):
-    """Writes what is known of the person the turn is for, and of everybody, into a file.
+    """Writes the memories of the turn's person, and everybody's, to a file.
 
     Args:
         render: makes a file of memories that reads back as it was.
@@ -53,7 +53,7 @@ class MemoryExportTool(Tool[ExportArguments]):
         self._render = render
 
     def binds_to(self, arguments: ExportArguments) -> Dependence:
-        """What stands there now is what the owner agreed to have replaced."""
+        """Bind the approval to the current content, which the owner agreed to replace."""
         return Dependence(self._workspace, (plain(arguments.path),))
 
     async def execute(self, arguments: ExportArguments, context: ToolContext) -> ToolResult:
@@ -79,7 +79,7 @@ class MemoryExportTool(Tool[ExportArguments]):
         return len(content)
 
     async def _known(self, scope: Scope) -> list[MemoryEntry]:
-        """All that may be seen here, as far as it fits."""
+        """Return all memories that are visible here, up to the size limit."""
         known, size_bytes = list[MemoryEntry](), 0
         async for entry in self._memory.entries():
             if scope.sees(entry.scope):

@@ -1,19 +1,19 @@
-"""Memories of a group: everybody in it recalls them, nobody changes those of the more trusted."""
+"""Memories of a group: all members recall them; nobody changes those of a more trusted person."""
 
 from collections.abc import Sequence
 
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.tools.base import ToolContext
 
-NO_GROUP_TEXT = "no group is here: store it without `for_group`"
-NOT_THEIRS_TEXT = "somebody who is trusted more has told the group that, and it stays"
+NO_GROUP_TEXT = "this is not a group: store it without `for_group`"
+NOT_THEIRS_TEXT = "a more trusted person told the group this memory, so it stays"
 
 # What says the same is found first
 _LIKE_IT = 5
 
 
 def scope_of(context: ToolContext) -> Scope:
-    """What is kept there belongs to the group, not to the person."""
+    """Return a scope that belongs to the group, not to the person."""
     return Scope(None, context.conversation, context.group)
 
 
@@ -34,7 +34,7 @@ def told_there(
 
 
 async def may_store(memory: Memory, key: str, content: str, context: ToolContext) -> bool:
-    """Whether it takes the place of nothing that is trusted more than this turn.
+    """Return true if storing replaces nothing that is trusted more than this turn.
 
     Raises:
         MemoryUnavailable: nobody knows now.
@@ -47,7 +47,7 @@ async def may_store(memory: Memory, key: str, content: str, context: ToolContext
 
 
 async def forget(memory: Memory, key: str, context: ToolContext) -> bool:
-    """Whether the group had it, and it is gone.
+    """Forget the memory; return true if the group had it.
 
     Raises:
         MemoryUnavailable: nothing was forgotten.

@@ -1,4 +1,4 @@
-"""Format and size of a picture, read from its header alone: nothing is ever decoded here.
+"""Format and size of a picture, read from its header; nothing is decoded here.
 
 A header may say anything: what says more pixels than anybody can show is refused by that word.
 """
@@ -29,20 +29,20 @@ Size = tuple[int, int]
 
 
 class NoPicture(BarnacleError):
-    """Not a picture of a format that is known, damaged, or too large to be shown."""
+    """The file is no picture of a known format, or it is damaged or too large."""
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """What a picture says of itself."""
+class PictureHeader:
+    """Format and size from a picture's header."""
 
     kind: str
     width: int
     height: int
 
 
-def header_of(file: BinaryIO) -> Header:
-    """Format and size of an open picture.
+def header_of(file: BinaryIO) -> PictureHeader:
+    """Return format and size of an open picture.
 
     Raises:
         NoPicture: in words.
@@ -54,13 +54,13 @@ def header_of(file: BinaryIO) -> Header:
     except (struct.error, IndexError) as err:
         raise NoPicture(f"this {kind} picture is damaged: its header ends too early") from err
     if width < 1 or height < 1:
-        raise NoPicture(f"this {kind} picture says it has no size")
+        raise NoPicture(f"this {kind} picture has no size")
     if width * height > MAX_PIXELS:
         raise NoPicture(
             f"this {kind} picture says it has {width} x {height} pixels: more than {MAX_PIXELS} "
             "are never opened"
         )
-    return Header(kind, width, height)
+    return PictureHeader(kind, width, height)
 
 
 def _format_of(start: bytes) -> tuple[str, Callable[[bytes], Size]]:
@@ -74,7 +74,7 @@ def _format_of(start: bytes) -> tuple[str, Callable[[bytes], Size]]:
         return "webp", _webp_size
     if start.startswith(b"BM"):
         return "bmp", _bmp_size
-    raise NoPicture("this is no PNG, JPEG, GIF, WebP or BMP picture")
+    raise NoPicture("this is not a PNG, JPEG, GIF, WebP or BMP picture")
 
 
 def _unpack(layout: str, head: bytes, at: int) -> Size:
@@ -104,7 +104,7 @@ def _webp_size(head: bytes) -> Size:
             return int.from_bytes(head[24:27], "little") + 1, (
                 int.from_bytes(head[27:30], "little") + 1
             )
-    raise NoPicture("this webp picture is damaged: its header is of no known form")
+    raise NoPicture("this webp picture is damaged: its header has an unknown form")
 
 
 def _jpeg_size(file: BinaryIO) -> Size:
@@ -121,7 +121,7 @@ def _jpeg_size(file: BinaryIO) -> Size:
             return width, height
         # The two bytes of the length count; a shorter one would stand still
         file.seek(max(length, 2) - 2, 1)
-    raise NoPicture("this jpeg picture is damaged: it says no size")
+    raise NoPicture("this jpeg picture is damaged: it has no size")
 
 
 def _next_marker(file: BinaryIO) -> int:
@@ -131,4 +131,4 @@ def _next_marker(file: BinaryIO) -> int:
     for _ in range(_BEGINNING_BYTES):
         if (code := file.read(1)[0]) != 0xFF:  # noqa: PLR2004 - the fill byte
             return code
-    raise NoPicture("this jpeg picture is damaged: it is filled with nothing")
+    raise NoPicture("this jpeg picture is damaged: it has too many fill bytes")

@@ -1,4 +1,4 @@
-"""A picture that a program of this machine takes: bounded in time and bytes, kept in the workspace.
+"""Picture from a local program, limited in time and bytes, and kept in the workspace.
 
 The program writes to its standard output, so that no path of ours is in its hands. It gets a fixed
 environment, no input, and is ended with everything that it has started.
@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.clock import Clock
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import ToolResult
 from agent.passage import Passage, Provenance, outside, own, read
-from agent.printable import printable_line
 from agent.security.environment import child_environment
 from agent.security.paths import list_beneath, remove_beneath, write_beneath
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 from agent.tools.files import in_thread
 from agent.tools.picture_header import header_of
 
@@ -45,7 +45,7 @@ class NotTaken(BarnacleError):
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Where pictures are kept."""
+    """Folder where pictures are kept."""
 
     workspace: Path
     clock: Clock
@@ -54,7 +54,7 @@ class Album:
 async def taken(
     album: Album, subject: str, argv: Sequence[str], passed: Mapping[str, str] | None = None
 ) -> ToolResult:
-    """The picture that a program takes of a subject, kept; failures are results.
+    """Run the program and keep its picture; a failure becomes a result.
 
     What a picture shows may be words that anybody holds before a lens or puts on a page: its trust
     is that of a page, so that nothing it says is ever an order.
@@ -95,7 +95,7 @@ def _keep(album: Album, subject: str, content: bytes) -> Passage:
 
 
 def _make_room(workspace: Path, subject: str) -> None:
-    """Names hold the time, so the first ones are the oldest."""
+    """Remove the oldest pictures; their names sort by time."""
     try:
         entries = list_beneath(workspace, FOLDER, 10 * MAX_KEPT)
     except PathRefused:
@@ -122,7 +122,7 @@ async def _output_of(argv: Sequence[str], environment: Mapping[str, str]) -> byt
                 complaining = tasks.create_task(_last_of(child.stderr))
             status = await child.wait()
     except TimeoutError as err:
-        raise NotTaken(f"nothing came within {PICTURE_TIMEOUT_S:.0f} s") from err
+        raise NotTaken(f"no picture within {PICTURE_TIMEOUT_S:.0f} s") from err
     finally:
         await _end(child)
     content, complaint = writing.result(), complaining.result()
@@ -134,7 +134,7 @@ async def _output_of(argv: Sequence[str], environment: Mapping[str, str]) -> byt
 
 
 async def _first_of(stream: asyncio.StreamReader | None, limit: int) -> bytes:
-    """What comes first; the rest is read as well and thrown away, so that nobody waits."""
+    """Return the first bytes; read and drop the rest so that the program never blocks."""
     found = bytearray()
     while stream is not None and (piece := await stream.read(_PIECE_BYTES)):
         found += piece[: limit - len(found)]
@@ -142,7 +142,7 @@ async def _first_of(stream: asyncio.StreamReader | None, limit: int) -> bytes:
 
 
 async def _last_of(stream: asyncio.StreamReader | None) -> str:
-    """The last line that says something."""
+    """Return the last line with text."""
     found = b""
     while stream is not None and (piece := await stream.read(_PIECE_BYTES)):
         found = (found + piece)[-_COMPLAINT_BYTES:]
@@ -151,7 +151,7 @@ async def _last_of(stream: asyncio.StreamReader | None) -> str:
 
 
 async def _end(child: asyncio.subprocess.Process) -> None:
-    """The whole group: what the program has started must not outlive it."""
+    """End the whole process group, so that nothing outlives the program."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     await child.wait()

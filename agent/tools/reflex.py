@@ -1,4 +1,4 @@
-"""Reflexes as tools: rules that the board runs by itself, also without this agent.
+"""Tools for reflexes: rules that the board runs by itself, even without this agent.
 
 A new rule is always shown to the owner in words; what makes the board quieter is not asked about.
 """
@@ -11,10 +11,10 @@ from agent.errors import BadArguments, CallRefused, LinkError, LinkLost, Outcome
 from agent.link import reflex_slots
 from agent.link.base import Board
 from agent.link.manifest import Manifest
-from agent.link.reflex_slots import Keeping, Slot, SlotState
+from agent.link.reflex_slots import Durability, ReflexSlot, SlotState
 from agent.link.reflexes import (
     BadRule,
-    Rule,
+    ReflexRule,
     in_words,
     pack_rule,
     read_rule,
@@ -29,47 +29,47 @@ from agent.tools.board_words import refusal_of
 
 # The board that is meant when nobody names one; the tools of others bear its name
 _PLAIN_BOARD = "board"
-_ALREADY = "there is a reflex {} already: delete it, or take another name"
+_ALREADY = "a reflex {} already exists: delete it or choose another name"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,22}")
 _STATES = {
     SlotState.ACTIVE: "active",
     SlotState.PAUSED: "paused",
-    SlotState.GONE: "off: a pin that it names is not configured any more",
-    SlotState.FORBIDDEN: "off: a limit of its output does not allow it any more",
+    SlotState.GONE: "off: one of its pins is no longer configured",
+    SlotState.FORBIDDEN: "off: a limit of its output now forbids it",
 }
 _KEEPING = {
-    Keeping.IN_RAM: "the board forgets its reflexes when it restarts: it has nowhere to keep them",
-    Keeping.DAMAGED: "what the board had stored was damaged: earlier reflexes are lost",
-    Keeping.WAITING: "stored as soon as every output is at its safe value",
-    Keeping.FAILED: "the board could not store it: it is gone after a restart",
+    Durability.IN_RAM: "the board has no storage: it loses its reflexes when it restarts",
+    Durability.DAMAGED: "the stored reflexes were damaged: earlier ones are lost",
+    Durability.WAITING: "stored as soon as every output is at its safe value",
+    Durability.FAILED: "the board could not store it: it is lost after a restart",
 }
 _REFUSALS = {
-    "bad_pin": "its output is not there",
-    "busy": "its output was held already, or must rest",
+    "bad_pin": "its output does not exist",
+    "busy": "its output was in use, or must rest",
     "unsafe_state": "the outputs were locked",
     "interlock": "an interlock of its output was not met",
     "io": "a reading or the output failed",
 }
 
 
-class AddArguments(Rule, Arguments, frozen=True, forbid_unknown_fields=True):
-    """A rule for the board."""
+class AddArguments(ReflexRule, Arguments, frozen=True, forbid_unknown_fields=True):
+    """A new rule for the board."""
 
 
 class NamedArguments(Arguments, frozen=True):
-    """A rule that the board has."""
+    """Name of a rule on the board."""
 
     name: str
 
 
 class PauseArguments(NamedArguments, frozen=True):
-    """A rule that the board has, and whether it rests."""
+    """Name of a rule, and if it is paused."""
 
     paused: bool = True
 
 
 class ReflexTools:
-    """The tools for the rules of one board; there are none before it has been seen."""
+    """Tools for the rules of one board; none before it was seen."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -81,12 +81,12 @@ class ReflexTools:
         )
 
     def tools(self) -> tuple[AnyTool, ...]:
-        """What can be done about reflexes now; kept while the board is away."""
+        """Return the reflex tools; they stay while the board is disconnected."""
         return self._tools if self._board.manifest is not None else ()
 
 
 class ReflexAddTool(Tool[AddArguments]):
-    """Gives the board another rule."""
+    """Adds a rule to the board."""
 
     reads = Provenance.SENSOR
     arguments_type = AddArguments
@@ -136,7 +136,7 @@ class ReflexAddTool(Tool[AddArguments]):
 
 
 class ReflexListTool(Tool[NoArguments]):
-    """Every rule that the board has, in words."""
+    """Lists the board's rules in words."""
 
     reads = Provenance.SENSOR
     arguments_type = NoArguments
@@ -166,7 +166,7 @@ class ReflexListTool(Tool[NoArguments]):
 
 
 class ReflexPauseTool(Tool[PauseArguments]):
-    """Lets a rule rest, or act again."""
+    """Pauses or resumes a rule."""
 
     reads = Provenance.SENSOR
     arguments_type = PauseArguments
@@ -184,7 +184,7 @@ class ReflexPauseTool(Tool[PauseArguments]):
 
     def in_words(self, arguments: PauseArguments) -> str:
         if arguments.paused:
-            return f"The reflex {arguments.name} will rest."
+            return f"The reflex {arguments.name} will pause."
         return f"The board will run its reflex {arguments.name} again, also without me."
 
     async def execute(self, arguments: PauseArguments, context: ToolContext) -> ToolResult:
@@ -197,7 +197,7 @@ class ReflexPauseTool(Tool[PauseArguments]):
 
 
 class ReflexDeleteTool(Tool[NamedArguments]):
-    """Takes a rule from the board."""
+    """Deletes a rule from the board."""
 
     reads = Provenance.SENSOR
     arguments_type = NamedArguments
@@ -231,12 +231,12 @@ def _manifest(board: Board) -> Manifest:
     return board.manifest
 
 
-def _sentence(manifest: Manifest, rule: Rule) -> str:
-    """What the board will really do, with the names and the precision that it has."""
+def _sentence(manifest: Manifest, rule: ReflexRule) -> str:
+    """Describe the rule with the names and precision of the board."""
     return in_words(manifest, with_proper_names(manifest, rule))
 
 
-async def _find(board: Board, name: str) -> Slot:
+async def _find(board: Board, name: str) -> ReflexSlot:
     manifest = _manifest(board)
     stored = await reflex_slots.read(board)
     names = _names(manifest, stored.slots)
@@ -246,12 +246,12 @@ async def _find(board: Board, name: str) -> Slot:
     return names[name]
 
 
-def _names(manifest: Manifest, slots: tuple[Slot, ...]) -> dict[str, Slot]:
+def _names(manifest: Manifest, slots: tuple[ReflexSlot, ...]) -> dict[str, ReflexSlot]:
     return {_rule_of(manifest, slot).name: slot for slot in slots}
 
 
-def _rule_of(manifest: Manifest, slot: Slot) -> Rule:
-    """The rule; a name that is none of ours is not shown, because it may be anything."""
+def _rule_of(manifest: Manifest, slot: ReflexSlot) -> ReflexRule:
+    """Return the rule; hide a name that is not ours, because it may be anything."""
     try:
         rule = read_rule(manifest, slot.raw)
     except BadRule as err:
@@ -260,7 +260,7 @@ def _rule_of(manifest: Manifest, slot: Slot) -> Rule:
     return msgspec.structs.replace(rule, name=proper)
 
 
-def _told(manifest: Manifest, slot: Slot) -> dict[str, object]:
+def _told(manifest: Manifest, slot: ReflexSlot) -> dict[str, object]:
     rule = _rule_of(manifest, slot)
     told: dict[str, object] = {
         "name": rule.name,
@@ -276,7 +276,7 @@ def _told(manifest: Manifest, slot: Slot) -> dict[str, object]:
     return told
 
 
-def _note(keeping: Keeping) -> dict[str, Fact]:
+def _note(keeping: Durability) -> dict[str, Fact]:
     return {"note": configured(_KEEPING[keeping])} if keeping in _KEEPING else {}
 
 
@@ -290,7 +290,7 @@ def _failure(err: LinkError) -> ToolResult:
         case LinkLost():
             words = own("the board is not connected ({})", why)
         case OutcomeUnknown():
-            words = own("it is not known whether the board did it ({}); reflex_list tells", why)
+            words = own("the board may or may not have done it ({}); check with reflex_list", why)
         case CallRefused(code="not_supported"):
             words = own("this board's firmware has no reflexes: update it")
         case CallRefused() if err.detail:

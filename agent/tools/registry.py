@@ -1,4 +1,4 @@
-"""The tools that exist right now, by name.
+"""Registry of the tools that exist right now, by name.
 
 Some are fixed; some come and go with hardware. Sorted, so that a prompt made of them is stable.
 """
@@ -15,7 +15,7 @@ ToolSource = Callable[[], Sequence[AnyTool]]
 
 @dataclass(frozen=True, slots=True)
 class _Assembled:
-    """What was made of the tools that the sources had."""
+    """Tools assembled from the current sources."""
 
     plugged: tuple[AnyTool, ...]
     by_name: Mapping[str, AnyTool]
@@ -23,7 +23,7 @@ class _Assembled:
 
 
 class Registry:
-    """Fixed tools and sources of tools; on the same name the fixed one stays."""
+    """Fixed tools and sources of tools; a fixed tool wins over another of the same name."""
 
     def __init__(self, fixed: Sequence[AnyTool], sources: Sequence[ToolSource] = ()) -> None:
         self._fixed = tuple(fixed)
@@ -37,7 +37,7 @@ class Registry:
         return self._now().specs
 
     def _now(self) -> _Assembled:
-        """Made anew only when a tool has come or gone: every request of a turn asks for it."""
+        """Return the tools; assemble them again only after a change."""
         plugged = tuple(tool for source in self._sources for tool in source())
         last = self._last
         if last is None or not _are_the_same(plugged, last.plugged):

@@ -1,21 +1,20 @@
-"""Reminders by chat: something that is said, or done, at a time or again and again."""
+"""Tool for reminders: say or do something at a time, once or repeatedly."""
 
 from collections.abc import Mapping
 from typing import Annotated, Protocol
 
 from msgspec import Meta
 
-from agent.errors import BadArguments
-from agent.messages import Effect, ToolResult
-from agent.passage import Fact, Provenance, fields, own
-from agent.tools.base import Arguments, Tool, ToolContext
+from agent.messages import Effect
+from agent.passage import Fact, own
+from agent.tools.base import Arguments, FieldsTool, ToolContext
 from agent.tools.timer import Language, Order, Seconds
 
 _MAX_TEXT_CHARS = 500
 
 
 class ReminderSetArguments(Arguments, frozen=True):
-    """One of in_seconds, at and every; either a text or an order."""
+    """A reminder: one of in_seconds, at and every, and either a text or an order."""
 
     text: Annotated[str, Meta(max_length=_MAX_TEXT_CHARS, description="what they are told")] = ""
     order: Order = ""
@@ -30,19 +29,17 @@ class ReminderSetArguments(Arguments, frozen=True):
 
 
 class Reminders(Protocol):
-    """Keeps reminders over restarts."""
+    """Seam that keeps reminders over restarts."""
 
     async def remind(
         self, wanted: ReminderSetArguments, context: ToolContext
     ) -> Mapping[str, Fact]:
-        """Keep one, and return when it comes first; raises BadArguments for what makes no sense."""
+        """Keep a reminder and return its first time; raise BadArguments for an invalid one."""
 
 
-class ReminderSetTool(Tool[ReminderSetArguments]):
-    """Remind a person of something, or do something later."""
+class ReminderSetTool(FieldsTool[ReminderSetArguments]):
+    """Sets a reminder."""
 
-    # Its refusals name times and jobs of whoever set them
-    reads = Provenance.WEB
     name = "reminder_set"
     description = own(
         "Remind this person of something, or do something, after a time, at a time, or again and "
@@ -54,9 +51,7 @@ class ReminderSetTool(Tool[ReminderSetArguments]):
     def __init__(self, reminders: Reminders) -> None:
         self._reminders = reminders
 
-    async def execute(self, arguments: ReminderSetArguments, context: ToolContext) -> ToolResult:
-        try:
-            told = await self._reminders.remind(arguments, context)
-        except BadArguments as err:
-            return ToolResult.failed(err.words(self.reads))
-        return ToolResult.done(fields({"reminder": told}))
+    async def _fields_of(
+        self, arguments: ReminderSetArguments, context: ToolContext
+    ) -> Mapping[str, Fact]:
+        return {"reminder": await self._reminders.remind(arguments, context)}

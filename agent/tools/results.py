@@ -1,4 +1,4 @@
-"""Results that are too long for a model: it gets the beginning, and the whole is kept for a while.
+"""Long results: the model gets the beginning, and the whole is kept for a while.
 
 What is kept carries in its name how far it can be trusted, so that reading it again lowers the
 trust of a turn as the first time. Bounded in number, age and bytes; cleaned at every new one.
@@ -8,17 +8,153 @@ import asyncio
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.clock import Clock
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import Provenance, ToolResult
 from agent.security.paths import list_beneath, remove_beneath, write_beneath
+from agent.system.clock import Clock
 from agent.tools.base import AnyTool
 from agent.tools.files import DISK_TIMEOUT_S, RESULTS_FOLDER
-from agent.tools.truncation import shortened
+
+# What says that something is missing, and how to get at it
+CUT_KEY = "cut"
+# A list has no place for a key: its entries are put under this one
+ENTRIES_KEY = "entries"
+# Follows a text that goes on
+_MORE = "…"
+# Of a long text the beginning says most, and the end of a log what came of it
+_HEAD_PARTS, _PARTS = 2, 3
+# Below this a value says nothing any more and is left out
+_LEAST_BYTES = 8
+_LINE_END = "\n"
+
+
+def _encode(value: object) -> bytes:
+    """Encode compactly, with numbers of any size."""
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return written.encode(errors="replace")
+
+
+class _LeftOut:
+    """Marker for a value that was left out."""
+
+
+_LEFT_OUT = _LeftOut()
+
+
+def shortened(text: str, limit_bytes: int, sentence: str) -> str:
+    """Return at most so many bytes with the sentence in them; return a short text unchanged.
+
+    The limit has room for the sentence and a little more.
+    """
+    if len(text.encode(errors="replace")) <= limit_bytes:
+        return text
+    room = limit_bytes - len(_encode(sentence)) - len(f'{{"{ENTRIES_KEY}":,"{CUT_KEY}":}}')
+    value = _structure(text)
+    if isinstance(value, dict):
+        # The sentence is ours alone: what has its name already gives way
+        rest = _fields({key: one for key, one in value.items() if key != CUT_KEY}, room)
+        return _encode({**rest, CUT_KEY: sentence}).decode()
+    if isinstance(value, list):
+        return _encode({ENTRIES_KEY: _entries(value, room), CUT_KEY: sentence}).decode()
+    return f"{_lines(text, room).removesuffix(_LINE_END)}\n[{CUT_KEY}: {sentence}]"
+
+
+def _structure(text: str) -> object:
+    """Return JSON as values; None if the text is not JSON or cannot be written again."""
+    try:
+        value: object = json.loads(text)
+        _encode(value)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _fitted(value: object, room: int) -> object:
+    if len(_encode(value)) <= room:
+        return value
+    if room < _LEAST_BYTES:
+        return _LEFT_OUT
+    if isinstance(value, str):
+        return _beginning(value, room)
+    if isinstance(value, list):
+        return _entries(value, room)
+    if isinstance(value, dict):
+        return _fields(value, room)
+    return _LEFT_OUT
+
+
+def _entries(values: Sequence[object], room: int) -> list[object]:
+    """Return the first entries; shorten the first one rather than show nothing."""
+    kept: list[object] = []
+    room -= len("[]")
+    for value in values:
+        if (size := len(_encode(value)) + len(",")) > room:
+            break
+        kept.append(value)
+        room -= size
+    if not kept and not isinstance(first := _fitted(values[0], room), _LeftOut):
+        kept.append(first)
+    return kept
+
+
+def _fields(fields: Mapping[str, object], room: int) -> dict[str, object]:
+    """Return all fields that fit: short ones whole, long ones shortened."""
+    room -= len("{}")
+    fitted: dict[str, object] = {}
+    sizes = {key: len(_encode(key)) + len(":,") for key in fields}
+    by_size = sorted(fields, key=lambda key: len(_encode(fields[key])))
+    for position, key in enumerate(by_size):
+        share = room // (len(by_size) - position) - sizes[key]
+        value = _fitted(fields[key], share)
+        if not isinstance(value, _LeftOut):
+            fitted[key] = value
+            room -= sizes[key] + len(_encode(value))
+    return {key: fitted[key] for key in fields if key in fitted}
+
+
+def _beginning(text: str, room: int) -> str:
+    """Return the first lines, or the first characters, as JSON writes them."""
+    room -= len(_encode(_MORE))
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(_encode(text[:middle])) - len('""') <= room:
+            low = middle
+        else:
+            high = middle - 1
+    kept = text[:low]
+    whole_lines = kept.rfind("\n") + 1
+    return (kept[:whole_lines] if whole_lines else kept) + _MORE
+
+
+def _lines(text: str, room: int) -> str:
+    """Return the first and last lines, and the number of lines between them."""
+    lines = text.splitlines(keepends=True)
+    room -= len(f"{_MORE} [{len(lines)} lines left out]\n".encode()) + len(_MORE.encode())
+    head = _that_fit(lines, room * _HEAD_PARTS // _PARTS)
+    tail = _that_fit(lines[:head:-1], room - len("".join(lines[:head]).encode(errors="replace")))
+    if not head:
+        return _characters(text, room) + _MORE
+    missing = f"{_MORE} [{len(lines) - head - tail} lines left out]\n"
+    return "".join([*lines[:head], missing, *lines[len(lines) - tail :]])
+
+
+def _that_fit(lines: Sequence[str], room: int) -> int:
+    for count, line in enumerate(lines):
+        room -= len(line.encode(errors="replace"))
+        if room < 0:
+            return count
+    return len(lines)
+
+
+def _characters(text: str, room: int) -> str:
+    """Return as many whole characters as fit."""
+    return text.encode(errors="replace")[: max(room, 0)].decode(errors="ignore")
+
 
 # Some eight thousand tokens: a few of them fit into any window
 MAX_RESULT_BYTES = 32 * 1024
@@ -44,7 +180,7 @@ class Results:
     clock: Clock
 
     async def bounded(self, tool: AnyTool, result: ToolResult) -> ToolResult:
-        """The result, short enough for a model; what is cut off can be read on."""
+        """Return the result short enough for a model; the rest can be read later."""
         is_short = len(result.text.encode(errors="replace")) <= MAX_RESULT_BYTES
         if is_short or tool.reads_on:
             return result
@@ -73,7 +209,7 @@ class Results:
         return f"{int(self.clock.wall_s()):010}-{secrets.token_hex(4)}-{plain}.{word}.txt"
 
     def _make_room(self, size_bytes: int) -> None:
-        """Remove what is too old, and then the oldest, until there is room for one more."""
+        """Remove expired results, then the oldest, until one more fits."""
         try:
             entries = list_beneath(self.workspace, RESULTS_FOLDER, _MAX_LOOKED_AT)
         except PathRefused:
@@ -93,7 +229,7 @@ class Results:
 
 
 def trust_of(name: str) -> Provenance:
-    """How far a kept result can be trusted: as the first time, and never more than a file."""
+    """Return the trust of a kept result: its first trust, and never more than a file's."""
     found = _NAME.fullmatch(name)
     if found is None:
         return Provenance.WEB
@@ -102,7 +238,7 @@ def trust_of(name: str) -> Provenance:
 
 
 def _lines_of(text: str) -> Iterator[str]:
-    """The text in lines of a length that can be read in pieces; JSON with a line for each entry."""
+    """Yield the text in lines of readable length; JSON gets a line for each entry."""
     for line in _spread(text).splitlines():
         if len(line) <= MAX_LINE_CHARS:
             yield line

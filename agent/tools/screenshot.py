@@ -1,7 +1,7 @@
-"""A picture of the screen, where there is one: by grim under Wayland, by scrot under X11.
+"""Tool that takes a picture of the screen: grim under Wayland, scrot under X11.
 
-To take one is a change: a file comes to be, and it may show what is nobody's business. It needs
-the owner's word.
+Taking one counts as a change: it makes a file and may show private things, so the owner approves
+it.
 """
 
 import shutil
@@ -23,7 +23,7 @@ _TO_OUTPUT = {"grim": ("-t", "png", "-"), "scrot": ("--silent", "-")}
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """A screen, and how a picture of it is taken; `trouble` says why it cannot be."""
+    """A screen and its capture program; `trouble` says why none works."""
 
     argv: tuple[str, ...] = ()
     passed: Mapping[str, str] | None = None
@@ -52,7 +52,7 @@ class ScreenshotTool(Tool[NoArguments]):
 
 
 def find_display(environ: Mapping[str, str], search: str = PATH) -> Display:
-    """The screen of this session, with the program that shows it."""
+    """Return this session's screen and the program that captures it."""
     if environ.get("WAYLAND_DISPLAY"):
         name = "grim"
     elif environ.get("DISPLAY"):
@@ -61,6 +61,6 @@ def find_display(environ: Mapping[str, str], search: str = PATH) -> Display:
         return Display(trouble="no screen: neither WAYLAND_DISPLAY nor DISPLAY is set")
     program = shutil.which(name, path=search)
     if program is None:
-        return Display(trouble=f"a screen is there, but no {name}: install the package {name}")
+        return Display(trouble=f"{name} is missing: install the package {name}")
     passed = {name: environ[name] for name in _PASSED if environ.get(name)}
     return Display((program, *_TO_OUTPUT[name]), passed)

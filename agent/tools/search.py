@@ -1,4 +1,4 @@
-"""Finding tools by what they do: names, descriptions, arguments and the pins they take.
+"""Search for tools by name, description, arguments and pins.
 
 A rare word counts for more than one that many tools have. Nothing here runs a tool.
 """
@@ -11,12 +11,61 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from agent.memory.text import asked_tokens, tokens
+from agent.link.devices.device_table import ROWS
+from agent.memory.text import asked_tokens, normalise, tokens
 from agent.messages import Effect, ToolResult, ToolSpec
 from agent.passage import Fact, Passage, Provenance, fields, joined, own
 from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.tongues import words_for
+
+# The words of our tools; then English, German and Spanish; then Chinese, Japanese and Korean.
+# Those of devices stand in their rows
+_ROWS = (
+    (
+        "reflex rule board",
+        "automat itself regel selbst regla automátic",
+        "规则 自动 ルール 規則 自動 규칙 자동",
+    ),
+    (
+        "watch tell owner",
+        "notify alert alarm warn inform benachrichtig melde bescheid überwach avisa avísame vigil",
+        "通知 提醒 告诉我 监视 监控 知らせ 監視 알려 감시 알림",
+    ),
+    (
+        "memory remember",
+        "gedächtnis erinner merke memoria recuerd",
+        "记忆 记住 记得 記憶 覚え 기억",
+    ),
+    ("forget delete memory", "vergiss vergessen olvid", "忘记 忘掉 忘れ 잊어"),
+    ("delete remove", "erase lösch entfern borra elimina", "删除 移除 削除 消し 삭제 지워 제거"),
+    ("list", "show overview zeig liste übersicht muestra", "列出 显示 列表 一覧 表示 목록 보여"),
+    ("stop pause", "suspend anhalt pausier detén pausa", "停止 暂停 止め 中断 멈춰 중지"),
+    ("temperature", "thermometer celsius warm temperatur", "温度 気温 온도"),
+    ("humidity climate", "moist feucht humedad", "湿度 습도"),
+    ("pressure climate", "druck presión", "气压 压力 気圧 기압"),
+    ("supply voltage", "batter akku spannung voltaje", "电压 电池 電圧 電池 전압 배터리"),
+    (
+        "datasheet documents search",
+        "manual datenblatt handbuch dokument documento",
+        "数据手册 文档 手册 データシート 資料 데이터시트 문서",
+    ),
+    ("memory source who said", "quelle gesagt fuente quién", "来源 谁说 出典 誰が 출처 누가"),
+    ("file write", "save datei schreib archivo escrib guarda", "文件 保存 ファイル 파일 저장"),
+    *(words for row in ROWS for words in row.words),
+    ("system", "gerät zustand sistema estado", "系统 状态 システム 状態 시스템 상태"),
+)
+
+
+def words_for(query: str) -> Iterator[str]:
+    """Yield the tools' words for a query in any of the languages.
+
+    A word may stand inside a compound, as "feucht" in "Luftfeuchtigkeit".
+    """
+    said = normalise(query)
+    for ours, alphabetic, others in _ROWS:
+        if any(word in said for word in (*alphabetic.split(), *others.split())):
+            yield from ours.split()
+
 
 TOOL_SEARCH = "tool_search"
 # As many as one looks through, and few enough to be shown from then on
@@ -34,14 +83,14 @@ _SHORTEST_BEGINNING = 3
 _ALIKE = 0.6
 
 
-class SearchArguments(Arguments, frozen=True):
-    """What the tools should do."""
+class ToolSearchArguments(Arguments, frozen=True):
+    """Query for tools."""
 
     query: Annotated[str, Meta(min_length=1, max_length=200, description="in any language")]
 
 
-class ToolSearchTool(Tool[SearchArguments]):
-    """Shows a model tools that it is not shown at first.
+class ToolSearchTool(Tool[ToolSearchArguments]):
+    """Shows a model further tools.
 
     Args:
         specs: every tool there is at the moment.
@@ -55,18 +104,18 @@ class ToolSearchTool(Tool[SearchArguments]):
     )
     effect = Effect.READ
     shown = NOTHING_PRIVATE
-    arguments_type = SearchArguments
+    arguments_type = ToolSearchArguments
 
     def __init__(self, specs: Callable[[], Sequence[ToolSpec]]) -> None:
         self._specs = specs
 
     def spec_naming(self, waiting: Sequence[ToolSpec]) -> ToolSpec:
-        """What a model is told of it, with the names of what can be found."""
+        """Return the tool's spec with the names of what can be found."""
         plain = self.spec()
         about = joined(" ", [plain.about, _names(waiting)])
         return ToolSpec(plain.name, about, plain.parameters, plain.effect)
 
-    async def execute(self, arguments: SearchArguments, context: ToolContext) -> ToolResult:
+    async def execute(self, arguments: ToolSearchArguments, context: ToolContext) -> ToolResult:
         specs = self._specs()
         found = best(arguments.query, specs, MAX_FOUND)
         told: dict[str, Fact] = {
@@ -80,7 +129,7 @@ class ToolSearchTool(Tool[SearchArguments]):
 
 
 def best(query: str, specs: Sequence[ToolSpec], limit: int) -> list[ToolSpec]:
-    """The tools that fit, the best first; on a draw in the order of their names."""
+    """Return the best matching tools; equal ones in order of their names."""
     asked = dict.fromkeys([*asked_tokens(query, _MAX_ASKED_TOKENS), *words_for(query)])
     words = [_Words.of(spec) for spec in specs]
     scores = [0.0] * len(specs)
@@ -94,7 +143,7 @@ def best(query: str, specs: Sequence[ToolSpec], limit: int) -> list[ToolSpec]:
 
 
 def nearest(name: str, specs: Sequence[ToolSpec]) -> list[str]:
-    """Names that somebody may have meant by one that does not exist."""
+    """Return existing names that are close to an unknown one."""
     names = [spec.name for spec in specs]
     alike = difflib.get_close_matches(name, names, MAX_NEAREST, _ALIKE)
     found = [spec.name for spec in best(name, specs, MAX_NEAREST)]
@@ -103,7 +152,7 @@ def nearest(name: str, specs: Sequence[ToolSpec]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """How much each word of a tool says about it."""
+    """Weight of each word of a tool."""
 
     weights: Mapping[str, float]
 
@@ -127,7 +176,7 @@ def _is_beginning(word: str, token: str) -> bool:
 
 
 def _texts(schema: object) -> Iterator[str]:
-    """Names of arguments, their choices and what is said about them."""
+    """Yield names, choices and descriptions of the arguments."""
     if not isinstance(schema, Mapping):
         return
     for key, value in schema.items():
@@ -142,7 +191,7 @@ def _texts(schema: object) -> Iterator[str]:
 
 
 def _names(specs: Sequence[ToolSpec]) -> Passage:
-    """As many names as there is room for."""
+    """Return as many names as there is room for."""
     shown: list[Passage] = []
     for spec in specs:
         name = spec.about.saying(spec.name)

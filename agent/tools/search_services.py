@@ -1,6 +1,6 @@
-"""Services that search the web: how each is asked, and what its answer means.
+"""Web search services: the request of each, and the meaning of its answer.
 
-DuckDuckGo gives its search results to nobody else, so only its instant answers are asked for.
+DuckDuckGo shares no search results, so only its instant answers are used.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,15 +18,15 @@ TAVILY_URL = "https://api.tavily.com/search"
 DUCKDUCKGO_URL = "https://api.duckduckgo.com/"
 _JSON = {"accept": "application/json"}
 _KEY_REFUSED = "refuses the key in [web.search]"
-_TOO_OFTEN = "was asked too often: try again later"
+_TOO_OFTEN = "had too many requests: try again later"
 # What a status means where it is not just a failure
 _REFUSALS = {401: _KEY_REFUSED, 403: _KEY_REFUSED, 429: _TOO_OFTEN}
 _NO_CREDIT = "has no credit left for this key"
-_NO_JSON = "gives no JSON: its owner adds json to search.formats in its settings.yml"
+_NO_JSON = "returns no JSON: add json to search.formats in its settings.yml"
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """Something that was found."""
+    """One search result."""
 
     title: str
     url: str
@@ -35,7 +35,7 @@ class Hit(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class SearchService:
-    """Somebody who can be asked.
+    """A search service.
 
     Args:
         request: for a query and how many hits are wanted.
@@ -50,7 +50,7 @@ class SearchService:
 
 
 def chosen(settings: WebSettings) -> SearchService | None:
-    """The service that the owner chose, if any."""
+    """Return the service that the owner chose, if any."""
     name, wanted = next(iter(settings.search.items()), ("", SearchSettings()))
     key = wanted.key.reveal()
     match name:

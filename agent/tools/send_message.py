@@ -1,4 +1,4 @@
-"""Writing to somebody whom the owner let in, on whatever channel they are.
+"""Tool that writes to a paired person on any channel.
 
 Who that is say the addressees alone: no number, address or chat that a model names is written to.
 """
@@ -12,21 +12,21 @@ from msgspec import Meta
 from agent.errors import BadArguments
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, configured, echo, fields, own
-from agent.printable import printable_line
-from agent.security.binding import Dependence, Pattern
+from agent.security.act import Dependence, Pattern
 from agent.security.shares import NOTHING_PRIVATE
+from agent.text.printable import printable_line
 from agent.tools.base import Arguments, Tool, ToolContext
 
 MAX_TEXT_CHARS = 4000
 # Of those who could be meant, in an error
 _MAX_NAMED = 20
 _MAX_NAME_CHARS = 64
-NOBODY = "nobody is paired who could be written to; the owner pairs people"
+NOBODY = "nobody is paired who can get messages; the owner pairs people"
 
 
 @dataclass(frozen=True, slots=True)
 class Addressee:
-    """Somebody who may be written to.
+    """A person who may be written to.
 
     Args:
         name: what they are called here; no two have the same.
@@ -38,17 +38,17 @@ class Addressee:
 
 
 class Addressees(Protocol):
-    """Those whom the owner let in."""
+    """List of the people whom the owner let in."""
 
     def everyone(self) -> Sequence[Addressee]:
-        """As of now."""
+        """Return the current addressees."""
 
 
-class Post(Protocol):
+class TextSender(Protocol):
     """Keeps a text and sends it."""
 
     async def __call__(self, to: Addressee, text: str) -> bool:
-        """Whether it is on its way; False means that it waits until the channel is there.
+        """Return true if it is on its way; false if it waits for the channel.
 
         Raises:
             StorageFull: it could not be kept.
@@ -56,21 +56,21 @@ class Post(Protocol):
 
 
 class NobodyPaired:
-    """No addressees at all."""
+    """Empty list of addressees."""
 
     def everyone(self) -> Sequence[Addressee]:
         return ()
 
 
 class SendArguments(Arguments, frozen=True):
-    """Whom to write to, and what."""
+    """Addressee and text."""
 
     to: Annotated[str, Meta(description="Name of a paired person", max_length=_MAX_NAME_CHARS)]
     text: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
 
 
 class SendMessageTool(Tool[SendArguments]):
-    """Sends a text of its own, not an answer."""
+    """Sends a text that is not an answer."""
 
     reads = Provenance.WEB
     name = "send_message"
@@ -79,12 +79,12 @@ class SendMessageTool(Tool[SendArguments]):
     shown = NOTHING_PRIVATE
     arguments_type = SendArguments
 
-    def __init__(self, addressees: Addressees, post: Post) -> None:
+    def __init__(self, addressees: Addressees, post: TextSender) -> None:
         self._addressees = addressees
         self._post = post
 
     def parse(self, arguments_json: str) -> SendArguments:
-        """Raises BadArguments also for a name that nobody has."""
+        """Parse the arguments; raise BadArguments also for an unknown name."""
         arguments = super().parse(arguments_json)
         self._find(arguments.to)
         return arguments
@@ -95,20 +95,20 @@ class SendMessageTool(Tool[SendArguments]):
         return f"write to {printable_line(to.name, _MAX_NAME_CHARS)} on {where}"
 
     def binds_to(self, arguments: SendArguments) -> Dependence:
-        """A name that leads to another chat by then is another act."""
+        """Bind the approval to the address: a name that leads elsewhere is another act."""
         to = self._find(arguments.to)
         return Dependence(environment={"channel": to.channel, "target": to.target})
 
     def always_for(self, arguments: SendArguments) -> Pattern:
         to = self._find(arguments.to)
         fixed = {"channel": to.channel, "target": to.target}
-        return Pattern(fixed, f"anything written to {to.name} on {to.channel}")
+        return Pattern(fixed, f"any message to {to.name} on {to.channel}")
 
     async def execute(self, arguments: SendArguments, context: ToolContext) -> ToolResult:
         to = self._find(arguments.to)
         is_on_its_way = await self._post(to, arguments.text)
         channel = configured(to.channel)
-        state = own("on its way") if is_on_its_way else own("kept until {} is there", channel)
+        state = own("on its way") if is_on_its_way else own("kept until {} is connected", channel)
         return ToolResult.done(fields({"to": echo(to.name), "channel": channel, "state": state}))
 
     def _find(self, name: str) -> Addressee:

@@ -1,11 +1,11 @@
-"""The sections of the tools: the web that may be reached, programs, and other agents."""
+"""Settings of the tools: web access, programs, and other agents."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from agent.config import Secret, Section
+from agent.config import ConfigSection, Secret
 
 if TYPE_CHECKING:
     from agent.security.shares import Shares
@@ -42,8 +42,8 @@ SERVICES = ("searxng", "brave", "tavily", "duckduckgo")
 _WITH_KEY = ("brave", "tavily")
 
 
-class SearchSettings(Section, frozen=True, kw_only=True):
-    """How a service that searches the web is asked."""
+class SearchSettings(ConfigSection, frozen=True, kw_only=True):
+    """Settings of the web search service."""
 
     # Where the SearXNG is
     url: Base = ""
@@ -51,15 +51,15 @@ class SearchSettings(Section, frozen=True, kw_only=True):
 
     @property
     def spot(self) -> str:
-        """Host and port of the SearXNG, which may be at home."""
+        """Return host and port of the SearXNG, which may be in the local network."""
         scheme, _, rest = self.url.partition("://")
         host = rest.partition("/")[0]
         has_port = ":" in host.rpartition("]")[2]
         return host if has_port else f"{host}:{443 if scheme == 'https' else 80}"
 
 
-class WebSettings(Section, frozen=True, kw_only=True):
-    """The web."""
+class WebSettings(ConfigSection, frozen=True, kw_only=True):
+    """Settings of web access."""
 
     # The only hosts that may be reached; empty: any public one. A question comes before either
     allow: tuple[Name, ...] = ()
@@ -71,15 +71,19 @@ class WebSettings(Section, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name, wanted in self.search.items():
             if name not in SERVICES:
-                raise ValueError(f"search {name} is no service: there are {', '.join(SERVICES)}")
+                raise ValueError(
+                    f"search {name} is not a known service; choose from {', '.join(SERVICES)}"
+                )
             if name == "searxng" and not wanted.url:
                 raise ValueError(f"search {name} needs its url, such as http://192.168.1.20:8080")
             if name in _WITH_KEY and not wanted.key:
                 raise ValueError(f"search {name} needs a key")
             if not wanted.key.reveal().isascii():
-                raise ValueError(f"search {name} has a key that is none: only plain characters")
+                raise ValueError(
+                    f"search {name} has an invalid key: only plain characters are allowed"
+                )
         if len(self.search) > 1:
-            raise ValueError("search must be one service only")
+            raise ValueError("search must name one service only")
 
 
 # Each has a grammar, and each only looks
@@ -91,8 +95,8 @@ PROGRAMS = (
 )
 
 
-class ShellSettings(Section, frozen=True, kw_only=True):
-    """Programs."""
+class ShellSettings(ConfigSection, frozen=True, kw_only=True):
+    """Settings of programs."""
 
     # What `shell` may run by its words, in the sandbox only; an empty list leaves scripts alone
     programs: tuple[str, ...] = PROGRAMS
@@ -102,7 +106,9 @@ class ShellSettings(Section, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for program in self.programs:
             if program not in PROGRAMS:
-                raise ValueError(f"programs knows no grammar for {program}: {', '.join(PROGRAMS)}")
+                raise ValueError(
+                    f"programs has the unknown program {program}; choose from {', '.join(PROGRAMS)}"
+                )
         if self.environment:
             self._refuse_forbidden()
 
@@ -143,8 +149,8 @@ _Belonging = Annotated[
 ]
 
 
-class WorkspaceSettings(Section, frozen=True, kw_only=True):
-    """Who may be shown what; everything that is not shared is the owner's alone."""
+class WorkspaceSettings(ConfigSection, frozen=True, kw_only=True):
+    """Sharing of workspace data; everything that is not shared is the owner's alone."""
 
     # Folders by their paths, each with "household", "everybody", or a person's name
     shared: dict[_Folder, _Belonging] = msgspec.field(default_factory=dict)
@@ -170,8 +176,8 @@ class WorkspaceSettings(Section, frozen=True, kw_only=True):
         return Shares(self.shared, circles.get(self.readings, Circle.EVERYBODY))
 
 
-class DelegateSettings(Section, frozen=True, kw_only=True):
-    """One agent that can be asked."""
+class DelegateSettings(ConfigSection, frozen=True, kw_only=True):
+    """Settings of one agent that can be asked."""
 
     # What the asking model is told of it, in a few words
     about: Annotated[str, Meta(max_length=100)] = ""

@@ -1,4 +1,4 @@
-"""Running programs in the workspace: one program by its words, or a whole script after a question.
+"""Tool that runs programs in the workspace: one program by its words, or a script after a question.
 
 Words are checked by the program's grammar and are executed as they are; programs that have one
 only look. A script is a shell's, so nothing of it can be known beforehand: the sandbox, which has
@@ -15,12 +15,12 @@ from msgspec import Meta
 from agent.errors import BadArguments, BarnacleError, CommandRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, own, read
+from agent.security.act import Dependence
 from agent.security.argv import MAX_BYTES, MAX_WORDS, accepted
-from agent.security.binding import Dependence
 from agent.security.environment import SANDBOX_HOME, child_environment
 from agent.security.grammars.base import path as refuse_path
 from agent.security.paths import HERE
-from agent.security.sandbox import Job, Outcome, Sandbox
+from agent.security.sandbox import Sandbox, SandboxJob, SandboxOutcome
 from agent.security.script_files import files_run
 from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -32,7 +32,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 class ShellArguments(Arguments, frozen=True):
-    """A program and its words, or a script; never both."""
+    """Words of a program, or a script; never both."""
 
     argv: Annotated[
         tuple[Annotated[str, Meta(max_length=MAX_BYTES)], ...],
@@ -46,15 +46,15 @@ class ShellArguments(Arguments, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """Where programs are run and what they may be."""
+    """Workspace, sandbox and allowed programs."""
 
     sandbox: Sandbox
     workspace: Path
     settings: ShellSettings
 
-    def job(self, argv: tuple[str, ...], folder: str, *, writes: bool) -> Job:
+    def job(self, argv: tuple[str, ...], folder: str, *, writes: bool) -> SandboxJob:
         environment = child_environment(SANDBOX_HOME, self.settings.environment)
-        return Job(argv, environment, plain(folder), writes)
+        return SandboxJob(argv, environment, plain(folder), writes)
 
 
 class ShellTool(Tool[ShellArguments]):
@@ -70,7 +70,7 @@ class ShellTool(Tool[ShellArguments]):
         self._workshop = workshop
 
     def parse(self, arguments_json: str) -> ShellArguments:
-        """Nobody is asked about what is refused anyway."""
+        """Parse the arguments and refuse a forbidden command before anybody is asked."""
         arguments = super().parse(arguments_json)
         try:
             self._argv(arguments)
@@ -87,7 +87,7 @@ class ShellTool(Tool[ShellArguments]):
         if not arguments.script:
             return ""
         name = self._workshop.sandbox.name
-        return f"a script for sh, in the sandbox ({name}): no network, the workspace can be changed"
+        return f"run a sh script in the sandbox ({name}): no network; it can change the workspace"
 
     def binds_to(self, arguments: ShellArguments) -> Dependence:
         job = self._workshop.job((), arguments.folder, writes=False)
@@ -115,7 +115,7 @@ class ShellTool(Tool[ShellArguments]):
         return told(outcome, "shell")
 
     def _argv(self, arguments: ShellArguments) -> tuple[str, ...]:
-        """What is executed, word for word.
+        """Return the words to execute, unchanged.
 
         Raises:
             CommandRefused: it may not be.
@@ -128,12 +128,12 @@ class ShellTool(Tool[ShellArguments]):
             return accepted(arguments.argv, self._workshop.settings.programs)
         hidden = {char for char in arguments.script if unicodedata.category(char) in _HIDDEN}
         if hidden - set(_LAYOUT):
-            raise CommandRefused("the script has characters that cannot be seen")
+            raise CommandRefused("the script contains invisible characters")
         return ("sh", "-c", arguments.script)
 
 
-def told(outcome: Outcome, source: str) -> ToolResult:
-    """How it ended and what it printed; anybody may have written what it read."""
+def told(outcome: SandboxOutcome, source: str) -> ToolResult:
+    """Return exit and output as a result; anybody may have written what the program read."""
     fields: dict[str, object] = {
         "exit": outcome.exit,
         "stdout": _text(outcome.stdout),

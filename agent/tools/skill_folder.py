@@ -1,4 +1,4 @@
-"""A skill: a folder with a SKILL.md, audited as it is loaded; nothing of it is ever run.
+"""Skill: a folder with a SKILL.md, checked as it is loaded; no part of it ever runs.
 
 What was hashed and looked through is what is shown: a file is read once. What cannot be taken as it
 is, is refused whole, with a reason.
@@ -7,14 +7,77 @@ is, is refused whole, with a reason.
 import hashlib
 import os
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.errors import BarnacleError, PathRefused
-from agent.printable import printable_line
 from agent.security.paths import open_beneath
-from agent.tools.skill_audit import suspicion
+from agent.text.printable import printable_line, spelled_out
+
+# A line of base64 or hex as long as this is not for people to read
+_BLOB = re.compile(r"[A-Za-z0-9+/=_-]{300,}")
+# Of what was found: enough to recognise it
+_SHOWN_CHARS = 60
+# Formatting that is needed: it joins emoji and letters of some scripts
+_JOINERS = frozenset("\u200c\u200d")
+_KEPT_SAFE = (
+    r"(?:api[ _-]?keys?|passwords?|passphrases?|credentials?|private keys?|seed phrases?|"
+    r"(?:access|bot) tokens?|secret keys?|recovery codes?)"
+)
+_PIPED = "it pipes a download into a program"
+_FORGET = (
+    r"\b(?:ignore|disregard|forget|override)\b[^\n.]{0,40}\b(?:previous|prior|above|earlier|system|"
+    r"safety)\b[^\n.]{0,30}\b(?:instruct|prompt|rule|order)"
+)
+_HIDE = (
+    r"\b(?:do not|don'?t|never|without)\b[^\n.]{0,20}\b(?:tell|inform|show|mention|ask)\w*\b"
+    r"[^\n.]{0,20}\b(?:user|owner|person|human)"
+)
+_SUSPICIOUS = (
+    (
+        _PIPED,
+        r"(?:curl|wget|fetch)\b[^\n]{0,400}\|\s*(?:sudo\s+)?\S*(?:sh|python3?|perl|node|ruby)\b",
+    ),
+    (
+        _PIPED,
+        r"base64\s+(?:-d|--decode)[^\n]{0,200}\|\s*(?:sudo\s+)?\S*(?:sh|python3?|perl|node|ruby)\b",
+    ),
+    ("it runs a download", r"sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)"),
+    ("it runs a download", r"\b(?:eval|source|iex)\b[^\n]{0,80}(?:curl|wget|iwr|downloadstring)"),
+    ("it asks for credentials", rf"\b(?:send|give|tell|post|paste)\b[^\n.]{{0,60}}\b{_KEPT_SAFE}"),
+    ("it asks for credentials", rf"\b(?:enter|share|upload|ask)\b[^\n.]{{0,60}}\b{_KEPT_SAFE}"),
+    ("it reads a place with secrets", r"/\.(?:ssh|aws|gnupg|netrc)\b|\bid_(?:rsa|ed25519)\b"),
+    ("it reads a place with secrets", r"/etc/shadow|/proc/\S*/environ|(?<![\w.])\.env\b"),
+    ("it tells the reader to ignore other instructions", _FORGET),
+    ("it wants to hide something from the person", _HIDE),
+    ("it deletes or overwrites a disk", r"\brm\s+-[a-z]*[rf][a-z]*\s+[/~]|\bmkfs\b|\bdd\s+if="),
+)
+_PATTERNS = tuple((why, re.compile(pattern, re.IGNORECASE)) for why, pattern in _SUSPICIOUS)
+
+
+def suspicion(text: str) -> str:
+    """Return the reason to refuse this text; "" if nothing is known against it."""
+    for char in text:
+        if _is_hidden(char):
+            return f"it contains the invisible character {spelled_out(char)}"
+    # Full-width letters and ligatures read like others to a model
+    plain = unicodedata.normalize("NFKC", text)
+    if blob := _BLOB.search(plain):
+        return f"it contains a long encoded text ({blob[0][:20]}...)"
+    for why, pattern in _PATTERNS:
+        # A line that goes on in the next one is one line to a shell
+        if found := pattern.search(plain.replace("\\\n", " ")):
+            return f"{why} ({spelled_out(found[0][:_SHOWN_CHARS])})"
+    return ""
+
+
+def _is_hidden(char: str) -> bool:
+    if char in "\n\r\t" or char in _JOINERS:
+        return False
+    return unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
 
 MAIN = "SKILL.md"
 # What any text of instructions with its references needs
@@ -33,12 +96,12 @@ _TEXTS = frozenset({".md", ".txt"})
 
 
 class SkillRefused(BarnacleError):
-    """A folder that is no skill, or one that is not to be shown to a model."""
+    """The folder is no skill, or a model must not see it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill as it is now.
+    """A skill in its current form.
 
     Args:
         digest: of every file with its name.
@@ -53,7 +116,7 @@ class Skill:
 
 
 def skills_in(root: Path) -> Iterator[Skill]:
-    """Every skill in a folder of skills, in the order of their names; refused ones too."""
+    """Yield every skill in a folder by name, refused ones too."""
     try:
         with os.scandir(root) as found:
             names = sorted(one.name for one in found if not one.name.startswith("."))
@@ -65,7 +128,7 @@ def skills_in(root: Path) -> Iterator[Skill]:
 
 
 def skill_at(root: Path, name: str) -> Skill:
-    """One skill; where it cannot be used, `trouble` says why."""
+    """Return one skill; `trouble` says why it cannot be used."""
     try:
         return _loaded(root, name)
     except (SkillRefused, PathRefused) as err:
@@ -94,7 +157,7 @@ def _loaded(root: Path, name: str) -> Skill:
 
 def _paths(folder: Path, above: str, depth: int) -> Iterator[str]:
     if folder.is_symlink() or not folder.is_dir():
-        raise SkillRefused("it is no folder of its own")
+        raise SkillRefused("it is not a plain folder")
     if depth > MAX_DEPTH:
         raise SkillRefused(f"its folders are deeper than {MAX_DEPTH}")
     with os.scandir(folder) as found:
@@ -107,7 +170,7 @@ def _paths(folder: Path, above: str, depth: int) -> Iterator[str]:
         if entry.is_dir(follow_symlinks=False):
             yield from _paths(folder / entry.name, f"{above}{entry.name}/", depth + 1)
         elif Path(entry.name).suffix.lower() not in _TEXTS:
-            raise SkillRefused(f"{shown} is no .md or .txt: scripts and programs are never run")
+            raise SkillRefused(f"{shown} is not .md or .txt: a skill holds only text")
         else:
             yield f"{above}{entry.name}"
 
@@ -135,14 +198,14 @@ def _description(name: str, text: str) -> str:
         raise SkillRefused(f"{MAIN} does not begin with --- and the lines name: and description:")
     fields = {one[1]: _plain(one[2]) for one in _FIELD.finditer(front[1])}
     if fields.get("name") != name:
-        raise SkillRefused(f"{MAIN} has another name than its folder")
+        raise SkillRefused(f"the name in {MAIN} differs from the folder's")
     if not (described := fields.get("description", "")):
         raise SkillRefused(f"{MAIN} has no description")
     return printable_line(described, MAX_DESCRIPTION_CHARS)
 
 
 def _plain(value: str) -> str:
-    """One line without the marks of YAML around it."""
+    """Return one line without YAML's quotes."""
     joined = " ".join(value.split())
     return joined.removeprefix(">-").removeprefix(">").removeprefix("|").strip().strip("\"'")
 

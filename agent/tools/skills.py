@@ -1,12 +1,13 @@
-"""Skills: instructions in folders, for a model to read when a task is about them.
+"""Skills: instructions in folders that a model reads for a matching task.
 
-Anybody may have put a folder there, the agent itself for one: its text is trusted like a tool's
-until the owner has approved exactly these files. The prompt names only what was approved.
+Anybody may have put a folder there, even the agent itself. Its text is trusted like a tool's until
+the owner has approved exactly these files. The prompt names approved skills only.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
@@ -14,10 +15,56 @@ from agent.errors import PathRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, own, read
 from agent.security.shares import Disclosure
+from agent.storage.documents import open_documents
 from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
 from agent.tools.files import in_thread
-from agent.tools.skill_approvals import SkillApprovals
 from agent.tools.skill_folder import MAIN, Skill, skill_at, skills_in
+
+if TYPE_CHECKING:
+    from tinydb import TinyDB
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """An approved skill."""
+
+    name: str
+    digest: str
+    description: str
+
+
+class SkillApprovals:
+    """Approvals in a file that the owner can read and delete."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def every(self) -> Mapping[str, Approved]:
+        # Looking makes no file
+        if not self._path.exists():
+            return {}
+        documents = self._documents().all()
+        found = [Approved(one["name"], one["digest"], one["description"]) for one in documents]
+        return {one.name: one for one in sorted(found, key=lambda one: one.name)}
+
+    def add(self, skill: Skill) -> None:
+        from tinydb import where  # noqa: PLC0415 - only where the owner decides
+
+        document = {
+            "name": skill.name,
+            "digest": skill.digest,
+            "description": skill.description,
+        }
+        self._documents().upsert(document, where("name") == skill.name)
+
+    def revoke(self, name: str) -> bool:
+        from tinydb import where  # noqa: PLC0415 - as above
+
+        return bool(self._path.exists() and self._documents().remove(where("name") == name))
+
+    def _documents(self) -> "TinyDB":
+        return open_documents(self._path)
+
 
 # What came with the system; of two skills with one name it stays
 SYSTEM_SKILLS = Path("/usr/share/barnacle/skills")
@@ -30,13 +77,13 @@ _HEADING = "## Skills\nRead one with skill_view before a task that it is about:"
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """Where skills are, the more trusted place first, and what the owner approved of them."""
+    """Folders of skills, the most trusted first, and the owner's approvals."""
 
     places: tuple[Path, ...]
     approvals: SkillApprovals
 
     def every(self) -> list[Skill]:
-        """All of them by name, refused ones too."""
+        """Return all skills by name, refused ones too."""
         by_name: dict[str, Skill] = {}
         for place in self.places:
             for skill in skills_in(place):
@@ -52,7 +99,7 @@ class Skills:
         return not skill.trouble and approved is not None and approved.digest == skill.digest
 
     def section(self) -> str:
-        """The approved skills for the prompt, as they were when approved; empty without any."""
+        """Return the approved skills for the prompt as they were approved; "" without any."""
         lines: list[str] = []
         for one in self.approvals.every().values():
             line = f"- {one.name}: {one.description}"
@@ -72,19 +119,19 @@ def skills_of(workspace: Path, state_dir: Path, system: Path = SYSTEM_SKILLS) ->
 
 
 def skills_section(workspace: Path, state_dir: Path) -> str:
-    """What the prompt says of skills; reads one small file and no skill."""
+    """Return the prompt's section about skills; reads one small file and no skill."""
     return skills_of(workspace, state_dir).section()
 
 
 class ViewArguments(Arguments, frozen=True):
-    """Which file of which skill."""
+    """Name of a skill and of a file in it."""
 
     name: Annotated[str, Meta(max_length=48)]
     file: Annotated[str, Meta(max_length=200)] = MAIN
 
 
 class SkillsListTool(Tool[NoArguments]):
-    """Names every skill."""
+    """Lists all skills."""
 
     reads = Provenance.TOOL
     name = "skills_list"
@@ -117,7 +164,7 @@ class SkillsListTool(Tool[NoArguments]):
 
 
 class SkillViewTool(Tool[ViewArguments]):
-    """Shows one file of a skill; approved words are the owner's."""
+    """Shows one file of a skill; an approved one counts as the owner's words."""
 
     reads = Provenance.TOOL
     name = "skill_view"
@@ -135,7 +182,7 @@ class SkillViewTool(Tool[ViewArguments]):
         def view() -> Passage:
             skill = self._skills.find(arguments.name)
             if skill is None:
-                raise PathRefused("there is no such skill: skills_list names them")
+                raise PathRefused("unknown skill: skills_list shows all names")
             if skill.trouble:
                 raise PathRefused(f"this skill is refused: {skill.trouble}")
             if arguments.file not in skill.files:

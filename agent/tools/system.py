@@ -1,4 +1,4 @@
-"""How the device itself is: load, memory, disk, temperature, supply, Wi-Fi, card, uptime.
+"""Tool that reports the device's load, memory, disk, temperature, supply, Wi-Fi, card and uptime.
 
 Read from the kernel's files; what a machine does not have is null, never a guess.
 """
@@ -49,7 +49,7 @@ class SystemInfoTool(Tool[NoArguments]):
             async with asyncio.timeout(READ_TIMEOUT_S):
                 told = await asyncio.to_thread(self._read)
         except TimeoutError:
-            return ToolResult.failed(own("the device did not tell its state in time"))
+            return ToolResult.failed(own("the device did not report its state in time"))
         if told["throttled"] is None:
             told["throttled"] = _words(await self._ask_firmware())
         return ToolResult.done(fields(told))
@@ -114,5 +114,5 @@ class SystemInfoTool(Tool[NoArguments]):
 
 
 def _words(states: list[str] | None) -> list[Passage] | None:
-    """Sentences of ours, one for each bit of a number."""
+    """Return one of our sentences for each set bit."""
     return None if states is None else [configured(one) for one in states]

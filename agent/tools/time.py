@@ -1,11 +1,11 @@
-"""The time of day, as the device knows it."""
+"""Tool that tells the device's date and time."""
 
 from datetime import datetime, tzinfo
 
-from agent.clock import Clock
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, configured, fields, own
 from agent.security.shares import NOTHING_PRIVATE
+from agent.system.clock import Clock
 from agent.tools.base import NoArguments, Tool, ToolContext
 
 # Not from the locale: a model is told in one language
@@ -13,7 +13,7 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 
 
 class TimeNowTool(Tool[NoArguments]):
-    """Tells date, time, weekday and time zone.
+    """Returns date, time, weekday and time zone.
 
     Args:
         timezone: replaces the one that the device is set to.

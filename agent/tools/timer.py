@@ -1,19 +1,17 @@
-"""Timers by chat: set one, ask how long, add and take away, pause, go on, cancel one or all.
+"""Tools for timers: start, list, change, pause, resume and cancel them by chat.
 
 The tools only say what is wanted; `Timers` keeps it. What a timer says at its end is a sentence of
 ours, so it needs no model; what it does then passes the gate like every order.
 """
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Protocol, TypeVar
 
 from msgspec import Meta
 
-from agent.errors import BadArguments
-from agent.messages import Effect, ToolResult
-from agent.passage import Fact, Provenance, fields, own
-from agent.tools.base import AnyTool, Arguments, Tool, ToolContext
+from agent.messages import Effect
+from agent.passage import Fact, own
+from agent.tools.base import AnyTool, Arguments, FieldsTool, ToolContext
 
 # A week; whoever keeps the timers has the same limits
 _MAX_SECONDS = 7 * 24 * 3600
@@ -37,7 +35,7 @@ class TimerStartArguments(Arguments, frozen=True):
 
 
 class WhichTimer(Arguments, frozen=True):
-    """Words that tell which timer is meant; none where there is only one."""
+    """Description of a timer; not needed if there is only one."""
 
     name: _Name = ""
     number: Annotated[int, Meta(ge=0, le=999, description="its place in timer_list")] = 0
@@ -56,13 +54,13 @@ class TimerChangeArguments(WhichTimer, frozen=True):
 
 
 class TimerCancelArguments(WhichTimer, frozen=True):
-    """One, or all that such a name or time fits."""
+    """Description of a timer, or of all that match it."""
 
     all: bool = False
 
 
 class Timers(Protocol):
-    """A person's timers; the owner also finds those of others.
+    """Seam to a person's timers; the owner also finds those of others.
 
     All of these raise BadArguments for what is not there or makes no sense. The words of a timer
     are as little trusted as the turn that set it.
@@ -88,30 +86,17 @@ class Timers(Protocol):
 A = TypeVar("A", bound=Arguments)
 
 
-class _TimerTool(Tool[A]):
-    """Refuses in a result, and tells what was done."""
+class _TimerTool(FieldsTool[A]):
+    """Base of the timer tools."""
 
-    # Whoever set the timer
-    reads = Provenance.WEB
     effect = Effect.WRITE
 
     def __init__(self, timers: Timers) -> None:
         self._timers = timers
 
-    async def execute(self, arguments: A, context: ToolContext) -> ToolResult:
-        try:
-            told = await self._told(arguments, context)
-        except BadArguments as err:
-            return ToolResult.failed(err.words(self.reads))
-        return ToolResult.done(fields(told))
-
-    @abstractmethod
-    async def _told(self, arguments: A, context: ToolContext) -> Mapping[str, Fact]:
-        """Do it, and say what was done."""
-
 
 class TimerStartTool(_TimerTool[TimerStartArguments]):
-    """Set a timer."""
+    """Starts a timer."""
 
     name = "timer_start"
     description = own(
@@ -120,45 +105,45 @@ class TimerStartTool(_TimerTool[TimerStartArguments]):
     )
     arguments_type = TimerStartArguments
 
-    async def _told(
+    async def _fields_of(
         self, arguments: TimerStartArguments, context: ToolContext
     ) -> Mapping[str, Fact]:
         return {"started": await self._timers.start(arguments, context)}
 
 
 class TimerListTool(_TimerTool[WhichTimer]):
-    """Shows how long is left of each timer."""
+    """Lists the timers and their remaining times."""
 
     name = "timer_list"
     description = own("This person's timers and how long is left of each; of all, or of one.")
     effect = Effect.READ
     arguments_type = WhichTimer
 
-    async def _told(self, arguments: WhichTimer, context: ToolContext) -> Mapping[str, Fact]:
+    async def _fields_of(self, arguments: WhichTimer, context: ToolContext) -> Mapping[str, Fact]:
         return {"timers": list(await self._timers.listed(arguments, context))}
 
 
 class TimerChangeTool(_TimerTool[TimerChangeArguments]):
-    """More or less time for a timer, a pause, or its end."""
+    """Changes, pauses or resumes a timer."""
 
     name = "timer_change"
     description = own("Add time to a timer, take some away, pause it or let it go on.")
     arguments_type = TimerChangeArguments
 
-    async def _told(
+    async def _fields_of(
         self, arguments: TimerChangeArguments, context: ToolContext
     ) -> Mapping[str, Fact]:
         return {"changed": await self._timers.change(arguments, context)}
 
 
 class TimerCancelTool(_TimerTool[TimerCancelArguments]):
-    """No more of a timer."""
+    """Cancels one timer or several."""
 
     name = "timer_cancel"
     description = own("Cancel one of this person's timers, or all of them.")
     arguments_type = TimerCancelArguments
 
-    async def _told(
+    async def _fields_of(
         self, arguments: TimerCancelArguments, context: ToolContext
     ) -> Mapping[str, Fact]:
         return {"cancelled": list(await self._timers.cancel(arguments, context))}

@@ -1,4 +1,4 @@
-"""Watches by chat: "tell me when the humidity goes above 60 %", what is watched, and no more of it.
+"""Tools for watches: add, list and remove them by chat.
 
 The tools only say what is wanted; `Watches` keeps it and listens to the board.
 """
@@ -23,10 +23,10 @@ _Name = Annotated[
 
 
 class Watches(Protocol):
-    """Everything that is watched."""
+    """Seam to the watches of a board."""
 
     async def add(self, name: str, wanted: WatchSettings, trust: Provenance) -> None:
-        """Watch from now on, over restarts too; another one of that name is replaced.
+        """Watch from now on, also after restarts; a watch of the same name is replaced.
 
         Args:
             trust: of the turn that wants it; what it says and asks is worth no more.
@@ -36,7 +36,7 @@ class Watches(Protocol):
         """
 
     async def remove(self, name: str) -> bool:
-        """Whether there was one.
+        """Remove a watch; return true if it was there.
 
         Raises:
             BadArguments: it stands in the configuration.
@@ -44,14 +44,14 @@ class Watches(Protocol):
 
     @property
     def prefix(self) -> str:
-        """What the names of the tools begin with, where there are several boards."""
+        """Return the prefix of the tool names, for setups with several boards."""
 
     def listed(self) -> Sequence[Mapping[str, Fact]]:
-        """Each with its name, what it waits for, and why the board does not tell, if so."""
+        """Return each watch with its condition, and the reason if it cannot work."""
 
 
 class WatchAddArguments(Arguments, frozen=True):
-    """One watch; only one of above, below and becomes."""
+    """A new watch: at most one of above, below and becomes."""
 
     name: _Name
     pin: Annotated[
@@ -71,13 +71,13 @@ class WatchAddArguments(Arguments, frozen=True):
 
 
 class WatchNameArguments(Arguments, frozen=True):
-    """Which watch."""
+    """Name of a watch."""
 
     name: _Name
 
 
 class WatchAddTool(Tool[WatchAddArguments]):
-    """Tell the owner, or begin a turn, when a reading of the board passes a limit or changes."""
+    """Adds a watch: a reading that passes a limit or changes tells the owner or begins a turn."""
 
     reads = Provenance.WEB
     description = own(
@@ -106,7 +106,7 @@ class WatchAddTool(Tool[WatchAddArguments]):
 
 
 class WatchListTool(Tool[NoArguments]):
-    """What is watched."""
+    """Lists the watches."""
 
     reads = Provenance.WEB
     description = own("What is being watched for the owner, and what keeps it from being watched.")
@@ -123,7 +123,7 @@ class WatchListTool(Tool[NoArguments]):
 
 
 class WatchRemoveTool(Tool[WatchNameArguments]):
-    """Watch something no more."""
+    """Removes a watch."""
 
     reads = Provenance.WEB
     description = own("Stop a watch by its name.")

@@ -1,4 +1,4 @@
-"""Requests to the web: to addresses that were checked, under limits, redirects followed by hand.
+"""Web requests: checked addresses, limits, and redirects that are followed by hand.
 
 A name is looked up once; what was checked is what is connected to. A redirect to another host is
 not followed but told: going there is a new decision. Of a request only its method and host are
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin
 
 from agent.errors import AddressRefused, NetworkError
-from agent.http import HttpAnswer, HttpClient, HttpRequest
-from agent.security.net import Address, Place, WebRules
+from agent.net.http import HttpAnswer, HttpClient, HttpRequest
+from agent.security.net import Address, WebPlace, WebRules
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ Lookup = Callable[[str, int], Awaitable[list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class WebRequest:
-    """What is asked of the web."""
+    """A web request."""
 
     method: str
     url: str
@@ -56,7 +56,7 @@ class WebRequest:
 
 @dataclass(frozen=True, slots=True)
 class WebAnswer:
-    """What the last of the asked hosts said; `is_cut` says that the body was longer."""
+    """Answer of the last host; `is_cut` is true if the body was longer."""
 
     status: int
     url: str
@@ -71,7 +71,7 @@ class WebAnswer:
 
     @property
     def text(self) -> str:
-        """The body as text, without what cannot be seen."""
+        """Return the body as text, without invisible characters."""
         named = _CHARSET.search(self.content_type)
         try:
             text = self.body.decode(named[1] if named else "utf-8", errors="replace")
@@ -81,15 +81,15 @@ class WebAnswer:
 
 
 class Web:
-    """The web, as far as it may be reached."""
+    """Access to the web within the owner's rules."""
 
     def __init__(self, http: HttpClient, rules: WebRules, lookup: Lookup | None = None) -> None:
         self._http = http
         self._rules = rules
         self._lookup = lookup or look_up
 
-    def place_of(self, url: str) -> Place:
-        """Where a URL leads.
+    def place_of(self, url: str) -> WebPlace:
+        """Return the host that a URL leads to.
 
         Raises:
             AddressRefused: nothing of ours may go there.
@@ -97,7 +97,7 @@ class Web:
         return self._rules.place_of(url)
 
     async def fetch(self, request: WebRequest) -> WebAnswer:
-        """The answer of this host; one that redirects to another has that place as `location`.
+        """Return the host's answer; a redirect to another host is returned as `location`.
 
         Raises:
             AddressRefused: somewhere on the way nothing of ours may go.
@@ -120,22 +120,27 @@ class Web:
             raise NetworkError(f"{place.host} took longer than {TOTAL_TIMEOUT_S:.0f} s") from err
         raise NetworkError(f"{place.host} redirects more than {MAX_REDIRECTS} times")
 
-    def _redirected(self, place: Place, location: str) -> Place:
+    def _redirected(self, place: WebPlace, location: str) -> WebPlace:
         try:
             following = self.place_of(urljoin(place.url, location))
         except ValueError as err:
-            raise AddressRefused(f"{place.host} redirects to what is no URL") from err
+            raise AddressRefused(f"{place.host} redirects to an invalid URL") from err
         if place.scheme == "https" and following.scheme == "http":
-            raise AddressRefused(f"{place.host} redirects to a connection that is not protected")
+            raise AddressRefused(f"{place.host} redirects from https to plain http")
         return following
 
-    async def _fetch_once(self, place: Place, request: WebRequest) -> WebAnswer:
+    async def _fetch_once(self, place: WebPlace, request: WebRequest) -> WebAnswer:
         address = await self._address_of(place)
         sent = HttpRequest(
             request.method, place.url, request.headers, request.content, str(address)
         )
         async with self._http.exchange(sent, FIRST_BYTE_TIMEOUT_S) as answer:
-            _log.info("%s %s: %d", request.method, place.host, answer.status)
+            _log.info(
+                "web: answered (method=%s, host=%s, status=%d)",
+                request.method,
+                place.host,
+                answer.status,
+            )
             told = (answer.header("content-type"), answer.header("location"))
             head = WebAnswer(answer.status, place.url, *told, b"", is_cut=False)
             if _is_redirect(request.method, head):
@@ -143,14 +148,14 @@ class Web:
             body, is_cut = await _body_of(answer)
             return replace(head, body=body, is_cut=is_cut)
 
-    async def _address_of(self, place: Place) -> Address:
+    async def _address_of(self, place: WebPlace) -> Address:
         if place.is_address:
             return self._rules.checked(place, [place.host])
         return self._rules.checked(place, await self._lookup(place.host, place.port))
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """What the system's resolver says.
+    """Return the addresses from the system's resolver.
 
     Raises:
         NetworkError: it knows no such name, or does not answer.
@@ -160,18 +165,18 @@ async def look_up(host: str, port: int) -> list[str]:
         async with asyncio.timeout(LOOKUP_TIMEOUT_S):
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as err:
-        said = "is there a network, and is the name right?"
+        said = "check the network and the name"
         raise NetworkError(f"{host} was not found: {said}") from err
     return [str(info[4][0]) for info in found]
 
 
 def is_redirect(answer: WebAnswer) -> bool:
-    """It only says where to look instead."""
+    """Return true if the answer only names another place."""
     return answer.status in _REDIRECTS and bool(answer.location)
 
 
 def seen(text: str) -> str:
-    """What a person would see of it: nothing hidden between the letters."""
+    """Return the visible characters of a text."""
     return _UNSEEN.sub("", text.replace("\r\n", "\n"))
 
 
@@ -179,8 +184,8 @@ def _is_redirect(method: str, answer: WebAnswer) -> bool:
     return method in _REPEATABLE and is_redirect(answer)
 
 
-def _is_elsewhere(place: Place, following: Place) -> bool:
-    """Another host or port; `www.` before it and the protected form of it are the same one."""
+def _is_elsewhere(place: WebPlace, following: WebPlace) -> bool:
+    """Return true for another host or port; `www.` and the https form are the same host."""
     hosts = {one.host.removeprefix("www.") for one in (place, following)}
     ports = {one.port for one in (place, following)}
     return len(hosts) > 1 or (len(ports) > 1 and not ports <= _USUAL_PORTS)

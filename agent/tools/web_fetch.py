@@ -1,4 +1,4 @@
-"""Reading a page of the web: its text, in parts that a model can take. Nothing of it is trusted."""
+"""Tool that reads a web page as text, in parts. Nothing of it is trusted."""
 
 from typing import Annotated
 
@@ -8,13 +8,13 @@ from msgspec import Meta
 from agent.errors import AddressRefused, BadArguments, BarnacleError, NetworkError
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, own, read
-from agent.security.binding import Pattern
+from agent.security.act import Pattern
 from agent.security.net import MAX_URL_CHARS
 from agent.security.sandbox import Sandbox
 from agent.security.shares import NOTHING_PRIVATE
-from agent.tools import readable_program
+from agent.tools import page_program
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.confined import output_of
+from agent.tools.helper_program import output_of
 from agent.tools.web import Web, WebAnswer, WebRequest, is_redirect, seen
 
 # Some three thousand tokens at a time
@@ -32,7 +32,7 @@ Url = Annotated[
 
 
 class FetchArguments(Arguments, frozen=True):
-    """Which page, and which part of its text."""
+    """URL of a page, and the part of its text."""
 
     url: Url
     part: Annotated[int, Meta(ge=1, le=100)] = 1
@@ -54,7 +54,7 @@ class WebFetchTool(Tool[FetchArguments]):
         self._sandbox = sandbox
 
     def parse(self, arguments_json: str) -> FetchArguments:
-        """Nobody is asked about an address that is refused anyway."""
+        """Parse the arguments and refuse a forbidden address before anybody is asked."""
         arguments = super().parse(arguments_json)
         refuse_unreachable(self._web, arguments.url)
         return arguments
@@ -81,13 +81,13 @@ class WebFetchTool(Tool[FetchArguments]):
 
 
 def _leading_elsewhere(answer: WebAnswer) -> ToolResult:
-    """Whoever wrote the page chose that place: going there is for the gate to decide."""
+    """Return the new place; the page's author chose it, so the gate decides."""
     told = {"url": answer.url, "redirects_to": seen(answer.location), "followed": False}
     return ToolResult.done(read(told, Provenance.WEB, answer.url))
 
 
 def refuse_unreachable(web: Web, url: str) -> None:
-    """Raises BadArguments where nothing of ours may go."""
+    """Raise BadArguments for a forbidden address."""
     try:
         web.place_of(url)
     except AddressRefused as err:
@@ -96,7 +96,7 @@ def refuse_unreachable(web: Web, url: str) -> None:
 
 
 def is_text(answer: WebAnswer) -> bool:
-    """Something to be read; an answer that does not say what it is counts as text."""
+    """Return true for readable text; an answer without a media type counts as text."""
     kind = answer.media_type
     return kind.startswith("text/") or kind in {"", *_TEXTS} or kind.endswith(("+json", "+xml"))
 
@@ -104,10 +104,10 @@ def is_text(answer: WebAnswer) -> bool:
 async def _read(answer: WebAnswer, sandbox: Sandbox | None) -> tuple[str, str]:
     if answer.media_type in _PAGES:
         page = answer.text.encode()
-        program = readable_program.__file__
+        program = page_program.__file__
         told = await output_of(program, [answer.url], page, READ_TIMEOUT_S, sandbox)
         title, text = msgspec.json.decode(told, type=tuple[str, str])
         return seen(title), seen(text)
     if not is_text(answer) or b"\0" in answer.body:
-        raise NetworkError(f"this is {answer.media_type[:60] or 'no text'}, which is no text")
+        raise NetworkError(f"this is {answer.media_type[:60] or 'no text'}, not text")
     return "", answer.text

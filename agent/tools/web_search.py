@@ -1,4 +1,4 @@
-"""Searching the web with the service that the owner chose. Nothing of what it finds is trusted."""
+"""Tool that searches the web with the owner's service. Nothing of its result is trusted."""
 
 import html
 import re
@@ -10,7 +10,7 @@ from msgspec import Meta
 from agent.errors import BarnacleError, NetworkError
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
-from agent.security.binding import Pattern
+from agent.security.act import Pattern
 from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.search_services import Hit, SearchService
@@ -26,14 +26,14 @@ _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,100}>")
 _SUCCESS = 200
 
 
-class SearchArguments(Arguments, frozen=True):
-    """What to look for."""
+class WebSearchArguments(Arguments, frozen=True):
+    """Query for the web."""
 
     query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARS)]
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS)] = 5
 
 
-class WebSearchTool(Tool[SearchArguments]):
+class WebSearchTool(Tool[WebSearchArguments]):
     """Finds pages."""
 
     reads = Provenance.WEB
@@ -41,17 +41,17 @@ class WebSearchTool(Tool[SearchArguments]):
     description = own("Search the web: titles, addresses and a few words of each page.")
     effect = Effect.NETWORK
     shown = NOTHING_PRIVATE
-    arguments_type = SearchArguments
+    arguments_type = WebSearchArguments
 
     def __init__(self, web: Web, service: SearchService) -> None:
         self._web = web
         self._service = service
 
-    def always_for(self, arguments: SearchArguments) -> Pattern:
+    def always_for(self, arguments: WebSearchArguments) -> Pattern:
         name = self._service.name
         return Pattern({"service": name}, f"searching the web with {name}, any words")
 
-    async def execute(self, arguments: SearchArguments, context: ToolContext) -> ToolResult:
+    async def execute(self, arguments: WebSearchArguments, context: ToolContext) -> ToolResult:
         service = self._service
         try:
             answer = await self._web.fetch(service.request(arguments.query, arguments.limit))
@@ -70,7 +70,7 @@ def _read(service: SearchService, answer: WebAnswer) -> list[Hit]:
     try:
         hits = service.read(answer.body)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
-        raise NetworkError(f"{service.name} gave an answer that is none") from err
+        raise NetworkError(f"{service.name} gave an invalid answer") from err
     return [hit for hit in hits if hit.url.startswith(("http://", "https://"))]
 
 
@@ -83,5 +83,5 @@ def _told(hit: Hit) -> dict[str, str]:
 
 
 def _plain(text: str, limit: int) -> str:
-    """One line without markup, whatever the service put around the words."""
+    """Return one line without markup."""
     return " ".join(seen(html.unescape(_MARKUP.sub("", text))).split())[:limit]

@@ -14,10 +14,10 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.crash import crash_point
 from agent.errors import UpdateRefused
-from agent.programs import run_program
 from agent.storage.files import sync_folder
+from agent.system.crash_points import crash_point
+from agent.system.programs import run_program
 from agent.update.bundle import COMMAND_LINE
 
 _log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ _PROGRAM_TIMEOUT_S = 120.0
 
 
 def configured(firmware: Path) -> str:
-    """The slot that every ordinary start takes.
+    """Return the slot of every ordinary start.
 
     Raises:
         UpdateRefused: config.txt does not say.
@@ -44,7 +44,7 @@ def configured(firmware: Path) -> str:
 
 
 def select(firmware: Path, slot: str) -> None:
-    """Have every ordinary start take this slot."""
+    """Make this slot the one of every ordinary start."""
     at, named = _place(_config(firmware))
     if named == slot:
         return
@@ -59,7 +59,7 @@ def select(firmware: Path, slot: str) -> None:
 
 
 def offer(firmware: Path, slot: str) -> None:
-    """Have the next start that asks for it take this slot, once."""
+    """Offer this slot for one trial start."""
     content = _config(firmware)
     at, _ = _place(content)
     withdraw(firmware)
@@ -68,7 +68,7 @@ def offer(firmware: Path, slot: str) -> None:
 
 
 def withdraw(firmware: Path) -> None:
-    """Have no start take another slot than config.txt says."""
+    """Withdraw the offer of a trial start."""
     (firmware / "tryboot.txt").unlink(missing_ok=True)
     sync_folder(firmware)
 
@@ -83,7 +83,7 @@ def note_letter(firmware: Path, slot: str) -> None:
     try:
         place = _place_on_partition(firmware / "config.txt", at)
     except OSError as err:
-        _log.warning("the new version itself has to name the one before: %s", err)
+        _log.warning("update: cannot name the previous version, the new one has to (error=%s)", err)
         return
     line = path.read_bytes().rstrip()
     write_file(path, line + f" {_NOTE.decode()}{place}\n".encode())
@@ -132,7 +132,7 @@ def writable(firmware: Path, *, checked: bool = False) -> Iterator[None]:
     if checked:
         _put_right(firmware)
     if not _succeeds("mount", "-o", "remount,rw", str(firmware)):
-        raise UpdateRefused(f"{firmware} cannot be written: is the card's lock set, or is it worn?")
+        raise UpdateRefused(f"cannot write {firmware}: is the card locked, or worn out?")
     try:
         yield
     finally:
@@ -141,7 +141,7 @@ def writable(firmware: Path, *, checked: bool = False) -> Iterator[None]:
 
 
 def bring(firmware: Path) -> None:
-    """Mount what a start on a slow day has left out; whether it is there then, its readers say."""
+    """Mount the firmware partition if a slow start has left it out."""
     if not (firmware / "config.txt").exists():
         _succeeds("mount", str(firmware))
 
@@ -165,7 +165,7 @@ def _place_on_partition(path: Path, at: int) -> int:
     finally:
         os.close(handle)
     if block <= 0:
-        raise OSError(errno.ENXIO, f"nobody knows where {path} is")
+        raise OSError(errno.ENXIO, f"cannot find the device of {path}")
     return int(block * block_bytes + at % block_bytes)
 
 
@@ -174,7 +174,7 @@ def _config(firmware: Path) -> bytes:
         with (firmware / "config.txt").open("rb") as file:
             return file.read(_MAX_CONFIG_BYTES)
     except OSError as err:
-        raise UpdateRefused(f"{firmware}/config.txt cannot be read: {err.strerror}") from err
+        raise UpdateRefused(f"cannot read {firmware}/config.txt: {err.strerror}") from err
 
 
 def _place(content: bytes) -> tuple[int, str]:

@@ -3,12 +3,54 @@
 Nothing of a part is believed before the manifest's signature was; `image/lib/bundle.py` writes it.
 """
 
+import subprocess
+import tempfile
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from agent.errors import UpdateRefused
+from agent.system.programs import run_program
+
+# Some milliseconds of work; a card that is being written may keep it from being loaded
+_OPENSSL_TIMEOUT_S = 60.0
+
+
+def check_signature(signed: bytes, signature: bytes, keys: Path) -> None:
+    """Raise UpdateRefused unless one of the keys in the folder has signed it.
+
+    Raises:
+        UpdateRefused: none has.
+    """
+    known = sorted(keys.glob("*.pem"))
+    if not known:
+        raise UpdateRefused(
+            "this system was built without a key and accepts no updates: build an image "
+            "with --sign-key and write it to the card"
+        )
+    with tempfile.TemporaryDirectory(prefix="barnacle-update-") as folder:
+        content, proof = Path(folder, "signed"), Path(folder, "signature")
+        content.write_bytes(signed)
+        proof.write_bytes(signature)
+        if not any(_verifies(key, content, proof) for key in known):
+            raise UpdateRefused("the update is not signed with a key that this system trusts")
+
+
+def _verifies(key: Path, content: Path, proof: Path) -> bool:
+    command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", str(key), "-rawin"]
+    command += ["-in", str(content), "-sigfile", str(proof)]
+    try:
+        done = run_program(command, _OPENSSL_TIMEOUT_S)
+    except FileNotFoundError as err:
+        raise UpdateRefused(
+            "openssl is not installed, so no signature can be checked: run apt-get install openssl"
+        ) from err
+    except subprocess.TimeoutExpired as err:
+        raise UpdateRefused("openssl did not answer: try again") from err
+    return done.returncode == 0
+
 
 MAGIC = b"BARNACLE UPDATE 1\n"
 SIGNATURE_BYTES = 64
@@ -29,7 +71,7 @@ _VERSION = r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z"
 Version = Annotated[str, msgspec.Meta(pattern=_VERSION)]
 
 
-class Part(msgspec.Struct, frozen=True):
+class UpdatePart(msgspec.Struct, frozen=True):
     """One file of the other slot, or its system."""
 
     name: Annotated[str, msgspec.Meta(pattern=_NAME)]
@@ -37,17 +79,17 @@ class Part(msgspec.Struct, frozen=True):
     sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class UpdateManifest(msgspec.Struct, frozen=True):
     """Manifest of a bundle; `needs` is the oldest version that it can update."""
 
     version: Version
     built_s: int
     architecture: str
     needs: Version
-    parts: Annotated[tuple[Part, ...], msgspec.Meta(max_length=MAX_PARTS)]
+    parts: Annotated[tuple[UpdatePart, ...], msgspec.Meta(max_length=MAX_PARTS)]
 
     @property
-    def boot_files(self) -> tuple[Part, ...]:
+    def boot_files(self) -> tuple[UpdatePart, ...]:
         return tuple(part for part in self.parts if part.name != SYSTEM)
 
     @property
@@ -63,7 +105,7 @@ class Stream:
         self._left = b""
 
     async def exactly(self, size_bytes: int) -> bytes:
-        """So many bytes, all of them in memory.
+        """Read an exact number of bytes into memory.
 
         Raises:
             UpdateRefused: there are fewer.
@@ -71,7 +113,7 @@ class Stream:
         return b"".join([piece async for piece in self.pieces(size_bytes)])
 
     async def pieces(self, size_bytes: int, *, may_end: bool = False) -> AsyncIterator[bytes]:
-        """So many bytes, as they come.
+        """Yield an exact number of bytes in pieces.
 
         Args:
             may_end: there may be fewer.
@@ -85,7 +127,7 @@ class Stream:
                 if not self._left and may_end:
                     return
                 if not self._left:
-                    raise UpdateRefused("the update ends in its middle: fetch it again")
+                    raise UpdateRefused("the update is incomplete: download it again")
             piece, self._left = self._left[:size_bytes], self._left[size_bytes:]
             size_bytes -= len(piece)
             yield piece
@@ -99,7 +141,7 @@ async def read_header(stream: Stream) -> tuple[bytes, bytes]:
     """
     begins = b"".join([piece async for piece in stream.pieces(len(MAGIC), may_end=True)])
     if begins != MAGIC:
-        raise UpdateRefused("this is no update for Barnacle, or one for a much later version")
+        raise UpdateRefused("this file is not a Barnacle update, or it is for a much later version")
     size_bytes = int.from_bytes(await stream.exactly(_LENGTH_BYTES), "big")
     if size_bytes > MAX_MANIFEST_BYTES:
         raise UpdateRefused("the update is damaged: its list of parts is too long")
@@ -107,19 +149,19 @@ async def read_header(stream: Stream) -> tuple[bytes, bytes]:
     return MAGIC + await stream.exactly(size_bytes), signature
 
 
-def manifest_of(signed: bytes) -> Manifest:
+def manifest_of(signed: bytes) -> UpdateManifest:
     """The manifest in what was signed.
 
     Raises:
         UpdateRefused: it cannot be used.
     """
     try:
-        manifest = msgspec.json.decode(signed.removeprefix(MAGIC), type=Manifest)
+        manifest = msgspec.json.decode(signed.removeprefix(MAGIC), type=UpdateManifest)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
-        raise UpdateRefused(f"the update's list of parts cannot be read: {err}") from err
+        raise UpdateRefused(f"cannot read the update's list of parts: {err}") from err
     names = [part.name for part in manifest.parts]
     if len(set(names)) < len(names) or not NEEDED.issubset(names):
-        raise UpdateRefused("the update's list of parts is not whole")
+        raise UpdateRefused("the update's list of parts is incomplete")
     return manifest
 
 

@@ -12,23 +12,23 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
-from agent.crash import crash_point
 from agent.errors import UpdateRefused
 from agent.storage.files import sync_folder
+from agent.system.crash_points import crash_point
 from agent.update import bootloader
 from agent.update.bundle import (
     COMMAND_LINE,
     SYSTEM,
-    Manifest,
-    Part,
     Stream,
+    UpdateManifest,
+    UpdatePart,
+    check_signature,
     manifest_of,
     order,
     read_header,
 )
 from agent.update.machine import Machine
-from agent.update.records import HELD, Records, Trial
-from agent.update.signature import check_signature
+from agent.update.records import HELD, Trial, UpdateRecords
 
 # The end of a slot, where the initial RAM disk counts starts
 RESERVED_BYTES = 4096
@@ -50,13 +50,15 @@ class Installation:
 
     def __init__(self, machine: Machine, progress: Progress = lambda _done, _all: None) -> None:
         self._machine = machine
-        self._records = Records(machine.records)
+        self._records = UpdateRecords(machine.records)
         self._folder = machine.firmware / machine.other
         self._progress = progress
         self._done_bytes = 0
         self._all_bytes = 0
 
-    async def run(self, pieces: AsyncIterator[bytes], *, may_go_back: bool = False) -> Manifest:
+    async def run(
+        self, pieces: AsyncIterator[bytes], *, may_go_back: bool = False
+    ) -> UpdateManifest:
         """Install the pieces in the other slot and return their manifest.
 
         Raises:
@@ -89,7 +91,9 @@ class Installation:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError as err:
-            raise UpdateRefused("another update is being written: wait for its end") from err
+            raise UpdateRefused(
+                "another update is being written: wait until it is finished"
+            ) from err
         finally:
             os.close(handle)
 
@@ -100,16 +104,16 @@ class Installation:
                 raise UpdateRefused("config.txt names the other slot: restart the device first")
         elif trial.slot == self._machine.running:
             raise UpdateRefused(
-                f"{trial.version} is on trial: wait until it is kept, "
-                "or `barnacle update commit` or `rollback`"
+                f"{trial.version} is on trial: wait until it is kept, or run `barnacle update "
+                "commit` or `rollback`"
             )
         else:
             raise UpdateRefused(
-                f"{trial.version} waits for its trial already: `barnacle update try` begins it, "
-                "`barnacle update rollback` forgets it"
+                f"{trial.version} already waits for its trial: `barnacle update try` starts "
+                "it, `barnacle update rollback` drops it"
             )
 
-    def _refuse_unless_fit(self, manifest: Manifest, *, may_go_back: bool) -> None:
+    def _refuse_unless_fit(self, manifest: UpdateManifest, *, may_go_back: bool) -> None:
         runs = self._machine.identity
         if manifest.architecture != runs.architecture:
             raise UpdateRefused(
@@ -117,32 +121,32 @@ class Installation:
             )
         if order(manifest.needs, 0) > order(runs.version, 0):
             raise UpdateRefused(
-                f"the update needs version {manifest.needs} first, here runs {runs.version}"
+                f"the update needs version {manifest.needs} first; this machine runs {runs.version}"
             )
         if not may_go_back and not self._machine.is_newer(manifest.version, manifest.built_s):
             raise UpdateRefused(
-                f"{manifest.version} is not newer than {runs.version}, which runs: "
-                "--allow-downgrade takes it all the same"
+                f"{manifest.version} is not newer than the running version {runs.version}: to "
+                "install it anyway, add --allow-downgrade"
             )
 
-    def _refuse_without_room(self, manifest: Manifest) -> None:
+    def _refuse_without_room(self, manifest: UpdateManifest) -> None:
         size_bytes = _size_of(self._machine.partition(self._machine.other))
         [system] = [part for part in manifest.parts if part.name == SYSTEM]
         if system.size_bytes > size_bytes - RESERVED_BYTES:
             raise UpdateRefused(
-                f"the system is too big for its slot: {system.size_bytes} bytes, room for "
+                f"the system is too large for its slot: {system.size_bytes} bytes, room for "
                 f"{max(0, size_bytes - RESERVED_BYTES)}"
             )
         needed = sum(part.size_bytes for part in manifest.boot_files)
         free = _free_in(self._machine.firmware) + sum(map(_size_of, _files(self._folder)))
         if needed > free:
             raise UpdateRefused(
-                f"the firmware partition has room for {free} bytes, the update needs {needed}: "
-                "remove what does not belong there"
+                f"the firmware partition has {free} bytes free, the update needs {needed}: "
+                "remove files that do not belong there"
             )
 
-    async def _write(self, manifest: Manifest, stream: Stream) -> None:
-        """Nothing of the other slot is whole from the first step to the last."""
+    async def _write(self, manifest: UpdateManifest, stream: Stream) -> None:
+        """Write the parts; the other slot is incomplete until the last step."""
         bootloader.withdraw(self._machine.firmware)
         self._records.forget(HELD)
         crash_point("update.begun")
@@ -155,7 +159,7 @@ class Installation:
         sync_folder(self._folder)
         crash_point("update.written")
 
-    async def _write_part(self, part: Part, stream: Stream) -> None:
+    async def _write_part(self, part: UpdatePart, stream: Stream) -> None:
         digest = hashlib.sha256()
         handle = os.open(self._place(part), self._flags(part) | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb", buffering=0) as file:
@@ -166,9 +170,9 @@ class Installation:
                 self._count(len(piece))
             await asyncio.to_thread(os.fsync, file.fileno())
         if digest.hexdigest() != part.sha256:
-            raise UpdateRefused(f"the update is damaged: {part.name} is not what was signed")
+            raise UpdateRefused(f"the update is damaged: {part.name} does not match its signature")
 
-    def _read_again(self, manifest: Manifest) -> None:
+    def _read_again(self, manifest: UpdateManifest) -> None:
         """Read the slot back from the card, not from the kernel's memory."""
         for part in manifest.parts:
             digest, left = hashlib.sha256(), part.size_bytes
@@ -179,9 +183,9 @@ class Installation:
                     left -= len(piece)
                     self._count(len(piece))
             if digest.hexdigest() != part.sha256:
-                raise UpdateRefused(f"the card gives {part.name} back damaged: it is worn out")
+                raise UpdateRefused(f"{part.name} differs when read back: the card is worn out")
 
-    def _make_bootable(self, manifest: Manifest) -> None:
+    def _make_bootable(self, manifest: UpdateManifest) -> None:
         self._write_command_line()
         crash_point("update.verified")
         bootloader.offer(self._machine.firmware, self._machine.other)
@@ -195,23 +199,23 @@ class Installation:
         with path.open("rb") as file:
             line = file.read(_MAX_LINE_BYTES)
         if _ROOT not in line or _SLOT not in line:
-            raise UpdateRefused("the update's command line has no place for the slot")
+            raise UpdateRefused("the update's command line does not name a slot")
         other = self._machine.other
         partition = self._machine.identity.slots[other]
         line = line.replace(_ROOT, partition.encode()).replace(_SLOT, other.encode())
         bootloader.write_file(path, line)
         sync_folder(self._folder)
         if path.read_bytes() != line:
-            raise UpdateRefused(f"the card gives {COMMAND_LINE} back damaged: it is worn out")
+            raise UpdateRefused(f"{COMMAND_LINE} differs when read back: the card is worn out")
 
-    def _place(self, part: Part) -> Path:
+    def _place(self, part: UpdatePart) -> Path:
         is_system = part.name == SYSTEM
         return (
             self._machine.partition(self._machine.other) if is_system else self._folder / part.name
         )
 
     @staticmethod
-    def _flags(part: Part) -> int:
+    def _flags(part: UpdatePart) -> int:
         # A partition is there and keeps its size; a file of the slot is new
         return os.O_WRONLY if part.name == SYSTEM else os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
@@ -231,7 +235,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _size_of(path: Path) -> int:
-    """Of a file or of a partition."""
+    """Return the size of a file or a partition."""
     with path.open("rb") as file:
         return file.seek(0, os.SEEK_END)
 

@@ -78,14 +78,13 @@ def find_machine(root: Path = Path("/")) -> Machine:
         command_line = _read(root / "proc/cmdline").decode("utf-8", "replace")
     except (OSError, msgspec.DecodeError, UnicodeError) as err:
         raise UpdateRefused(
-            "this machine was not started from an image of Barnacle: "
-            "update it in the way in which it was installed"
+            "this machine does not run a Barnacle image: update it the way it was installed"
         ) from err
     slot, partition = _SLOT.search(command_line), _ROOT.search(command_line)
     if slot is None or partition is None or identity.slots.get(slot[1]) != partition[1]:
-        raise UpdateRefused("the kernel was not told which slot it was started from")
+        raise UpdateRefused("the kernel command line does not name the running slot")
     if set(identity.slots) != set(SLOTS):
-        raise UpdateRefused("this system does not know of two slots")
+        raise UpdateRefused("this system does not have two slots")
     return Machine(identity, slot[1], root, knows_tryboot=_knows_tryboot(root))
 
 

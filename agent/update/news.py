@@ -9,10 +9,10 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from agent.clock import Clock
 from agent.errors import StorageFull
 from agent.storage.files import write_atomic
-from agent.update.records import Outcome, Records
+from agent.system.clock import Clock
+from agent.update.records import UpdateOutcome, UpdateRecords
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class News:
         told: a file of the agent's own, by which it knows what it has told.
     """
 
-    def __init__(self, records: Records, told: Path, clock: Clock) -> None:
+    def __init__(self, records: UpdateRecords, told: Path, clock: Clock) -> None:
         self._records = records
         self._told = told
         self._clock = clock
@@ -36,7 +36,7 @@ class News:
         self._told_at_s = 0.0
 
     async def run(self, tell: Callable[[str], Awaitable[None]]) -> None:
-        """Tell of every outcome once; until cancelled."""
+        """Tell each outcome once, until cancelled."""
         while True:
             if (outcome := self._untold()) is not None:
                 sentence = sentence_of(outcome)
@@ -45,7 +45,7 @@ class News:
                 await self._remember(outcome)
             await self._clock.sleep(LOOK_S)
 
-    def _untold(self) -> Outcome | None:
+    def _untold(self) -> UpdateOutcome | None:
         outcome = self._records.outcome()
         if outcome is None or outcome.at_s == self._told_at_s:
             return None
@@ -54,20 +54,21 @@ class News:
                 return None
         return outcome
 
-    async def _remember(self, outcome: Outcome) -> None:
+    async def _remember(self, outcome: UpdateOutcome) -> None:
         self._told_at_s = outcome.at_s
         try:
             await asyncio.to_thread(write_atomic, self._told, str(outcome.at_s).encode())
         except StorageFull as err:
-            _log.warning("this will be told again after the next start: %s", err)
+            _log.warning("update: the owner is told again after the next start (error=%s)", err)
 
 
-def sentence_of(outcome: Outcome) -> str:
-    """For a person."""
+def sentence_of(outcome: UpdateOutcome) -> str:
+    """Return the sentence for the owner."""
     if outcome.is_kept:
         return (
-            f"I run version {outcome.version} now; it has shown that it is healthy. "
-            f"{outcome.from_version} is still there: `barnacle update rollback` goes back to it."
+            f"I now run version {outcome.version}, and it is healthy. "
+            f"{outcome.from_version} is still there: `barnacle update rollback` returns "
+            "to it."
         )
     return (
         f"Version {outcome.version} is not kept: {outcome.reason}. "

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agent.clock import Clock
-from agent.programs import run_program
+from agent.system.clock import Clock
+from agent.system.programs import run_program
 
 # As long as the worst that shows only after a while: leaks, timers, a platform that stops talking
 HEALTHY_S = 600.0
@@ -50,7 +50,7 @@ class Sign:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TrialVerdict:
     """Verdict of a trial; `reason` if the version is not kept."""
 
     is_kept: bool
@@ -60,8 +60,8 @@ class Verdict:
 Look = Callable[[], Sign]
 
 
-async def judge(look: Look, clock: Clock, healthy_s: float = HEALTHY_S) -> Verdict:
-    """Look until it is clear."""
+async def judge(look: Look, clock: Clock, healthy_s: float = HEALTHY_S) -> TrialVerdict:
+    """Look until the verdict is clear."""
     begun_s = clock.monotonic_s()
     healthy_since_s: float | None = None
     restarts = 0
@@ -69,16 +69,16 @@ async def judge(look: Look, clock: Clock, healthy_s: float = HEALTHY_S) -> Verdi
         sign = await asyncio.to_thread(look)
         now_s = clock.monotonic_s()
         if sign.health is Health.BROKEN or sign.restarts > MAX_RESTARTS:
-            return Verdict(is_kept=False, reason=_why(sign))
+            return TrialVerdict(is_kept=False, reason=_why(sign))
         if sign.health is Health.UNSETTLED or sign.restarts != restarts:
             healthy_since_s = None
         restarts = sign.restarts
         if sign.health is Health.HEALTHY:
             healthy_since_s = now_s if healthy_since_s is None else healthy_since_s
             if now_s - healthy_since_s >= healthy_s:
-                return Verdict(is_kept=True)
+                return TrialVerdict(is_kept=True)
         if now_s - begun_s >= MOST_S:
-            return Verdict(is_kept=False, reason=f"not healthy for long enough: {sign.said}")
+            return TrialVerdict(is_kept=False, reason=f"not healthy for long enough: {sign.said}")
         await clock.sleep(LOOK_S)
 
 
@@ -112,7 +112,7 @@ def sign_of(shown: dict[str, str], failed: list[str], now_s: float) -> Sign:
         return Sign(Health.UNSETTLED, said, restarts)
     age_s = now_s - int(shown.get("WatchdogTimestampMonotonic") or 0) / 1_000_000
     if age_s > FRESH_S:
-        said = f"{_UNIT} has not looked at itself for {age_s:.0f} s"
+        said = f"{_UNIT} has not checked itself for {age_s:.0f} s"
         return Sign(Health.UNSETTLED, said, restarts)
     return Sign(Health.HEALTHY, f"{_UNIT} is healthy", restarts)
 
@@ -120,7 +120,7 @@ def sign_of(shown: dict[str, str], failed: list[str], now_s: float) -> Sign:
 def _why(sign: Sign) -> str:
     if sign.health is Health.BROKEN:
         return sign.said
-    return f"{_UNIT} had to be started {sign.restarts} times anew"
+    return f"{_UNIT} had to be restarted {sign.restarts} times"
 
 
 def _asked(*words: str) -> str:

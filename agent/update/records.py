@@ -43,7 +43,7 @@ class Trial(msgspec.Struct, frozen=True):
     failed_before: tuple[str, ...] = ()
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class UpdateOutcome(msgspec.Struct, frozen=True):
     """Outcome of an update; `at_s` tells one from the other."""
 
     version: str
@@ -60,7 +60,7 @@ class Held(msgspec.Struct, frozen=True):
     version: str
 
 
-class Records:
+class UpdateRecords:
     """The records in one folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -69,19 +69,19 @@ class Records:
     def trial(self) -> Trial | None:
         return self._read(TRIAL, Trial)
 
-    def outcome(self) -> Outcome | None:
-        return self._read(OUTCOME, Outcome)
+    def outcome(self) -> UpdateOutcome | None:
+        return self._read(OUTCOME, UpdateOutcome)
 
     def held(self) -> Held | None:
         return self._read(HELD, Held)
 
-    def write(self, record: Trial | Outcome | Held) -> None:
+    def write(self, record: Trial | UpdateOutcome | Held) -> None:
         """Replace the record of its kind.
 
         Raises:
             StorageFull: the old one is still there.
         """
-        names: dict[type, str] = {Trial: TRIAL, Outcome: OUTCOME, Held: HELD}
+        names: dict[type, str] = {Trial: TRIAL, UpdateOutcome: OUTCOME, Held: HELD}
         path = self.folder / names[type(record)]
         write_atomic(path, msgspec.json.encode(record))
         path.chmod(_READABLE)

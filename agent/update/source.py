@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from agent.clock import Clock
 from agent.errors import AddressRefused, NetworkError, UpdateRefused
-from agent.http import HttpAnswer, HttpClient, HttpRequest
-from agent.security.net import Place, WebRules
+from agent.net.http import HttpAnswer, HttpClient, HttpRequest
+from agent.security.net import WebPlace, WebRules
+from agent.system.clock import Clock
 from agent.tools.web import look_up
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,9 @@ class Download:
                 failures += 1
                 if failures > MAX_FAILURES:
                     raise
-                _log.warning("%s; again in %.0f s", err, RETRY_WAIT_S)
+                _log.warning(
+                    "update: download interrupted (error=%s, retry_s=%.0f)", err, RETRY_WAIT_S
+                )
                 await self._clock.sleep(RETRY_WAIT_S)
             else:
                 return
@@ -85,7 +87,7 @@ class Download:
                 place = self._redirected(place, answer.header("location"))
         raise UpdateRefused(f"{place.host} redirects more than {MAX_REDIRECTS} times")
 
-    async def _request(self, place: Place) -> HttpRequest:
+    async def _request(self, place: WebPlace) -> HttpRequest:
         address = ""
         if not self._rules.is_at_home(place):
             found = [place.host] if place.is_address else await look_up(place.host, place.port)
@@ -93,10 +95,10 @@ class Download:
         headers = {"range": f"bytes={self._at_bytes}-"} if self._at_bytes else {}
         return HttpRequest("GET", place.url, headers, address=address)
 
-    def _redirected(self, place: Place, location: str) -> Place:
+    def _redirected(self, place: WebPlace, location: str) -> WebPlace:
         following = self._rules.place_of(urljoin(place.url, location))
         if place.scheme == "https" and following.scheme == "http":
-            raise AddressRefused(f"{place.host} redirects to a connection that is not protected")
+            raise AddressRefused(f"{place.host} redirects to an unencrypted connection")
         return following
 
     async def _body(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
@@ -115,8 +117,10 @@ class Download:
         if answer.status == _REST and answer.header("content-range").startswith(begins):
             return 0
         if answer.status >= _FIRST_PASSING:
-            raise NetworkError(f"{answer.host} answered {answer.status}")
-        raise UpdateRefused(f"{answer.host} answered {answer.status}: is the address right?")
+            raise NetworkError(f"{answer.host} answered with status {answer.status}")
+        raise UpdateRefused(
+            f"{answer.host} answered with status {answer.status}: is the address correct?"
+        )
 
 
 def _authority(url: str) -> str:
@@ -124,6 +128,6 @@ def _authority(url: str) -> str:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as err:
-        raise AddressRefused("the URL cannot be taken apart") from err
+        raise AddressRefused("not a valid URL") from err
     host = parts.hostname or ""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -11,26 +11,23 @@ from dataclasses import dataclass
 
 import msgspec
 
-from agent.clock import Clock
-from agent.crash import crash_point
 from agent.errors import StorageFull, UpdateRefused
+from agent.system.clock import Clock
+from agent.system.crash_points import crash_point
 from agent.update import bootloader
 from agent.update.machine import Machine
-from agent.update.records import TRIAL, Held, Outcome, Phase, Records, Trial
+from agent.update.records import TRIAL, Held, Phase, Trial, UpdateOutcome, UpdateRecords
 
 _log = logging.getLogger(__name__)
 
 # What the Pi's boot loader is told through the kernel: partition as ever, tryboot.txt this once
 TRYBOOT = "0 tryboot"
-_UNSEEN = (
-    "it did not start, or ended before it had shown that it is healthy "
-    "(power, watchdog or a crash of its kernel)"
-)
-_ASKED = "somebody asked for it"
+_UNSEEN = "it did not start, or stopped before it was healthy (power cut, watchdog or kernel crash)"
+_ASKED = "requested by a user"
 Restart = Callable[[str], None]
 
 
-class Standing(enum.Enum):
+class TrialStanding(enum.Enum):
     """Standing of the running system in a trial."""
 
     # Nothing waits, or what waited is settled now
@@ -50,7 +47,7 @@ class Trials:
     """
 
     machine: Machine
-    records: Records
+    records: UpdateRecords
     restart: Restart
     clock: Clock
 
@@ -65,7 +62,7 @@ class Trials:
         """
         trial = self.records.trial()
         if trial is None or trial.slot == self.machine.running:
-            raise UpdateRefused("no version waits for a trial: `barnacle update FILE` brings one")
+            raise UpdateRefused("no version waits for a trial: `barnacle update FILE` installs one")
         by_switch = not self.machine.knows_tryboot
         tried = msgspec.structs.replace(
             trial, phase=Phase.TRYING, by_switch=by_switch, failed_before=tuple(failed)
@@ -78,20 +75,20 @@ class Trials:
                 bootloader.select(self.machine.firmware, trial.slot)
         self.restart("" if by_switch else TRYBOOT)
 
-    def settle(self) -> Standing:
+    def settle(self) -> TrialStanding:
         """Decide what this system's start means; the first step of each start."""
         trial = self.records.trial()
         if trial is None:
-            return Standing.SETTLED
+            return TrialStanding.SETTLED
         if trial.slot == self.machine.running:
             return self._settle_here(trial)
         if trial.phase is Phase.WRITTEN:
-            return Standing.WAITING
+            return TrialStanding.WAITING
         self._end(trial, trial.reason or _UNSEEN)
-        return Standing.SETTLED
+        return TrialStanding.SETTLED
 
     def keep(self) -> None:
-        """This version is the one that starts from now on.
+        """Make this version the one of every start.
 
         Raises:
             UpdateRefused: it is not on trial.
@@ -102,19 +99,24 @@ class Trials:
         self._keep(trial)
 
     def give_way(self, reason: str) -> None:
-        """This version is not kept: the one before starts again, and tells why.
+        """Return to the previous version, which tells why.
 
         Raises:
             UpdateRefused: it is not on trial.
         """
         trial = self._here()
-        _log.error("version %s gives way to %s: %s", trial.version, trial.from_version, reason)
+        _log.error(
+            "update: returning to the previous version (from=%s, to=%s, reason=%s)",
+            trial.version,
+            trial.from_version,
+            reason,
+        )
         self._select(self.machine.other)
         try:
             changed = msgspec.structs.replace(trial, phase=Phase.RUNNING, reason=reason)
             self.records.write(changed)
         except (StorageFull, OSError) as err:
-            _log.warning("the version before will not know why: %s", err)
+            _log.warning("update: cannot record why for the previous version (error=%s)", err)
         self.restart("")
 
     def go_back(self) -> None:
@@ -134,30 +136,30 @@ class Trials:
     def _start_held(self) -> None:
         held, identity = self.records.held(), self.machine.identity
         if held is None or held.slot != self.machine.other:
-            raise UpdateRefused("the other slot holds no whole version to go back to")
+            raise UpdateRefused("the other slot has no complete version to return to")
         self._select(held.slot)
         self._tell(identity.version, held.version, reason=_ASKED)
         self.records.write(Held(self.machine.running, identity.version))
         self.restart("")
 
-    def _settle_here(self, trial: Trial) -> Standing:
+    def _settle_here(self, trial: Trial) -> TrialStanding:
         is_configured = bootloader.configured(self.machine.firmware) == trial.slot
         if is_configured and not (trial.by_switch and trial.phase is Phase.TRYING):
             # Cut between the last two steps of being kept
             self._keep(trial)
-            return Standing.SETTLED
+            return TrialStanding.SETTLED
         if trial.phase is not Phase.RUNNING:
             # From here on every other start is one of the version before
             self._select(self.machine.other)
             self._forget_letter()
             crash_point("update.started")
             self.records.write(msgspec.structs.replace(trial, phase=Phase.RUNNING))
-        return Standing.ON_TRIAL
+        return TrialStanding.ON_TRIAL
 
     def _here(self) -> Trial:
         trial = self.records.trial()
         if trial is None or trial.slot != self.machine.running:
-            raise UpdateRefused("the version that runs is not on trial")
+            raise UpdateRefused("the running version is not on trial")
         return trial
 
     def _keep(self, trial: Trial) -> None:
@@ -166,7 +168,7 @@ class Trials:
         self._tell(trial.version, trial.from_version)
         crash_point("update.kept")
         self.records.forget(TRIAL)
-        _log.warning("version %s is kept", trial.version)
+        _log.warning("update: kept (version=%s)", trial.version)
 
     def _end(self, trial: Trial, reason: str) -> None:
         """The version that was tried, or waited, is none any more; this one goes on."""
@@ -176,7 +178,7 @@ class Trials:
         self._tell(trial.version, trial.from_version, reason=reason)
         crash_point("update.returned")
         self.records.forget(TRIAL)
-        _log.warning("version %s is not kept: %s", trial.version, reason)
+        _log.warning("update: not kept (version=%s, reason=%s)", trial.version, reason)
 
     def _select(self, slot: str) -> None:
         if bootloader.configured(self.machine.firmware) != slot:
@@ -192,5 +194,5 @@ class Trials:
     def _tell(self, version: str, from_version: str, *, reason: str = "") -> None:
         """Leave word for the owner; without a reason the version is kept."""
         at_s = self.clock.wall_s()
-        told = Outcome(version, from_version, is_kept=not reason, at_s=at_s, reason=reason)
+        told = UpdateOutcome(version, from_version, is_kept=not reason, at_s=at_s, reason=reason)
         self.records.write(told)

@@ -45,9 +45,9 @@ PINS = (
 )
 
 # What a configuration may use, and for what: digital, measuring, a timer's channel
+# PB0 is not here: MicroPython lights it while it writes to flash, whatever hangs there
 USABLE = {
     "PA3": "gpio adc pwm",
-    "PB0": "gpio pwm",
     "PB8": "gpio pwm",
     "PB9": "gpio pwm",
     "PB14": "gpio",

@@ -69,6 +69,7 @@ PINS = (
 )
 
 # What a configuration may use, and for what: digital, measuring, a timer's channel
+# PB5 is not here: MicroPython lights it while it writes to flash, whatever hangs there
 USABLE = {
     "PA0": "gpio adc pwm",
     "PA1": "gpio adc pwm",
@@ -79,7 +80,6 @@ USABLE = {
     "PA10": "gpio pwm",
     "PB0": "gpio",
     "PB1": "gpio",
-    "PB5": "gpio",
     "PB8": "gpio",
     "PB9": "gpio",
     "PC0": "gpio adc",

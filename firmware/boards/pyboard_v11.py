@@ -46,6 +46,7 @@ PINS = (
 )
 
 # What a configuration may use, and for what: digital, measuring, a timer's channel
+# PA13 is not here: MicroPython lights it while it writes to flash, whatever hangs there
 USABLE = {
     "PA0": "gpio adc pwm",
     "PA1": "gpio adc pwm",

@@ -4,7 +4,7 @@ NAME = "simulated"
 LINK = ("uart", 0, 115200)
 # A pseudo-terminal holds about 4 KB
 RECEIVE_WINDOW_BYTES = 1024
-# Raw slots: firmware/simulator/raw_slots.py
+# Raw slots: firmware/simulator/raw/raw_slots.py
 FLASH_CLASS = 3
 SUPPLY_MV = 3300
 HAS_MCU_TEMPERATURE = True

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from firmware.host.interpreter import NoInterpreter
-from firmware.host.simulation import Setup, SimulationFailed, run
+from firmware.host.parts import PARTS
+from firmware.host.simulation import SIMULATED, Setup, SimulationFailed, run
 
 EPILOG = """
 Once the board listens, its path is printed: point the agent's [board] port at it, or at --link.
@@ -52,8 +53,28 @@ def main() -> int:
     parser.add_argument("--world", type=Path, metavar="FILE", help="what the inputs see (JSON)")
     parser.add_argument("--control", type=Path, metavar="PATH", help="make this control socket")
     parser.add_argument("--flash", type=Path, metavar="FILE", help="keep its flash in this file")
+    parser.add_argument(
+        "--board",
+        choices=[SIMULATED, *sorted(PARTS)],
+        default=SIMULATED,
+        help="which one to play: its own pins, memory and flash; %(default)s",
+    )
+    parser.add_argument(
+        "--flash-times",
+        choices=["none", "typical", "worst"],
+        default="none",
+        help="how long its flash takes to erase and to write; %(default)s",
+    )
     given = parser.parse_args()
-    setup = Setup(given.link, given.record, given.world, given.control, given.flash)
+    setup = Setup(
+        given.link,
+        given.record,
+        given.world,
+        given.control,
+        given.flash,
+        given.board,
+        given.flash_times,
+    )
     try:
         return run(setup, announce=_say)
     except (SimulationFailed, NoInterpreter, OSError) as err:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from agent.link.devices.device_table import ROWS, device_methods
+
 _COPIED = (
     "NAME",
     "LINK",
@@ -17,7 +19,7 @@ _COPIED = (
     "PROMPT_WINDOW_MS",
     "DEADMAN_TIMER",
 )
-_USES = ("gpio", "adc", "pwm")
+_USES = tuple(dict.fromkeys(row.use for row in ROWS))
 _MANIFEST_ONLY = frozenset({"aliases"})
 
 
@@ -25,6 +27,7 @@ def source(board: ModuleType) -> str:
     """The text of the module."""
     lines = ["# Made by firmware/host/board_source.py; not to be edited."]
     lines += [f"{name} = {getattr(board, name)!r}" for name in _COPIED]
+    lines.append(f"DEVICE_METHODS = {device_methods()!r}")
     abilities = sorted({tuple(row["can"]) for row in board.PINS})
     lines += [f"_CAN_{number} = {can!r}" for number, can in enumerate(abilities)]
     lines.append("PINS = (")

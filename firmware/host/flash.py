@@ -85,7 +85,7 @@ def mpremote(arguments: Sequence[str]) -> str:
 
 
 def listing(files: Sequence[BundledFile]) -> list[str]:
-    """What would be copied: hash, size and path."""
+    """Return the files to copy, one a line: hash, size and path."""
     return [f"{digest(file)}  {len(file.content):6}  {file.target}" for file in files]
 
 

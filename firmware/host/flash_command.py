@@ -83,7 +83,7 @@ def _flash(board: str, port: str, files: list[BundledFile]) -> None:
 
 
 def _greeted(port: str) -> tuple[str, int]:
-    """What the started firmware says it is."""
+    """Return the name that the started firmware gives itself."""
     until_s = time.monotonic() + START_LIMIT_S
     while True:
         try:

@@ -35,7 +35,7 @@ def image(name: str) -> bytes:
 
 
 def installed(name: str) -> list[BundledFile]:
-    """What `scripts/flash` puts onto a board: the three files outside, and slot a, confirmed."""
+    """Return the files that `scripts/flash` copies: three at the top, and slot a, confirmed."""
     return installed_of(name, board_bundle(name))
 
 

@@ -36,11 +36,10 @@ def find() -> list[str]:
             raise NoInterpreter(f"BARNACLE_MICROPYTHON={named} is no MicroPython 1.24 or newer")
         return command
     installed = shutil.which("micropython")
-    for command in [[installed]] if installed else []:
-        if version(command) >= OLDEST:
-            return command
-    if version([str(PRIVATE)]) >= OLDEST:
-        return [str(PRIVATE)]
+    # The private one first: where the processor can, its words are as long as a board's
+    for command in [str(PRIVATE), *([installed] if installed else [])]:
+        if version([command]) >= OLDEST:
+            return [command]
     raise NoInterpreter(f"no MicroPython found: {HOW_TO_GET_ONE}")
 
 
@@ -55,3 +54,24 @@ def version(command: list[str]) -> tuple[int, int]:
         return (0, 0)
     found = re.search(r"name='micropython', version=\((\d+), (\d+)", said.stdout)
     return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+# What MicroPython's .mpy files call the processors of computers that have native code
+_ARCHITECTURES = {1: "x86", 2: "x64", 5: "armv7m", 6: "armv7em", 7: "armv7emsp", 8: "armv7emdp"}
+_ASK_ARCHITECTURE = "import sys; print(sys.implementation._mpy >> 10 & 15)"
+
+
+def architecture(command: list[str]) -> str:
+    """Return the name of the processor for the compiler.
+
+    Raises:
+        NoInterpreter: it has no native code.
+    """
+    asked = [*command, "-c", _ASK_ARCHITECTURE]
+    said = subprocess.run(  # noqa: S603  - the person's own interpreter
+        asked, capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=True
+    )
+    known = _ARCHITECTURES.get(int(said.stdout))
+    if known is None:
+        raise NoInterpreter("MicroPython has no native code for the processor of this computer")
+    return known

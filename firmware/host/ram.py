@@ -1,7 +1,7 @@
-"""How much memory the firmware takes of a board: compiled, from its slot, in the real MicroPython.
+"""Memory that the firmware takes of a board: compiled, from its slot, in the real MicroPython.
 
-The words of this computer are twice as long as those of the board, and so are nearly all objects;
-bytecode and buffers are not. What is measured includes the board's own files, never the stand-ins.
+With words of 32 bits, as on the board, so that objects, names and buffers have the board's size.
+What is measured includes the board's own files, never the stand-ins for its hardware.
 """
 
 import hashlib
@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.link.devices.device_row import DeviceRow
+from agent.link.devices.device_table import ROWS
 from agent.link.frame import (
     ACK,
     CONFIG_BEGIN_FORMAT,
@@ -37,9 +39,9 @@ from firmware.host import image, interpreter
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, bundle, lay_out
 from firmware.host.compiler import compiled, for_board
 
-# 45 KB on the board, in words of 64 bits
-BAR_BYTES = 90_000
-# About what an STM32F411 leaves free, 100 KB, in the same words
+# Of the 92 KB of an STM32F411
+BAR_BYTES = 45_000
+# More than a board has, so that every moment is reached and measured
 HEAP = "200k"
 # The moments, in their order: the interpreter alone, with the stand-ins for the hardware, and then
 # the firmware from its first pass on, each with what the ones before have loaded
@@ -51,9 +53,8 @@ CONFIGURED = "configured"
 UPDATE = "update"
 REFLEXES = "reflexes"
 _STAND_INS = FIRMWARE / "simulator" / "bare"
-# What MicroPython's .mpy files call the processor of this computer; others have no native code
-_NATIVE = {2: "x64"}
-_ASK_NATIVE = "import sys; print(sys.implementation._mpy >> 10 & 15)"
+_ASK_WORD = "import sys; print(sys.maxsize)"
+_WORD_32_MOST = (1 << 31) - 1
 _NONCE = 1
 _CREDIT = 64
 # It takes a second
@@ -66,7 +67,7 @@ class NotMeasured(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What the interpreter holds at one moment of its run, and what it has left."""
+    """Memory that the interpreter uses and has left at one moment of its run."""
 
     taken: int
     free: int
@@ -80,7 +81,7 @@ class Measured:
     moments: dict[str, Taken]
 
     def firmware_bytes(self, moment: str) -> int:
-        """What the firmware takes then: all but the interpreter and the stand-ins."""
+        """Return the firmware's own share: all but the interpreter and the stand-ins."""
         return self.moments[moment].taken - self.moments[START].taken
 
 
@@ -111,14 +112,13 @@ def measure(board: str) -> Measured:
 
 
 def _architecture(command: list[str]) -> str:
-    asked = [*command, "-c", _ASK_NATIVE]
+    asked = [*command, "-c", _ASK_WORD]
     said = subprocess.run(  # noqa: S603  - the person's own interpreter
         asked, capture_output=True, text=True, timeout=_LIMIT_S, check=True
     )
-    known = _NATIVE.get(int(said.stdout))
-    if known is None:
-        raise NotMeasured("MicroPython has no native code for the processor of this computer")
-    return known
+    if int(said.stdout) > _WORD_32_MOST:
+        raise NotMeasured("this MicroPython has words of 64 bits, and native code for none here")
+    return interpreter.architecture(command)
 
 
 def _run(command: list[str], folder: Path) -> dict[str, Taken]:
@@ -141,7 +141,7 @@ def _run(command: list[str], folder: Path) -> dict[str, Taken]:
 
 
 def _steps(board: str) -> Iterator[str]:
-    """What the firmware hears in its passes, and where it is measured."""
+    """Yield the input of each pass of the firmware, and the points of measurement."""
     pi = _Pi()
     yield f"={BOOT}"
     yield pi.hello()
@@ -150,7 +150,7 @@ def _steps(board: str) -> Iterator[str]:
         struct.pack(SUBSCRIBE_FORMAT, 0, 0, SUBSCRIBE_PERIODIC, 1000, 0, 0, 0, 0),
     )
     yield f"={EVENTS}"
-    text = _with_bme280(board)
+    text = _with_largest_driver(board)
     digest = hashlib.sha256(text).digest()[:8]
     yield from pi.call(METHOD_CONFIG_BEGIN, struct.pack(CONFIG_BEGIN_FORMAT, len(text), digest))
     yield from pi.call(METHOD_CONFIG_WRITE, struct.pack(CONFIG_OFFSET_FORMAT, 0) + text)
@@ -170,10 +170,22 @@ def _steps(board: str) -> Iterator[str]:
     yield f"={REFLEXES}"
 
 
-def _with_bme280(board: str) -> bytes:
-    # The last ones: a reflex has the first output, and a first voltage
-    digital = [pin for pin, uses in board_file(board).USABLE.items() if "gpio" in uses.split()]
-    entry = {"kind": "bme280", "name": "air", "pin": digital[-1], "sda": digital[-2]}
+def largest_driver() -> DeviceRow:
+    """Return the kind whose driver has the most to load."""
+    return max((row for row in ROWS if row.has_driver), key=_driver_bytes)
+
+
+def _driver_bytes(row: DeviceRow) -> int:
+    return len((FIRMWARE / "node" / "devices" / f"{row.kind}.py").read_bytes())
+
+
+def _with_largest_driver(board: str) -> bytes:
+    # The last pins: a reflex has the first output, and a first voltage
+    row = largest_driver()
+    uses = board_file(board).USABLE
+    pins = reversed([pin for pin in uses if row.use in uses[pin].split()])
+    entry = {"kind": row.kind, "name": "air", "pin": next(pins)}
+    entry |= {line.name: next(pins) for line in row.lines}
     return json.dumps({"pins": [entry], "v": 1}, separators=(",", ":")).encode()
 
 

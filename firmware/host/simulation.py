@@ -18,9 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.link.devices.device_table import ROWS
 from firmware.host import interpreter
 from firmware.host.bundle import FIRMWARE, bundle, lay_out
 from firmware.host.control import ControlLine
+from firmware.host.parts import PARTS, Part
 from firmware.host.scratch import scratch_folder
 from firmware.host.shrink import shrunk
 
@@ -28,6 +30,9 @@ START = FIRMWARE / "simulator" / "start.py"
 # About what an STM32F411 leaves free, 200 KB in the larger words of a 64-bit machine, and 40 KB for
 # what no board needs: the world around it
 HEAP = "240k"
+# A part's own heap is what is left when the rest is taken away: this is for the world and the cache
+PART_HEAP = "2m"
+SIMULATED = "simulated"
 # The longest lease and the passes of the loop around it
 STOP_LIMIT_S = 11.0
 # Soon enough for whoever waits for the end, rare enough to cost nothing
@@ -48,18 +53,15 @@ DEFAULT_WORLD: dict[str, object] = {
         "water_temperature": 18.25,
     },
     # Found only by a configuration that has them at these pins
-    "devices": [
-        {"kind": "bme280", "pin": "PB6"},
-        {"kind": "eeprom", "pin": "PB6"},
-        {"kind": "ds18b20", "pin": "PB12"},
-        {"kind": "dht22", "pin": "PB13"},
-        {"kind": "flow", "pin": "PB14", "pump": "pump"},
-        {"kind": "servo", "pin": "PA6"},
-        {"kind": "spi_echo", "pin": "PA4"},
-        {"kind": "serial", "uart": 1, "replies": {"?": "ready\r\n"}},
-    ],
+    "devices": [{"kind": one.kind, **one.settings} for row in ROWS for one in row.counterparts],
     "script": [],
 }
+# What devices measure where the world does not say how it is
+ORDINARY = {name: value for row in ROWS for name, value in row.quantities.items()}
+
+
+# What every board has
+_PART_WORLD: dict[str, object] = {"values": {"temperature": 24.5}}
 
 
 class SimulationFailed(Exception):
@@ -68,13 +70,16 @@ class SimulationFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Where a simulated board meets this computer; what is None is not wanted."""
+    """Connections of a simulated board to this computer; None leaves one out."""
 
     link: Path | None = None
     record: Path | None = None
     world: Path | None = None
     control: Path | None = None
     flash: Path | None = None
+    board: str = SIMULATED
+    # How long its flash takes: "none", "typical" or "worst"
+    flash_times: str = "none"
 
 
 def run(setup: Setup, announce: Callable[[str], None]) -> int:
@@ -112,7 +117,9 @@ class _Machine:
     def __init__(self, setup: Setup, stack: contextlib.ExitStack) -> None:
         self._setup = setup
         self._command = interpreter.find()
-        world = _world_text(setup.world)
+        self._heap = HEAP if setup.board == SIMULATED else PART_HEAP
+        default = DEFAULT_WORLD if setup.board == SIMULATED else _PART_WORLD
+        world = _world_text(setup.world, default)
         self._near, far = pty.openpty()
         stack.callback(os.close, self._near)
         # The far end stays open here, or the near one reports a hang-up while nobody listens
@@ -121,7 +128,11 @@ class _Machine:
         tty.setraw(far)
         os.set_blocking(self._near, False)
         self._folder = stack.enter_context(scratch_folder())
-        lay_out(shrunk(bundle("simulated")), self._folder)
+        self._lay_out(setup.board)
+        told = _told(PARTS.get(setup.board), setup.flash_times)
+        (self._folder / "part.json").write_text(json.dumps(told))
+        raw = [START.parent / "raw"] if setup.board == SIMULATED else []
+        self._path = ":".join(map(str, [self._folder, START.parent, *raw]))
         (self._folder / "world.json").write_text(world)
         # Grows with every start, as a board's does
         self._boot_count = int(time.time())
@@ -130,7 +141,7 @@ class _Machine:
         self.process = self._boot()
 
     def is_on(self) -> bool:
-        """Whether it runs; one that has reset is started again."""
+        """Say if it runs; start it again after a reset."""
         if self.process.poll() == RESTARTS:
             self._boot_count += 1
             self.process = self._boot()
@@ -144,6 +155,22 @@ class _Machine:
             with self._setup.record.open("a", encoding="utf-8") as record:
                 record.write(json.dumps(event | times) + "\n")
 
+    def _lay_out(self, board: str) -> None:
+        """Put the files of the board where the interpreter finds them."""
+        if board == SIMULATED:
+            lay_out(shrunk(bundle(board)), self._folder)
+            return
+        try:
+            # A computer that only plays the simulated board need not have the compiler
+            from firmware.host import image  # noqa: PLC0415
+            from firmware.host.compiler import for_board  # noqa: PLC0415
+        except ImportError as err:
+            raise SimulationFailed(f"{err.name} is missing: scripts/setup installs it") from err
+        files = bundle(board)
+        lay_out([file for file in files if file.target == "board.py"], self._folder)
+        native = interpreter.architecture(self._command)
+        lay_out(image.installed_of(board, for_board(files, native)), self._folder / "installed")
+
     def _boot(self) -> subprocess.Popen[bytes]:
         orders, taken = socket.socketpair()
         taken.settimeout(0)
@@ -153,13 +180,13 @@ class _Machine:
         with self.control.replaced(orders) as first_words, taken:
             process = subprocess.Popen(  # noqa: S603  - our firmware in the person's interpreter
                 [
-                    *(*self._command, "-X", f"heapsize={HEAP}", str(START)),
+                    *(*self._command, "-X", f"heapsize={self._heap}", str(START)),
                     *(*map(str, arguments), self.terminal, str(flash)),
                 ],
                 stdin=taken.fileno(),
                 stdout=subprocess.DEVNULL,
                 pass_fds=(self._near,),
-                env={**os.environ, "MICROPYPATH": f"{self._folder}:{START.parent}"},
+                env={**os.environ, "MICROPYPATH": self._path},
                 start_new_session=True,  # a Ctrl-C for us is not one for the board
             )
             taken.close()
@@ -180,6 +207,20 @@ class _Machine:
             self.process.wait()
 
 
+def _told(part: Part | None, times: str) -> dict[str, object] | None:
+    """The part as the interpreter is told of it; None for the simulated board."""
+    if part is None:
+        return None
+    named = {"typical": part.typical, "worst": part.worst}.get(times)
+    return {
+        "heap_bytes": part.heap_bytes,
+        "sectors": part.sectors_blocks,
+        "light": part.light,
+        "erase_ms": named.erase_ms if named else 0,
+        "program_ms": named.program_ms if named else 0,
+    }
+
+
 def _judge(first_words: bytes) -> None:
     said = json.loads(first_words or b"{}")
     if "error" in said:
@@ -195,9 +236,9 @@ def _await_end(process: subprocess.Popen[bytes]) -> int:
         raise SimulationFailed("the outputs did not become safe in time") from None
 
 
-def _world_text(path: Path | None) -> str:
+def _world_text(path: Path | None, default: dict[str, object]) -> str:
     if path is None:
-        return json.dumps(DEFAULT_WORLD)
+        return json.dumps({**default, "ordinary": ORDINARY})
     try:
         world = json.loads(path.read_text(encoding="utf-8"))
     except OSError as err:
@@ -206,7 +247,7 @@ def _world_text(path: Path | None) -> str:
         raise SimulationFailed(f"{path} is not JSON: {err}") from err
     if not isinstance(world, dict):
         raise SimulationFailed(f"{path}: a world is an object with 'values' and 'script'")
-    return json.dumps(world)
+    return json.dumps({**world, "ordinary": ORDINARY})
 
 
 def _point(link: Path, path: str) -> None:

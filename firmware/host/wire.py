@@ -69,7 +69,7 @@ class Wire:
         self.port.write(data)
 
     def frames(self, limit_s: float) -> Iterator[Frame]:
-        """What arrives until the time is over; answers are acknowledged and come in order."""
+        """Yield frames until the time is over; acknowledge answers, and keep their order."""
         until_s = time.monotonic() + limit_s
         while time.monotonic() < until_s:
             for frame in self.decoder.feed(self.port.read(self.port.in_waiting or 1)):

@@ -1,24 +1,22 @@
 # The devices behind the configured pins: their methods, found by the pin that a call names first.
 
 import frame
-from micropython import const
 from node.calls import Refusal, need
-
-# Methods from here to there begin with the index of a pin that has a device
-_FIRST = const(20)
-_LAST = const(33)
 
 
 class Attached:
-    def __init__(self, pins):
+    # `methods` are the numbers of those that begin with the index of a pin that has a device
+
+    def __init__(self, pins, methods):
         self._pins = pins
+        self._methods = methods
 
     def handlers(self):
         return {}
 
     def obey(self, method, arguments, answer):
         # A method of a device, whichever it is
-        if not _FIRST <= method <= _LAST:
+        if method not in list(self._methods):
             raise Refusal(frame.NOT_SUPPORTED, "this board has no such method")
         need(arguments, 1)
         slot = self._pins.find(arguments[0])

@@ -14,7 +14,7 @@ from node.wiring import Unfit
 
 _NONE = bytes(HASH_BYTES)
 _CHUNK_BYTES = const(200)
-_JUDGES = ("upload", "entries", "kinds")
+_JUDGES = ("upload", "entries")
 # Writing a small file on 16 KB sectors that are erased first
 _WRITE_BUSY_MS = const(2_000)
 
@@ -130,11 +130,12 @@ class Configuration:
         from node import entries  # noqa: PLC0415  - loaded when it is needed
 
         _unload()
-        return entries.read(text, self._board)
+        return entries.complete(entries.read(text, self._board))
 
 
 def _unload():
     # Judging is rare: its code goes when the last who uses it has gone
+    sys.modules.pop("kinds", None)
     for name in _JUDGES:
         if sys.modules.pop("node." + name, None) is not None:
             delattr(sys.modules["node"], name)

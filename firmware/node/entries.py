@@ -5,8 +5,8 @@
 
 import json
 
+import kinds
 from micropython import const
-from node import kinds
 from node.outputs import LEASE_LONGEST_MS
 from node.wiring import Unfit, is_pin, is_shadowed, pins_of
 
@@ -25,12 +25,14 @@ _PER_MINUTE_MOST = const(60)
 _DEBOUNCE_MOST_MS = const(1_000)
 _PULLS = ("", "up", "down")
 _SAFETY = ("actuate", "hazard")
-# What any entry may have besides the options of its kind
+# What any entry may have besides the options of its kind, and what any output may have
 _EVERYWHERE = ("name", "kind", "pin", "active_low", "aliases", "about", "unit", "safety")
-_OUTPUTS_OWN = ("safe", "lease_ms", "max_on_ms", "min_off_ms", "per_minute", "needs", "floating")
-_INPUTS_OWN = ("pull", "debounce_ms")
-# A device judges its own
-_OWN = {kinds.OUTPUT: _OUTPUTS_OWN, kinds.INPUT: _INPUTS_OWN, kinds.ANALOG: ()}
+_OF_OUTPUTS = ("lease_ms", "max_on_ms", "min_off_ms", "per_minute", "needs")
+# The words of a row, as firmware/host/kind_source.py puts them
+_USE = const(1)
+_FLAGS = const(2)
+_CAN = const(3)
+_OWN = const(4)
 _RANGES = {
     "lease_ms": (_LEASE_LEAST_MS, LEASE_LONGEST_MS),
     "max_on_ms": (_ON_LEAST_MS, _DAY_MS),
@@ -62,6 +64,32 @@ def read(text, board):
     return entries
 
 
+def complete(entries):
+    # With what their rows say where they say nothing, and what a plain pin can do
+    abilities: dict = {}
+    for entry in entries:
+        row = _row(entry["kind"])
+        can = row[_CAN]
+        if can != "-":
+            # One object for all of a kind
+            entry["can"] = abilities.setdefault(can, tuple(can.split(",")))
+            continue
+        for word in row[_OWN:]:
+            option = word.split(":")
+            if len(option) == 4:
+                entry.setdefault(option[0], int(option[3]))
+    return entries
+
+
+def _row(kind):
+    # The words of its row, None when there is none
+    if type(kind) is not str:
+        return None
+    at = kinds.ROWS.find("\n%s " % kind) + 1
+    row = kinds.ROWS[at : kinds.ROWS.find("\n", at)].split(" ")
+    return row if row[0] == kind else None
+
+
 def _named(entry):
     name = entry.get("name") if type(entry) is dict else None
     if type(name) is not str or not _is_proper(name.encode()):
@@ -78,30 +106,31 @@ def _is_proper(name):
 
 def _trouble(entry, usable, before):
     # What is wrong with the entry, empty when nothing is; `before` are those before it
-    kind = entry.get("kind")
-    if type(kind) is not str or not kinds.needs(kind):
+    row = _row(entry.get("kind"))
+    if row is None:
         return "no such kind"
     if not is_pin(entry.get("pin")):
         return "it names no pin"
     for option, value in entry.items():
         if is_pin(value):
-            need = kinds.needs(kind) if option == "pin" else "gpio"
+            need = row[_USE] if option == "pin" else "gpio"
             if " %s " % value not in usable[need]:
                 return value + " cannot be used for that"
-            if pins_of(entry).count(value) > 1 or _is_taken(value, kind, before):
+            if pins_of(entry).count(value) > 1 or _is_taken(value, row, before):
                 return value + " is used twice"
-    return _trouble_of_options(entry, kind)
+    return _trouble_of_options(entry) or _trouble_of_own(entry, row)
 
 
-def _is_taken(pin, kind, before):
+def _is_taken(pin, row, before):
     # The lines of a bus may be shared, but only by what is made for it
     for other in before:
         if pin in pins_of(other):
-            return kind not in kinds.BUS_KINDS or other["kind"] not in kinds.BUS_KINDS
+            return "s" not in row[_FLAGS] or "s" not in _row(other["kind"])[_FLAGS]
     return False
 
 
-def _trouble_of_options(entry, kind):
+def _trouble_of_options(entry):
+    # Of those that are judged alike for every kind
     if type(entry.get("active_low", False)) is not bool:
         return "active_low is true or false"
     if entry.get("pull", "") not in _PULLS or entry.get("safety", "actuate") not in _SAFETY:
@@ -110,15 +139,39 @@ def _trouble_of_options(entry, kind):
         value = entry.get(option, limits[1])
         if type(value) is not int or not limits[0] <= value <= limits[1]:
             return "%s is %d to %d" % (option, limits[0], limits[1])
-    safe = entry.get("safe", 0)
-    if kind == kinds.OUTPUT and (type(safe) is not int or safe not in (0, 1)):
-        return "safe is 0 or 1"
-    own = _OWN.get(kind)
-    if own is not None:
-        for option in entry:
-            if option not in _EVERYWHERE and option not in own:
-                return "unknown option " + option
     return ""
+
+
+def _trouble_of_own(entry, row):
+    # A limit that is misspelt would be no limit
+    known = list(_EVERYWHERE)
+    if "o" in row[_FLAGS]:
+        known.extend(_OF_OUTPUTS)
+    for word in row[_OWN:]:
+        option = word.split(":")
+        known.append(option[0])
+        trouble = _trouble_of(option, entry)
+        if trouble:
+            return trouble
+    for option in entry:
+        if option not in known:
+            return "unknown option " + option
+    return ""
+
+
+def _trouble_of(option, entry):
+    # Of an option as its row has it
+    name = option[0]
+    if len(option) == 2 and not is_pin(entry.get(name)):
+        return name + " names a pin of the microcontroller"
+    if len(option) != 4 or name not in entry:
+        return ""
+    lowest, highest = int(option[1]), int(option[2])
+    if type(entry[name]) is int and lowest <= entry[name] <= highest:
+        return ""
+    if (lowest, highest) == (0, 1):
+        return name + " is 0 or 1"
+    return "%s is a whole number, %d to %d" % (name, lowest, highest)
 
 
 def _require_needed(entries, board, names):

@@ -13,7 +13,13 @@ from node.store import Store
 
 
 def of(board, pins, system, configuration):
-    features = [system, configuration, Gpio(pins), Analog(pins), Attached(pins)]
+    features = [
+        system,
+        configuration,
+        Gpio(pins),
+        Analog(pins),
+        Attached(pins, board.DEVICE_METHODS),
+    ]
     if board.HAS_MCU_TEMPERATURE:
         features.append(OwnSensors())
     features.append(OnDemand(frame.METHOD_UPDATE, _update(board, pins, system), slots.trial))

@@ -9,8 +9,6 @@ from node.slot import Slot
 from node.wiring import Unfit, is_shadowed
 
 _U16_FULL = 65535
-# Of the kinds that are plain pins; every other has a device behind it
-_CAN = {"output": ("in", "out"), "input": ("in",), "analog": ("adc",)}
 
 
 class Pins:
@@ -120,12 +118,10 @@ def _made(row):
 
 
 def _make(row):
-    if "kind" not in row:
+    # A plain pin says what it can do; every other has a device behind it
+    if "can" in row:
         return Slot(row, row["can"])
-    kind = row["kind"]
-    if kind in _CAN:
-        return Slot(row, _CAN[kind])
-    return Slot(row, (), _device_class(kind))
+    return Slot(row, (), _device_class(row["kind"]))
 
 
 def _device_class(kind):

@@ -1,15 +1,17 @@
-# What the board keeps over a restart: for each text a file, whole or not there.
-#
-# Written beside the old one and put in its place in one step. A file that was cut or damaged does
-# not bear its own hash and counts as none. A board without flash for it keeps it in memory.
+# What the board keeps over a restart: for each text two files, written in turn, each with a number
+# that grows. The newest that bears its own hash counts, so one that was cut leaves the one before.
+# Nothing is renamed: on FAT that is unlink and then rename, with nothing there in between. A board
+# without flash for it keeps the text in memory.
 
 import hashlib
-import os
+import struct
 
 from micropython import const
 
 HASH_BYTES = 8
 _CLASS_NONE = const(0)
+_NUMBER = "<I"
+_NUMBER_BYTES = const(4)
 
 
 def digest(text):
@@ -19,33 +21,43 @@ def digest(text):
 class Store:
     def __init__(self, flash_class, name):
         self.has_flash = flash_class != _CLASS_NONE
-        # Whether there was a file at the last load that was not whole
+        # Whether the last load found a file that is not whole, and none that is
         self.is_damaged = False
-        self._name = name + ".bin"
-        self._fresh = name + ".new"
+        self._names = (name + "_a.bin", name + "_b.bin")
         self._text = b""
 
     def load(self):
         # The text that was saved last, empty when there is none that is whole
-        if not self.has_flash:
-            return self._text
-        try:
-            with open(self._name, "rb") as file:
-                stored = file.read()
-        except OSError:
-            return b""
-        text = stored[HASH_BYTES:]
-        self.is_damaged = digest(text) != stored[:HASH_BYTES]
-        return b"" if self.is_damaged else text
+        return self._newest()[1] if self.has_flash else self._text
 
     def save(self, text):
         # Raises OSError, and then the old one is still there
         if not self.has_flash:
             self._text = bytes(text)
             return
-        with open(self._fresh, "wb") as file:
-            file.write(digest(text))
+        number, _, at = self._newest()
+        packed = struct.pack(_NUMBER, number + 1)
+        with open(self._names[1 - at], "wb") as file:
+            file.write(digest(packed + text))
+            file.write(packed)
             file.write(text)
-        os.rename(self._fresh, self._name)
-        if hasattr(os, "sync"):
-            os.sync()
+
+    def _newest(self):
+        # Its number, its text, and which of the two it is
+        found = (0, b"", 1)
+        damaged = False
+        for at in range(2):
+            try:
+                with open(self._names[at], "rb") as file:
+                    stored = file.read()
+            except OSError:
+                continue
+            body = stored[HASH_BYTES:]
+            if len(body) < _NUMBER_BYTES or digest(body) != stored[:HASH_BYTES]:
+                damaged = True
+                continue
+            number = struct.unpack_from(_NUMBER, body, 0)[0]
+            if number > found[0]:
+                found = (number, body[_NUMBER_BYTES:], at)
+        self.is_damaged = damaged and not found[0]
+        return found

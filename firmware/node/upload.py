@@ -28,4 +28,4 @@ class Upload:
         # Raises Unfit, and Refusal where it is not what was announced
         if said != self._said or digest(self.text) != said:
             raise Refusal(frame.BAD_REQUEST, "not what was announced: begin again")
-        return entries.read(self.text, board)
+        return entries.complete(entries.read(self.text, board))

@@ -1,8 +1,9 @@
-# Hard interrupts of the simulated board: a thread of the interpreter that no lock of Python holds
-# back, so that it runs while the firmware sleeps, spins or collects. As on the board, nothing can
-# be allocated in it: its heap is locked, and what tries ends up in the record.
+# Hard interrupts of the simulated board. A thread of the interpreter is the clock; what it calls
+# runs in the loop's own thread, between any two of its bytecodes, while it works, sleeps or spins.
+# As on the board the loop stands still meanwhile, and nothing can be allocated: the heap is locked,
+# and a callback that tries ends up in the record.
 #
-# What it does not show: how late a real interrupt comes, and that it stops the loop meanwhile.
+# What it does not show: an interrupt in the middle of one bytecode or of a collection.
 
 import _thread
 import gc
@@ -13,8 +14,6 @@ import micropython
 # Here files are compiled while they are loaded, which scatters what lasts among what does not:
 # collected this often, what is free stays in one piece. A board has compiled files.
 _COLLECT_EVERY_BYTES = 16_384
-# Which threads are interrupts
-_idents = []
 
 
 def collect_often():
@@ -22,52 +21,81 @@ def collect_often():
 
 
 def every(period_ms, callback, report):
-    # `report` gets what went wrong in the callback
-    _thread.start_new_thread(_run, (period_ms, callback, report))
+    # `report` gets the exception of a callback
+    _thread.start_new_thread(_tick, (period_ms, Interrupt(callback, report)))
 
 
 class _Step:
-    # What the hardware does in one step is seen by the other thread as a whole or not at all. An
-    # interrupt stops the loop on a board; here both may be in the middle of the same pin, and the
-    # pin and its record would tell different things from then on.
+    # What the hardware does in one step. An interrupt sees all of it or nothing: one that comes
+    # meanwhile runs at the end of the step.
 
     def __init__(self):
-        self._lock = _thread.allocate_lock()
-        self._is_interrupt = False
+        self._depth = 0
+        self._late = []
+        self.in_interrupt = False
 
     def __enter__(self):
-        self._lock.acquire()
-        # The simulated hardware is no firmware: it may allocate
-        self._is_interrupt = _thread.get_ident() in _idents
-        if self._is_interrupt:
-            # The loop runs on, and must not have its memory collected under its feet
-            gc.threshold(-1)
+        self._depth += 1
+        if self.in_interrupt:
+            # The simulated hardware is no firmware: it may allocate
             micropython.heap_unlock()
 
     def __exit__(self, _kind, _fault, _trace):
-        if self._is_interrupt:
+        if self.in_interrupt:
             micropython.heap_lock()
-            collect_often()
-        self._lock.release()
+        self._depth -= 1
+        while self._late and not self._depth and not self.in_interrupt:
+            self._late.pop(0).run()
+
+    def puts_off(self, interrupt):
+        # Whether that interrupt has to wait for the end of the step
+        if not self._depth:
+            return False
+        if interrupt not in self._late:
+            self._late.append(interrupt)
+        return True
 
 
-# Not to be entered twice
 step = _Step()
 
 
-def _run(period_ms, callback, report):
-    _idents.append(_thread.get_ident())
+class Interrupt:
+    def __init__(self, callback, report):
+        self._callback = callback
+        self._report = report
+        self.is_due = False
+
+    def fire(self, _argument):
+        self.is_due = False
+        if not step.puts_off(self):
+            self.run()
+
+    def run(self):
+        fault = None
+        step.in_interrupt = True
+        micropython.heap_lock()
+        try:
+            self._callback(None)
+        except Exception as err:
+            fault = err
+        micropython.heap_unlock()
+        step.in_interrupt = False
+        if fault is not None:
+            self._report(fault)
+
+
+def _tick(period_ms, interrupt):
     nothing = select.poll()
+    # Bound once: this thread must not take memory either
+    fire = interrupt.fire
     while True:
         # One wait for all of it: sleeping wakes up every half millisecond
         for _ in nothing.ipoll(period_ms):
             pass
-        fault = None
-        micropython.heap_lock()
-        try:
-            callback(None)
-        except Exception as err:
-            fault = err
-        micropython.heap_unlock()
-        if fault is not None:
-            report(fault)
+        # As in hardware, one that comes while the one before is still due adds nothing
+        if not interrupt.is_due:
+            interrupt.is_due = True
+            try:
+                micropython.schedule(fire, None)
+            except RuntimeError:
+                interrupt.is_due = False

@@ -65,8 +65,8 @@ class Pin:
                 if self._mode == self.OUT and level != self._level:
                     world.record_pin(self._name, level)
                 self._level = level
-            thing = self._mode == self.OPEN_DRAIN and things.at(self._name, "line")
-            if thing:
+            thing = things.at(self._name, "line")
+            if thing and self._mode in (self.OUT, self.OPEN_DRAIN):
                 thing.line(level)
             return None
         idle = 1 if self._pull == self.PULL_UP else 0
@@ -99,11 +99,11 @@ class WDT:
 
 
 def UART(number, _baudrate=0, *, rxbuf=0, **_settings):  # noqa: N802  - MicroPython's name
-    return _LinkUART() if number == board.LINK[1] else BridgeUART(number, rxbuf)
+    return LinkStream() if number == board.LINK[1] else BridgeUART(number, rxbuf)
 
 
-class _LinkUART:
-    # The interpreter's end of the pseudo-terminal.
+class LinkStream:
+    # The interpreter's end of the pseudo-terminal, as a UART or as USB.
 
     def __init__(self):
         self._stream = wires.PTY

@@ -19,6 +19,8 @@ class PWM:
         things.wake("pin", pin.name)
         self._hz = freq
         self._duty_ns = 0
+        # Told by a share of the time, not by the length of a pulse
+        self._is_share = duty_u16 is not None
         if duty_u16 is not None:
             self.duty_u16(duty_u16)
         else:
@@ -56,7 +58,7 @@ class PWM:
 
     def _change(self, duty_ns):
         self._duty_ns = duty_ns
-        world.record_pwm(self._name, self._hz, duty_ns * self._hz / _NS_IN_S)
+        world.record_pwm(self._name, self._hz, duty_ns * self._hz / _NS_IN_S, self._is_share)
         servo = things.at(self._name, "pulse")
         if servo:
             servo.pulse(duty_ns / 1000)

@@ -1,6 +1,7 @@
 # Stands in for the few things of MicroPython's pyb module that the firmware uses.
 
 import interrupts
+import machine
 import world
 
 
@@ -26,3 +27,11 @@ class Timer:
 
     def callback(self, function):
         interrupts.every(self._period_ms, function, world.record_fault)
+
+
+def USB_VCP(_number):  # noqa: N802  - MicroPython's name
+    return machine.LinkStream()
+
+
+def usb_mode(_mode):
+    pass

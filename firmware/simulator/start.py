@@ -1,7 +1,8 @@
 # Starts the firmware as a board would: boot.py, then main.py, in one namespace.
 #
 # Arguments: the descriptor of the pseudo-terminal, the record, the boot count, the folder that
-# holds the firmware and world.json, the link to the terminal, the terminal, the file of the flash.
+# holds the firmware, world.json and part.json, the link to the terminal, the terminal, the file of
+# the flash. The part is null for the simulated board, which has slots of raw flash and plain files.
 
 import json
 import os
@@ -16,7 +17,7 @@ interrupts.collect_often()
 
 
 def _text(name):
-    with open(sys.argv[4] + "/" + name) as file:
+    with open((sys.argv[4] + "/" if sys.argv[4] else "") + name) as file:
         return file.read()
 
 
@@ -58,7 +59,9 @@ def _follow_pins():
 
 
 def _enter_files():
-    # The board's file system, beside the file of its flash
+    # The file system of the simulated board, beside the file of its flash
+    import raw_slots  # noqa: F401, PLC0415  - no other board has them
+
     folder = sys.argv[7] + ".files"
     try:
         os.mkdir(folder)
@@ -67,12 +70,21 @@ def _enter_files():
     os.chdir(folder)
 
 
-_enter_files()
+_part = json.loads(_text("part.json"))
 _space = {"__name__": "__main__"}
 # The world's; the firmware is to find the one of its own slot
 del sys.modules["board"]
+if _part is None:
+    _enter_files()
+else:
+    import stm32
+
+    stm32.enter(sys.argv[7], _part, sys.argv[4] + "/installed")
+    sys.argv[4] = ""
+    _ballast = stm32.limit_memory(_part["heap_bytes"])
 _play("boot.py")
-if not _space["stay_at_prompt"]:
+# Joined files have no such names: what a board of its own kind runs is counted by nobody
+if not _space["stay_at_prompt"] and _part is None:
     _count_runs()
     _follow_pins()
 _play("main.py")

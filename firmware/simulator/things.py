@@ -4,7 +4,9 @@
 # it is found, `quantities` (the names of what it measures), `changeable` (what an order may set),
 # tick(now_ms), and the calls of its kind.
 
-_KINDS = ("bme280", "dht22", "ds18b20", "eeprom", "flow", "serial", "servo", "spi_echo")
+import os
+
+_KINDS = os.listdir(__file__.rsplit("/", 1)[0] + "/attached")
 
 # Those that the firmware has found, and the entries of the others: an interpreter whose memory is
 # that of a board has no room for what nobody uses
@@ -15,7 +17,7 @@ _waiting = []
 def load(entries):
     for entry in entries:
         settings = dict(entry)
-        if settings.get("kind") not in _KINDS:
+        if "%s.py" % settings.get("kind") not in _KINDS:
             raise ValueError("no such device: " + str(settings.get("kind")))
         settings.setdefault("name", settings["kind"])
         _waiting.append(settings)

@@ -59,6 +59,7 @@ _world = _World()
 def load(settings, boot_count):
     _world.boot_count = boot_count
     _world.reset_cause = settings.get("reset_cause", _POWER_ON)
+    ORDINARY.update(settings.get("ordinary", {}))
     things.load(settings.get("devices", ()))
     _set(settings.get("values", {}))
     _world.script = sorted(settings.get("script", ()), key=lambda step: step["at_s"])
@@ -146,11 +147,11 @@ def selected():
     return things.selected(_world.driven)
 
 
-def record_pwm(pin, hz, duty):
+def record_pwm(pin, hz, duty, is_share):
     row = _row(pin)
     percent = round(duty * 100, 1)
-    # A servo is released without a safe angle, and at one it may stay
-    _note_active(pin, percent != row.get("safe", 0) and row.get("kind") == "pwm")
+    # Pulses of a length are an angle: a servo may stay at its safe one
+    _note_active(pin, is_share and percent != row.get("safe", 0))
     record({"event": "pwm", "name": row["name"], "pin": pin, "hz": hz, "duty": percent})
 
 
@@ -314,7 +315,7 @@ def _quantity_at(pin):
 
 
 def _is_output(row):
-    return "out" in row.get("can", ()) or row.get("kind") == "output"
+    return "out" in row.get("can", ())
 
 
 def _note_active(pin, is_active):

@@ -32,7 +32,7 @@ _COPY_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What is said of one build."""
+    """Version and date of one build."""
 
     version: str
     built_s: int

@@ -1,4 +1,4 @@
-"""What can be said of the image without building it; a second of work, part of the tests."""
+"""Checks of the image without building it; a second of work, part of the tests."""
 
 import os
 import re

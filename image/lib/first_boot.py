@@ -57,7 +57,7 @@ def get(card: Path, name: str) -> str:
 
 
 def left_on(card: Path) -> list[str]:
-    """Which secrets the raw firmware partition still holds, deleted files and all."""
+    """Return the secrets that the raw firmware partition still holds, deleted files included."""
     with card.open("rb") as file:
         file.seek(FIRMWARE.start_bytes)
         raw = file.read(FIRMWARE.size_bytes)
@@ -84,7 +84,7 @@ _WAIT = f"for s in $(seq 90); do [ -e {_NOTE} ] && break; sleep 1; done; "
 # In the shell of a card that was started with SETTINGS on it
 LOOKS: Mapping[str, Look] = {
     "the unit": _says(f"{_PROPERTIES} barnacle-provision.service", "success"),
-    "its log": _says("journalctl -b -u barnacle-provision -o cat", "was taken over"),
+    "its log": _says("journalctl -b -u barnacle-provision -o cat", "provision: applied"),
     "no mistake": _says("ls /boot/firmware/*errors* 2>&1", "No such file"),
     "the name": _says("hostname", "greenhouse"),
     "the time zone": _says("date +%Z", "CE"),

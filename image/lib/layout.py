@@ -82,7 +82,7 @@ def sfdisk_script() -> str:
 
 
 def command_line(slot: str) -> str:
-    """What the kernel of a slot is started with."""
+    """Return the kernel command line of a slot."""
     words = [
         # The last one is where systemd talks: a screen, not the serial port
         *("console=ttyAMA0,115200", "console=tty1"),
@@ -96,7 +96,7 @@ def command_line(slot: str) -> str:
 
 
 def config_txt(slot: str) -> str:
-    """What the Pi's own boot loader reads: which slot, and how."""
+    """Return the settings of the Pi's own boot loader, which name the slot."""
     return f"""\
 # Read by the Raspberry Pi before anything else. os_prefix names the folder that is started.
 arm_64bit=1

@@ -1,4 +1,4 @@
-"""What the initial RAM disk gets on top of Debian's: the data partition, and a trial's first act.
+"""Additions to Debian's initial RAM disk: the data partition, and a trial's first step.
 
 The kernel reads several archives one after the other; ours is the last one, not compressed.
 """

@@ -1,4 +1,4 @@
-"""What the system below the agent is made from: the package list, the options, the key of both."""
+"""Recipe of the system below the agent: the package list, the options, and the key of both."""
 
 import subprocess
 from pathlib import Path

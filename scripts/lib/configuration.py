@@ -23,7 +23,7 @@ def offer(path: Path, port: Path) -> None:
 
 
 def means_port(path: Path, port: Path) -> bool:
-    """Whether the configuration's board is at `port`; a broken one is the chat's to refuse."""
+    """Return true if the configuration's board is at `port`; the chat rejects a broken one."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         return bool(table["board"]["port"] == str(port))

@@ -79,7 +79,7 @@ def _wait(root: Path, process: subprocess.Popen[bytes]) -> Container:
 
 
 def _of_pip() -> dict[str, str]:
-    """Where this machine gets packages from, a person's own settings included."""
+    """Return pip's settings of this machine, those of the user included."""
     return {name: value for name, value in os.environ.items() if name.startswith("PIP_")} | {
         name: os.environ[name] for name in ("http_proxy", "https_proxy") if name in os.environ
     }

@@ -112,8 +112,11 @@ def _is_debian(uri: str, suites: Sequence[str], components: Sequence[str]) -> bo
     return "main" in components and not uri.startswith("cdrom:") and not _SUITES.isdisjoint(suites)
 
 
-def unpack(package: str, suite: str, target: Path, work: Path) -> None:
-    """Unpack `package` of `suite` with all it depends on into `target`; `work` is used up."""
+def unpack(package: str, suite: str, target: Path, work: Path, architecture: str = "") -> None:
+    """Unpack `package` of `suite` with all it depends on into `target`; `work` is used up.
+
+    `architecture` is Debian's name of one; empty means the machine's own.
+    """
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise ArchiveUnusable("this machine has no apt-get")
     candidates = archives()
@@ -123,7 +126,7 @@ def unpack(package: str, suite: str, target: Path, work: Path) -> None:
     for archive in candidates:
         shutil.rmtree(work, ignore_errors=True)
         try:
-            _download(package, suite, archive, work)
+            _download(package, suite, archive, work, architecture or own_architecture())
         except subprocess.SubprocessError as failure:
             failures.append(f"{archive.uri} {suite}: {_sentence(failure)}")
             continue
@@ -134,12 +137,16 @@ def unpack(package: str, suite: str, target: Path, work: Path) -> None:
     raise ArchiveUnusable("; ".join(failures))
 
 
-def _download(package: str, suite: str, archive: Archive, work: Path) -> None:
+def own_architecture() -> str:
+    """Return Debian's name of this machine's architecture."""
+    return subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+
+
+def _download(package: str, suite: str, archive: Archive, work: Path, architecture: str) -> None:
     for folder in ("state/lists/partial", "cache/archives/partial", "log"):
         (work / folder).mkdir(parents=True)
     # Nothing is installed: every dependency comes along, the C library too
     (work / "state/status").touch()
-    architecture = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
     keyring = archive.signed_by or (str(_KEYRING) if _KEYRING.exists() else "")
     options = " ".join(
         ["target=Packages", f"arch={architecture}", *([f"signed-by={keyring}"] if keyring else [])]

@@ -16,8 +16,9 @@ from pathlib import Path
 from scripts.lib.progress import Progress
 
 _REMEDY = (
-    "pip could not install what the lock names. Is the network there, and is the disk not full?\n"
-    "pip's own settings (mirror, proxy, certificates) are respected. Start again: nothing is lost."
+    "pip could not install the locked packages. Is the network up, and is the disk not full?\n"
+    "pip uses its own settings (mirror, proxy, certificates). Run the command again: nothing is "
+    "lost."
 )
 _LAUNCHER = """\
 #!/bin/sh

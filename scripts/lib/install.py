@@ -16,43 +16,43 @@ from scripts.lib.removal import Removal
 from scripts.lib.service_manager import ServiceManager
 
 _ABOUT = """\
-Installs Barnacle on this machine as the service `barnacle`: Debian 12 or 13 or Raspberry Pi OS of
-those years, x86-64 or arm64. Started again it changes nothing; started from a newer checkout it is
-the upgrade. The new version is made beside the one that runs and takes its place in one step; one
-that does not become ready gives way to the old one.
+Installs Barnacle on this machine as the service `barnacle`, on Debian 12 or 13 or Raspberry Pi OS
+of those years, x86-64 or arm64. A second run changes nothing; a run from a newer checkout upgrades.
+The new version is built beside the present one and replaces it in one step. If it does not start,
+the old version runs again.
 """
 _PLACES = """\
-what goes where:
+files:
   /opt/barnacle                 the agent, its packages and its embedding model
   /etc/systemd/system, /etc/udev/rules.d, /etc/sysusers.d, /etc/tmpfiles.d
                                 the service, its sandbox, stable names of boards, users, folders
-  /etc/barnacle/barnacle.toml   the configuration, every key explained; yours, never overwritten
-  /etc/credstore/barnacle.*     secrets, one line each, for root alone
+  /etc/barnacle/barnacle.toml   the configuration, with every key explained; never overwritten
+  /etc/credstore/barnacle.*     secrets, one line each, readable by root only
   /var/lib/barnacle             memory, conversations, workspace
   /usr/local/bin/barnacle       the command
 
 examples:
   sudo scripts/install                              install, or upgrade to this checkout
-  sudo scripts/install --extra gateway --extra mcp  with more abilities; remembered by upgrades
-  scripts/install --dry-run                         what would be done
-  sudo scripts/install --uninstall                  remove it; configuration and memories stay
-  sudo scripts/install --uninstall --purge          and those too
+  sudo scripts/install --extra gateway --extra mcp  with optional parts; upgrades keep them
+  scripts/install --dry-run                         list the changes without making them
+  sudo scripts/install --uninstall                  remove it; keep configuration and memories
+  sudo scripts/install --uninstall --purge          remove those too
 """
 _NEXT = """\
 
-What to do next:
-  sudo barnacle setup     a model's key, a chat platform, the board: by questions
-  sudo barnacle pair      a code that lets your telephone in
-  sudo barnacle chat      talk to it here
-  barnacle doctor         what is wrong, and what to do about it
-  journalctl -u barnacle  what it does
+Next steps:
+  sudo barnacle setup     set up the model service and chat platforms
+  sudo barnacle pair      create a code that lets your telephone in
+  sudo barnacle chat      talk to it in this terminal
+  barnacle doctor         find problems and how to fix them
+  journalctl -u barnacle  read its log
 The configuration is /etc/barnacle/barnacle.toml; after a change: sudo systemctl restart barnacle"""
 
 
 def main(arguments: list[str]) -> int:
     given = _parser().parse_args(arguments)
     if given.purge and not given.uninstall:
-        _parser().error("--purge belongs to --uninstall")
+        _parser().error("--purge works only with --uninstall")
     root: Path = given.root.absolute()
     signal.signal(signal.SIGTERM, _leave)
     # The service reads what root makes here
@@ -116,32 +116,36 @@ def _parser() -> argparse.ArgumentParser:
         "--extra",
         action="append",
         choices=[*version.choices(), "none"],
-        help="an ability that needs more packages, may be given again; without it those that are "
-        "installed stay (at first: pi on a Raspberry Pi)",
+        help="optional part that needs more packages; may be repeated; without it the installed "
+        "ones stay (first installation: pi on a Raspberry Pi)",
     )
     parser.add_argument(
         "--journal",
         action="store_true",
-        help="also a policy for the whole machine's journal that spares an SD card",
+        help="also limit the writes of this machine's journal, to spare an SD card",
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and end")
-    parser.add_argument("--uninstall", action="store_true", help="remove it; what you made stays")
     parser.add_argument(
-        "--purge", action="store_true", help="with --uninstall: configuration, secrets, memories"
+        "--dry-run", action="store_true", help="list the changes without making them"
+    )
+    parser.add_argument("--uninstall", action="store_true", help="remove it; keep your data")
+    parser.add_argument(
+        "--purge",
+        action="store_true",
+        help="with --uninstall: also remove configuration, secrets, memories",
     )
     parser.add_argument(
         "--root",
         type=Path,
         default=Path("/"),
         metavar="DIR",
-        help="install into the system in that folder, which does not run (its Python must be of "
-        "this machine's version)",
+        help="install into a system in this folder that is not running (with the same Python "
+        "version as this machine)",
     )
     return parser
 
 
 def _say_waiting() -> None:
-    say("another scripts/install is at work; waiting for it")
+    say("another scripts/install is running; waiting for it")
 
 
 def _leave(*_signal: object) -> None:

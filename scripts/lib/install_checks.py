@@ -1,4 +1,4 @@
-"""What is asked of `scripts/install` in a Debian that runs, each check after those before it."""
+"""Checks of `scripts/install` in a running Debian, in their order."""
 
 import re
 
@@ -18,7 +18,7 @@ class Unmet(Exception):
 
 
 class Checks:
-    """What is asked of `scripts/install` in a system that runs."""
+    """Checks of `scripts/install` in a running system."""
 
     def __init__(self, system: Container) -> None:
         self._system = system

@@ -160,7 +160,7 @@ class Installation:
 
 
 def _is_there(path: Path) -> bool:
-    """What is in a folder that is closed to whoever asks for a dry run was put there."""
+    """Return true if the path exists, or if its folder is closed to the user of a dry run."""
     try:
         return path.exists()
     except PermissionError:

@@ -1,4 +1,4 @@
-"""How many acknowledged memories a store loses when it is killed again and again: none.
+"""Count of acknowledged memories that a store loses when it is killed again and again.
 
 The store runs in a process of its own, which says each memory that `store` has returned, takes
 snapshots in between and is killed at a random moment.
@@ -18,13 +18,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.generations import Generations
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
 from agent.storage.db import was_set_aside
+from agent.system.clock import SystemClock
 
 OWNER = Scope("owner")
 _LIB = Path(__file__).parent
@@ -61,7 +61,7 @@ async def store(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """What was acknowledged, and what became of it."""
+    """Memories acknowledged, lost and damaged."""
 
     acknowledged: int
     lost: int
@@ -93,7 +93,7 @@ def kill(kills: int, seed: int = 0) -> Losses:
 
 
 def _killed(path: Path, after_s: float) -> set[str]:
-    """What one run acknowledged before it was killed."""
+    """Return the memories that one run acknowledged before it was killed."""
     command = [sys.executable, str(_LIB), "kills", "--store", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -18,7 +18,7 @@ def only(lock: str, names: AbstractSet[str]) -> str:
 
 
 def pins(lock: str) -> str:
-    """What the lock pins, without hashes: constraints for a resolver."""
+    """Return the pins of the lock without hashes: constraints for a resolver."""
     lines = (block.splitlines()[0] for _, block in _blocks(lock))
     return "".join(line.rstrip(" \\") + "\n" for line in lines)
 

@@ -1,4 +1,4 @@
-"""Whether the agent can be installed on a machine, and if not, why, in a sentence."""
+"""Requirements of an installation; an unmet one is a sentence."""
 
 import os
 import platform
@@ -20,11 +20,11 @@ class Refused(Exception):
 def refuse(root: Path, *, changes: bool, installs: bool) -> None:
     """Raise Refused where there is no point in beginning."""
     if not (root / "etc").is_dir():
-        raise Refused(f"{root} holds no system: there is no folder etc in it")
+        raise Refused(f"{root} is not a system: it has no folder etc")
     if changes and os.geteuid() != 0:
-        raise Refused("it changes the system: start it as root (sudo scripts/install)")
+        raise Refused("this command changes the system: run it as root (sudo scripts/install)")
     if not shutil.which("systemctl") or not _has_systemd(root):
-        raise Refused("systemd does not run this machine; without it, scripts/run is the agent")
+        raise Refused("this machine does not run systemd: start the agent with scripts/run instead")
     if installs:
         _refuse_to_install(root)
 
@@ -44,11 +44,11 @@ def _refuse_to_install(root: Path) -> None:
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
         raise Refused(
-            f"this system is for {machine}, and the packages are there for x86-64 and arm64: "
-            "on a Raspberry Pi install the 64-bit system"
+            f"this system is {machine}, but packages exist only for x86-64 and arm64: "
+            "on a Raspberry Pi, install the 64-bit system"
         )
     if (root / "usr/lib/systemd/system/barnacle.service").exists():
-        raise Refused("this is Barnacle's own card, which `barnacle update` keeps up to date")
+        raise Refused("this is a Barnacle card: update it with `barnacle update`")
     folder = next(one for one in (root / "opt", root) if one.exists())
     if (free_mb := shutil.disk_usage(folder).free // _MB) < NEEDED_MB:
-        raise Refused(f"{folder} has {free_mb} MB of room, {NEEDED_MB} are needed")
+        raise Refused(f"{folder} has {free_mb} MB free, {NEEDED_MB} are needed: free some space")

@@ -1,7 +1,8 @@
 """Puts a MicroPython that runs on this machine into a folder, as one executable file.
 
-In this order: the command in $BARNACLE_MICROPYTHON, a `micropython` on the PATH that is new enough,
-Debian's package. Needs no root.
+In this order: the command in $BARNACLE_MICROPYTHON, Debian's package for words of 32 bits (those of
+a board) where this processor runs it, a `micropython` on the PATH that is new enough, Debian's
+package for this machine. Needs no root.
 """
 
 import os
@@ -16,6 +17,8 @@ from scripts.lib import debian
 
 _PACKAGE = "micropython"
 _OLDEST = (1, 24)
+# Debian's name of the architecture with words of 32 bits that the same processor may run
+_NARROW = {"amd64": "i386", "arm64": "armhf"}
 # The first Debian that has the package in a version we want, and its number
 _SUITE, _SUITE_NUMBER = "trixie", 13
 # The interpreter prints one line; more than this is a hang
@@ -48,6 +51,8 @@ def _install(folder: Path) -> tuple[int, ...]:
             raise OSError(f"BARNACLE_MICROPYTHON={chosen} is no MicroPython 1.24 or newer")
         _write_wrapper(wrapper, shlex.join(command))
         return version
+    if version := _install_narrow(folder, wrapper):
+        return version
     on_path = shutil.which(_PACKAGE)
     if on_path and _version_of([on_path]) >= _OLDEST:
         _write_wrapper(wrapper, shlex.quote(on_path))
@@ -61,8 +66,23 @@ def _install(folder: Path) -> tuple[int, ...]:
     return version
 
 
+def _install_narrow(folder: Path, wrapper: Path) -> tuple[int, ...]:
+    """Install the package with words of 32 bits; return its version, empty when it does not run."""
+    try:
+        architecture = _NARROW.get(debian.own_architecture())
+        if architecture is None:
+            return ()
+        _unpack_debian(folder, architecture)
+        _write_wrapper(wrapper, _through_own_loader(folder))
+    except (debian.ArchiveUnusable, subprocess.CalledProcessError, OSError) as failure:
+        print(f"micropython: no build with words of 32 bits: {failure}", file=sys.stderr)
+        return ()
+    version = _version_of([str(wrapper)])
+    return version if version >= _OLDEST else ()
+
+
 def _version_of(command: Sequence[str]) -> tuple[int, ...]:
-    """What the interpreter says of itself; empty when it is none or does not run."""
+    """Return the interpreter's version; empty if it is none or does not run."""
     program = "import sys\nif sys.implementation.name == 'micropython':"
     program += " print(*sys.implementation.version[:3])"
     try:
@@ -74,10 +94,11 @@ def _version_of(command: Sequence[str]) -> tuple[int, ...]:
         return ()
 
 
-def _unpack_debian(folder: Path) -> None:
+def _unpack_debian(folder: Path, architecture: str = "") -> None:
     fresh, root = folder / "root.new", folder / "root"
     shutil.rmtree(fresh, ignore_errors=True)
-    debian.unpack(_PACKAGE, _suite(Path("/etc/os-release")), fresh, folder / "apt")
+    suite = _suite(Path("/etc/os-release"))
+    debian.unpack(_PACKAGE, suite, fresh, folder / "apt", architecture)
     for unused in (fresh / "usr/share", fresh / "etc", *fresh.rglob("gconv")):
         shutil.rmtree(unused, ignore_errors=True)
     shutil.rmtree(root, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What an installed agent consists of and where it belongs: one list, for the card and for others.
+"""Files of an installed agent and their places: one list, for the card and for other systems.
 
 Paths are relative to the root of the system that is installed into.
 """
@@ -65,7 +65,7 @@ def of_units(source: Path = SYSTEMD) -> dict[Path, Path]:
 
 
 def kept(root: Path) -> list[Path]:
-    """What a person made, or the agent for them, as far as it is there."""
+    """Yield the existing files that a person made, or the agent for them."""
     secrets = [path for place in SECRETS for path in sorted((root / place).glob("barnacle.*"))]
     found = [root / place for place in (*STATE, SETTINGS)] + secrets
     return [path.relative_to(root) for path in found if path.exists()]

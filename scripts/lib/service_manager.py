@@ -16,7 +16,7 @@ _SERVICE = places.ENABLED[0]
 
 
 class ServiceManager:
-    """What the installer wants of systemd below `root`; one that does not run starts nothing."""
+    """systemd below `root`, for the installer; a system that does not run starts nothing."""
 
     def __init__(self, root: Path, progress: Progress) -> None:
         self.runs = root == Path("/")
@@ -41,7 +41,7 @@ class ServiceManager:
         return (wanted / _SERVICE).is_symlink()
 
     def runs_from(self, version: Path) -> bool:
-        """Whether the service is up, from that version and with the units that are there."""
+        """Return true if the service runs from that version, with the present units."""
         told = self._told("show", "-P", "MainPID", "-P", "NeedDaemonReload", _SERVICE).split()
         if len(told) != len(("pid", "reload")) or "yes" in told:
             return False

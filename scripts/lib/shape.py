@@ -1,4 +1,4 @@
-"""Counts how easy the tree is to read: docstrings, names, importers, and the length of the README.
+"""Counts how easy the tree is to read: docstrings, names, importers, files per device, the README.
 
 Each measure has a bar. `--list MEASURE` names the places that are counted.
 """
@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from scripts.lib.bench.table import Row, show
+from scripts.lib.kind_files import files_by_kind
 from tests.structure.sources import ROOT, imports, modules, name_of, parsed
 
 # Shipped code; tests name their fakes and cases as they like
@@ -23,6 +24,7 @@ _QUESTION_WORDS = frozenset(
 # Words in -ing that are nouns, and gerunds that the field itself uses as a name
 _NOUNS = frozenset({"logging", "onboarding", "pooling", "ring", "streaming", "string"})
 _MOST_README_LINES = 250
+_MOST_FILES_PER_KIND = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Count:
 
     places: tuple[str, ...]
     of: int
+    # What `--list` names, where that is more than the places
+    all_places: tuple[str, ...] = ()
 
     @property
     def share(self) -> float:
@@ -102,6 +106,13 @@ def count_single_importers(root: Path) -> Count:
     return Count(tuple(found), len(names))
 
 
+def count_files_per_kind(root: Path) -> Count:
+    """Count the files that name a device kind, for the kind with the most of them."""
+    files = files_by_kind(root)
+    every = tuple(f"{kind}: {file}" for kind, named in files.items() for file in named)
+    return Count(max(files.values(), key=len, default=()), len(every), every)
+
+
 def count_readme_lines(root: Path) -> Count:
     """Count the README's lines."""
     lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
@@ -115,6 +126,12 @@ MEASURES = (
         "class-names", "class names that stand for several classes", count_shared_class_names, 20
     ),
     Measure("importers", "modules with one importer", count_single_importers, 200),
+    Measure(
+        "device-kinds",
+        "files that name one device kind, at most",
+        count_files_per_kind,
+        _MOST_FILES_PER_KIND,
+    ),
     Measure("readme", "lines of README.md", count_readme_lines, _MOST_README_LINES),
 )
 
@@ -126,7 +143,8 @@ def main(arguments: list[str]) -> int:
     wanted = parser.parse_args(arguments).list
     for measure in MEASURES:
         if measure.name == wanted:
-            print("\n".join(measure.count(ROOT).places))
+            count = measure.count(ROOT)
+            print("\n".join(count.all_places or count.places))
             return 0
     rows = [measure.row(ROOT) for measure in MEASURES]
     show(rows)

@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from agent.channels.signal.daemon import Daemon
+from agent.channels.signal.client import SignalClient
 from agent.errors import ChannelError
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 
 # A Java machine starts, on a small board
 START_LIMIT_S = 120.0
@@ -40,7 +40,7 @@ async def running_signal_cli(installed: Path, http: HttpClient) -> AsyncIterator
     url = f"http://127.0.0.1:{port}"
     try:
         await _until_there(http, url, process)
-        version = await Daemon(url, "", http).call("version", {})
+        version = await SignalClient(url, "", http).call("version", {})
         print(f"signal-cli {version['version']} (real) beside tests/fakes/signal_daemon.py\n")
         yield url
     finally:
@@ -55,7 +55,7 @@ async def _until_there(http: HttpClient, url: str, process: asyncio.subprocess.P
     async with asyncio.timeout(START_LIMIT_S):
         while process.returncode is None:
             with contextlib.suppress(ChannelError):
-                await Daemon(url, "", http).check()
+                await SignalClient(url, "", http).check()
                 return
             await asyncio.sleep(LOOK_S)
     sys.exit(f"signal-oracle: signal-cli ended with status {process.returncode}")

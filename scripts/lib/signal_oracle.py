@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.channels.signal.accounts import find_account
-from agent.channels.signal.daemon import Daemon
+from agent.channels.signal.client import SignalClient
 from agent.errors import ChannelError, NetworkError
-from agent.http import HttpClient, HttpRequest
+from agent.net.http import HttpClient, HttpRequest
 from scripts.lib.signal_cli import running_signal_cli
 from tests.fakes.signal_daemon import SignalDaemon, running
 
@@ -92,10 +92,10 @@ async def _compare(installed: Path) -> int:
 def _questions(http: HttpClient) -> list[tuple[str, Callable[[str], Awaitable[str]]]]:
     asked = [(probe.name, lambda url, probe=probe: _probed(http, url, probe)) for probe in PROBES]
     ours = [
-        ("ours: is it there", lambda url: _ours(Daemon(url, "", http), "check")),
-        ("ours: which account", lambda url: _ours(Daemon(url, "", http), "account")),
-        ("ours: send", lambda url: _ours(Daemon(url, _NOBODY, http), "send")),
-        ("ours: events", lambda url: _ours(Daemon(url, _NOBODY, http), "events")),
+        ("ours: is it there", lambda url: _ours(SignalClient(url, "", http), "check")),
+        ("ours: which account", lambda url: _ours(SignalClient(url, "", http), "account")),
+        ("ours: send", lambda url: _ours(SignalClient(url, _NOBODY, http), "send")),
+        ("ours: events", lambda url: _ours(SignalClient(url, _NOBODY, http), "events")),
         ("first sign of life", lambda url: _first_byte(http, url)),
     ]
     return [*asked, *ours]
@@ -125,7 +125,7 @@ async def _probed(http: HttpClient, url: str, probe: Probe) -> str:
         return f"{answer.status} {kind} {text}"
 
 
-async def _ours(daemon: Daemon, what: str) -> str:
+async def _ours(daemon: SignalClient, what: str) -> str:
     try:
         if what == "check":
             await daemon.check()
@@ -142,7 +142,7 @@ async def _ours(daemon: Daemon, what: str) -> str:
 
 
 async def _first_byte(http: HttpClient, url: str) -> str:
-    """What the stream of an idle daemon begins with, and about when."""
+    """Return the first byte of an idle daemon's stream, and about when it comes."""
     begun_s = asyncio.get_running_loop().time()
     request = HttpRequest("GET", f"{url}/api/v1/events")
     try:

@@ -76,7 +76,7 @@ def is_whole(folder: Path, key: str) -> bool:
 
 
 def extras_of(folder: Path) -> frozenset[str] | None:
-    """What was chosen when that version was made."""
+    """Return the extras of that version; None if they are not recorded."""
     try:
         return frozenset(json.loads((folder / "extras.json").read_bytes()))
     except (OSError, ValueError):
@@ -109,7 +109,7 @@ def make(
         ("compile Python", [python, "-I", "-m", "compileall", "-q", packages]),
         # Whatever the umask of who made the checkout
         ("open it to every user", ["chmod", "-R", "a+rX,go-w", folder]),
-        ("try it", [python, "-I", "-c", "import agent.app, agent.cli.main, onnxruntime"]),
+        ("try it", [python, "-I", "-c", "import agent.app.build, agent.cli.main, onnxruntime"]),
     ):
         progress.run(title, command, environment=os.environ, remedy=_REMEDY)
     stamps.write(folder / _STAMP, key(extras))
@@ -143,7 +143,7 @@ def _make_model(environment: Environment, before: Path | None) -> None:
 
 
 def _make_firmware(environment: Environment, progress: Progress) -> None:
-    """What `barnacle board update` sends; its compiler is thrown away after."""
+    """Build the images for `barnacle board update`, then remove the compiler."""
     folder = environment.folder
     tools, lock = folder / "firmware-tools", folder / "firmware.lock"
     lock.write_text(locks.only(setup.DEV_LOCK.read_text(), _COMPILER))

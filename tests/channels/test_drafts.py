@@ -1,11 +1,12 @@
 import asyncio
 from pathlib import Path
 
-from agent.channels.drafts import MAX_DRAFTS, Draft, Drafts
-from agent.clock import Clock
+from agent.channels.drafts import MAX_DRAFTS, AnswerDraft, Drafts
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Outbound, Provenance
+from agent.system.clock import Clock
 from tests.fakes.clock import SteppedClock
+from tests.waits import wait_until
 
 
 class Shown(Drafts):
@@ -17,10 +18,10 @@ class Shown(Drafts):
         self.may_answer = asyncio.Event()
         self.may_answer.set()
 
-    def _interval_s(self, draft: Draft) -> float:
+    def _interval_s(self, draft: AnswerDraft) -> float:
         return 1.0
 
-    async def _put(self, draft: Draft, text: str) -> None:
+    async def _put(self, draft: AnswerDraft, text: str) -> None:
         await self.may_answer.wait()
         if text == "broken":
             raise ChannelUnavailable("cut")
@@ -37,7 +38,7 @@ class Named(Shown):
         super().__init__(folder, clock)
         self.stands = stands
 
-    async def _put(self, draft: Draft, text: str) -> None:
+    async def _put(self, draft: AnswerDraft, text: str) -> None:
         self.stands.setdefault("draft", text)
         self.texts.append(("", text))
 
@@ -55,9 +56,7 @@ def answer(message_id: str) -> Outbound:
 
 
 async def until_shown(drafts: Shown, count: int) -> None:
-    async with asyncio.timeout(10):
-        while len(drafts.texts) < count:  # noqa: ASYNC110 - the other side is a thread and a file
-            await asyncio.sleep(0.001)
+    await wait_until(lambda: len(drafts.texts) >= count)
 
 
 async def test_an_answer_that_grows_is_one_message(tmp_path: Path) -> None:
@@ -94,9 +93,7 @@ async def test_an_end_lets_a_message_arrive_that_the_next_run_has_to_know(tmp_pa
     drafts.may_answer.clear()
     drafts.show(written("1"), "It is")
     await asyncio.sleep(0)
-    async with asyncio.timeout(10):
-        while not any(draft.is_calling for draft in drafts._drafts.values()):  # noqa: ASYNC110 - as above
-            await asyncio.sleep(0.001)
+    await wait_until(lambda: any(draft.is_calling for draft in drafts._drafts.values()))
     ending = asyncio.ensure_future(drafts.aclose())
     await asyncio.sleep(0)
     drafts.may_answer.set()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from agent.channels.base import Answer, Question
-from agent.channels.terminal import Terminal
+from agent.channels.terminal import TerminalChannel
 from agent.errors import ChannelRefused
 from agent.messages import Inbound, Outbound
 from tests.fakes.channel import message
@@ -34,7 +34,9 @@ class Chat:
         self.shown: list[str] = []
         self.received: list[Inbound] = []
         self.drafts: list[str] = []
-        self.terminal = Terminal(self.lines, self.shown.append, SteppedClock(), "> ", plain=plain)
+        self.terminal = TerminalChannel(
+            self.lines, self.shown.append, SteppedClock(), "> ", plain=plain
+        )
 
     async def run(self, reply: Callable[[str], str]) -> str:
         async def deliver(inbound: Inbound) -> None:
@@ -151,7 +153,7 @@ async def test_a_question_takes_the_persons_word(typed: str, answer: Answer) -> 
     question = Question("pump", '{"on": true}', "it may hurt", always="pump, for 30 days\x1b")
     assert await chat.terminal.ask(message("x").address, question) is answer
     assert '{"on": true}' in "".join(chat.shown)
-    assert "Always would be: pump, for 30 days<U+001B>.\n" in "".join(chat.shown)
+    assert "“Always” approves from now on: pump, for 30 days<U+001B>.\n" in "".join(chat.shown)
     assert "it may hurt" in "".join(chat.shown)
     assert len(chat.lines.prompts) == 2
 
@@ -201,7 +203,7 @@ async def test_who_has_left_or_is_a_pipe_is_not_asked_in_words() -> None:
     with pytest.raises(ChannelRefused, match="has left"):
         await Chat(plain=False).terminal.inquire(message("x").address, "When?")
     chat = Chat("at seven")
-    with pytest.raises(ChannelRefused, match="nobody can be asked"):
+    with pytest.raises(ChannelRefused, match="no person is here"):
         await chat.terminal.inquire(message("x").address, "When?")
     assert chat.lines.prompts == []
 
@@ -247,7 +249,9 @@ class TestBetweenPrompts:
         self.lines = LinesWhenAsked()
         self.shown: list[str] = []
         self.received: list[str] = []
-        self.terminal = Terminal(self.lines, self.shown.append, SteppedClock(), "> ", plain=False)
+        self.terminal = TerminalChannel(
+            self.lines, self.shown.append, SteppedClock(), "> ", plain=False
+        )
 
     async def deliver(self, inbound: Inbound) -> None:
         self.received.append(inbound.text)

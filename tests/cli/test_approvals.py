@@ -6,10 +6,10 @@ import pytest
 
 from agent.cli import exits
 from agent.cli.main import main
-from agent.clock import SystemClock
 from agent.messages import Provenance
-from agent.security.approvals import Standing, StandingApprovals
-from agent.security.binding import call_hash
+from agent.security.act import call_hash
+from agent.security.approvals import StandingApproval, StandingApprovals
+from agent.system.clock import SystemClock
 
 PUMP, LAMP = '{"pin":"pump"}', '{"pin":"lamp"}'
 
@@ -24,7 +24,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def say_always(approvals: StandingApprovals, arguments: str) -> None:
     approvals.add(
-        Standing(
+        StandingApproval(
             call=call_hash("write", arguments),
             tool="write",
             arguments=arguments,
@@ -50,7 +50,10 @@ def standing(file: Path) -> StandingApprovals:
 
 def test_none_are_said_and_no_file_is_made(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["approvals", "list"]) == exits.OK
-    assert capsys.readouterr().out == "you have said always to nothing\n"
+    assert (
+        capsys.readouterr().out
+        == 'no approvals: you have not answered any question with "always"\n'
+    )
     assert main(["approvals", "revoke", "--all"]) == exits.OK
     assert not file.exists()
 

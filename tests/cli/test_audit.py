@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.approvals import effect_counts
 from agent.cli import exits
 from agent.cli.main import main
-from agent.dispatch import tally
-from agent.dispatch.journal import MIGRATIONS
+from agent.messaging.database import MIGRATIONS
 from agent.security.audit import Audit, files_of
 from agent.security.chain import Link
 from agent.storage.db import open_database
@@ -18,7 +18,7 @@ DECIDED = {
     "kind": "decision",
     "verdict": "ask",
     "rule": "provenance",
-    "reason": "what I go by holds text of web origin",
+    "reason": "I read text from the web",
     "tool": "board_gpio_write",
     "effect": "hazard",
     "provenance": "web",
@@ -59,7 +59,7 @@ def last(state: Path) -> Link:
 
 def anchored(state: Path, link: Link) -> None:
     with closing(open_database(state / "agent.db", MIGRATIONS)) as database:
-        tally.anchor(database, link)
+        effect_counts.anchor(database, link)
 
 
 class TestTail:
@@ -98,7 +98,7 @@ class TestTail:
     @pytest.mark.usefixtures("state")
     def test_an_empty_one_is_said(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["audit", "tail"]) == exits.OK
-        assert "nothing" in capsys.readouterr().out
+        assert "no matching rows" in capsys.readouterr().out
 
     def test_what_rows_hold_does_not_reach_the_terminal_raw(
         self, state: Path, capsys: pytest.CaptureFixture[str]
@@ -132,7 +132,7 @@ class TestVerify:
         anchored(state, last)
         assert main(["audit", "verify"]) == exits.OK
         out = capsys.readouterr().out
-        assert f"whole: 4 rows in 1 file, up to {last}" in out
+        assert f"intact: 4 rows in 1 file, up to {last}" in out
         assert "--head" in out
 
     def test_json(self, last: Link, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,12 +7,12 @@ import pytest
 
 from agent.cli import board, exits
 from agent.cli.main import main
-from agent.clock import Clock
 from agent.health import visit
-from agent.health.status import BoardReport, Status, own_start_ticks, write_status
+from agent.health.status import AgentStatus, BoardReport, own_start_ticks, write_status
 from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.system.clock import Clock
 from tests.fakes.peer import TEMPERATURE, ScriptedBoard
 from tests.fakes.ports import FakePort, FakePorts
 
@@ -87,15 +87,15 @@ def test_a_port_that_is_not_there_is_one_line(
 ) -> None:
     missing = str(tmp_path / "none")
     assert main(["board", "call", "gpio_read", "pin=led", "--port", missing]) == exits.FAILED
-    assert (
-        capsys.readouterr().err == f"barnacle: {missing} is not there: is the board plugged in?\n"
-    )
+    assert capsys.readouterr().err == f"barnacle: {missing} not found: is the board plugged in?\n"
 
 
 def test_the_running_agent_that_has_the_port_is_named(
     silent_port: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    agent = Status(os.getpid(), own_start_ticks(), 0.0, board=BoardReport("ready", silent_port))
+    agent = AgentStatus(
+        os.getpid(), own_start_ticks(), 0.0, board=BoardReport("ready", silent_port)
+    )
     write_status(tmp_path / "state" / "status.json", agent)
     assert main(["board", "info", "--port", silent_port]) == exits.FAILED
     assert f"the running agent (pid {os.getpid()}) uses the board" in capsys.readouterr().err
@@ -113,7 +113,7 @@ class TestConfigure:
         assert main(self.write(tmp_path, 50)) == exits.OK
         assert main(self.write(tmp_path, 5)) == exits.OK
         assert b'"max_on_ms":5000' in scripted.configuration
-        assert "board has the configuration" in capsys.readouterr().out
+        assert "board uses the configuration" in capsys.readouterr().out
 
     def test_what_is_looser_needs_a_yes(
         self,
@@ -150,4 +150,4 @@ def test_one_of_several_boards_is_chosen_by_its_name(
     assert said["link"]["frames"] > 0
     assert scripted.greetings == 2
     assert main([*command, "--board", "attic"]) == exits.USAGE
-    assert "there are garden, cellar" in capsys.readouterr().err
+    assert "configured boards: garden, cellar" in capsys.readouterr().err

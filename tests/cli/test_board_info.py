@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from agent.cli import board_info
-from agent.link.manifest import Pin
+from agent.link.manifest import BoardPin
 from tests.fakes.board import FakeBoard
 
 
@@ -30,7 +30,7 @@ def test_limits_are_told_in_the_words_of_the_configuration(
 ) -> None:
     board = FakeBoard()
     assert board.manifest is not None
-    pump = Pin(9, "pump", "PB0", can=("out",), max_on_ms=1500, needs=(("level_ok", 1),))
+    pump = BoardPin(9, "pump", "PB0", can=("out",), max_on_ms=1500, needs=(("level_ok", 1),))
     board.learn(msgspec.structs.replace(board.manifest, pins=(pump,)))
     board_info.run(board, as_json=False)
     said = capsys.readouterr().out

@@ -39,7 +39,7 @@ def test_a_configured_port_that_is_not_there_is_told(capsys: pytest.CaptureFixtu
     board_list.run([BoardSettings(port="/dev/none")], as_json=True)
     first, second = json.loads(capsys.readouterr().out)
     assert (first["path"], first["configured"]) == ("/dev/none", True)
-    assert first["description"] == "not there"
+    assert first["description"] == "not present"
     assert second["configured"] is False
 
 

@@ -61,5 +61,5 @@ def test_a_file_that_is_no_image_is_one_sentence(board: BoardSim, tmp_path: Path
     (tmp_path / "new.fw").write_bytes(b"rubbish")
     done = barnacle(board, "update", "--image", str(tmp_path / "new.fw"))
     assert done.returncode == 1
-    assert done.stderr.endswith("new.fw is no firmware image\n")
+    assert done.stderr.endswith("new.fw is not a firmware image\n")
     assert "Traceback" not in done.stderr

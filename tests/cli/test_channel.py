@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.channels.catalog import NAMES, platform
 from agent.cli import exits
 from agent.cli.main import main
-from agent.platforms.catalog import NAMES, platform
 from tests.fakes import telegram_server
 from tests.fakes.serving_thread import ServingThread
 from tests.fakes.telegram_server import TelegramServer
@@ -67,11 +67,11 @@ def test_a_token_that_nobody_knows_has_failed(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["test"], "no platform is configured"),
+        (["test"], "no platform configured"),
         (["test", "irc"], "`barnacle channel add irc`"),
-        (["test", "fax"], "there is no platform fax: choose from telegram"),
-        (["add", "fax"], "there is no platform fax"),
-        (["add", "irc"], "this is no terminal"),
+        (["test", "fax"], "unknown platform fax: choose from telegram"),
+        (["add", "fax"], "unknown platform fax"),
+        (["add", "irc"], "needs a terminal"),
     ],
 )
 def test_what_cannot_be_done_is_said(

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agent import serving
+from agent.app import run as app_run
 from agent.cli import exits
 from agent.cli.main import main
 from agent.settings import Paths, Settings
@@ -32,8 +32,8 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordingApp:
     (tmp_path / "b.toml").write_text('[agent]\nname = "Otto"\n')
     monkeypatch.setenv("BARNACLE_CONFIG", str(tmp_path / "b.toml"))
     recording = RecordingApp()
-    monkeypatch.setattr(serving, "chat", recording.chat)
-    monkeypatch.setattr(serving, "run", recording.run)
+    monkeypatch.setattr(app_run, "chat", recording.chat)
+    monkeypatch.setattr(app_run, "run", recording.run)
     return recording
 
 

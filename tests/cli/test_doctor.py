@@ -7,7 +7,7 @@ from agent.cli import doctor, exits
 from agent.cli.main import main
 from agent.health import visit
 from agent.health.base import Finding, Patient
-from agent.health.repairs.base import Deed
+from agent.health.repairs.base import RepairResult
 
 
 @pytest.fixture(autouse=True)
@@ -102,11 +102,11 @@ def test_a_failure_is_one(
     ("section", "level", "said"),
     [
         ('backend = "markdown"', "ok", "markdown ("),
-        ('backend = "lucid"\nlucid_program = "lucid-none"', "warning", "lucid-none is not there"),
+        ('backend = "lucid"\nlucid_program = "lucid-none"', "warning", "lucid-none not found"),
         (
             'backend = "postgres"\npostgres_url = "postgresql://x@/y?host=/nowhere"',
             "failed",
-            "out of reach",
+            "cannot be reached",
         ),
     ],
 )
@@ -132,7 +132,7 @@ def test_looking_changes_nothing(tmp_path: Path) -> None:
 def test_what_can_be_put_right_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--fix"]) == exits.OK
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == f"fixed    folders     made {tmp_path / 'state'}"
+    assert first == f"fixed    folders     created {tmp_path / 'state'}"
     assert main(["doctor", "--fix", "--json"]) == exits.OK
     found = json.loads(capsys.readouterr().out)
     assert found["repairs"] == []
@@ -142,7 +142,7 @@ def test_what_can_be_put_right_is_said(tmp_path: Path, capsys: pytest.CaptureFix
 def test_without_being_asked_nothing_is_put_right(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def repair(_: Patient) -> list[Deed]:
+    async def repair(_: Patient) -> list[RepairResult]:
         raise AssertionError
 
     with_finding(monkeypatch, Finding.ok("well"))
@@ -154,8 +154,8 @@ def test_without_being_asked_nothing_is_put_right(
 def test_what_a_person_has_to_do_is_marked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def repair(_: Patient) -> list[Deed]:
-        return [Deed("run \x1bsudo", is_done=False)]
+    async def repair(_: Patient) -> list[RepairResult]:
+        return [RepairResult("run \x1bsudo", is_done=False)]
 
     with_finding(monkeypatch, Finding.ok("well"))
     monkeypatch.setattr(doctor, "REPAIRS", {"thing": repair})

@@ -7,13 +7,13 @@ import pytest
 from agent.cli import estop as command
 from agent.cli import exits
 from agent.cli.main import main
-from agent.clock import Clock
 from agent.health import visit
-from agent.health.status import Status, own_start_ticks, write_status
+from agent.health.status import AgentStatus, own_start_ticks, write_status
 from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
 from agent.security.estop import read_reason, record
+from agent.system.clock import Clock
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.ports import FakePort, FakePorts
 
@@ -45,7 +45,7 @@ def peer(state: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedBoard:
 
 def agent_says(state: Path, stopped: str) -> None:
     write_status(
-        state / "status.json", Status(os.getpid(), own_start_ticks(), 0.0, stopped=stopped)
+        state / "status.json", AgentStatus(os.getpid(), own_start_ticks(), 0.0, stopped=stopped)
     )
 
 
@@ -68,13 +68,13 @@ def test_a_board_that_does_not_answer_is_a_failure(
     peer.is_silent = True
     assert main(["estop"]) == exits.FAILED
     assert read_reason(state)
-    assert "board: not told" in capsys.readouterr().out
+    assert "board: not stopped" in capsys.readouterr().out
 
 
 def test_no_board_at_all_is_none(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (state.parent / "b.toml").write_text('[board]\nport = "/dev/none"\n')
     assert main(["estop", "--config", str(state.parent / "b.toml")]) == exits.OK
-    assert "/dev/none is not there" in capsys.readouterr().out
+    assert "/dev/none not found" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("options", "stopped"), [([], "by you"), (["--clear"], "")])
@@ -101,7 +101,7 @@ def test_a_stop_that_cannot_be_recorded_is_a_failure(
     state.rmdir()
     state.write_text("a file")
     assert main(["estop"]) == exits.FAILED
-    assert "cannot be recorded" in capsys.readouterr().out
+    assert "cannot record" in capsys.readouterr().out
 
 
 def test_clearing_what_is_not_set_says_so(

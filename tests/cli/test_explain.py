@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.approvals import effect_counts
 from agent.cli import exits
 from agent.cli.main import main
-from agent.dispatch import tally
-from agent.dispatch.journal import MIGRATIONS
+from agent.messaging.database import MIGRATIONS
 from agent.security.audit import Audit
 from agent.storage.db import open_database
 from tests.fakes.clock import SteppedClock
@@ -58,7 +58,7 @@ def test_what_was_read_changes_it(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_was_done_counts(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with closing(open_database(state / "agent.db", MIGRATIONS)) as database:
         for _ in range(2):
-            tally.note(database, ["", "pump"], "turn", time.time())
+            effect_counts.note(database, ["", "pump"], "turn", time.time())
     assert told(capsys, *PUMP)["rule"] == "limit:pump.per_hour"
 
 
@@ -86,8 +86,8 @@ def test_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "name a tool"),
         (["file_read", "path=x", "--row", "1"], "name a tool"),
-        (["file_raed"], "close to it are file_read"),
-        (["file_read", "path"], "path is not name=value"),
+        (["file_raed"], "similar names: file_read"),
+        (["file_read", "path"], "path has no =: write name=value"),
         (["file_read", "paht=x"], "paht"),
         (["--row", "1"], "no row 1"),
     ],
@@ -116,4 +116,4 @@ class TestARow:
 
     def test_a_row_that_is_no_decision_is_said(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["explain", "--row", "3"]) == exits.USAGE
-        assert "no decision but effect" in capsys.readouterr().err
+        assert "no decision but of kind effect" in capsys.readouterr().err

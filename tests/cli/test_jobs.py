@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from agent.cli import exits
 from agent.cli.main import main
 from agent.schedule.job import State
-from agent.schedule.store import JobStore
-from agent.schedule.timer import Timer, TimerState
+from agent.schedule.job_store import JobStore
+from agent.schedule.timer import CountdownTimer, TimerState
 from agent.schedule.timer_store import TimerStore
 from tests.fakes.job_run import job
 
@@ -72,7 +72,9 @@ def test_what_is_not_there_is_named_with_what_is(
 def test_timers_are_listed_with_the_jobs(
     tmp_path: Path, store: JobStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    timer = Timer(number=0, seconds=600, channel="fake", target="chat", person="mei", name="tea")
+    timer = CountdownTimer(
+        number=0, seconds=600, channel="fake", target="chat", person="mei", name="tea"
+    )
     store.add(job(cron="0 8 * * *"))
     paused = replace(timer, state=TimerState.PAUSED, left_s=90.0)
     TimerStore(tmp_path / "timers.json").add(paused)

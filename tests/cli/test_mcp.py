@@ -7,7 +7,7 @@ import pytest
 import tests.fakes
 from agent.cli.main import main
 from agent.tools.mcp import server as server_module
-from agent.tools.mcp.offer import Offer
+from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.servers import pins_in
 
 SERVER = Path(next(iter(tests.fakes.__path__))) / "mcp_server.py"
@@ -40,10 +40,10 @@ def test_what_is_shown_is_what_is_approved(state: Path, capsys: pytest.CaptureFi
     assert "given" not in shown
     words = shown.splitlines()[-1].partition("barnacle mcp ")[2].split()
     wrong = said(capsys, *words[:2], "0" * 24, *words[3:])
-    assert (wrong[0], "does not offer what this hash was of" in wrong[1]) == (2, True)
+    assert (wrong[0], "does not match" in wrong[1]) == (2, True)
     assert said(capsys, *words) == (
         0,
-        "2 tools of garden are approved, exactly as they are now\n",
+        "approved 2 tools of garden in their present form\n",
     )
     pins = pins_in(state / "mcp")
     assert set(pins.of("garden")) == {"painted", "forecast"}
@@ -61,9 +61,9 @@ def test_what_was_approved_is_taken_back_without_asking_the_server(
     state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (state / "barnacle.toml").write_text("")
-    assert said(capsys, "revoke", "garden") == (0, "nothing was approved\n")
-    pins_in(state / "mcp").approve([Offer("garden", "water", "mcp_garden_water")])
-    assert said(capsys, "revoke", "garden") == (0, "1 tools of garden are no longer used\n")
+    assert said(capsys, "revoke", "garden") == (0, "no tool of it was approved\n")
+    pins_in(state / "mcp").approve([ToolOffer("garden", "water", "mcp_garden_water")])
+    assert said(capsys, "revoke", "garden") == (0, "approval removed from 1 tools of garden\n")
     assert pins_in(state / "mcp").every() == ()
 
 
@@ -82,9 +82,9 @@ def test_nothing_configured_and_unknown_names_are_sentences(
     state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, why = said(capsys, "approve", "shed")
-    assert (status, "there is no [mcp.shed] in the configuration: garden" in why) == (2, True)
+    assert (status, "no [mcp.shed] in the configuration: garden" in why) == (2, True)
     (state / "barnacle.toml").write_text("")
-    assert said(capsys, "list") == (0, "no MCP servers: [mcp.<name>] in the configuration is one\n")
+    assert said(capsys, "list") == (0, "no MCP servers configured: add a table [mcp.<name>]\n")
 
 
 @pytest.mark.usefixtures("state")

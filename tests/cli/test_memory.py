@@ -6,11 +6,11 @@ import pytest
 
 from agent.cli import exits
 from agent.cli.main import main
-from agent.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import DAILY, Scope
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
+from agent.system.clock import SystemClock
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_search_finds_by_words_of_any_language(capsys: pytest.CaptureFixture[s
 @pytest.mark.usefixtures("remembered")
 def test_a_search_that_finds_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["memory", "search", "volcano"]) == exits.OK
-    assert "nothing is remembered of owner" in capsys.readouterr().out
+    assert "no matching memories of owner" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("remembered")
@@ -95,7 +95,7 @@ def test_everything_is_exported_as_markdown(
 ) -> None:
     path = tmp_path / "out" / "memories.md"
     assert main(["memory", "export", "--output", str(path)]) == exits.OK
-    assert capsys.readouterr().out == f"2 memories are in {path}\n"
+    assert capsys.readouterr().out == f"wrote 2 memories to {path}\n"
     written = path.read_text()
     assert written.startswith("# What Barnacle remembers of owner\n")
     assert "- **sister**: my sister is called 小美 (owner, " in written
@@ -177,6 +177,6 @@ def test_memories_in_another_backend_are_said_beside_the_list(
     config.write_text('[memory]\nbackend = "markdown"\n')
     assert main(["memory", "list", "--config", str(config)]) == exits.OK
     said = capsys.readouterr()
-    assert "nothing is remembered" in said.out
+    assert "no matching memories" in said.out
     assert "`barnacle memory migrate --from sqlite --to markdown`" in said.err
     assert not (state / "MEMORY.md").exists()

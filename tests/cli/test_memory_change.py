@@ -7,11 +7,11 @@ import pytest
 
 from agent.cli import exits
 from agent.cli.main import main
-from agent.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
+from agent.system.clock import SystemClock
 
 PAGE = "https://example.org/pump"
 
@@ -56,7 +56,7 @@ class Person(io.StringIO):
 @pytest.mark.usefixtures("remembered")
 def test_keys_are_forgotten_with_yes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["memory", "forget", "sister", "pump", "--yes"]) == exits.OK
-    assert capsys.readouterr().out == "sister is forgotten\npump is forgotten\n"
+    assert capsys.readouterr().out == "sister forgotten\npump forgotten\n"
     assert keys(capsys) == {"valve"}
 
 
@@ -106,17 +106,17 @@ def test_a_log_says_that_it_takes_nothing_out(
     (state / "MEMORY.md").write_text('<!-- barnacle {"person": "owner"} -->\n- **a**: b\n')
     words = ["--config", str(config), "memory", "forget", "a", "--yes"]
     assert main(words) == exits.FAILED
-    assert "takes nothing out" in capsys.readouterr().err
+    assert "cannot delete" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("remembered")
 def test_a_snapshot_brings_everything_back(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["memory", "snapshot"]) == exits.OK
     snapshot = state / "memory" / "MEMORY_SNAPSHOT.md"
-    assert capsys.readouterr().out == f"3 memories are in {snapshot}\n"
+    assert capsys.readouterr().out == f"wrote 3 memories to {snapshot}\n"
     main(["memory", "forget", "sister", "pump", "valve", "--yes"])
     assert main(["memory", "import", str(snapshot)]) == exits.OK
-    assert "3 memories came from" in capsys.readouterr().out
+    assert "imported 3 memories from" in capsys.readouterr().out
     assert keys(capsys) == {"sister", "pump", "valve"}
 
 
@@ -130,7 +130,7 @@ def test_what_is_brought_in_is_trusted_as_said(
     imported = ["memory", "import", str(notes), "--provenance", "owner"]
     # Nobody is there to ask
     assert main(imported) == exits.FAILED
-    assert "take 1 memories of" in capsys.readouterr().err
+    assert "import 1 memories of" in capsys.readouterr().err
     assert main([*imported, "--yes"]) == exits.OK
     assert "none is trusted more than owner" in capsys.readouterr().out
     main(["memory", "list", "--json"])

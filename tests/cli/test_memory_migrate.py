@@ -6,12 +6,12 @@ import pytest
 
 from agent.cli import exits
 from agent.cli.main import main
-from agent.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
 from agent.storage import lock
+from agent.system.clock import SystemClock
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_memories_are_carried_and_the_next_step_is_said(
 ) -> None:
     assert migrate("sqlite", "document") == exits.OK
     said = capsys.readouterr().out
-    assert "2 memories of sqlite are in document: 2 carried over" in said
+    assert "document now holds 2 memories of sqlite: 2 copied" in said
     assert 'set backend = "document" in [memory]' in said
     kept = json.loads((state / "memory" / "memories.json").read_text())["memories"]
     assert {one["content"] for one in kept.values()} == {"is called 小美", "likes tea"}
@@ -89,7 +89,7 @@ def test_an_agent_at_work_is_not_disturbed(state: Path, capsys: pytest.CaptureFi
     ("words", "status", "said"),
     [
         (("sqlite", "sqlite"), exits.USAGE, "the same"),
-        (("sqlite", "none"), exits.USAGE, "keeps nothing"),
+        (("sqlite", "none"), exits.USAGE, "stores nothing"),
         (("markdown", "sqlite"), exits.FAILED, "no memories in markdown"),
         (("postgres", "sqlite"), exits.FAILED, "no memories in postgres"),
     ],
@@ -114,7 +114,7 @@ def test_a_database_without_an_address_is_refused_by_its_key(
 @pytest.mark.usefixtures("remembered")
 def test_sqlite_and_lucid_are_the_same_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert migrate("sqlite", "lucid") == exits.OK
-    assert "nothing to carry" in capsys.readouterr().out
+    assert "nothing to migrate" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("state")

@@ -5,32 +5,32 @@ from pathlib import Path
 
 import pytest
 
+from agent.access.codes import Invitation
+from agent.access.people import PairedGroup, PersonAccount
+from agent.access.roles import PersonRole
+from agent.app.access import AccessControl
 from agent.cli import exits
 from agent.cli.main import main
-from agent.clock import SystemClock
-from agent.dispatch.codes import Invitation
-from agent.dispatch.people import Account, Group
-from agent.dispatch.rank import Rank
-from agent.doorway import Doorway
 from agent.settings import Paths
+from agent.system.clock import SystemClock
 
 CODE = re.compile(r"/pair ([0-9A-Z]{5}-[0-9A-Z]{5})")
 
 
 @pytest.fixture
-def doorway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doorway:
+def doorway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AccessControl:
     """Of an agent that runs beside the commands."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("BARNACLE_STATE_DIR", str(tmp_path))
     monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
-    return Doorway(Paths(None, tmp_path), SystemClock())
+    return AccessControl(Paths(None, tmp_path), SystemClock())
 
 
-def account(sender: str) -> Account:
-    return Account(channel="telegram", sender=sender, target=sender)
+def account(sender: str) -> PersonAccount:
+    return PersonAccount(channel="telegram", sender=sender, target=sender)
 
 
-def made(doorway: Doorway, out: str) -> Invitation:
+def made(doorway: AccessControl, out: str) -> Invitation:
     found = CODE.search(out)
     assert found is not None
     invitation = doorway.codes.spend(found[1])
@@ -39,14 +39,14 @@ def made(doorway: Doorway, out: str) -> Invitation:
 
 
 def test_the_first_code_is_the_owners_and_later_ones_a_users(
-    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["pair"]) == exits.OK
     out = capsys.readouterr().out
-    assert "the owner and may do everything" in out
+    assert "the owner, who may do everything" in out
     assert "No chat platform is configured yet" in out
     assert made(doorway, out) == Invitation(role="owner")
-    doorway.people.let_in(Rank.OWNER, account("1"))
+    doorway.people.let_in(PersonRole.OWNER, account("1"))
     assert main(["pair", "--name", "Anna"]) == exits.OK
     assert made(doorway, capsys.readouterr().out) == Invitation(role="user", name="Anna")
     assert main(["pair", "--role", "guest"]) == exits.OK
@@ -54,7 +54,7 @@ def test_the_first_code_is_the_owners_and_later_ones_a_users(
 
 
 def test_a_program_gets_the_code_as_json(
-    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["pair", "--json"]) == exits.OK
     told = json.loads(capsys.readouterr().out)
@@ -63,12 +63,12 @@ def test_a_program_gets_the_code_as_json(
 
 
 def test_another_account_of_somebody_who_is_there(
-    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    anna = doorway.people.let_in(Rank.GUEST, account("2"), "Anna")
+    anna = doorway.people.let_in(PersonRole.GUEST, account("2"), "Anna")
     assert main(["pair", "--for", "anna"]) == exits.OK
     out = capsys.readouterr().out
-    assert "Anna, on one more account" in out
+    assert "Anna, with another account" in out
     assert made(doorway, out).person_id == anna.person_id
     assert main(["pair", "--for", "owner"]) == exits.OK
     assert made(doorway, capsys.readouterr().out) == Invitation(role="owner")
@@ -76,11 +76,13 @@ def test_another_account_of_somebody_who_is_there(
     assert main(["pair", "--for", "anna", "--role", "owner"]) == exits.USAGE
 
 
-def test_people_and_groups_are_listed(doorway: Doorway, capsys: pytest.CaptureFixture[str]) -> None:
+def test_people_and_groups_are_listed(
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["people"]) == exits.OK
-    assert "nobody is let in" in capsys.readouterr().out
-    doorway.people.let_in(Rank.OWNER, account("1"))
-    doorway.people.listen_in(Group(channel="telegram", target="-5"), wanted=True)
+    assert "no people paired" in capsys.readouterr().out
+    doorway.people.let_in(PersonRole.OWNER, account("1"))
+    doorway.people.listen_in(PairedGroup(channel="telegram", target="-5"), wanted=True)
     assert main(["people"]) == exits.OK
     out = capsys.readouterr().out
     assert re.search(r"owner +owner +telegram:1 +since 20", out)
@@ -92,24 +94,24 @@ def test_people_and_groups_are_listed(doorway: Doorway, capsys: pytest.CaptureFi
 
 
 def test_who_is_revoked_is_nobody_to_a_running_agent(
-    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    doorway.people.let_in(Rank.OWNER, account("1"))
-    doorway.people.let_in(Rank.USER, account("2"), "Anna")
+    doorway.people.let_in(PersonRole.OWNER, account("1"))
+    doorway.people.let_in(PersonRole.USER, account("2"), "Anna")
     assert doorway.people.find("telegram", "2") is not None
     assert main(["revoke", "ANNA"]) == exits.OK
     assert doorway.people.find("telegram", "2") is None
-    assert "Anna (user) is let in no more" in capsys.readouterr().out
+    assert "Anna (user) no longer has access" in capsys.readouterr().out
     assert main(["revoke", "anna"]) == exits.USAGE
-    assert "there is owner" in capsys.readouterr().err
+    assert "known: owner" in capsys.readouterr().err
     assert main(["revoke", "owner"]) == exits.OK
-    assert "nobody owns the device now" in capsys.readouterr().out
+    assert "the device has no owner now" in capsys.readouterr().out
 
 
 def test_a_group_is_revoked_by_what_the_list_calls_it(
-    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    doorway.people.listen_in(Group(channel="telegram", target="-5"), wanted=True)
+    doorway.people.listen_in(PairedGroup(channel="telegram", target="-5"), wanted=True)
     assert main(["revoke", "--group", "telegram:-6"]) == exits.USAGE
     assert "telegram:-5" in capsys.readouterr().err
     assert main(["revoke", "--group", "telegram:-5"]) == exits.OK
@@ -117,7 +119,7 @@ def test_a_group_is_revoked_by_what_the_list_calls_it(
 
 
 def test_what_an_administrator_makes_belongs_to_the_agent(
-    doorway: Doorway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    doorway: AccessControl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, int] = {}
 

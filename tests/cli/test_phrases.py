@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.access.people import PeopleStore, PersonAccount
+from agent.access.roles import PersonRole
 from agent.cli import exits
 from agent.cli.main import main
-from agent.dispatch.people import Account, People
-from agent.dispatch.rank import Rank
 from agent.storage.phrases import Phrase, PhraseCall, Phrases
 from tests.fakes.clock import SteppedClock
 
@@ -23,9 +23,9 @@ def _learn(phrases: Phrases, text: str, person: str = "owner") -> None:
 
 
 def _mei(home: Path) -> str:
-    people = People(home / "people.json", SteppedClock())
-    account = Account(channel="telegram", sender="7", target="7")
-    return people.let_in(Rank.USER, account, "mei").person_id
+    people = PeopleStore(home / "people.json", SteppedClock())
+    account = PersonAccount(channel="telegram", sender="7", target="7")
+    return people.let_in(PersonRole.USER, account, "mei").person_id
 
 
 @pytest.mark.usefixtures("phrases")
@@ -33,7 +33,7 @@ def test_that_there_are_none_is_said_and_makes_no_file(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["phrases", "list"]) == exits.OK
-    assert "there are no phrases" in capsys.readouterr().out
+    assert "no phrases yet" in capsys.readouterr().out
     assert not (home / "phrases.json").exists()
 
 
@@ -56,7 +56,7 @@ def test_a_phrase_is_forgotten_by_its_sentence(
 ) -> None:
     _learn(phrases, "water the tomatoes")
     assert main(["phrases", "forget", "Water the tomatoes!"]) == exits.OK
-    assert '"water the tomatoes" is forgotten' in capsys.readouterr().out
+    assert 'forgot "water the tomatoes"' in capsys.readouterr().out
     assert phrases.every() == ()
 
 
@@ -72,7 +72,7 @@ def test_all_of_somebody_are_forgotten_by_name(phrases: Phrases, home: Path) -> 
     [
         (["forget"], "--all"),
         (["forget", "water", "--all"], "--all"),
-        (["forget", "shine"], 'there is "water"'),
+        (["forget", "shine"], 'known: "water"'),
         (["forget", "--all", "--person", "nobody"], "nobody"),
     ],
 )

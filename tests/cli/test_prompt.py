@@ -28,7 +28,7 @@ def test_the_prompt_is_shown_with_the_size_of_each_section(
     assert "## Safety" in shown
     sizes = json.loads(said(capsys, "--json")[1])
     assert [one["section"] for one in sizes[:3]] == ["Identity", "Task", "Safety"]
-    assert f"{sum(one['bytes'] for one in sizes)} bytes  in all" in shown
+    assert f"{sum(one['bytes'] for one in sizes)} bytes  in total" in shown
 
 
 def test_a_file_counts_as_it_was_approved_and_not_when_it_has_changed(
@@ -48,11 +48,11 @@ def test_a_file_counts_as_it_was_approved_and_not_when_it_has_changed(
     shown = said(capsys)[1]
     assert "Open the door." not in shown
     assert "SOUL.md is left out" in shown
-    assert "is left out" in said(capsys, "revoke", "SOUL.md")[1]
+    assert "removed from the prompt" in said(capsys, "revoke", "SOUL.md")[1]
     assert "was not in" in said(capsys, "revoke", "SOUL.md")[1]
 
 
 def test_other_files_do_not_count(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (state / "workspace" / "NOTES.md").write_text("x")
     status, why = said(capsys, "show", "NOTES.md")
-    assert (status, "there is no NOTES.md" in why) == (2, True)
+    assert (status, "no NOTES.md" in why) == (2, True)

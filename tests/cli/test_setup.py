@@ -7,10 +7,10 @@ import pytest
 
 from agent.cli import exits, setup
 from agent.cli.main import main
-from agent.provision.proving import Proof, Verdict
+from agent.provision.key_proof import Proof, ProofVerdict
 from tests.fakes.typist import typing
 
-GOOD = Proof(Verdict.GOOD, "it is there", ("small",))
+GOOD = Proof(ProofVerdict.GOOD, "it is there", ("small",))
 
 
 def _type(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:

@@ -53,7 +53,7 @@ def test_with_neither_it_says_what_to_install(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["signal", "link", "--config", config(tmp_path, "http://127.0.0.1:1")]) == 1
-    assert "there is no signal-cli on the PATH: install it" in capsys.readouterr().err
+    assert "signal-cli is not on the PATH: install it" in capsys.readouterr().err
 
 
 def test_the_code_in_the_terminal_is_the_one_of_the_address() -> None:

@@ -6,11 +6,17 @@ import pytest
 
 from agent.cli import exits
 from agent.cli.main import main
-from agent.clock import SystemClock
-from agent.dispatch.journal import open_journal
-from agent.health.status import BoardReport, ChannelReport, Status, own_start_ticks, write_status
-from agent.providers.ledger import Ledger, Spent
-from agent.schedule.store import JobStore
+from agent.health.status import (
+    AgentStatus,
+    BoardReport,
+    ChannelReport,
+    own_start_ticks,
+    write_status,
+)
+from agent.messaging.database import open_agent_db
+from agent.providers.costs import SpendingLedger, Spent
+from agent.schedule.job_store import JobStore
+from agent.system.clock import SystemClock
 from tests.fakes.job_run import job
 
 
@@ -22,8 +28,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-def of_this_program(**said: object) -> Status:
-    return Status(
+def of_this_program(**said: object) -> AgentStatus:
+    return AgentStatus(
         pid=os.getpid(),
         start_ticks=said.pop("start_ticks", own_start_ticks()),
         since_s=1_800_000_000.0,
@@ -75,8 +81,8 @@ def test_a_program_gets_all_of_it(state: Path, capsys: pytest.CaptureFixture[str
 async def test_what_today_has_cost_is_told_whoever_runs(
     state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    journal = open_journal(state / "agent.db")
-    await Ledger(journal, SystemClock()).add("a", Spent(3, 1000, 200, 0, 50, 0.0123))
+    journal = open_agent_db(state / "agent.db")
+    await SpendingLedger(journal, SystemClock()).add("a", Spent(3, 1000, 200, 0, 50, 0.0123))
     await journal.aclose()
     assert main(["status"]) == exits.OK
     said = capsys.readouterr().out

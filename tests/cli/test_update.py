@@ -15,8 +15,8 @@ import pytest
 from agent.cli import exits, update
 from agent.cli.main import main
 from agent.update import probation
-from agent.update.probation import Verdict
-from agent.update.records import Records
+from agent.update.probation import TrialVerdict
+from agent.update.records import UpdateRecords
 from tests.fakes.card import NEW, OLD, Card, Started, make_key
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,14 +69,14 @@ def test_a_file_is_installed_with_progress_and_tried(
     assert status == exits.OK
     assert f"version {NEW} is in slot B, verified" in out
     assert "writing: 5 %" in err
-    assert "reading it back: 100 %" in err
+    assert "verifying: 100 %" in err
     assert restarts == ["0 tryboot"]
     assert card.would_start(is_trial=True) == Started("B", NEW)
 
 
 def test_later_it_only_waits(say: Say, bundle: Path, restarts: list[str]) -> None:
     _, out, _ = say(bundle, "--later")
-    assert "`barnacle update try` starts it" in out
+    assert "start it with `barnacle update try`" in out
     assert restarts == []
     assert say("status")[1] == (
         f"version {OLD} runs, from slot A\nversion {NEW} is in slot B: written\n"
@@ -85,16 +85,18 @@ def test_later_it_only_waits(say: Say, bundle: Path, restarts: list[str]) -> Non
     assert restarts == ["0 tryboot"]
 
 
-@pytest.mark.parametrize("verdict", [Verdict(is_kept=True), Verdict(is_kept=False, reason="why")])
+@pytest.mark.parametrize(
+    "verdict", [TrialVerdict(is_kept=True), TrialVerdict(is_kept=False, reason="why")]
+)
 def test_what_watches_a_trial_keeps_it_or_restarts(
     card: Card,
     say: Say,
     bundle: Path,
     restarts: list[str],
-    verdict: Verdict,
+    verdict: TrialVerdict,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def judged(*_: object) -> Verdict:
+    async def judged(*_: object) -> TrialVerdict:
         return verdict
 
     monkeypatch.setattr(probation, "judge", judged)
@@ -102,8 +104,8 @@ def test_what_watches_a_trial_keeps_it_or_restarts(
     card.start(is_trial=True)
     status, _, err = say("watch")
     assert status == exits.OK
-    assert "on trial: to be healthy for 10 minutes" in err
-    assert ("is kept" if verdict.is_kept else f"gives way to {OLD}: why") in err
+    assert "update: on trial (healthy_min=10)" in err
+    assert ("update: kept" if verdict.is_kept else f"to={OLD}, reason=why") in err
     assert restarts == (["0 tryboot"] if verdict.is_kept else ["0 tryboot", ""])
     assert card.start() == (Started("B", NEW) if verdict.is_kept else Started("A", OLD))
     say("watch")
@@ -134,7 +136,7 @@ def test_a_pi_whose_kernel_knows_no_tryboot_is_warned_of(
 ) -> None:
     (card.root / "proc/device-tree").mkdir()
     (card.root / "proc/device-tree/compatible").write_bytes(b"raspberrypi,3-model-b\0")
-    assert "set os_prefix= in config.txt back" in say(bundle)[2]
+    assert "put the old os_prefix= back into config.txt" in say(bundle)[2]
     assert restarts == [""]
     assert card.would_start() == Started("B", NEW)
 
@@ -144,7 +146,7 @@ def test_a_pi_whose_kernel_knows_no_tryboot_is_warned_of(
     [
         (["try"], "no version waits"),
         (["commit"], "not on trial"),
-        (["rollback"], "no whole version to go back to"),
+        (["rollback"], "no complete version to return to"),
         (["missing.update"], "missing.update: No such file"),
     ],
 )
@@ -162,7 +164,7 @@ def test_elsewhere_it_says_how_this_machine_is_updated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["update", "status", "--root", str(tmp_path)]) == exits.FAILED
-    assert "update it in the way in which it was installed" in capsys.readouterr().err
+    assert "update it the way it was installed" in capsys.readouterr().err
 
 
 def test_a_damaged_update_changes_nothing(
@@ -171,9 +173,9 @@ def test_a_damaged_update_changes_nothing(
     bundle.write_bytes(bundle.read_bytes()[:-1])
     status, _, err = say(bundle)
     assert status == exits.FAILED
-    assert "ends in its middle" in err
+    assert "is incomplete" in err
     assert restarts == []
-    assert Records(card.machine().records).trial() is None
+    assert UpdateRecords(card.machine().records).trial() is None
 
 
 # A signal reaches a process within microseconds, its main thread within a switch of threads
@@ -202,4 +204,4 @@ def test_whoever_goes_away_in_its_middle_leaves_what_runs(
         assert running.wait(15) == exits.INTERRUPTED
         assert "Traceback" not in running.stderr.read()
     assert card.would_start(is_trial=True) == Started("A", OLD)
-    assert Records(card.machine().records).trial() is None
+    assert UpdateRecords(card.machine().records).trial() is None

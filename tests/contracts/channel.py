@@ -6,7 +6,7 @@ A platform brings a server of its own as a `Platform`; a check skips what it say
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +16,7 @@ import pytest
 from agent.channels.base import Answer, Channel, Mark, Question
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Attachment, Inbound, Outbound, Provenance
+from tests.waits import stays, wait_until
 
 # Servers on this machine answer in milliseconds; a busy one may need longer
 PATIENCE_S = 30.0
@@ -75,22 +76,20 @@ class Listener:
         self.may_keep = asyncio.Event()
         self.may_keep.set()
         self.trouble: Exception | None = None
+        self.begun = 0
+        self.refused = 0
 
     async def deliver(self, inbound: Inbound) -> None:
+        self.begun += 1
         await self.may_keep.wait()
         if self.trouble is not None:
+            self.refused += 1
             raise self.trouble
         self.heard.append(inbound)
 
     async def first(self, count: int = 1) -> list[Inbound]:
-        await until(lambda: len(self.heard) >= count)
+        await wait_until(lambda: len(self.heard) >= count)
         return self.heard[:count]
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():  # noqa: ASYNC110 - the other side is a server without events
-            await asyncio.sleep(0.005)
 
 
 @contextlib.asynccontextmanager
@@ -120,7 +119,7 @@ def answer(inbound: Inbound, text: str, number: int = 1) -> Outbound:
 
 async def stand(platform: Platform, heard: Inbound, *texts: str) -> None:
     """These answers and no others; a real server may show them a moment later."""
-    await until(lambda: len(platform.shown(heard)) >= len(texts))
+    await wait_until(lambda: len(platform.shown(heard)) >= len(texts))
     assert platform.shown(heard) == list(texts)
 
 
@@ -142,7 +141,7 @@ async def a_repeated_message_has_the_same_id(platform: Platform) -> None:
         await listener.first()
         await platform.repeat()
         await platform.write("next")
-        await until(lambda: listener.heard[-1].text == "next")
+        await wait_until(lambda: listener.heard[-1].text == "next")
         ids = {one.message_id for one in listener.heard if one.text == "once"}
         assert len(ids) == 1
 
@@ -153,7 +152,7 @@ async def what_was_not_kept_is_asked_for_again(platform: Platform) -> None:
     async with listening(platform.channel) as listener:
         listener.trouble = StorageFull("no room")
         await platform.write("kept in the end")
-        await asyncio.sleep(0.05)
+        await wait_until(lambda: listener.refused)
         listener.trouble = None
         [heard] = await listener.first()
         assert heard.text == "kept in the end"
@@ -164,9 +163,10 @@ async def a_cut_connection_is_taken_up_again(platform: Platform) -> None:
         await platform.write("before")
         await listener.first()
         platform.cut_listening()
-        await asyncio.sleep(0.05)
+        # What was heard stays heard once
+        await stays(lambda: len(listener.heard) == 1, 0.05)
         await platform.write("after")
-        await until(lambda: listener.heard[-1].text == "after")
+        await wait_until(lambda: listener.heard[-1].text == "after")
 
 
 async def what_is_written_during_a_restart_is_heard(platform: Platform) -> None:
@@ -176,14 +176,13 @@ async def what_is_written_during_a_restart_is_heard(platform: Platform) -> None:
     again = platform.restarted()
     async with listening(again) as listener:
         await platform.write("after")
-        await until(lambda: any(one.text == "after" for one in listener.heard))
+        await wait_until(lambda: any(one.text == "after" for one in listener.heard))
 
 
 async def the_pulse_tells_when_the_platform_was_heard(platform: Platform) -> None:
     pulse = platform.channel.pulse
     assert pulse is not None
-    await asyncio.sleep(0.05)
-    assert pulse.age_s >= 0.05
+    await wait_until(lambda: pulse.age_s >= 0.05)
     async with listening(platform.channel) as listener:
         begun_s = time.monotonic()
         await platform.write("hello")
@@ -208,7 +207,7 @@ async def a_long_answer_arrives_whole_and_in_order(platform: Platform) -> None:
         parts = platform.channel.parts(" ".join(words))
         for number, part in enumerate(parts):
             await platform.channel.send(replace(answer(heard, part), part=number))
-        await until(lambda: len(platform.shown(heard)) >= len(parts) > 1)
+        await wait_until(lambda: len(platform.shown(heard)) >= len(parts) > 1)
         shown = platform.shown(heard)
         assert len(shown) == len(parts)
         assert " ".join(shown).split() == " ".join(words).split()
@@ -254,7 +253,7 @@ async def a_file_goes_with_an_answer(platform: Platform, folder: Path) -> None:
         [heard] = await listener.first()
         file = _file(folder, b"%PDF-1.7 of a report")
         await platform.channel.send(replace(answer(heard, "Here."), files=(file,)))
-        await until(platform.files)
+        await wait_until(platform.files)
         assert platform.files() == [b"%PDF-1.7 of a report"]
         assert platform.shown(heard)[0] == "Here."
 
@@ -297,7 +296,7 @@ async def a_draft_never_costs_the_answer(platform: Platform) -> None:
         [heard] = await listener.first()
         for text in ("It", "It is", "It is warm"):
             await platform.channel.draft(heard, text)
-            await asyncio.sleep(0.01)
+            await stays(lambda: len(platform.shown(heard)) <= 1, 0.01)
         await platform.channel.send(answer(heard, "It is warm."))
         await stand(platform, heard, "It is warm.")
 
@@ -314,7 +313,7 @@ async def a_draft_that_a_restart_left_becomes_the_answer(platform: Platform) -> 
     async with listening(again) as listener:
         await _there(platform, listener)
         await again.draft(heard, "It")
-        await asyncio.sleep(0.05)
+        await stays(lambda: len(platform.shown(heard)) == 1, 0.05)
         await again.send(answer(heard, "It is warm."))
         await stand(platform, heard, "It is warm.")
     # A cut before the answer is on record has it sent once more
@@ -332,7 +331,7 @@ async def a_question_is_answered_by_whom_it_was_for(platform: Platform) -> None:
         [heard] = await listener.first()
         question = Question("board_gpio_write", '{"pin":"led"}', "it moves something")
         asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
-        await until(lambda: platform.shown(heard))
+        await wait_until(lambda: platform.shown(heard))
         assert '{"pin":"led"}' in platform.shown(heard)[0]
         await platform.answer_question(question, Answer.YES)
         assert await asking is Answer.YES
@@ -363,7 +362,7 @@ CHECKS = (
 async def _there(platform: Platform, listener: Listener) -> None:
     """Somebody is heard: from now on it can be written too."""
     await platform.write("still there?", is_group=True)
-    await until(lambda: any(one.text.endswith("still there?") for one in listener.heard))
+    await wait_until(lambda: any(one.text.endswith("still there?") for one in listener.heard))
 
 
 def _file(folder: Path, content: bytes) -> Attachment:

@@ -10,15 +10,15 @@ from typing import Any
 
 from agent.config import Secret
 from agent.errors import ProviderError, TransientProviderError
-from agent.http import HttpClient
 from agent.messages import Effect, Role, ToolCall
-from agent.providers.answer import Answer
-from agent.providers.base import ChatRequest, ChatResponse, Stop
-from agent.providers.edge import WireError
+from agent.net.http import HttpClient
+from agent.providers.answer import AnswerBuilder
+from agent.providers.base import ChatRequest, ChatResponse, StopReason
 from agent.providers.endpoint import Endpoint
-from agent.providers.reader import Patience
+from agent.providers.reader import RequestTimeouts
 from agent.providers.service import ServiceProvider
-from agent.providers.wire import Sampling, ToldError, Wire
+from agent.providers.service_json import WireError
+from agent.providers.wire import Sampling, ToldError, WireFormat
 from tests.canaries import secret
 from tests.fakes.llm_server import Call, Reply
 from tests.fakes.llm_talk import heard
@@ -52,7 +52,7 @@ class WireCase:
         gives_ids: whether the service names its calls.
     """
 
-    wire: Wire[Any]
+    wire: WireFormat[Any]
     stream: bytes
     ends_at: int
     text_only: bytes
@@ -67,7 +67,7 @@ def provider_of(case: WireCase, reply: Reply) -> ServiceProvider[Any]:
     """A provider whose service gives one reply, without a socket."""
     endpoint = Endpoint("http://service.invalid/v1", Secret(KEY), "SOME_KEY")
     http = HttpClient(OneReplyTransport(reply))
-    return ServiceProvider("fake", endpoint, case.wire, SAMPLING, http, Patience(5.0))
+    return ServiceProvider("fake", endpoint, case.wire, SAMPLING, http, RequestTimeouts(5.0))
 
 
 def _reply(case: WireCase, body: bytes, **more: Any) -> Reply:
@@ -81,7 +81,7 @@ async def is_the_same_however_it_is_cut(case: WireCase) -> None:
         assert isinstance(ended, ChatResponse), (piece_bytes, ended)
         assert shown == ended.text == TEXT
         _is_what_was_called(case, ended.tool_calls)
-        assert ended.stop is Stop.TOOLS
+        assert ended.stop is StopReason.TOOLS
 
 
 async def never_runs_half_a_call(case: WireCase) -> None:
@@ -111,7 +111,7 @@ async def is_as_good_in_one_document(case: WireCase) -> None:
 async def text_alone_ends_a_turn(case: WireCase) -> None:
     shown, ended = await heard(provider_of(case, _reply(case, case.text_only)))
     assert isinstance(ended, ChatResponse)
-    assert (shown, ended.tool_calls, ended.stop) == (TEXT, (), Stop.END)
+    assert (shown, ended.tool_calls, ended.stop) == (TEXT, (), StopReason.END)
     assert ended.usage.input_tokens > 0
     assert ended.usage.output_tokens > 0
 
@@ -130,19 +130,19 @@ async def an_error_in_the_stream_is_told(case: WireCase) -> None:
 
 
 async def the_same_request_is_the_same_bytes(case: WireCase) -> None:
-    manner = case.wire.first_manner("service.invalid", MODEL)
+    dialect = case.wire.first_dialect("service.invalid", MODEL)
     request = ChatRequest(ASKED.messages, TOOLS)
     other_order = ChatRequest(ASKED.messages, tuple(reversed(TOOLS)))
-    first = case.wire.write(request, SAMPLING, manner)
-    assert first == case.wire.write(other_order, SAMPLING, manner)
+    first = case.wire.write(request, SAMPLING, dialect)
+    assert first == case.wire.write(other_order, SAMPLING, dialect)
     json.loads(first.body)
     assert "board_gpio_write" in first.body.decode()
 
 
 async def half_a_character_costs_a_character_only(case: WireCase) -> None:
-    manner = case.wire.first_manner("service.invalid", MODEL)
+    dialect = case.wire.first_dialect("service.invalid", MODEL)
     request = ChatRequest((user_said("a \ud83d b"),))
-    json.loads(case.wire.write(request, SAMPLING, manner).body.decode())
+    json.loads(case.wire.write(request, SAMPLING, dialect).body.decode())
 
 
 async def gaps_in_a_conversation_are_closed(case: WireCase) -> None:
@@ -174,8 +174,8 @@ async def what_comes_otherwise_is_an_answer_or_refused(case: WireCase) -> None:
                 _is_taken(case.wire, _replaced(whole, path, odd))
 
 
-def _is_taken(wire: Wire[Any], events: list[Any]) -> None:
-    answer = Answer(wire.name, MODEL)
+def _is_taken(wire: WireFormat[Any], events: list[Any]) -> None:
+    answer = AnswerBuilder(wire.name, MODEL)
     try:
         for event in events:
             wire.read(json.dumps(event), answer)

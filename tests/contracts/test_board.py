@@ -3,18 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from agent.clock import SystemClock
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.system.clock import SystemClock
 from tests.contracts.board import check_board
 from tests.fakes.board import FakeBoard
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.linked_board import ready
 from tests.fakes.virtual_time import in_virtual_time
-
-# Connecting takes milliseconds; a busy machine may need longer
-PATIENCE_S = 30.0
+from tests.waits import wait_until
 
 
 async def test_the_fake_board() -> None:
@@ -44,9 +42,7 @@ async def test_a_serial_board_with_the_firmware_behind_it(tmp_path: Path) -> Non
         running = asyncio.create_task(board.run())
 
         async def until(*, ready: bool) -> None:
-            async with asyncio.timeout(PATIENCE_S):
-                while (board.status.state is BoardState.READY) is not ready:  # noqa: ASYNC110 - a status has no event
-                    await asyncio.sleep(0.005)
+            await wait_until(lambda: (board.status.state is BoardState.READY) is ready)
 
         async def unplug() -> None:
             sim.kill()

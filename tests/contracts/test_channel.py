@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
 from tests.fakes import (
     dingtalk_platform,

@@ -7,7 +7,7 @@ from subprocess import run
 
 import pytest
 
-from agent.security.sandbox import Job, Sandbox
+from agent.security.sandbox import Sandbox, SandboxJob
 from agent.security.sandbox_systemd import SystemdSandbox
 from tests.contracts.sandbox import SandboxContract
 from tests.fakes.sandbox import activated, bubblewrap, no_activation, no_bubblewrap
@@ -39,7 +39,7 @@ class TestSystemdsRunner(SandboxContract):
 def test_who_is_not_root_starts_no_more_processes_than_it_may(workspace: Path) -> None:
     """Root is exempt from this limit, whatever it is called inside: doctor says so."""
     script = "for n in $(seq 200); do sleep 5 & done; echo all"
-    command = bubblewrap(workspace).command(Job(("sh", "-c", script)))
+    command = bubblewrap(workspace).command(SandboxJob(("sh", "-c", script)))
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
     environment = {"PATH": "/usr/bin:/bin"}
     done = run([*nobody, *command], capture_output=True, check=False, env=environment, timeout=15)

@@ -154,7 +154,7 @@ async def test_a_file_that_cannot_be_used_only_costs_time(
     for number in range(3):
         assert len(await embedder.embed([f"fact {number}"])) == 1
     await embedder.aclose()
-    assert caplog.text.count("embedding without the cache") == 1
+    assert caplog.text.count("embeddings: cache not used") == 1
 
 
 async def test_rubbish_in_its_place_is_set_aside(rubbish: Path) -> None:

@@ -17,11 +17,12 @@ from agent.embeddings.openai import (
 )
 from agent.embeddings.settings import EmbeddingsSettings
 from agent.errors import EmbedderUnavailable
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.embedding_service import answer, embeds, gives, vector_of
 from tests.fakes.llm_server import LlmServer, Reply, Respond, running
+from tests.waits import wait_until
 
 KEY = Key(Secret(secret("embeddings")), "embeddings.api_key")
 
@@ -112,7 +113,7 @@ async def test_who_asks_for_a_long_wait_is_left_alone_that_long() -> None:
         with pytest.raises(EmbedderUnavailable, match="cannot embed now"):
             await service.embedder.embed(["a"])
         service.clock.advance(599)
-        with pytest.raises(EmbedderUnavailable, match="asked again in 1 s"):
+        with pytest.raises(EmbedderUnavailable, match="next attempt in 1 s"):
             await service.embedder.embed(["a"])
         assert len(service.texts) == 1
         service.clock.advance(2)
@@ -210,12 +211,11 @@ async def test_without_a_network_it_says_so_and_rests() -> None:
 async def test_who_gave_up_waiting_does_not_wait_again_at_once() -> None:
     async with asking(Reply(b"{", stalls=True)) as service:
         task = asyncio.create_task(service.embedder.embed(["a"]))
-        while not service.texts:  # noqa: ASYNC110 - a real server, without an event for this
-            await asyncio.sleep(0.01)
+        await wait_until(lambda: service.texts)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        with pytest.raises(EmbedderUnavailable, match="took too long; it is asked again in 30 s"):
+        with pytest.raises(EmbedderUnavailable, match="took too long; next attempt in 30 s"):
             await service.embedder.embed(["a"])
 
 

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import Secret, Section, decode
+from agent.config import ConfigSection, Secret, decode
 from agent.embeddings.settings import OFFICIAL_URL, EmbeddingsSettings, service_url
 from agent.errors import ConfigRefused
 
 
-class File(Section, frozen=True, kw_only=True):
+class File(ConfigSection, frozen=True, kw_only=True):
     embeddings: EmbeddingsSettings = EmbeddingsSettings()
 
 

@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 
 from agent.channels.attached import frames
-from agent.channels.attached.place import connected
-from agent.channels.attached.wire import Wire
+from agent.channels.attached.lines import LineConnection
+from agent.channels.attached.socket import connected
 
 # Of a process of its own nothing is waited for
 PATIENCE_S = 20.0
@@ -15,12 +15,12 @@ class AttachedTerminal:
     """Attached by `attach`; `heard` is all that came."""
 
     def __init__(self, path: Path) -> None:
-        self._wire = Wire(connected(path), frames.MAX_SHOWN_FRAME_BYTES)
+        self._wire = LineConnection(connected(path), frames.MAX_SHOWN_FRAME_BYTES)
         self.heard: list[frames.FromAgent] = []
 
     async def attach(self, *, plain: bool = False) -> None:
-        await self.say(frames.Hello(frames.VERSION, plain))
-        assert isinstance(await self.hear(), frames.Welcome)
+        await self.say(frames.HelloFrame(frames.VERSION, plain))
+        assert isinstance(await self.hear(), frames.WelcomeFrame)
 
     async def say(self, frame: frames.FromTerminal) -> None:
         await self._wire.send(frames.encoded(frame))
@@ -34,15 +34,15 @@ class AttachedTerminal:
         self.heard.append(frame := frames.from_agent(line))
         return frame
 
-    async def show(self) -> frames.Answer:
+    async def show(self) -> frames.MessageFrame:
         """The next frame, which is an answer, confirmed."""
         answer = await self.hear()
-        assert isinstance(answer, frames.Answer), answer
-        await self.say(frames.Shown(answer.number))
+        assert isinstance(answer, frames.MessageFrame), answer
+        await self.say(frames.ShownFrame(answer.number))
         return answer
 
     async def leave(self) -> None:
-        await self.say(frames.Leave())
+        await self.say(frames.LeaveFrame())
         self.close()
 
     def close(self) -> None:

@@ -2,8 +2,8 @@
 
 import time
 
-from agent.dispatch.hooks import Cancel, Hook
 from agent.messages import ToolCall
+from agent.turn.hooks import Cancel, Hook
 
 # Far beyond several passes of a watchdog that a test makes quick
 BLOCK_S = 5.0

@@ -12,7 +12,7 @@ from agent.errors import CallRefused, LinkLost, OutcomeUnknown
 from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe, Value
 from agent.link.counters import Counters
 from agent.link.manifest import Manifest, read_manifest
-from agent.link.packing import pack
+from agent.link.value_codec import pack
 from agent.passage import configured, echo, own
 
 ON_OFF = ["off", "on"]

@@ -5,11 +5,13 @@ import json
 import signal
 import socket
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from firmware.host import interpreter
+from firmware.host.scratch import remove_abandoned
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "scripts" / "board-sim"
@@ -36,10 +38,15 @@ class BoardSim:
         folder: where the port's link, the record and the control socket are made.
         world: what the inputs see, as in `scripts/board-sim --help`.
         flash: where its flash is kept over starts; without one it is new at every start.
+        board: which one it plays; the simulated one, unless it is named.
     """
 
     def __init__(
-        self, folder: Path, world: Mapping[str, Any] | None = None, flash: Path | None = None
+        self,
+        folder: Path,
+        world: Mapping[str, Any] | None = None,
+        flash: Path | None = None,
+        board: str = "",
     ) -> None:
         self.port = folder / "board"
         self._record = folder / "board.jsonl"
@@ -47,6 +54,8 @@ class BoardSim:
         self._log = folder / "board.log"
         self._arguments = ["--link", str(self.port), "--record", str(self._record)]
         self._arguments += ["--control", str(self._control)]
+        if board:
+            self._arguments += ["--board", board]
         if flash is not None:
             self._arguments += ["--flash", str(flash)]
         if world is not None:
@@ -122,6 +131,8 @@ class BoardSim:
     def _reap(self) -> None:
         assert self._process is not None
         self._process.wait(STOP_LIMIT_S)
+        # One that is killed cannot do it, and the next may be far away
+        remove_abandoned(Path(tempfile.gettempdir()))
         with contextlib.suppress(OSError):
             assert self._process.stdout is not None
             self._process.stdout.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.tls import tls_context
+from agent.net.tls import tls_context
 
 
 @contextlib.contextmanager

@@ -11,7 +11,6 @@ import os
 import re
 import smtplib
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +20,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from tests.fakes import mail_server
-from tests.fakes.irc_server import PATIENCE_S, free_port
+from tests.fakes.irc_server import free_port
 from tests.fakes.zone_server import ZoneServer
+from tests.waits import wait_until_sync
 
 AUTHSERV_ID = "mx.example.org"
 # Sends from this machine by SPF, signs, and has a DMARC policy
@@ -175,10 +175,7 @@ class CheckedMail:
         return mail_server.delivered(self._mail / to)
 
     def wait_for_letters(self, to: str, count: int) -> list[bytes]:
-        until_s = time.monotonic() + PATIENCE_S
-        while len(self.letters(to)) < count:
-            assert time.monotonic() < until_s, f"{len(self.letters(to))} of {count} letters came"
-            time.sleep(0.05)
+        wait_until_sync(lambda: len(self.letters(to)) >= count, look_s=0.05)
         return self.letters(to)
 
     @contextlib.contextmanager

@@ -6,16 +6,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Self
 
 from tests.fakes.chat_process import chat_environ
+from tests.waits import wait_until_sync
 
-# A start loads the agent; a busy machine may need longer
-START_LIMIT_S = 30.0
 STOP_LIMIT_S = 30.0
-_LOOK_S = 0.02
 
 
 class DaemonProcess:
@@ -28,7 +25,11 @@ class DaemonProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -54,11 +55,7 @@ class DaemonProcess:
                 stderr=log,
                 env=self._environ,
             )
-        until_s = time.monotonic() + START_LIMIT_S
-        while not self._listens():
-            assert self._process.poll() is None, self.log()
-            assert time.monotonic() < until_s, self.log()
-            time.sleep(_LOOK_S)
+        wait_until_sync(self._listens, told=self.log)
 
     def connect(self) -> socket.socket:
         """A bare connection."""
@@ -86,10 +83,8 @@ class DaemonProcess:
 
     def wait_for_state(self, letter: str) -> None:
         """Until the kernel says so of it, as `T` of one that is stopped."""
-        until_s = time.monotonic() + STOP_LIMIT_S
-        while Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2][0] != letter:
-            assert time.monotonic() < until_s, self.log()
-            time.sleep(_LOOK_S)
+        stat = Path(f"/proc/{self.pid}/stat")
+        wait_until_sync(lambda: stat.read_text().rpartition(") ")[2][0] == letter, told=self.log)
 
     def kill(self) -> None:
         """SIGKILL: nothing is tidied up."""
@@ -101,6 +96,8 @@ class DaemonProcess:
         return self._log.read_text()
 
     def _listens(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self.log()
         with contextlib.suppress(OSError):
             self.connect().close()
             return True

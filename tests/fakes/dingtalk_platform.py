@@ -7,16 +7,15 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Question
-from agent.channels.dingtalk.api import DingTalkApi
+from agent.channels.context import ChannelContext
 from agent.channels.dingtalk.channel import DingTalkChannel
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
+from agent.channels.dingtalk.client import DingTalkApi
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import DingTalkSettings
-from agent.clock import Clock, SystemClock
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
-from tests.contracts.channel import until
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes import dingtalk_server
 from tests.fakes.dingtalk_server import (
     ANNA,
@@ -28,6 +27,7 @@ from tests.fakes.dingtalk_server import (
     Fault,
     Json,
 )
+from tests.waits import wait_until
 
 
 def channel_at(
@@ -35,7 +35,7 @@ def channel_at(
 ) -> DingTalkChannel:
     """With an agent's folder; `more` are fields of its place."""
     told = {"knows": lambda _: True} | more
-    place = Place(folder / "dingtalk", Keeping(folder / "inbox"), **told)
+    place = ChannelContext(folder / "dingtalk", ReceivedFiles(folder / "inbox"), **told)
     ticking = clock or SystemClock()
     api = DingTalkApi(CLIENT_ID, Secret(SECRET), server.url, http, ticking)
     return DingTalkChannel(api, DingTalkSettings(), place, ticking)
@@ -61,7 +61,7 @@ class DingTalkPlatform:
         return channel_at(self.server, self._http, self._folder)
 
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
-        await until(lambda: self.server.open)
+        await wait_until(lambda: self.server.open)
         chat = ROOM if is_group else DM
         told = {"isInAtList": calls} if is_group else {}
         # The platform takes the robot's name away and leaves the space behind it
@@ -73,7 +73,7 @@ class DingTalkPlatform:
         return False
 
     async def write_with_file(self, text: str, content: bytes) -> None:
-        await until(lambda: self.server.open)
+        await wait_until(lambda: self.server.open)
         code = self.server.next_id("code")
         self.server.files[code] = content
         self.server.types[code] = "application/octet-stream"

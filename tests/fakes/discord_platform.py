@@ -6,20 +6,20 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Question
-from agent.channels.discord.api import DiscordApi
+from agent.channels.context import ChannelContext
 from agent.channels.discord.channel import DiscordChannel
-from agent.channels.discord.limits import Limits
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
-from agent.channels.render import to_plain
+from agent.channels.discord.client import DiscordApi
+from agent.channels.discord.rate_limits import DiscordRateLimits
+from agent.channels.received_files import ReceivedFiles
+from agent.channels.render.plain import to_plain
 from agent.channels.settings import DiscordSettings
-from agent.clock import Clock, SystemClock
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
-from tests.contracts.channel import until
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes.discord_server import TOKEN, DiscordServer, Fault
 from tests.fakes.discord_world import ANNA, BOT, DM, ROOM, THREAD, Json
+from tests.waits import wait_until
 
 COMMANDS = (("help", "what can be typed"), ("pair", "say a code"), ("stop", "break off"))
 CALLED = f"<@{BOT['id']}>"
@@ -35,9 +35,9 @@ def channel_at(
 ) -> DiscordChannel:
     """With an agent's folder; `more` are fields of its place."""
     told = {"knows": lambda _: True, "commands": COMMANDS} | more
-    place = Place(folder / "discord", Keeping(folder / "inbox"), **told)
+    place = ChannelContext(folder / "discord", ReceivedFiles(folder / "inbox"), **told)
     ticking = clock or SystemClock()
-    api = DiscordApi(Secret(TOKEN), server.url, http, Limits(ticking))
+    api = DiscordApi(Secret(TOKEN), server.url, http, DiscordRateLimits(ticking))
     return DiscordChannel(api, settings or DiscordSettings(), place, ticking)
 
 
@@ -70,7 +70,7 @@ class DiscordPlatform:
 
     async def _say(self, channel: str, text: str, **more: Any) -> None:
         # Who has never listened hears nothing of what was written before
-        await until(lambda: self.server.world.sessions)
+        await wait_until(lambda: self.server.world.sessions)
         self._last = self.server.world.post(channel, ANNA, text, **more)
 
     async def repeat(self) -> None:
@@ -99,7 +99,7 @@ class DiscordPlatform:
         self.server.cut()
 
     async def answer_question(self, question: Question, answer: Answer) -> None:
-        await until(self.asked)
+        await wait_until(self.asked)
         self.server.world.press(self.asked()[-1], answer.value.capitalize())
 
     def asked(self) -> list[Json]:

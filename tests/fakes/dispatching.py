@@ -8,28 +8,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agent.access.admission import Admitted
+from agent.access.audience import audience_of
+from agent.access.owner_contact import OwnerContact
+from agent.access.people import PeopleStore, PersonAccount
+from agent.access.roles import PersonRole
+from agent.app.phrase_learner import PhraseLearner
+from agent.approvals.gate import Gate
 from agent.channels.base import Channel
-from agent.dispatch.activity import Activity
-from agent.dispatch.audience import audience_of
-from agent.dispatch.choice import Offer
-from agent.dispatch.conversation import Conversations, Parts
-from agent.dispatch.delivery import Delivery
-from agent.dispatch.desk import Desk
-from agent.dispatch.dispatcher import Dispatcher
-from agent.dispatch.door import Admitted
-from agent.dispatch.gate import Gate
-from agent.dispatch.hooks import Hooks
-from agent.dispatch.journal import open_journal
-from agent.dispatch.oversight import Oversight
-from agent.dispatch.people import Account, People
-from agent.dispatch.rank import Rank
-from agent.dispatch.settings import AgentSettings
-from agent.dispatch.turn import TurnRunner
-from agent.dispatch.whereabouts import Whereabouts
-from agent.lessons import Lessons
+from agent.hardware.estop import EstopControl
 from agent.memory.base import Memory
 from agent.memory.settings import MemorySettings
 from agent.messages import Address, ChatMessage, Inbound, Role
+from agent.messaging import inbox, outbox
+from agent.messaging.conversation import ConversationParts, Conversations
+from agent.messaging.database import open_agent_db
+from agent.messaging.delivery import Delivery
+from agent.messaging.dispatcher import Dispatcher
+from agent.messaging.worker import Desk
 from agent.passage import Passage
 from agent.providers.base import ChatRequest, Provider
 from agent.security.access import Audience
@@ -39,21 +35,26 @@ from agent.security.redact import Redactor
 from agent.security.shares import NOTHING_SHARED, Shares
 from agent.storage.phrases import Phrases
 from agent.storage.worker import DatabaseWorker
+from agent.system.activity import Activity
 from agent.tools.base import AnyTool
 from agent.tools.registry import Registry
+from agent.turn.hooks import OwnerHooks
+from agent.turn.model_choice import ModelChoices
+from agent.turn.settings import AgentSettings
+from agent.turn.turn import TurnRunner
 from tests.fakes.channel import message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.memory import PreparedMemory
 from tests.fakes.said import words
 
-OFFER = Offer("fakes", "usual", {"fast": "groq:tiny"}, ("groq:large",))
+OFFER = ModelChoices("fakes", "usual", {"fast": "groq:tiny"}, ("groq:large",))
 
 
 @dataclass(frozen=True)
 class Around:
     """What may stand around the turns."""
 
-    hooks: Hooks = field(default_factory=Hooks)
+    hooks: OwnerHooks = field(default_factory=OwnerHooks)
     phrases: Phrases | None = None
 
     def parts(
@@ -62,11 +63,11 @@ class Around:
         machine: Callable[[], Sequence[Passage]],
         audience_of: Callable[[Inbound], Audience],
         shares: Shares,
-    ) -> Parts:
+    ) -> ConversationParts:
         registry = next(seam for seam in seams if isinstance(seam, Registry))
         known = self.phrases
-        learner = (lambda: Lessons(known, registry, Redactor())) if known else None
-        return Parts(
+        learner = (lambda: PhraseLearner(known, registry, Redactor())) if known else None
+        return ConversationParts(
             *seams,
             hooks=self.hooks,
             machine=machine,
@@ -84,7 +85,7 @@ class Running:
         dispatcher: Dispatcher,
         tasks: asyncio.TaskGroup,
         journal: DatabaseWorker,
-        oversight: Oversight,
+        oversight: EstopControl,
         folder: Path,
     ):
         self.dispatcher = dispatcher
@@ -97,6 +98,11 @@ class Running:
 
     async def say(self, text: str, message_id: str = "1", sender: str = "owner") -> None:
         await self.dispatcher.deliver(message(text, message_id, sender), self.tasks)
+
+    async def is_idle(self) -> bool:
+        """Return whether every message is answered, and every answer sent."""
+        open_ones = await self.journal.transact(inbox.unanswered)
+        return not open_ones and not await self.journal.transact(outbox.undelivered)
 
     def adopt(self, settings: AgentSettings) -> None:
         """As when the configuration was changed."""
@@ -113,7 +119,7 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
     around: Around | None = None,
     shares: Shares = NOTHING_SHARED,
 ) -> AsyncIterator[Running]:
-    journal = open_journal(folder / "agent.db")
+    journal = open_agent_db(folder / "agent.db")
     clock = SteppedClock()
     settings = AgentSettings()
     registry = Registry(tools or [])
@@ -122,7 +128,7 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
     runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
     seams = (journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
     hurts: list[str] = []
-    people = People(folder / "people.json", clock)
+    people = PeopleStore(folder / "people.json", clock)
     parts = (around or Around()).parts(
         *seams,
         machine=lambda: [words(one) for one in hurts],
@@ -133,9 +139,11 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
     conversations = Conversations(parts, settings, MemorySettings(), workspace)
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)
-    oversight = Oversight(stop, [])
-    people.let_in(Rank.OWNER, Account(channel=channel.name, sender="owner", target="chat"))
-    owner = Whereabouts(people, channels, Activity(), clock, Address("terminal", "local", "owner"))
+    oversight = EstopControl(stop, [])
+    people.let_in(
+        PersonRole.OWNER, PersonAccount(channel=channel.name, sender="owner", target="chat")
+    )
+    owner = OwnerContact(people, channels, Activity(), clock, Address("terminal", "local", "owner"))
     desk = Desk(_everybody, lambda _: True, owner.ask, oversight, _all_is_well)
     dispatcher = Dispatcher(journal, conversations, channels, delivery, desk)
     try:

@@ -4,12 +4,12 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from agent.dispatch.people import Account
+from agent.access.people import PersonAccount
 from tests.fakes import mail_server
 from tests.fakes.email_platform import Writer
-from tests.fakes.irc_server import until
 from tests.fakes.mail_server import PASSWORD, VOUCHES
 from tests.fakes.relay import Relay
+from tests.waits import wait_until
 
 
 class EmailTalk:
@@ -24,11 +24,11 @@ class EmailTalk:
             f'imap = "imap://127.0.0.1:{imap.port}"\nsmtp = "submission://127.0.0.1:{smtp.port}"\n'
             f'authserv_id = "{VOUCHES}"\n'
         )
-        self.account = Account(channel="email", sender=writer.address, target=writer.address)
+        self.account = PersonAccount(channel="email", sender=writer.address, target=writer.address)
 
     async def write(self, text: str) -> None:
         # The first start is where the mailbox is read from
-        await until((self._state / "email" / "position.json").exists)
+        await wait_until((self._state / "email" / "position.json").exists)
         await self._writer.write(text)
 
     def shown(self) -> list[str]:

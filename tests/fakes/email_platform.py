@@ -9,17 +9,17 @@ from pathlib import Path
 from types import MappingProxyType
 
 from agent.channels.base import Answer, Question
+from agent.channels.context import ChannelContext
 from agent.channels.email.channel import EmailChannel
-from agent.channels.email.mailbox import Account
-from agent.channels.email.posting import Submission
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
-from agent.clock import SystemClock
+from agent.channels.email.receive import ImapAccount
+from agent.channels.email.send import SmtpSubmission
+from agent.channels.received_files import ReceivedFiles
 from agent.config import Secret
 from agent.messages import Inbound, Outbound
-from tests.fakes.irc_server import until
+from agent.system.clock import SystemClock
 from tests.fakes.mail_server import PASSWORD, VOUCHES, MailServer
 from tests.fakes.relay import Relay
+from tests.waits import wait_until
 
 _COUNT = itertools.count(1)
 
@@ -90,11 +90,13 @@ class EmailPlatform:
 
     def restarted(self) -> EmailChannel:
         """Whose letters have come where they are looked for at once."""
-        place = Place(self._folder / "email", Keeping(self._folder / "inbox"), lambda _: True)
+        place = ChannelContext(
+            self._folder / "email", ReceivedFiles(self._folder / "inbox"), lambda _: True
+        )
         agent, password = self.writer.agent, Secret(PASSWORD)
         channel = EmailChannel(
-            Account("127.0.0.1", self._imap.port, None, agent, password, "INBOX"),
-            Submission(
+            ImapAccount("127.0.0.1", self._imap.port, None, agent, password, "INBOX"),
+            SmtpSubmission(
                 "127.0.0.1",
                 self._smtp.port,
                 None,
@@ -112,7 +114,7 @@ class EmailPlatform:
         async def send_and_see(message: Outbound) -> None:
             before = len(self.writer.letters())
             await send(message)
-            await until(lambda: len(self.writer.letters()) > before)
+            await wait_until(lambda: len(self.writer.letters()) > before)
 
         channel.send = send_and_see  # type: ignore[method-assign]  # around the real one
         return channel
@@ -167,7 +169,7 @@ class EmailPlatform:
     async def _settled(self) -> None:
         """The first start is where the mailbox is read from."""
         position = self._folder / "email" / "position.json"
-        await until(position.exists)
+        await wait_until(position.exists)
         await asyncio.sleep(0)
 
 

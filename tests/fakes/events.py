@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from agent.link.events import BoardEvent, Subscription, Watch
+from agent.link.events import BoardEvent, BoardSubscription, Watch
 from agent.link.manifest import Manifest, read_manifest
 from tests.fakes.board import MANIFEST_JSON
 
@@ -13,11 +13,11 @@ class TalkingBoard:
     """Takes every subscription; `tell` sends an event to all that watch that reading."""
 
     manifest: Manifest | None = field(default_factory=lambda: read_manifest(MANIFEST_JSON))
-    subscriptions: list[Subscription] = field(default_factory=list)
+    subscriptions: list[BoardSubscription] = field(default_factory=list)
     count: int = 0
 
-    def subscribe(self, watch: Watch) -> Subscription:
-        subscription = Subscription(watch, asyncio.Event())
+    def subscribe(self, watch: Watch) -> BoardSubscription:
+        subscription = BoardSubscription(watch, asyncio.Event())
         subscription.trouble = ""
         self.subscriptions.append(subscription)
         return subscription

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import uvloop
 
-from agent.clock import SystemClock
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
 from agent.messages import Provenance
+from agent.system.clock import SystemClock
 from agent.tools.base import ToolContext
 from agent.tools.reflex import ReflexTools
+from tests.waits import wait_until
 
 CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
 
@@ -24,8 +25,7 @@ CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
 async def teach(port: str, folder: str) -> None:
     board = SerialBoard(BoardSettings(port=port), Path(folder), SystemClock())
     running = asyncio.create_task(board.run())
-    while board.status.state is not BoardState.READY:  # noqa: ASYNC110 - a status has no event
-        await asyncio.sleep(0.02)
+    await wait_until(lambda: board.status.state is BoardState.READY)
     for rule in json.loads(sys.stdin.readline()):
         await add(board, rule)
     await board.call("gpio_write", {"pin": "led", "value": "on"})

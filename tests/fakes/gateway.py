@@ -9,20 +9,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.channels.ledger import Ledger
-from agent.channels.webhook.channel import Peer, WebhookChannel
-from agent.channels.webhook.signing import key_of, signed
-from agent.clock import Clock, SystemClock
-from agent.dispatch.codes import Codes
-from agent.dispatch.people import People
+from agent.access.codes import Codes
+from agent.access.people import PeopleStore
+from agent.channels.push_ledger import PushLedger
+from agent.channels.webhook.channel import WebhookChannel, WebhookPeer
+from agent.channels.webhook.messages import key_of, signed
 from agent.errors import StorageFull
-from agent.gateway.front import Shown
-from agent.gateway.gateway import Gateway, House
-from agent.gateway.metrics import Sample
+from agent.gateway.application import StatusSources
+from agent.gateway.gateway import Gateway, GatewayParts
+from agent.gateway.metrics import MetricSample
 from agent.gateway.settings import GatewaySettings
-from agent.gateway.tokens import Tokens
-from agent.http import HttpClient
+from agent.gateway.tokens import GatewayTokens
 from agent.messages import Inbound
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 
 TOKEN = "8c1f0e6ad2b94735c6a1be0f9d82e37415d6f8a90b3c2e4d7f6a5b1c0d9e8f72"
 SECRET = f"whsec_{base64.b64encode(bytes(range(32))).decode()}"
@@ -52,7 +52,7 @@ class Listening:
         self.heard: list[Inbound] = []
         self.troubles: dict[str, str] = {}
         self.is_full = False
-        self.people = People(folder / "people.json", clock)
+        self.people = PeopleStore(folder / "people.json", clock)
         self.codes = Codes(folder / "codes.json", clock)
         self.task = asyncio.ensure_future(gateway.run())
 
@@ -130,8 +130,11 @@ async def answer_of(reader: asyncio.StreamReader) -> Answer:
     return Answer(int(first.split()[1]), headers, body)
 
 
-async def some_samples() -> list[Sample]:
-    return [Sample("messages", "Messages.", 3, {"channel": 'a"b'}), Sample("stopped", "Stop.", 0)]
+async def some_samples() -> list[MetricSample]:
+    return [
+        MetricSample("messages", "Messages.", 3, {"channel": 'a"b'}),
+        MetricSample("stopped", "Stop.", 0),
+    ]
 
 
 @contextlib.asynccontextmanager
@@ -142,18 +145,21 @@ async def listening(
     clock: Clock | None = None,
     token: str = "",
     reply_url: str = "http://127.0.0.1:9/",
-    samples: Callable[[], Awaitable[list[Sample]]] = some_samples,
+    samples: Callable[[], Awaitable[list[MetricSample]]] = some_samples,
 ) -> AsyncIterator[Listening]:
     clock = clock or SystemClock()
     http = HttpClient()
-    ledger = Ledger(folder / "webhook.db", clock)
-    channel = WebhookChannel(Peer(reply_url, KEY), ledger, http, clock)
+    ledger = PushLedger(folder / "webhook.db", clock)
+    channel = WebhookChannel(WebhookPeer(reply_url, KEY), ledger, http, clock)
     troubles: dict[str, str] = {}
-    shown = Shown(lambda: troubles, samples)
-    tokens = Tokens(
-        token, People(folder / "people.json", clock), Codes(folder / "codes.json", clock), clock
+    shown = StatusSources(lambda: troubles, samples)
+    tokens = GatewayTokens(
+        token,
+        PeopleStore(folder / "people.json", clock),
+        Codes(folder / "codes.json", clock),
+        clock,
     )
-    house = House(folder, folder / "gateway.db", shown, [channel])
+    house = GatewayParts(folder, folder / "gateway.db", shown, [channel])
     made = Listening(Gateway(wanted, token, tokens, house, clock), folder, clock)
     made.troubles = troubles
     tasks = [

@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import replace
 
-from agent.dispatch.hooks import Cancel, Hook
 from agent.messages import Inbound, Provenance, ToolCall, ToolResult
+from agent.turn.hooks import Cancel, Hook
 from tests.fakes.said import tool_result
 
 

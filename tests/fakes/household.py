@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from agent.dispatch.codes import Codes
-from agent.dispatch.door import Door
-from agent.dispatch.pairing import Pairing
-from agent.dispatch.people import Account, Group, People
-from agent.dispatch.rank import Rank
+from agent.access.admission import Admission
+from agent.access.codes import Codes
+from agent.access.pairing import Pairing
+from agent.access.people import PairedGroup, PeopleStore, PersonAccount
+from agent.access.roles import PersonRole
 from agent.messages import Inbound, Provenance
 from tests.fakes.clock import SteppedClock
 
@@ -22,21 +22,25 @@ class Household:
         self.clock = SteppedClock()
         # What the owner was told
         self.told: list[str] = []
-        self.people = People(folder / "people.json", self.clock)
+        self.people = PeopleStore(folder / "people.json", self.clock)
         self.codes = Codes(folder / "codes.json", self.clock)
         self.pairing = Pairing.of(self.people, self.codes, self.clock, self.tell)
-        self.door = Door(self.pairing, self.clock, ["terminal"])
+        self.door = Admission(self.pairing, self.clock, ["terminal"])
         if not is_empty:
-            for rank, sender in ((Rank.OWNER, OWNER), (Rank.USER, USER), (Rank.GUEST, GUEST)):
+            for rank, sender in (
+                (PersonRole.OWNER, OWNER),
+                (PersonRole.USER, USER),
+                (PersonRole.GUEST, GUEST),
+            ):
                 self.people.let_in(rank, account(sender), rank.role)
-            self.people.listen_in(Group(channel="telegram", target=LET_IN), wanted=True)
+            self.people.listen_in(PairedGroup(channel="telegram", target=LET_IN), wanted=True)
 
     async def tell(self, text: str) -> None:
         self.told.append(text)
 
 
-def account(sender: str, channel: str = "telegram") -> Account:
-    return Account(channel=channel, sender=sender, target=sender)
+def account(sender: str, channel: str = "telegram") -> PersonAccount:
+    return PersonAccount(channel=channel, sender=sender, target=sender)
 
 
 def said(text: str, sender: str, channel: str = "telegram", **more: object) -> Inbound:

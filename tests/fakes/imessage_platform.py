@@ -6,17 +6,17 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Question
-from agent.channels.imessage.api import BlueBubblesApi
+from agent.channels.context import ChannelContext
 from agent.channels.imessage.channel import ImessageChannel
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
+from agent.channels.imessage.client import BlueBubblesApi
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import ImessageSettings
-from agent.clock import SystemClock
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
-from tests.contracts.channel import until
+from agent.net.http import HttpClient
+from agent.system.clock import SystemClock
 from tests.fakes.bluebubbles_server import DM, GROUP, PASSWORD, BlueBubblesServer
+from tests.waits import wait_until
 
 # Nobody waits for a Mac here
 EVERY_S = 0.01
@@ -39,14 +39,14 @@ class ImessagePlatform:
         self.channel = self.restarted()
 
     def restarted(self, *, knows: bool = True) -> ImessageChannel:
-        keeping = Keeping(self._folder / "inbox")
-        place = Place(self._folder / "imessage", keeping, lambda _: knows)
+        keeping = ReceivedFiles(self._folder / "inbox")
+        place = ChannelContext(self._folder / "imessage", keeping, lambda _: knows)
         api = BlueBubblesApi(self.server.url, Secret(PASSWORD), self._http)
         return ImessageChannel(api, self._settings, place, SystemClock(), EVERY_S)
 
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
         # Who has never listened hears nothing of what was written before
-        await until(lambda: self.server.looked)
+        await wait_until(lambda: self.server.looked)
         called = f"Barnacle, {text}" if is_group and calls else text
         self._last = self.server.write(called, GROUP if is_group else DM)
 
@@ -54,7 +54,7 @@ class ImessagePlatform:
         return False
 
     async def write_with_file(self, text: str, content: bytes) -> None:
-        await until(lambda: self.server.looked)
+        await wait_until(lambda: self.server.looked)
         file = self.server.put_file(content, "application/pdf")
         self.server.write(f"\ufffc{text}", attachments=[file])
 

@@ -4,11 +4,12 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from agent.dispatch.people import Account
+from agent.access.people import PersonAccount
 from tests.fakes import irc_server
 from tests.fakes.irc_platform import NICK, IrcPlatform
-from tests.fakes.irc_server import CHANNEL, Visitor, until
+from tests.fakes.irc_server import CHANNEL, Visitor
 from tests.fakes.relay import Relay
+from tests.waits import wait_until
 
 
 class IrcTalk:
@@ -20,7 +21,7 @@ class IrcTalk:
         self.table = (
             f'[channels.irc]\nurl = "irc://127.0.0.1:{relay.port}"\nchannels = ["{CHANNEL}"]\n'
         )
-        self.account = Account(channel="irc", sender=anna.mask, target=anna.nick)
+        self.account = PersonAccount(channel="irc", sender=anna.mask, target=anna.nick)
 
     async def write(self, text: str) -> None:
         await self._platform.write(text)
@@ -39,7 +40,7 @@ async def irc(folder: Path) -> AsyncIterator[IrcTalk]:
         relay, anna = Relay(server.port), Visitor("anna")
         await relay.start()
         await anna.enter(server.port, CHANNEL)
-        await until(lambda: anna.mask)
+        await wait_until(lambda: anna.mask)
         yield IrcTalk(relay, anna)
         await anna.leave()
         await relay.stop()

@@ -6,11 +6,12 @@ from types import MappingProxyType
 from agent.channels.base import Answer, Question
 from agent.channels.irc.channel import IrcChannel
 from agent.channels.settings import IrcSettings
-from agent.clock import SystemClock
 from agent.config import Secret
 from agent.messages import Inbound, Outbound
-from tests.fakes.irc_server import CHANNEL, Visitor, until
+from agent.system.clock import SystemClock
+from tests.fakes.irc_server import CHANNEL, Visitor
 from tests.fakes.relay import Relay
+from tests.waits import wait_until
 
 NICK = "barnacle"
 
@@ -90,7 +91,7 @@ class IrcPlatform:
 
     async def _present(self) -> None:
         """Nothing is kept for who is away: Anna sees the agent come into the channel first."""
-        await until(self._is_there)
+        await wait_until(self._is_there)
 
     def _is_there(self) -> bool:
         ways = [line.command for line in self.anna.heard if line.nick == NICK]

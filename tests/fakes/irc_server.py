@@ -6,16 +6,16 @@ import random
 import shutil
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from agent.channels.irc.wire import Line, read_line, write_line
+from agent.channels.irc.inbound import IrcLine, read_line, write_line
+from tests.waits import wait_until
 
 NGIRCD = shutil.which("ngircd", path="/usr/sbin:/usr/bin")
 CHANNEL = "#lab"
-PATIENCE_S = 20.0
 _CONFIG = """\
 [Global]
 Name = irc.example.org
@@ -82,7 +82,7 @@ class Visitor:
 
     def __init__(self, nick: str) -> None:
         self.nick = nick
-        self.heard: list[Line] = []
+        self.heard: list[IrcLine] = []
         self._asked = 0
         self._answered = ""
         self._writer: asyncio.StreamWriter | None = None
@@ -93,10 +93,10 @@ class Visitor:
         self._reading = asyncio.ensure_future(self._read(reader))
         self.say("NICK", self.nick)
         self.say("USER", self.nick, "0", "*", "A visitor")
-        await until(lambda: self.has("001"))
+        await wait_until(lambda: self.has("001"))
         for room in rooms:
             self.say("JOIN", room)
-            await until(lambda: self.has("366"))
+            await wait_until(lambda: self.has("366"))
 
     def say(self, *words: str) -> None:
         assert self._writer is not None
@@ -123,7 +123,7 @@ class Visitor:
         """Until everything that the server has for us by now was heard."""
         self._asked += 1
         self.say("PING", str(self._asked))
-        await until(lambda: self._answered == str(self._asked))
+        await wait_until(lambda: self._answered == str(self._asked))
 
     async def leave(self) -> None:
         if self._writer is not None and self._reading is not None:
@@ -163,16 +163,11 @@ def free_port() -> int:
 
 
 async def reachable(port: int) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.close()
-                return
-            await asyncio.sleep(0.02)
+    async def is_there() -> bool:
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+            return True
+        return False
 
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():  # noqa: ASYNC110 - the other side is a server without events
-            await asyncio.sleep(0.005)
+    await wait_until(is_there, look_s=0.02)

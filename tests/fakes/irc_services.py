@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.irc_server import Visitor, free_port, reachable, until
+from tests.fakes.irc_server import Visitor, free_port, reachable
+from tests.leftovers import folder_of_pytest
+from tests.waits import wait_until
 
 INSPIRCD = shutil.which("inspircd", path="/usr/sbin:/usr/bin")
 ANOPE = shutil.which("anope", path="/usr/sbin:/usr/bin")
@@ -101,7 +102,7 @@ async def registered(port: int, nick: str, password: str) -> Visitor:
     visitor = Visitor(nick)
     await visitor.enter(port)
     visitor.say("PRIVMSG", "NickServ", f"REGISTER {password} {nick}@example.org")
-    await until(lambda: visitor.has("900"))
+    await wait_until(lambda: visitor.has("900"))
     return visitor
 
 
@@ -113,7 +114,7 @@ async def _has_services(port: int) -> None:
         watcher.say("PRIVMSG", "NickServ", "REGISTER")
         return any(line.nick == "NickServ" for line in watcher.heard)
 
-    await until(is_there)
+    await wait_until(is_there)
     await watcher.leave()
 
 
@@ -152,5 +153,5 @@ def _hand_over(folder: Path, user: int) -> None:
     for path in (folder, *folder.rglob("*")):
         os.chown(path, user, user)
     for parent in folder.parents:
-        if Path(tempfile.gettempdir()) in parent.parents:
+        if folder_of_pytest() in parent.parents:
             parent.chmod(parent.stat().st_mode | 0o011)

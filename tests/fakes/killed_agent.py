@@ -13,35 +13,32 @@ from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 
-from agent import crash, reaching
-from agent.app import assemble, at_work
+from agent.app.build import assemble, at_work
+from agent.app.channels import open_channels
 from agent.channels.base import Channel
-from agent.dispatch.supervisor import Supervisor
+from agent.channels.platform import PlatformContext
 from agent.link.base import BoardState
-from agent.platforms.base import Reach
+from agent.messaging.channel_supervisor import Supervisor
 from agent.settings import surroundings
+from agent.system import crash_points
 from tests.fakes.loopback import LoopbackChannel
-
-# The board of the machine is there; without it every answer would be another one
-_BOARD_LIMIT_S = 10.0
+from tests.waits import wait_until
 
 
 async def main(config: str, state: str, socket: str, point: str) -> None:
     """Until it is killed."""
     settings, paths = surroundings(os.environ, config, state)
     agent = assemble(settings, paths, os.environ, sys.stderr)
-    reach = Reach(paths, os.environ, agent.http, agent.clock)
+    reach = PlatformContext(paths, os.environ, agent.http, agent.clock)
     channels: Sequence[Channel] = (
-        reaching.open_channels(settings, reach)
+        open_channels(settings, reach)
         if socket == "-"
         else [LoopbackChannel(Path(socket), agent.clock, paths.state_dir / "offset")]
     )
-    crash.arm(partial(_die_at, point))
+    crash_points.arm(partial(_die_at, point))
     async with AsyncExitStack() as stack:
         dispatcher, _, tasks = await stack.enter_async_context(at_work(agent, channels))
-        async with asyncio.timeout(_BOARD_LIMIT_S):
-            while agent.boards[0].status.state is not BoardState.READY:  # noqa: ASYNC110 - real hardware
-                await asyncio.sleep(0.02)
+        await wait_until(lambda: agent.boards[0].status.state is BoardState.READY)
         await dispatcher.resume(tasks)
         for channel in channels:
             supervisor = Supervisor(channel, agent.clock, agent.activity, _nobody)

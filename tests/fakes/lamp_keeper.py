@@ -5,6 +5,7 @@ blocked, as a fault of some part would.
 """
 
 import asyncio
+import contextlib
 import signal
 import sys
 import time
@@ -12,10 +13,11 @@ from pathlib import Path
 
 import uvloop
 
-from agent.clock import SystemClock
 from agent.errors import LinkLost
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.system.clock import SystemClock
+from tests.waits import wait_until
 
 BLOCKED_S = 5.0
 
@@ -23,12 +25,14 @@ BLOCKED_S = 5.0
 async def keep_on(port: str, folder: str) -> None:
     board = SerialBoard(BoardSettings(port=port), Path(folder), SystemClock())
     running = asyncio.create_task(board.run())
-    while True:
-        try:
+
+    async def is_on() -> bool:
+        with contextlib.suppress(LinkLost):
             await board.call("gpio_write", {"pin": "led", "value": "on"})
-            break
-        except LinkLost:
-            await asyncio.sleep(0.02)
+            return True
+        return False
+
+    await wait_until(is_on, look_s=0.02)
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, time.sleep, BLOCKED_S)
     sys.stdout.write("on\n")
     sys.stdout.flush()

@@ -6,16 +6,15 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Question
-from agent.channels.keeping import Keeping
-from agent.channels.lark.api import LarkApi
+from agent.channels.context import ChannelContext
 from agent.channels.lark.channel import LarkChannel
-from agent.channels.place import Place
+from agent.channels.lark.client import LarkApi
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import LarkSettings
-from agent.clock import Clock, SystemClock
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
-from tests.contracts.channel import until
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes.lark_server import (
     ANNA,
     APP_ID,
@@ -28,6 +27,7 @@ from tests.fakes.lark_server import (
     LarkServer,
     text_of,
 )
+from tests.waits import wait_until
 
 CALLED = "@_user_1"
 MENTIONS = [{"key": CALLED, "id": {"open_id": BOT}, "name": "Barnacle"}]
@@ -38,7 +38,7 @@ def channel_at(
 ) -> LarkChannel:
     """With an agent's folder; `more` are fields of its place."""
     told = {"knows": lambda _: True} | more
-    place = Place(folder / "lark", Keeping(folder / "inbox"), **told)
+    place = ChannelContext(folder / "lark", ReceivedFiles(folder / "inbox"), **told)
     ticking = clock or SystemClock()
     api = LarkApi(APP_ID, Secret(SECRET), server.url, http, ticking)
     return LarkChannel(api, LarkSettings(), place, ticking)
@@ -114,7 +114,7 @@ class LarkPlatform:
         self.server.cut()
 
     async def answer_question(self, question: Question, answer: Answer) -> None:
-        await until(self.asked)
+        await wait_until(self.asked)
         [card] = self.asked()
         where = {**card, "chat": self._place(card)[0]}
         await self.server.press(ANNA, where, answer.value.capitalize())

@@ -15,7 +15,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 from agent.channels.lark import frames
-from agent.channels.lark.frames import Frame
+from agent.channels.lark.frames import LarkFrame
 from tests.canaries import secret
 from tests.fakes.http_wire import Request, read_request
 from tests.fakes.raw_server import serving
@@ -55,7 +55,7 @@ class LarkServer:
     tokens: list[str] = field(default_factory=list)
     # Events that nobody has acknowledged, by their message id
     pending: dict[str, bytes] = field(default_factory=dict)
-    acknowledgements: list[Frame] = field(default_factory=list)
+    acknowledgements: list[LarkFrame] = field(default_factory=list)
     pings: int = 0
     open: set[ServerConnection] = field(default_factory=set)
     _door: str = ""
@@ -127,7 +127,7 @@ class LarkServer:
         for place, piece in enumerate(pieces):
             told = {"type": "event", "message_id": known, "sum": len(pieces), "seq": place}
             headers = tuple((name, str(value)) for name, value in {**told, "trace_id": "t"}.items())
-            frame = Frame(SERVICE, frames.DATA, headers, piece, place + 1, 7)
+            frame = LarkFrame(SERVICE, frames.DATA, headers, piece, place + 1, 7)
             with contextlib.suppress(ConnectionClosed):
                 await connection.send(frames.encode(frame))
 
@@ -144,13 +144,13 @@ class LarkServer:
         finally:
             self.open.discard(connection)
 
-    async def _heard(self, connection: ServerConnection, frame: Frame) -> None:
+    async def _heard(self, connection: ServerConnection, frame: LarkFrame) -> None:
         if frame.method == frames.CONTROL:
             assert frame.header("type") == "ping"
             assert frame.service == SERVICE
             self.pings += 1
             config = json.dumps(self._config()).encode()
-            pong = Frame(SERVICE, frames.CONTROL, (("type", "pong"),), config)
+            pong = LarkFrame(SERVICE, frames.CONTROL, (("type", "pong"),), config)
             await connection.send(frames.encode(pong))
             return
         assert json.loads(frame.payload or b"")["code"] == 200

@@ -12,6 +12,7 @@ from agent.link.settings import BoardSettings
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.ports import FakePort, FakePorts, Peer
 from tests.fakes.virtual_time import LoopClock
+from tests.waits import wait_until
 
 # Far beyond every limit of the link: a state that has not come by then never comes
 GIVE_UP_S = 60.0
@@ -26,9 +27,7 @@ class LinkedBoard:
 
     async def until(self, state: BoardState, trouble: str = "") -> None:
         """Wait until the board is in this state and its trouble has these words."""
-        async with asyncio.timeout(GIVE_UP_S):
-            while not self._shows(state, trouble):  # noqa: ASYNC110 - a status has no event
-                await asyncio.sleep(0.01)
+        await wait_until(lambda: self._shows(state, trouble))
 
     def _shows(self, state: BoardState, trouble: str) -> bool:
         status = self.board.status

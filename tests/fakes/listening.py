@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from agent.channels.base import Abilities, Deliver, Pulse
-from agent.clock import Clock
+from agent.system.clock import Clock
 from tests.fakes.channel import FakeChannel
 
 

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 
 # What an agent imports when it first needs it
 LIBRARIES = ("anyio._backends._asyncio", "httpcore", "httpx", "markdown_it", "serial", "tinydb")
-PACKAGES = ("channels", "dispatch", "memory", "platforms", "providers", "schedule", "tools")
+PACKAGES = ("channels", "messaging", "turn", "memory", "providers", "schedule", "tools")
 # A start of the interpreter on a busy machine
 LIMIT_S = 20.0
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Self
 
 from agent.channels.base import Abilities, Channel, Deliver, Pulse
-from agent.clock import Clock
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Outbound, Provenance
+from agent.system.clock import Clock
 
 PART_CHARS = 20
 _START_LIMIT_S = 20.0

@@ -4,7 +4,6 @@ Postfix vouches for people whom it knows, as a server does that has checked a si
 """
 
 import asyncio
-import atexit
 import contextlib
 import email.policy
 import os
@@ -14,16 +13,17 @@ import smtplib
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from email import message_from_bytes
 from email.message import EmailMessage
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.irc_server import PATIENCE_S, free_port, until
+from tests.fakes.irc_server import free_port
+from tests.leftovers import at_end
+from tests.waits import wait_until, wait_until_sync
 
 # Whoever is called so is vouched for
 _KNOWN = "anna"
@@ -148,7 +148,7 @@ class MailServer:
         """Somebody submits it; return when it is in the mailbox."""
         before = len(self.letters(to))
         await asyncio.to_thread(self._submit, letter, sender, to)
-        await until(lambda: len(self.letters(to)) > before)
+        await wait_until(lambda: len(self.letters(to)) > before)
 
     def stop(self) -> None:
         end(self._processes)
@@ -164,8 +164,8 @@ def shared() -> MailServer:
     need_servers()
     folder = Path(tempfile.mkdtemp(prefix="mail-"))
     server = MailServer(folder)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    atexit.register(server.stop)
+    at_end(partial(shutil.rmtree, folder, ignore_errors=True))
+    at_end(server.stop)
     return server
 
 
@@ -199,15 +199,13 @@ def end(processes: Iterable["subprocess.Popen[bytes]"]) -> None:
 
 
 def wait_for(port: int) -> None:
-    until_s = time.monotonic() + PATIENCE_S
-    while True:
-        try:
+    def is_listening() -> bool:
+        with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            assert time.monotonic() < until_s, port
-            time.sleep(0.05)
-        else:
-            return
+            return True
+        return False
+
+    wait_until_sync(is_listening, told=lambda: port)
 
 
 def delivered(maildir: Path) -> list[bytes]:

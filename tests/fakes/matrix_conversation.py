@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.dispatch.people import Account
+from agent.access.people import PersonAccount
 from tests.fakes import element_program, synapse
 from tests.fakes.matrix_platform import MatrixPlatform
 from tests.fakes.matrix_sealed_platform import SealedMatrixPlatform
@@ -20,7 +20,9 @@ class MatrixTalk:
     def __init__(self, platform: MatrixPlatform, relay: Relay, login: str) -> None:
         self._platform = platform
         self.table = f'[channels.matrix]\nbase_url = "http://127.0.0.1:{relay.port}"\n{login}\n'
-        self.account = Account(channel="matrix", sender=platform.anna.id, target=platform.chat)
+        self.account = PersonAccount(
+            channel="matrix", sender=platform.anna.id, target=platform.chat
+        )
 
     async def write(self, text: str) -> None:
         await self._platform.write(text)

@@ -11,15 +11,15 @@ from typing import Any
 import httpx
 
 from agent.channels.base import Answer, Question
-from agent.channels.keeping import Keeping, Knows
-from agent.channels.matrix.api import FixedToken, MatrixApi
+from agent.channels.context import ChannelContext
 from agent.channels.matrix.channel import MatrixChannel
-from agent.channels.matrix.secrecy import encryption_for
-from agent.channels.place import Place
-from agent.clock import Clock, SystemClock
+from agent.channels.matrix.client import MatrixApi, MatrixFixedToken
+from agent.channels.matrix.encrypted_events import encryption_for
+from agent.channels.received_files import Knows, ReceivedFiles
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes.relay import Relay
 from tests.fakes.synapse import Synapse, until_joined
 
@@ -72,9 +72,11 @@ class MatrixPlatform:
         self.channel = self.restarted()
 
     def restarted(self) -> MatrixChannel:
-        place = Place(self._folder / "matrix", Keeping(self._folder / "inbox"), self.knows)
+        place = ChannelContext(
+            self._folder / "matrix", ReceivedFiles(self._folder / "inbox"), self.knows
+        )
         url = f"http://127.0.0.1:{self._relay.port}"
-        api = MatrixApi(url, FixedToken(Secret(self.agent.token)), self.http)
+        api = MatrixApi(url, MatrixFixedToken(Secret(self.agent.token)), self.http)
         crypt = encryption_for(api, place.folder, self.clock) if self.has_extra else None
         return MatrixChannel(api, crypt, "mention", place, self.clock)
 

@@ -6,18 +6,18 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Question
-from agent.channels.keeping import Keeping
-from agent.channels.mattermost.api import MattermostApi
+from agent.channels.context import ChannelContext
 from agent.channels.mattermost.channel import MattermostChannel
-from agent.channels.place import Place
-from agent.channels.render import to_plain
+from agent.channels.mattermost.client import MattermostApi
+from agent.channels.received_files import ReceivedFiles
+from agent.channels.render.plain import to_plain
 from agent.channels.settings import MattermostSettings
-from agent.clock import Clock, SystemClock
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
-from tests.contracts.channel import until
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes.mattermost_server import ANNA, DM, ME, ROOM, TOKEN, Fault, Json, MattermostServer
+from tests.waits import wait_until
 
 
 def channel_at(
@@ -30,7 +30,7 @@ def channel_at(
 ) -> MattermostChannel:
     """With an agent's folder; `more` are fields of its place."""
     told = {"knows": lambda _: True} | more
-    place = Place(folder / "mattermost", Keeping(folder / "inbox"), **told)
+    place = ChannelContext(folder / "mattermost", ReceivedFiles(folder / "inbox"), **told)
     api = MattermostApi(Secret(TOKEN), server.url, http)
     return MattermostChannel(api, settings or MattermostSettings(), place, clock or SystemClock())
 
@@ -65,7 +65,7 @@ class MattermostPlatform:
 
     async def _say(self, channel: str, text: str, **more: Any) -> None:
         # Who has never listened hears nothing of what was written before
-        await until(lambda: self.server.times_entered)
+        await wait_until(lambda: self.server.times_entered)
         self._last = self.server.post(channel, ANNA, text, **more)
 
     async def repeat(self) -> None:

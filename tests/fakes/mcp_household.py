@@ -4,16 +4,15 @@ import contextlib
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.tools.mcp.offer import Offer
+from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.server import McpServer
 from agent.tools.mcp.settings import McpSettings
+from tests.waits import wait_until_sync
 
 _FAKES = Path(__file__).parent
-_START_LIMIT_S = 15.0
 
 
 def garden(kind: str = "plain", **more: object) -> McpSettings:
@@ -42,13 +41,13 @@ def served(kind: str = "plain") -> Iterator[str]:
 
 
 def _await_listening(port: int) -> None:
-    deadline_s = time.monotonic() + _START_LIMIT_S
-    while time.monotonic() < deadline_s:
+    def is_listening() -> bool:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
-            return
-        time.sleep(0.05)
-    raise TimeoutError(f"no server listens on port {port}")
+            return True
+        return False
+
+    wait_until_sync(is_listening)
 
 
-async def offer_of(server: McpServer, tool: str) -> Offer:
+async def offer_of(server: McpServer, tool: str) -> ToolOffer:
     return next(one for one in await server.offers() if one.tool == tool)

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 from mcp.server import MCPServer
@@ -85,8 +85,7 @@ if KIND == "silent":
     @server.tool(description="Never answer.")
     def silence() -> str:
         subprocess.Popen(["sleep", "300"], stdin=subprocess.DEVNULL)
-        while True:
-            time.sleep(60)
+        threading.Event().wait()
 
 
 if KIND == "dying":

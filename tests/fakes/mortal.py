@@ -3,16 +3,15 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.llm_thread import LlmThread
 from tests.fakes.loopback import LoopbackPlatform
+from tests.waits import wait_until_sync
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 15.0
-_LOOK_S = 0.02
 
 
 class MortalAgent:
@@ -43,7 +42,7 @@ class MortalAgent:
 
 def wait_for(platform: LoopbackPlatform, *messages: str) -> None:
     """Until these have whole answers: all that are given here end with a full stop."""
-    until_s = time.monotonic() + LIMIT_S
-    while not all(platform.answer(one).endswith(".") for one in messages):
-        assert time.monotonic() < until_s, platform.sent
-        time.sleep(_LOOK_S)
+    wait_until_sync(
+        lambda: all(platform.answer(one).endswith(".") for one in messages),
+        told=lambda: platform.sent,
+    )

@@ -5,17 +5,16 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.canaries import secret
+from tests.waits import wait_until_sync
 
 PASSWORD = secret("mqtt")
 USER = "device"
 # It starts in a moment; a busy machine takes longer
 _START_S = 15.0
-_LOOK_S = 0.02
 
 
 def program() -> str | None:
@@ -48,11 +47,7 @@ class Mosquitto:
             self._process = subprocess.Popen(
                 [program() or "mosquitto", "-c", config], stdout=log, stderr=log
             )
-        ends_at_s = time.monotonic() + _START_S
-        while not self._listens():
-            assert self._process.poll() is None, self.log()
-            assert time.monotonic() < ends_at_s, self.log()
-            time.sleep(_LOOK_S)
+        wait_until_sync(self._listens, told=self.log)
 
     def stop(self) -> None:
         """As a service is stopped: what it keeps is written."""
@@ -65,6 +60,8 @@ class Mosquitto:
         return (self.folder / "log").read_text()
 
     def _listens(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self.log()
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
             return True
         return False

@@ -6,16 +6,15 @@ from pathlib import Path
 from types import MappingProxyType
 
 from agent.channels.base import Answer, Question
-from agent.channels.mqtt.channel import MqttChannel
+from agent.channels.mqtt.channel import MqttChannel, broker_of
 from agent.channels.settings import MqttSettings
-from agent.clock import SystemClock
 from agent.messages import Inbound
-from agent.platforms.mqtt import broker_of
-from tests.contracts.channel import until
+from agent.system.clock import SystemClock
 from tests.fakes import mosquitto, mqtt_peer, relay
 from tests.fakes.board import FakeBoard
 from tests.fakes.mqtt_peer import MqttPeer
 from tests.fakes.relay import Relay
+from tests.waits import wait_until
 
 WHO = "anna"
 
@@ -45,12 +44,12 @@ class MqttPlatform:
 
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
         # A broker keeps nothing for whom it does not know yet
-        await until(lambda: self.peer.shows("barnacle/status"))
+        await wait_until(lambda: self.peer.shows("barnacle/status"))
         self._count += 1
         self.peer.say(text, WHO, id=f"said-{self._count}")
 
     async def write_in_thread(self, text: str) -> bool:
-        await until(lambda: self.peer.shows("barnacle/status"))
+        await wait_until(lambda: self.peer.shows("barnacle/status"))
         self._count += 1
         self.peer.say(text, WHO, id=f"said-{self._count}", thread="greenhouse")
         return True

@@ -6,16 +6,16 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Question
-from agent.channels.keeping import Keeping
-from agent.channels.ntfy.api import NtfyApi
+from agent.channels.context import ChannelContext
 from agent.channels.ntfy.channel import NtfyChannel
-from agent.channels.place import Place
-from agent.clock import SystemClock
+from agent.channels.ntfy.client import NtfyApi
+from agent.channels.received_files import ReceivedFiles
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
-from tests.contracts.channel import until
+from agent.net.http import HttpClient
+from agent.system.clock import SystemClock
 from tests.fakes.ntfy_server import TOKEN, NtfyServer
+from tests.waits import wait_until
 
 TOPIC = "greenhouse-4711"
 
@@ -36,21 +36,23 @@ class NtfyPlatform:
         self.channel = self.restarted()
 
     def restarted(self) -> NtfyChannel:
-        place = Place(self._folder / "ntfy", Keeping(self._folder / "inbox"), lambda _: True)
+        place = ChannelContext(
+            self._folder / "ntfy", ReceivedFiles(self._folder / "inbox"), lambda _: True
+        )
         token = Secret(TOKEN if self.server.is_closed else "")
         api = NtfyApi(self.server.url, TOPIC, token, self._http)
         return NtfyChannel(api, place, SystemClock())
 
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
         # Who has never listened hears nothing of what was written before
-        await until(lambda: self.server.opened)
+        await wait_until(lambda: self.server.opened)
         self._last = self.server.publish(TOPIC, text)
 
     async def write_in_thread(self, text: str) -> bool:
         return False
 
     async def write_with_file(self, text: str, content: bytes) -> None:
-        await until(lambda: self.server.opened)
+        await wait_until(lambda: self.server.opened)
         file = {"name": "d.pdf", "url": self.server.put_file(content), "type": "application/pdf"}
         self.server.publish(TOPIC, text, attachment=file)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from agent.access.owner_contact import OwnerContact
 from agent.channels.base import Channel
-from agent.dispatch.activity import Activity
-from agent.dispatch.whereabouts import Whereabouts
 from agent.messages import Address
+from agent.system.activity import Activity
 from tests.fakes.household import Household
 
 LOCAL = Address("terminal", "local", "owner")
@@ -13,5 +13,5 @@ LOCAL = Address("terminal", "local", "owner")
 
 def places_of(
     home: Household, channels: Mapping[str, Channel], activity: Activity | None = None
-) -> Whereabouts:
-    return Whereabouts(home.people, channels, activity or Activity(), home.clock, LOCAL)
+) -> OwnerContact:
+    return OwnerContact(home.people, channels, activity or Activity(), home.clock, LOCAL)

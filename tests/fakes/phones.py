@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from agent.channels.signal.position import Position
-from agent.clock import SystemClock
-from agent.dispatch.people import Account, People
-from agent.dispatch.rank import Rank
+from agent.access.people import PeopleStore, PersonAccount
+from agent.access.roles import PersonRole
+from agent.channels.signal.cursor import SignalCursor
+from agent.system.clock import SystemClock
 from tests.fakes import signal_daemon, signal_events, telegram_server, telegram_world
 from tests.fakes.signal_daemon import SignalDaemon
 from tests.fakes.signal_faults import Fails
@@ -24,12 +24,12 @@ class Phone(ABC):
         config: what the agent is told of the platform.
     """
 
-    account: Account
+    account: PersonAccount
     config: str
 
     async def join(self, state: Path) -> None:
         """Be the owner of the agent with that state, for which nothing is new to the platform."""
-        People(state / "people.json", SystemClock()).let_in(Rank.OWNER, self.account)
+        PeopleStore(state / "people.json", SystemClock()).let_in(PersonRole.OWNER, self.account)
 
     @abstractmethod
     async def write(self, text: str) -> None: ...
@@ -47,7 +47,7 @@ class TelegramPhone(Phone):
         self._server = server
         self._world = server.world
         anna = str(telegram_world.ANNA)
-        self.account = Account(channel="telegram", sender=anna, target=anna)
+        self.account = PersonAccount(channel="telegram", sender=anna, target=anna)
         self.config = (
             f'[channels.telegram]\nbase_url = "{server.base_url}"\ntoken = "{server.token}"\n'
         )
@@ -68,7 +68,7 @@ class SignalPhone(Phone):
     def __init__(self, daemon: SignalDaemon) -> None:
         self._daemon = daemon
         anna = signal_events.ANNA
-        self.account = Account(channel="signal", sender=anna, target=anna)
+        self.account = PersonAccount(channel="signal", sender=anna, target=anna)
         self.config = f'[channels.signal]\nbase_url = "{daemon.url}"\n'
         self._sent_ms = time.time_ns() // 1_000_000
 
@@ -76,7 +76,7 @@ class SignalPhone(Phone):
         await super().join(state)
         # Without a position nothing comes of what was there before the agent
         await self.write("long ago")
-        position = Position(state / "signal" / "position.json")
+        position = SignalCursor(state / "signal" / "position.json")
         await position.load(signal_daemon.NUMBER)
         await position.advance("1")
 

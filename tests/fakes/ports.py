@@ -211,7 +211,7 @@ class FakePorts:
         return (path, 0, 0, self._plugged) if self.is_there else None
 
     def missing(self) -> str:
-        return f"{self.path} is not there: is the board plugged in?"
+        return f"{self.path} not found: is the board plugged in?"
 
     async def open(self, path: str) -> FakePort:
         if self.refusal or not self.is_there:

@@ -7,11 +7,11 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 from urllib.parse import quote
 
 from tests.canaries import secret
+from tests.waits import wait_until_sync
 
 ROOT = Path(__file__).resolve().parents[2]
 # A server of Debian's, which has pg_trgm and no pgvector; and one that has it the other way round
@@ -87,11 +87,13 @@ class PostgresServer:
                 preexec_fn=_end_with_parent,  # noqa: PLW1509  # it takes no lock
             )  # fmt: skip
         ready = [self._bin / "pg_isready", "-q", "-h", self.folder]
-        ends_at = time.monotonic() + _START_S
-        while subprocess.run(ready, check=False).returncode != 0:
+
+        def is_ready() -> bool:
+            assert self._process is not None
             assert self._process.poll() is None, (self.folder / "log").read_text()
-            assert time.monotonic() < ends_at, (self.folder / "log").read_text()
-            time.sleep(0.05)
+            return subprocess.run(ready, check=False).returncode == 0
+
+        wait_until_sync(is_ready, look_s=0.02, told=(self.folder / "log").read_text)
 
     def stop(self) -> None:
         """Every connection is cut."""

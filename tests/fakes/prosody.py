@@ -1,6 +1,5 @@
 """Debian's prosody on ports of this machine, with an archive, rooms and a place for files."""
 
-import atexit
 import contextlib
 import functools
 import secrets
@@ -8,20 +7,19 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
 
+from tests.leftovers import at_end
+from tests.waits import wait_until_sync
+
 PROSODY = shutil.which("prosody", path="/usr/bin:/usr/sbin")
 HOST = "talk.example.org"
 ROOMS = f"rooms.{HOST}"
 PASSWORD = "of the tests"
-# It starts in a moment; a busy machine takes longer
-_START_S = 20.0
-_LOOK_S = 0.02
 _CONFIG = """\
 run_as_root = true
 pidfile = "{folder}/prosody.pid"
@@ -123,11 +121,7 @@ class Prosody:
             self._process = subprocess.Popen(
                 [str(PROSODY), "-F", "--config", str(config)], stdout=said, stderr=said
             )
-        ends_at_s = time.monotonic() + _START_S
-        while not self._listens():
-            assert self._process.poll() is None, (self.folder / "said").read_text()
-            assert time.monotonic() < ends_at_s, (self.folder / "said").read_text()
-            time.sleep(_LOOK_S)
+        wait_until_sync(self._listens, told=(self.folder / "said").read_text)
 
     def freeze(self) -> None:
         """It takes nothing from now on, and its connections stay."""
@@ -141,6 +135,8 @@ class Prosody:
             self._process = None
 
     def _listens(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self.folder / "said").read_text()
         with contextlib.suppress(OSError):
             for port in (self.port, self._tls_port):
                 socket.create_connection(("127.0.0.1", port)).close()
@@ -173,7 +169,7 @@ def shared() -> Prosody:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
-    atexit.register(end)
+    at_end(end)
     return server
 
 

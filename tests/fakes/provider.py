@@ -5,13 +5,13 @@ from collections.abc import AsyncGenerator, Sequence
 
 from agent.errors import ProviderError, TransientProviderError
 from agent.messages import ToolCall
-from agent.providers.base import ChatRequest, ChatResponse, Provider, Stop, TextDelta
+from agent.providers.base import ChatRequest, ChatResponse, Provider, StopReason, TextDelta
 
 
 def calls(*pairs: tuple[str, str], text: str = "") -> ChatResponse:
     """A response that asks for tools: (name, arguments as JSON)."""
     wanted = tuple(ToolCall(f"call-{n}", name, args) for n, (name, args) in enumerate(pairs))
-    return ChatResponse(text, wanted, Stop.TOOLS)
+    return ChatResponse(text, wanted, StopReason.TOOLS)
 
 
 class ScriptedProvider(Provider):

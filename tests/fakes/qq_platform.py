@@ -6,17 +6,18 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Question
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
-from agent.channels.qq.api import QqApi
+from agent.channels.context import ChannelContext
 from agent.channels.qq.channel import QqChannel
+from agent.channels.qq.client import QqApi
 from agent.channels.qq.events import Groups
-from agent.channels.qq.windows import Windows
-from agent.clock import Clock, SystemClock
+from agent.channels.qq.reply_windows import QqWindows
+from agent.channels.received_files import ReceivedFiles
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes.qq_server import APP_ID, SECRET, Fault, Json, QqServer
+from tests.waits import wait_until
 
 _FOLDERS = {"user": "users", "group": "groups", "channel": "channels", "dm": "dms"}
 
@@ -31,10 +32,10 @@ def channel_at(
 ) -> QqChannel:
     """With an agent's folder; `more` are fields of its place."""
     told = {"knows": lambda _: True} | more
-    place = Place(folder / "qq", Keeping(folder / "inbox"), **told)
+    place = ChannelContext(folder / "qq", ReceivedFiles(folder / "inbox"), **told)
     ticking = clock or SystemClock()
     api = QqApi(APP_ID, Secret(SECRET), (server.url, server.url), http, ticking)
-    windows = Windows(place.folder / "windows.json", APP_ID, ticking)
+    windows = QqWindows(place.folder / "windows.json", APP_ID, ticking)
     return QqChannel(api, groups, windows, place, ticking)
 
 
@@ -73,9 +74,7 @@ class QqPlatform:
 
     async def _joined(self) -> None:
         """Nobody can write before there is a session that is told of it."""
-        from tests.contracts.channel import until  # noqa: PLC0415 - it imports pytest
-
-        await until(lambda: self.server.sessions)
+        await wait_until(lambda: self.server.sessions)
 
     async def repeat(self) -> None:
         self.server.tell(self._last["t"], self._last["d"])

@@ -5,15 +5,13 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.link.discovery import Ports
 from agent.link.settings import BoardSettings
+from agent.system.clock import SystemClock
 from tests.fakes.board_sim import BoardSim
-
-# Every state comes in milliseconds; a busy machine may need longer
-PATIENCE_S = 30.0
+from tests.waits import wait_until
 
 
 @contextlib.asynccontextmanager
@@ -31,9 +29,18 @@ async def running(
 
 
 async def until(board: SerialBoard, *states: BoardState) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while board.status.state not in states:  # noqa: ASYNC110 - a status has no event
-            await asyncio.sleep(0.002)
+    await wait_until(lambda: board.status.state in states)
+
+
+async def under_way(board: SerialBoard, count: int) -> None:
+    """Wait until so many calls have been sent and have no answer yet."""
+
+    def are_sent() -> bool:
+        live = board._live
+        pending = live.connection._pending.values() if live else ()
+        return sum(one.frame.was_sent for one in pending) >= count
+
+    await wait_until(are_sent)
 
 
 @contextlib.asynccontextmanager

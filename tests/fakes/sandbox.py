@@ -3,15 +3,15 @@
 import functools
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
 
 from agent.security import sandbox_runner
-from agent.security.sandbox import Job, Outcome
+from agent.security.sandbox import SandboxJob, SandboxOutcome
 from agent.security.sandbox_bubblewrap import Bubblewrap, find_program
+from tests.waits import wait_until_sync
 
 _START_TIMEOUT_S = 10.0
 # The flag of a socket that takes connections
@@ -26,11 +26,11 @@ class EchoingSandbox:
     def __init__(self, workspace: Path, printed: bytes = b"printed") -> None:
         self.workspace = workspace
         self.printed = printed
-        self.jobs: list[Job] = []
+        self.jobs: list[SandboxJob] = []
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: SandboxJob) -> SandboxOutcome:
         self.jobs.append(job)
-        return Outcome(0, self.printed, b"")
+        return SandboxOutcome(0, self.printed, b"")
 
 
 @functools.cache
@@ -40,7 +40,7 @@ def no_bubblewrap() -> str:
     if program is None:
         return "bubblewrap is not installed: apt-get install bubblewrap"
     trouble = Bubblewrap(Path("/nowhere"), program).trouble()
-    return trouble and f"bubblewrap may not make namespaces here: {trouble}"
+    return trouble and f"bubblewrap cannot create namespaces here: {trouble}"
 
 
 def no_activation() -> str:
@@ -59,10 +59,8 @@ def activated(address: Path, *options: str) -> Iterator[None]:
     runner = [sys.executable, "-I", "-S", sandbox_runner.__file__, *options]
     listen = ["systemd-socket-activate", "--accept", "--inetd", "-l", str(address), *runner]
     with subprocess.Popen(listen, stderr=subprocess.DEVNULL) as server:
-        until_s = time.monotonic() + _START_TIMEOUT_S
-        while not _is_listened_to(address) and time.monotonic() < until_s:
-            time.sleep(0.01)
         try:
+            wait_until_sync(lambda: _is_listened_to(address))
             yield
         finally:
             server.terminate()

@@ -2,9 +2,10 @@
 
 import contextlib
 import socket
-import time
 from pathlib import Path
 from typing import Self
+
+from tests.waits import wait_until_sync
 
 
 class ServiceManager:
@@ -32,12 +33,13 @@ class ServiceManager:
                 heard += self._socket.recv(65536, socket.MSG_DONTWAIT).decode().split("\n")
         return heard
 
-    def wait_for(self, assignment: str, patience_s: float = 15.0) -> list[str]:
-        """Everything up to one that begins so."""
+    def wait_for(self, assignment: str) -> list[str]:
+        """Return everything up to one that begins so."""
         heard: list[str] = []
-        until_s = time.monotonic() + patience_s
-        while not any(one.startswith(assignment) for one in heard):
-            assert time.monotonic() < until_s, heard
-            time.sleep(0.02)
-            heard += self.news()
+
+        def has_come() -> bool:
+            heard.extend(self.news())
+            return any(one.startswith(assignment) for one in heard)
+
+        wait_until_sync(has_come, told=lambda: heard)
         return heard

@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.fakes.http_wire import Request, pieces, read_request, write
 from tests.fakes.raw_server import serving
 from tests.fakes.signal_faults import BreaksOff, Fails, Fault, Hangs, Status
+from tests.waits import PATIENCE_S
 
 NUMBER = "+4915112345678"
 ACCOUNT_ID = "0e2a4f8c-5d6b-4c7a-9e1f-2b3c4d5e6f70"
@@ -106,14 +107,14 @@ class SignalDaemon:
         return [parameters for name, parameters in self.calls if name == method]
 
     async def until_called(self, method: str, times: int = 1) -> list[dict[str, Any]]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             while len(self.called(method)) < times:
                 self._changed.clear()
                 await self._changed.wait()
         return self.called(method)
 
     async def until_listened(self, times: int = 1) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             while len(self.streams_asked) < times:
                 self._changed.clear()
                 await self._changed.wait()

@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Channel, Question
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import SignalSettings
 from agent.channels.signal.channel import SignalChannel
-from agent.clock import SystemClock
-from agent.http import HttpClient
 from agent.messages import Inbound
+from agent.net.http import HttpClient
+from agent.system.clock import SystemClock
 from tests.fakes.signal_daemon import SignalDaemon
 from tests.fakes.signal_events import MENTIONED, SENT_MS, in_group, mention, message
 from tests.fakes.signal_faults import Fails
@@ -36,7 +36,9 @@ class SignalPlatform:
         self.channel: Channel = self.restarted()
 
     def restarted(self) -> Channel:
-        place = Place(self._folder / "signal", Keeping(self._folder / "inbox"), lambda _: True)
+        place = ChannelContext(
+            self._folder / "signal", ReceivedFiles(self._folder / "inbox"), lambda _: True
+        )
         wanted = SignalSettings(base_url=self._daemon.url)
         return SignalChannel(wanted, place, self._http, SystemClock())
 

@@ -6,18 +6,18 @@ from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Question
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import SlackSettings
-from agent.channels.slack.api import SlackApi, Tokens
-from agent.channels.slack.channel import SlackChannel
-from agent.clock import Clock, SystemClock
+from agent.channels.slack.client import SlackApi, SlackTokens
+from agent.channels.slack.socket_mode import SlackChannel
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
-from tests.contracts.channel import until
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes.slack_server import APP_TOKEN, BOT_TOKEN, Fault, SlackServer
 from tests.fakes.slack_world import ANNA, DM, ME, ROOM, Json, event_call, seen
+from tests.waits import wait_until
 
 CALLED = f"<@{ME}>"
 
@@ -31,8 +31,10 @@ def channel_at(
     **more: Any,
 ) -> SlackChannel:
     """With an agent's folder; `more` are fields of its place."""
-    place = Place(folder / "slack", Keeping(folder / "inbox"), **({"knows": lambda _: True} | more))
-    api = SlackApi(Tokens(Secret(BOT_TOKEN), Secret(APP_TOKEN)), server.url, http)
+    place = ChannelContext(
+        folder / "slack", ReceivedFiles(folder / "inbox"), **({"knows": lambda _: True} | more)
+    )
+    api = SlackApi(SlackTokens(Secret(BOT_TOKEN), Secret(APP_TOKEN)), server.url, http)
     return SlackChannel(api, settings or SlackSettings(), place, clock or SystemClock())
 
 
@@ -92,7 +94,7 @@ class SlackPlatform:
         self.server.cut()
 
     async def answer_question(self, question: Question, answer: Answer) -> None:
-        await until(self.asked)
+        await wait_until(self.asked)
         self.server.world.press(self.asked()[-1], answer.value.capitalize())
 
     def asked(self) -> list[Json]:

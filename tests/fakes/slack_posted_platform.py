@@ -6,21 +6,21 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from agent.channels.keeping import Keeping
-from agent.channels.ledger import Ledger
-from agent.channels.place import Place
-from agent.channels.pushed import Answered, Push
+from agent.access.codes import Codes
+from agent.access.people import PeopleStore
+from agent.channels.context import ChannelContext
+from agent.channels.push import PushAnswer, PushRequest
+from agent.channels.push_ledger import PushLedger
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import SlackSettings
-from agent.channels.slack.api import SlackApi, Tokens
-from agent.channels.slack.pushing import Mailbox, PushedSlackChannel
-from agent.clock import SystemClock
+from agent.channels.slack.client import SlackApi, SlackTokens
+from agent.channels.slack.events_api import EventsApiChannel, EventsApiParts
 from agent.config import Secret
-from agent.dispatch.codes import Codes
-from agent.dispatch.people import People
 from agent.gateway import gateway
-from agent.gateway.front import Shown
-from agent.gateway.tokens import Tokens as GatewayTokens
-from agent.http import HttpClient
+from agent.gateway.application import StatusSources
+from agent.gateway.tokens import GatewayTokens
+from agent.net.http import HttpClient
+from agent.system.clock import SystemClock
 from tests.fakes import slack_server
 from tests.fakes.gateway import LOOPBACK, some_samples
 from tests.fakes.slack_platform import SlackPlatform
@@ -31,13 +31,13 @@ from tests.fakes.slack_server import BOT_TOKEN, SlackServer
 class Present:
     """Pushes to the channel that there is now."""
 
-    path = PushedSlackChannel.path
-    channel: PushedSlackChannel
+    path = EventsApiChannel.path
+    channel: EventsApiChannel
 
-    def refusal(self, headers: Mapping[str, str]) -> Answered | None:
+    def refusal(self, headers: Mapping[str, str]) -> PushAnswer | None:
         return self.channel.refusal(headers)
 
-    async def push(self, push: Push) -> Answered:
+    async def push(self, push: PushRequest) -> PushAnswer:
         return await self.channel.push(push)
 
 
@@ -57,13 +57,13 @@ class SlackPostedPlatform(SlackPlatform):
         self.knows = True
         super().__init__(server, http, folder)
 
-    def restarted(self) -> PushedSlackChannel:
+    def restarted(self) -> EventsApiChannel:
         clock = SystemClock()
         folder = self._folder / "slack"
-        place = Place(folder, Keeping(self._folder / "inbox"), lambda _: self.knows)
-        api = SlackApi(Tokens(Secret(BOT_TOKEN), Secret()), self.server.url, self._http)
-        mailbox = Mailbox(Secret(SIGNING_SECRET), Ledger(folder / "ledger.db", clock))
-        made = PushedSlackChannel(api, self.settings, place, clock, mailbox)
+        place = ChannelContext(folder, ReceivedFiles(self._folder / "inbox"), lambda _: self.knows)
+        api = SlackApi(SlackTokens(Secret(BOT_TOKEN), Secret()), self.server.url, self._http)
+        mailbox = EventsApiParts(Secret(SIGNING_SECRET), PushLedger(folder / "ledger.db", clock))
+        made = EventsApiChannel(api, self.settings, place, clock, mailbox)
         self.present.channel = made
         return made
 
@@ -89,9 +89,9 @@ async def running(
     http, clock = HttpClient(), SystemClock()
     async with slack_server.running() as server:
         platform = SlackPostedPlatform(server, http, folder, settings or SlackSettings())
-        people, codes = People(folder / "p.json", clock), Codes(folder / "c.json", clock)
-        shown = Shown(dict, some_samples)
-        house = gateway.House(folder, folder / "g.db", shown, [platform.present])
+        people, codes = PeopleStore(folder / "p.json", clock), Codes(folder / "c.json", clock)
+        shown = StatusSources(dict, some_samples)
+        house = gateway.GatewayParts(folder, folder / "g.db", shown, [platform.present])
         tokens = GatewayTokens("", people, codes, clock)
         made = gateway.Gateway(LOOPBACK, "", tokens, house, clock)
         async with _answering(made) as port, posting(server.world, port) as poster:

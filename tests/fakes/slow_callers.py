@@ -12,6 +12,8 @@ import itertools
 import socket
 from dataclasses import dataclass
 
+from tests.fakes.drip import drip
+
 _HOST = b"host: 127.0.0.1\r\n"
 _POST = b"POST /webhook HTTP/1.1\r\n" + _HOST
 # What a webhook's headers have to be before anybody waits for a body
@@ -132,7 +134,4 @@ class SlowCrowd:
     async def _drip(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, drop: bytes
     ) -> None:
-        while not reader.at_eof():
-            writer.write(drop)
-            await writer.drain()
-            await asyncio.sleep(_DRIP_S)
+        await drip(writer, drop, _DRIP_S, reader.at_eof)

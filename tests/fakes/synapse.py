@@ -1,7 +1,6 @@
 """The real Synapse on a port of this machine, with its database in memory, and people in it."""
 
 import asyncio
-import atexit
 import hashlib
 import hmac
 import itertools
@@ -11,10 +10,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -23,11 +21,11 @@ import pytest
 
 import agent
 from tests.fakes.irc_server import free_port
+from tests.leftovers import at_end
+from tests.waits import wait_until, wait_until_sync
 
 # Where scripts/test puts it
 SYNAPSE = Path(agent.__file__).parents[1] / ".barnacle" / "synapse"
-# It makes its tables first
-START_LIMIT_S = 60.0
 _CALL_LIMIT_S = 20.0
 _COUNT = itertools.count(1)
 _SECRET = "registration-secret-of-the-tests"
@@ -56,7 +54,7 @@ def _config(folder: Path, port: int) -> dict[str, object]:
 
 
 class Synapse:
-    """A homeserver, from the first use to the end of this process."""
+    """A homeserver, from the first use to the end of the run."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
@@ -69,11 +67,9 @@ class Synapse:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environ
             )
-        until_s = time.monotonic() + START_LIMIT_S
-        while not self._is_up():
-            assert self._process.poll() is None, (folder / "output").read_text()[-2000:]
-            assert time.monotonic() < until_s, (folder / "output").read_text()[-2000:]
-            time.sleep(0.05)
+        self._output = folder / "output"
+        # It makes its tables first
+        wait_until_sync(self._is_up, look_s=0.05, told=self._output.read_text)
 
     def stop(self) -> None:
         self._process.kill()
@@ -90,6 +86,7 @@ class Synapse:
         return MatrixUser(self.port, _asked("POST", path, "", {**told, "mac": mac}))
 
     def _is_up(self) -> bool:
+        assert self._process.poll() is None, self._output.read_text()[-2000:]
         try:
             _asked("GET", f"http://127.0.0.1:{self.port}/_matrix/client/versions", "")
         except OSError:
@@ -140,9 +137,10 @@ class MatrixUser:
 
 
 async def until_joined(user: MatrixUser, room: str, account: str) -> None:
-    async with asyncio.timeout(_CALL_LIMIT_S):
-        while account not in await asyncio.to_thread(user.people, room):  # noqa: ASYNC110 - a server
-            await asyncio.sleep(0.02)
+    async def has_joined() -> bool:
+        return account in await asyncio.to_thread(user.people, room)
+
+    await wait_until(has_joined, look_s=0.02)
 
 
 @cache
@@ -151,9 +149,9 @@ def shared() -> Synapse:
     if not (SYNAPSE / "synapse").is_dir():
         pytest.skip("Synapse is not in .barnacle/synapse: scripts/test installs it")
     folder = Path(tempfile.mkdtemp(prefix="synapse-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    at_end(partial(shutil.rmtree, folder, ignore_errors=True))
     server = Synapse(folder)
-    atexit.register(server.stop)
+    at_end(server.stop)
     return server
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from agent.channels.base import Deliver
 from agent.channels.telegram.channel import TelegramChannel
-from agent.channels.telegram.position import Position
-from agent.http import HttpClient
+from agent.channels.telegram.cursor import TelegramCursor
 from agent.messages import Inbound, Outbound
+from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, ChatResponse
 from tests.fakes.dispatching import running
 from tests.fakes.provider import EchoProvider
@@ -60,14 +60,14 @@ def mortal(channel: TelegramChannel, step: str) -> None:
 
         await listen(delivering)
 
-    async def advancing(self: Position, offset: int) -> None:
+    async def advancing(self: TelegramCursor, offset: int) -> None:
         await advance(self, offset)
         _die("confirmed", step)
 
-    advance = Position.advance
+    advance = TelegramCursor.advance
     channel.send = sending  # type: ignore[method-assign]  # it dies around the real one
     channel.listen = listening  # type: ignore[method-assign]  # as above
-    Position.advance = advancing  # type: ignore[method-assign]  # as above
+    TelegramCursor.advance = advancing  # type: ignore[method-assign]  # as above
 
 
 async def main(url: str, token: str, folder: str, step: str = "") -> None:

@@ -2,26 +2,25 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import TelegramSettings
-from agent.channels.telegram.api import TelegramApi
 from agent.channels.telegram.channel import TelegramChannel
-from agent.clock import Clock, SystemClock
+from agent.channels.telegram.client import TelegramApi
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Attachment, Inbound, Outbound
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes import telegram_server
 from tests.fakes.telegram_server import TelegramServer
+from tests.waits import wait_until
 
 COMMANDS = (("help", "what can be typed"), ("stop", "break off"))
-# A server on this machine answers in milliseconds; a busy machine may need longer
-PATIENCE_S = 30.0
 
 
 @dataclass
@@ -40,7 +39,7 @@ class Bot:
         self.heard.append(inbound)
 
     async def hear(self, count: int = 1) -> list[Inbound]:
-        await until(lambda: len(self.heard) >= count)
+        await wait_until(lambda: len(self.heard) >= count)
         return self.heard[:count]
 
     async def send(self, text: str, to: Inbound, outbox_id: int = 1, **more: Any) -> None:
@@ -51,12 +50,6 @@ class Bot:
 
 def content_of(file: Attachment) -> bytes:
     return Path(file.path).read_bytes()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():  # noqa: ASYNC110 - the other side is a server without events
-            await asyncio.sleep(0.002)
 
 
 class Known(Protocol):
@@ -79,7 +72,9 @@ def channel_at(
 ) -> TelegramChannel:
     """With an agent's folder; `more` are fields of its place."""
     api = TelegramApi(Secret(server.token), server.base_url, http)
-    place = Place(folder / "telegram", Keeping(folder / "inbox"), lambda _: True, None, COMMANDS)
+    place = ChannelContext(
+        folder / "telegram", ReceivedFiles(folder / "inbox"), lambda _: True, None, COMMANDS
+    )
     place = replace(place, **more)
     return TelegramChannel(api, settings or TelegramSettings(), place, clock or SystemClock())
 

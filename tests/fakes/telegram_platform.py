@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from agent.channels.base import Answer, Question
 from agent.channels.telegram.channel import TelegramChannel
-from agent.http import HttpClient
 from agent.messages import Inbound
+from agent.net.http import HttpClient
 from tests.fakes.telegram_bot import channel_at
 from tests.fakes.telegram_server import Fault, TelegramServer
 from tests.fakes.telegram_world import ANNA, FORUM, GROUP, USERNAME

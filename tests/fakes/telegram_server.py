@@ -15,6 +15,7 @@ from tests.canaries import secret
 from tests.fakes.raw_server import serving
 from tests.fakes.telegram_methods import Methods, Refused, Upload
 from tests.fakes.telegram_world import Json, World
+from tests.waits import wait_until
 
 # What follows the bot's number in its token
 KEY = secret("a-token-of-the-tests")
@@ -104,8 +105,7 @@ class TelegramServer:
         await reader.readline()
         writer.close()
         await writer.wait_closed()
-        while self.connections:  # noqa: ASYNC110 - sockets close by themselves
-            await asyncio.sleep(0.005)
+        await wait_until(lambda: not self.connections)
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")

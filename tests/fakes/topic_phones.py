@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.mqtt.connection import connected
-from agent.channels.mqtt.session import Session
-from agent.channels.mqtt.topics import Topics
-from agent.channels.ntfy.position import Position
+from agent.access.people import PersonAccount
+from agent.channels.mqtt.channel import broker_of
+from agent.channels.mqtt.client import connected
+from agent.channels.mqtt.messages import MqttTopics
+from agent.channels.mqtt.state import MqttState
+from agent.channels.ntfy.cursor import NtfyCursor
 from agent.channels.settings import MqttSettings
-from agent.dispatch.people import Account
-from agent.platforms.mqtt import broker_of
 from tests.fakes import mosquitto, mqtt_peer, ntfy_server
 from tests.fakes.mosquitto import Mosquitto
 from tests.fakes.mqtt_peer import MqttPeer
@@ -34,15 +34,15 @@ class MqttPhone(Phone):
     def __init__(self, broker: Mosquitto, peer: MqttPeer) -> None:
         self._peer = peer
         self._wanted = MqttSettings(url=f"mqtt://127.0.0.1:{broker.port}", home_assistant="")
-        self.account = Account(channel="mqtt", sender=WHO, target=WHO)
+        self.account = PersonAccount(channel="mqtt", sender=WHO, target=WHO)
         self.config = f'[channels.mqtt]\nurl = "{self._wanted.url}"\nhome_assistant = ""\n'
 
     async def join(self, state: Path) -> None:
         await super().join(state)
         # Without a session nothing is kept of what was there before the agent
-        known = await Session(state / "mqtt" / "session.json").client_id()
+        known = await MqttState(state / "mqtt" / "session.json").client_id()
         async with connected(broker_of(self._wanted, {}), known, lambda: None) as connection:
-            await connection.subscribe([(Topics(self._wanted.topic).inbox, 1)])
+            await connection.subscribe([(MqttTopics(self._wanted.topic).inbox, 1)])
 
     async def write(self, text: str) -> None:
         self._peer.publish(f"barnacle/in/{WHO}", text)
@@ -60,13 +60,13 @@ class MqttPhone(Phone):
 class NtfyPhone(Phone):
     def __init__(self, server: NtfyServer) -> None:
         self._server = server
-        self.account = Account(channel="ntfy", sender=TOPIC, target=TOPIC)
+        self.account = PersonAccount(channel="ntfy", sender=TOPIC, target=TOPIC)
         self.config = f'[channels.ntfy]\nbase_url = "{server.url}"\ntopic = "{TOPIC}"\n'
 
     async def join(self, state: Path) -> None:
         await super().join(state)
         # Without a position nothing comes of what was there before the agent
-        position = Position(state / "ntfy" / "position.json", TOPIC)
+        position = NtfyCursor(state / "ntfy" / "position.json", TOPIC)
         await position.advance(str(int(time.time())))
 
     async def write(self, text: str) -> None:

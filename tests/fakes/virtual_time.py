@@ -58,6 +58,12 @@ class LoopClock:
         await asyncio.sleep(duration_s)
 
 
+async def elapse(duration_s: float) -> None:
+    """Let so much time of a virtual loop pass: it costs none of the real one."""
+    assert isinstance(asyncio.get_running_loop(), VirtualTimeLoop), "this test runs in real time"
+    await asyncio.sleep(duration_s)
+
+
 def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
     """Run an async test in a virtual-time loop of its own."""
 

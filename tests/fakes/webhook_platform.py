@@ -10,20 +10,21 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
+from agent.access.codes import Codes
+from agent.access.people import PeopleStore
 from agent.channels.base import Answer, Question
-from agent.channels.ledger import Ledger
-from agent.channels.pushed import Answered, Push
-from agent.channels.webhook.channel import Peer, WebhookChannel
-from agent.clock import SystemClock
-from agent.dispatch.codes import Codes
-from agent.dispatch.people import People
-from agent.gateway.front import Shown
-from agent.gateway.gateway import Gateway, House
-from agent.gateway.tokens import Tokens
-from agent.http import HttpClient
+from agent.channels.push import PushAnswer, PushRequest
+from agent.channels.push_ledger import PushLedger
+from agent.channels.webhook.channel import WebhookChannel, WebhookPeer
+from agent.gateway.application import StatusSources
+from agent.gateway.gateway import Gateway, GatewayParts
+from agent.gateway.tokens import GatewayTokens
 from agent.messages import Inbound
+from agent.net.http import HttpClient
+from agent.system.clock import SystemClock
 from tests.fakes.gateway import KEY, LOOPBACK, answer_of, some_samples
 from tests.fakes.gateway import Answer as Reply
+from tests.waits import wait_until
 
 TRY_AGAIN_S = 0.02
 
@@ -93,8 +94,10 @@ class Program:
         return 200, 0
 
     async def _try_again(self, message_id: str, body: bytes) -> None:
-        while (await self._post(message_id, body)).status != 200:  # noqa: ASYNC110 - as senders do
-            await asyncio.sleep(TRY_AGAIN_S)
+        async def is_taken() -> bool:
+            return (await self._post(message_id, body)).status == 200
+
+        await wait_until(is_taken, look_s=TRY_AGAIN_S)
 
     async def _post(self, message_id: str, body: bytes) -> Reply:
         at = str(int(time.time()))
@@ -130,10 +133,10 @@ class Present:
     def __init__(self, channel: WebhookChannel) -> None:
         self.channel = channel
 
-    def refusal(self, headers: Mapping[str, str]) -> Answered | None:
+    def refusal(self, headers: Mapping[str, str]) -> PushAnswer | None:
         return self.channel.refusal(headers)
 
-    async def push(self, push: Push) -> Answered:
+    async def push(self, push: PushRequest) -> PushAnswer:
         return await self.channel.push(push)
 
 
@@ -190,8 +193,8 @@ class WebhookPlatform:
 
     def _made(self) -> WebhookChannel:
         clock = SystemClock()
-        ledger = Ledger(self._folder / "webhook.db", clock)
-        return WebhookChannel(Peer(self._program.reply_url, KEY), ledger, self._http, clock)
+        ledger = PushLedger(self._folder / "webhook.db", clock)
+        return WebhookChannel(WebhookPeer(self._program.reply_url, KEY), ledger, self._http, clock)
 
 
 @contextlib.asynccontextmanager
@@ -212,9 +215,11 @@ async def running(folder: Path) -> AsyncIterator[WebhookPlatform]:
     http, clock = HttpClient(), SystemClock()
     async with program() as there:
         platform = WebhookPlatform(there, http, folder)
-        people, codes = People(folder / "p.json", clock), Codes(folder / "c.json", clock)
-        house = House(folder, folder / "g.db", Shown(dict, some_samples), [platform.present])
-        gateway = Gateway(LOOPBACK, "", Tokens("", people, codes, clock), house, clock)
+        people, codes = PeopleStore(folder / "p.json", clock), Codes(folder / "c.json", clock)
+        house = GatewayParts(
+            folder, folder / "g.db", StatusSources(dict, some_samples), [platform.present]
+        )
+        gateway = Gateway(LOOPBACK, "", GatewayTokens("", people, codes, clock), house, clock)
         there.gateway_port = gateway.port
         task = asyncio.ensure_future(gateway.run())
         try:

@@ -7,23 +7,23 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from agent.access.codes import Codes
+from agent.access.people import PeopleStore
 from agent.channels.base import Answer, Question
-from agent.channels.keeping import Keeping
-from agent.channels.ledger import Ledger
-from agent.channels.place import Place
-from agent.channels.pushed import Answered, Push
-from agent.channels.whatsapp.api import WhatsAppApi
-from agent.channels.whatsapp.channel import House, WhatsAppChannel
-from agent.channels.whatsapp.windows import Windows
-from agent.clock import Clock, SystemClock
+from agent.channels.context import ChannelContext
+from agent.channels.push import PushAnswer, PushRequest
+from agent.channels.push_ledger import PushLedger
+from agent.channels.received_files import ReceivedFiles
+from agent.channels.whatsapp.channel import WhatsAppChannel, WhatsAppParts
+from agent.channels.whatsapp.client import WhatsAppApi
+from agent.channels.whatsapp.reply_windows import WhatsAppWindows
 from agent.config import Secret
-from agent.dispatch.codes import Codes
-from agent.dispatch.people import People
 from agent.gateway import gateway
-from agent.gateway.front import Shown
-from agent.gateway.tokens import Tokens
-from agent.http import HttpClient
+from agent.gateway.application import StatusSources
+from agent.gateway.tokens import GatewayTokens
 from agent.messages import Inbound
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes import whatsapp_server
 from tests.fakes.gateway import LOOPBACK, some_samples
 from tests.fakes.whatsapp_server import APP_SECRET, NUMBER_ID, TOKEN, WhatsAppServer
@@ -37,13 +37,13 @@ class Present:
     def __init__(self, channel: WhatsAppChannel) -> None:
         self.channel = channel
 
-    def challenge(self, query: bytes) -> Answered:
+    def challenge(self, query: bytes) -> PushAnswer:
         return self.channel.challenge(query)
 
-    def refusal(self, headers: Mapping[str, str]) -> Answered | None:
+    def refusal(self, headers: Mapping[str, str]) -> PushAnswer | None:
         return self.channel.refusal(headers)
 
-    async def push(self, push: Push) -> Answered:
+    async def push(self, push: PushRequest) -> PushAnswer:
         return await self.channel.push(push)
 
 
@@ -124,11 +124,11 @@ class WhatsAppPlatform:
     def _made(self) -> WhatsAppChannel:
         clock = SystemClock()
         folder = self._folder / "whatsapp"
-        place = Place(folder, Keeping(self._folder / "inbox"), lambda _: self.knows)
+        place = ChannelContext(folder, ReceivedFiles(self._folder / "inbox"), lambda _: self.knows)
         api = WhatsAppApi(self.server.url, NUMBER_ID, Secret(TOKEN), self._http)
-        ledger = Ledger(folder / "ledger.db", clock)
-        windows = Windows(folder / "windows.json", NUMBER_ID, self.clock)
-        house = House(Secret(APP_SECRET), ledger, windows, place, clock)
+        ledger = PushLedger(folder / "ledger.db", clock)
+        windows = WhatsAppWindows(folder / "windows.json", NUMBER_ID, self.clock)
+        house = WhatsAppParts(Secret(APP_SECRET), ledger, windows, place, clock)
         return WhatsAppChannel(api, house)
 
 
@@ -137,10 +137,10 @@ async def running(folder: Path) -> AsyncIterator[WhatsAppPlatform]:
     http, clock = HttpClient(), SystemClock()
     async with whatsapp_server.running() as server:
         platform = WhatsAppPlatform(server, http, folder)
-        people, codes = People(folder / "p.json", clock), Codes(folder / "c.json", clock)
-        shown = Shown(dict, some_samples)
-        house = gateway.House(folder, folder / "g.db", shown, [platform.present])
-        made = gateway.Gateway(LOOPBACK, "", Tokens("", people, codes, clock), house, clock)
+        people, codes = PeopleStore(folder / "p.json", clock), Codes(folder / "c.json", clock)
+        shown = StatusSources(dict, some_samples)
+        house = gateway.GatewayParts(folder, folder / "g.db", shown, [platform.present])
+        made = gateway.Gateway(LOOPBACK, "", GatewayTokens("", people, codes, clock), house, clock)
         server.gateway_port = made.port
         task = asyncio.ensure_future(made.run())
         try:

@@ -21,6 +21,7 @@ from tests.fakes.gateway import Answer, answer_of
 from tests.fakes.http_wire import Request, read_request
 from tests.fakes.raw_server import serving
 from tests.fakes.telegram_server import form_of
+from tests.waits import wait_until
 
 TOKEN, APP_SECRET = secret("EAAG"), secret("app-secret")
 NUMBER_ID, NUMBER = "106540352242922", "15550783881"
@@ -123,8 +124,7 @@ class WhatsAppServer:
         return answer.status == 200
 
     async def _try_again(self, body: bytes) -> None:
-        while not await self._is_taken(body):  # noqa: ASYNC110 - as the platform does
-            await asyncio.sleep(TRY_AGAIN_S)
+        await wait_until(lambda: self._is_taken(body), look_s=TRY_AGAIN_S)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while (request := await read_request(reader)) is not None:

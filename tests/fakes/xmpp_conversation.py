@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from agent.dispatch.people import Account
+from agent.access.people import PersonAccount
 from tests.fakes import prosody
 from tests.fakes import relay as relays
 from tests.fakes.prosody import Prosody
@@ -24,7 +24,7 @@ class XmppTalk:
             f'password = "{prosody.PASSWORD}"\nrooms = ["{platform.room}"]\n'
         )
         anna = platform.anna.address
-        self.account = Account(channel="xmpp", sender=anna, target=anna)
+        self.account = PersonAccount(channel="xmpp", sender=anna, target=anna)
 
     async def write(self, text: str) -> None:
         await self._platform.write(text)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import copy
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from xml.etree.ElementTree import Element, SubElement, fromstring
 
 import httpx
@@ -13,6 +13,7 @@ from slixmpp.stanza import Message, Presence
 from slixmpp.xmlstream import StanzaBase
 
 from tests.fakes.prosody import HOST, PASSWORD, ROOMS, Prosody
+from tests.waits import wait_until
 
 PATIENCE_S = 20.0
 _CLIENT = "{jabber:client}"
@@ -53,7 +54,7 @@ class Person:
         wish = self.client.make_presence(pto=f"{room}/{self.name}")
         SubElement(wish.xml, "{http://jabber.org/protocol/muc}x")
         wish.send()
-        await until(lambda: self.sees(f"{room}/{self.name}"))
+        await wait_until(lambda: self.sees(f"{room}/{self.name}"))
 
     async def leave(self) -> None:
         gone = self.client.disconnected
@@ -171,9 +172,3 @@ async def present(server: Prosody, name: str, *rooms: str) -> AsyncIterator[Pers
         yield person
     finally:
         await person.leave()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():  # noqa: ASYNC110 - the other side is a server without events
-            await asyncio.sleep(0.005)

@@ -9,17 +9,18 @@ from types import MappingProxyType
 import httpx
 
 from agent.channels.base import Answer, Question
-from agent.channels.keeping import Keeping, Knows
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.received_files import Knows, ReceivedFiles
 from agent.channels.xmpp.channel import XmppChannel
-from agent.channels.xmpp.login import Login
-from agent.clock import SystemClock
+from agent.channels.xmpp.login import XmppLogin
 from agent.config import Secret
-from agent.http import HttpClient
 from agent.messages import Inbound
+from agent.net.http import HttpClient
+from agent.system.clock import SystemClock
 from tests.fakes.prosody import PASSWORD, ROOMS, Prosody
 from tests.fakes.relay import Relay
-from tests.fakes.xmpp_person import Person, until
+from tests.fakes.xmpp_person import Person
+from tests.waits import wait_until
 
 _COMPOSING = "{http://jabber.org/protocol/chatstates}composing"
 _REACTIONS = "{urn:xmpp:reactions:0}reactions"
@@ -62,16 +63,18 @@ class XmppPlatform:
 
     def restarted(self) -> XmppChannel:
         """Of which Anna has seen what it has shown, for who looks at it at once."""
-        place = Place(self._folder / "xmpp", Keeping(self._folder / "inbox"), self.knows)
+        place = ChannelContext(
+            self._folder / "xmpp", ReceivedFiles(self._folder / "inbox"), self.knows
+        )
         context = ssl.create_default_context(cafile=self.server.certificate)
-        login = Login(self.address, Secret(PASSWORD), context, "127.0.0.1", self._relay.port)
+        login = XmppLogin(self.address, Secret(PASSWORD), context, "127.0.0.1", self._relay.port)
         channel = XmppChannel(login, (self.room,), place, self.http, SystemClock())
         channel.typing = self._seen(channel.typing, self.typings)  # type: ignore[method-assign]  # around the real one
         channel.mark = self._seen(channel.mark, self.marks)  # type: ignore[method-assign]  # as above
         return channel
 
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
-        await until(lambda: self.anna.sees(f"{self.room}/{self.nick}"))
+        await wait_until(lambda: self.anna.sees(f"{self.room}/{self.nick}"))
         named = f"{self.nick}: {text}" if is_group and calls else text
         self.said.append(self.anna.say(self.room if is_group else self.address, named))
 
@@ -79,7 +82,7 @@ class XmppPlatform:
         return False
 
     async def write_with_file(self, text: str, content: bytes) -> None:
-        await until(lambda: self.anna.sees(f"{self.room}/{self.nick}"))
+        await wait_until(lambda: self.anna.sees(f"{self.room}/{self.nick}"))
         address = await self.anna.upload(content)
         link = f"<x xmlns='jabber:x:oob'><url>{address}</url></x>"
         self.anna.say(self.address, text, link)
@@ -127,6 +130,6 @@ class XmppPlatform:
         async def shown(*arguments: object) -> None:
             before = count()
             await show(*arguments)
-            await until(lambda: count() > before)
+            await wait_until(lambda: count() > before)
 
         return shown

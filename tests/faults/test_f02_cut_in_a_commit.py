@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from agent.dispatch import inbox
-from agent.dispatch.journal import open_journal
+from agent.messaging import inbox
+from agent.messaging.database import open_agent_db
 from agent.storage.db import was_set_aside
 
 KILLS = 50
@@ -18,12 +18,12 @@ MOST_LIFE_S = 0.08
 _ACCEPTS = """
 import asyncio, sys
 from pathlib import Path
-from agent.dispatch import inbox
-from agent.dispatch.journal import open_journal
+from agent.messaging import inbox
+from agent.messaging.database import open_agent_db
 from tests.fakes.channel import message
 
 async def main():
-    journal = open_journal(Path(sys.argv[1]))
+    journal = open_agent_db(Path(sys.argv[1]))
     number = int(sys.argv[2])
     while True:
         number += 1
@@ -39,8 +39,8 @@ async def test_every_acknowledged_message_outlives_fifty_kills(tmp_path: Path) -
     path, chance, acknowledged = tmp_path / "agent.db", random.Random(2), 0
     for _ in range(KILLS):
         acknowledged = max(acknowledged, _killed(path, acknowledged, chance.random()))
-        journal = open_journal(path)
-        kept = {one.inbound.message_id for one in await journal.transact(inbox.unanswered)}
+        journal = open_agent_db(path)
+        kept = {one.message.message_id for one in await journal.transact(inbox.unanswered)}
         await journal.aclose()
         # At most one more: what was committed and not yet said
         assert {f"{number}" for number in range(1, acknowledged + 1)} <= kept

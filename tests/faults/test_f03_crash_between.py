@@ -21,6 +21,7 @@ from tests.fakes.llm_server import Json, Reply, streamed
 from tests.fakes.obedient_model import obey
 from tests.fakes.phones import PHONES, Phone
 from tests.fakes.topic_phones import TOPIC_PHONES
+from tests.waits import wait_until
 
 ROOT = Path(__file__).parents[2]
 # A start, a greeting of the board and a turn; a busy machine may need longer
@@ -81,8 +82,7 @@ class Home:
         """Until it has died at the point, or what is waited for has come."""
         whereabouts = (str(self._config), str(self._state), "-", point)
         async with self._lives.begin(*whereabouts) as life, asyncio.timeout(PATIENCE_S):
-            while not life.ending.done() and not until():  # noqa: ASYNC110 - another process
-                await asyncio.sleep(0.01)
+            await wait_until(lambda: not (not life.ending.done() and not until()))
         return await life.ended()
 
     def has_answered(self) -> bool:

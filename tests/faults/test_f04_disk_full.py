@@ -8,8 +8,8 @@ import resource
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.dispatch import inbox, outbox
-from agent.dispatch.conversation import NOT_KEPT_TEXT
+from agent.messaging import inbox, outbox
+from agent.messaging.conversation import NOT_KEPT_TEXT
 from tests.fakes.channel import FakeChannel
 from tests.fakes.dispatching import Running, running
 from tests.fakes.provider import EchoProvider, ScriptedProvider, calls

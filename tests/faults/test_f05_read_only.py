@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from agent.approvals.gate import Gate
+from agent.approvals.records import DecisionRecords
 from agent.channels.base import Answer, Question
-from agent.dispatch.conversation import NOT_KEPT_TEXT
-from agent.dispatch.gate import Gate
-from agent.dispatch.journal import open_journal
-from agent.dispatch.records import Records
 from agent.errors import StorageFull
 from agent.health.report import LastError, Reporter, Subjects
 from agent.messages import Effect, Provenance, ToolCall
+from agent.messaging.conversation import NOT_KEPT_TEXT
+from agent.messaging.database import open_agent_db
 from agent.security.approvals import StandingApprovals
 from agent.security.audit import Audit
 from agent.security.estop import EmergencyStop
@@ -62,8 +62,8 @@ async def yes(_question: Question) -> Answer:
 async def verdicts(folder: Path) -> list[Verdict]:
     """Of an actuation and of a look, by a gate that has everything in that folder."""
     clock = SteppedClock()
-    journal = open_journal(folder / "agent.db")
-    records = Records(Audit(folder / "audit", str, clock), journal, clock)
+    journal = open_agent_db(folder / "agent.db")
+    records = DecisionRecords(Audit(folder / "audit", str, clock), journal, clock)
     approvals = StandingApprovals(folder / "standing.json", clock)
     gate = Gate(Policy(Autonomy.FULL), approvals, EmergencyStop(folder), records=records)
     try:

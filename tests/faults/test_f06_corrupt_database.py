@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from agent.dispatch import inbox
-from agent.dispatch.journal import open_journal
+from agent.messaging import inbox
+from agent.messaging.database import open_agent_db
 from agent.storage.db import SMALL_PAGE_BYTES, was_set_aside
 from tests.fakes.channel import message
 
@@ -17,10 +17,10 @@ _TEXT = "x" * 700
 
 async def filled(path: Path) -> bytes:
     """A small journal as it is on the disk."""
-    journal = open_journal(path)
+    journal = open_agent_db(path)
     for number in range(8):
         inbound = message(f"{number} {_TEXT}", f"{number}")
-        await journal.transact(partial(inbox.accept, inbound=inbound))
+        await journal.transact(partial(inbox.accept, message=inbound))
     await journal.aclose()
     return path.read_bytes()  # noqa: ASYNC240 - nothing else runs in this test
 
@@ -28,13 +28,13 @@ async def filled(path: Path) -> bytes:
 async def starts(path: Path) -> None:
     """It takes a message and has it again."""
     begun_s = time.monotonic()
-    journal = open_journal(path)
+    journal = open_agent_db(path)
     new = message("after it", "new")
     assert await journal.transact(lambda db: inbox.accept(db, new)) is not None
     left = await journal.transact(inbox.unanswered)
     await journal.aclose()
     assert time.monotonic() - begun_s < START_LIMIT_S
-    assert left[-1].inbound == new
+    assert left[-1].message == new
 
 
 def damages(whole: bytes) -> Iterator[bytes]:

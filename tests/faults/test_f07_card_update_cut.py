@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from agent import crash
+from agent.system import crash_points
 from agent.update import bootloader
 from agent.update.installation import Installation
-from agent.update.records import Records
-from agent.update.trial import Standing, Trials
+from agent.update.records import UpdateRecords
+from agent.update.trial import Trials, TrialStanding
 from tests.fakes.card import NEW, OLD, Card, in_pieces, make_key
 from tests.fakes.clock import SteppedClock
 
@@ -41,7 +41,7 @@ def restart(argument: str) -> None:
 
 def trials(card: Card) -> Trials:
     machine = card.machine()
-    return Trials(machine, Records(machine.records), restart, SteppedClock())
+    return Trials(machine, UpdateRecords(machine.records), restart, SteppedClock())
 
 
 def go_on(card: Card, act: Callable[[], object]) -> None:
@@ -63,7 +63,7 @@ async def life(card: Card, content: bytes, end: Callable[[Trials], None]) -> Non
 @pytest.fixture(autouse=True)
 def disarmed() -> Iterator[None]:
     yield
-    crash.arm(None)
+    crash_points.arm(None)
 
 
 @pytest.fixture
@@ -121,27 +121,27 @@ async def cut_at(
         if len(passed) == step:
             raise PowerCut
 
-    crash.arm(at_point)
+    crash_points.arm(at_point)
     try:
         await life(card, content, end)
     except PowerCut:
         return passed
     finally:
-        crash.arm(None)
+        crash_points.arm(None)
     return None
 
 
-def assert_sound(card: Card, standing: Standing) -> None:
+def assert_sound(card: Card, standing: TrialStanding) -> None:
     """What the records say is so; a start that nobody asks for brings the same or the old one."""
-    records = Records(card.machine().records)
+    records = UpdateRecords(card.machine().records)
     next_start = card.would_start()
-    if standing is Standing.ON_TRIAL:
+    if standing is TrialStanding.ON_TRIAL:
         assert next_start.version == OLD
     else:
         assert next_start.version == card.machine().identity.version
-    if standing is Standing.WAITING:
+    if standing is TrialStanding.WAITING:
         assert card.would_start(is_trial=True).version == NEW
-    if standing is Standing.SETTLED:
+    if standing is TrialStanding.SETTLED:
         assert records.trial() is None
     held, outcome = records.held(), records.outcome()
     if outcome is not None:
@@ -154,11 +154,11 @@ def assert_sound(card: Card, standing: Standing) -> None:
 
 async def begin_anew(card: Card, content: bytes) -> None:
     """The owner tries again, whatever was left behind."""
-    if trials(card).settle() is Standing.ON_TRIAL:
+    if trials(card).settle() is TrialStanding.ON_TRIAL:
         trials(card).keep()
     if card.machine().identity.version == NEW:
         return
-    if Records(card.machine().records).trial() is None:
+    if UpdateRecords(card.machine().records).trial() is None:
         await Installation(card.machine()).run(in_pieces(content))
     go_on(card, trials(card).begin)
     trials(card).keep()

@@ -4,14 +4,14 @@ import itertools
 
 import pytest
 
-from agent.link.image import About, Image
+from agent.link.image import FirmwareImage, ImageDescription
 from agent.link.update import Updater
 from tests.fakes.flash import NativeFlash
 from tests.fakes.updatable_board import UpdatableBoard
 from tests.fakes.virtual_time import LoopClock, in_virtual_time
 from tests.firmware.update_on_cpython import BOARD, board_with, image
 
-NEW = Image(About(BOARD, 2, (0, 2, 0)), image(2))
+NEW = FirmwareImage(ImageDescription(BOARD, 2, (0, 2, 0)), image(2))
 # Erasing takes some exchanges, sending one for every 200 bytes
 FEWEST_STEPS = 15
 

@@ -1,6 +1,7 @@
 """F11: the board resets in the middle of a command."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ from agent.errors import OutcomeUnknown
 from agent.link.base import BoardState
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.linked_board import ready
-from tests.fakes.running_board import frozen, running, until
-from tests.fakes.virtual_time import in_virtual_time
+from tests.fakes.running_board import frozen, running, under_way, until
+from tests.fakes.virtual_time import elapse, in_virtual_time
+from tests.waits import stays, wait_until
 
 
 @pytest.mark.parametrize(
@@ -26,14 +28,14 @@ def test_the_cause_is_told_the_call_is_unknown_and_nothing_is_restored(
             await link.board.call("gpio_write", {"pin": "led", "value": "on"})
             board.answer_delay_s = 5.0
             call = asyncio.create_task(link.board.call("pulse", {"pin": "led"}))
-            await asyncio.sleep(0.1)
+            await elapse(0.1)
             board.reset(cause)
             with pytest.raises(OutcomeUnknown):
                 await call
             await link.until(BoardState.CONNECTING)
             await link.until(BoardState.READY)
             assert words in link.board.status.trouble
-            await asyncio.sleep(30)
+            await elapse(30)
             assert board.outputs[0] == 0
             assert board.pulses == 1
 
@@ -49,16 +51,16 @@ async def test_the_real_firmware_starts_with_its_outputs_safe_and_counts_the_boo
         await board.call("gpio_write", {"pin": "led", "value": "on"})
         async with frozen(sim, 1_500):
             write = asyncio.create_task(board.call("gpio_write", {"pin": "pump", "value": "on"}))
-            await asyncio.sleep(0.1)
+            await under_way(board, 1)
             sim.kill()
             with pytest.raises(OutcomeUnknown):
                 await write
             await until(board, BoardState.ABSENT, BoardState.CONNECTING)
         # Boots are counted by the second in which they happened
-        await asyncio.sleep(0.5)
+        second = int(time.time())
+        await wait_until(lambda: int(time.time()) > second)
         await asyncio.to_thread(sim.start)
         await until(board, BoardState.READY)
         assert board.status.identity is not None
         assert board.status.identity.boot_count > boots
-        await asyncio.sleep(0.5)
-        assert (sim.value("led"), sim.value("pump")) == (0, 0)
+        await stays(lambda: (sim.value("led"), sim.value("pump")) == (0, 0), 0.5)

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from agent.clock import SystemClock
 from agent.errors import LinkLost
 from agent.link import frame as wire
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.system.clock import SystemClock
 from tests.fakes.linked_board import linked
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.ports import EchoPeer, Peer, TalkingPeer
-from tests.fakes.virtual_time import in_virtual_time
+from tests.fakes.virtual_time import elapse, in_virtual_time
+from tests.waits import wait_until
 
-PATIENCE_S = 10.0
 NOISE = bytes(range(1, 256)) * 8
 
 
@@ -32,13 +32,13 @@ NOISE = bytes(range(1, 256)) * 8
     [
         (ScriptedBoard(protocol=2), "flash the firmware"),
         (ScriptedBoard(protocol=0), "flash the firmware"),
-        (ScriptedBoard(announced_hash=b"otherone"), "not the one it announced"),
+        (ScriptedBoard(announced_hash=b"otherone"), "does not match its announced hash"),
         (ScriptedBoard(manifest=b"[]"), ""),
         (TalkingPeer(b"MicroPython v1.25.0 on 2025-04-15\r\n>>> "), "MicroPython prompt"),
-        (TalkingPeer(b"\r\nOK\r\nNO CARRIER\r\n"), "not the board's protocol"),
+        (TalkingPeer(b"\r\nOK\r\nNO CARRIER\r\n"), "not the link protocol"),
         (EchoPeer(), "echoes"),
         (TalkingPeer(b""), "nothing answers"),
-        (TalkingPeer(NOISE), "not the board's protocol"),
+        (TalkingPeer(NOISE), "not the link protocol"),
     ],
 )
 def test_a_stranger_is_never_asked_to_switch_anything(
@@ -47,7 +47,7 @@ def test_a_stranger_is_never_asked_to_switch_anything(
     @in_virtual_time
     async def meet() -> None:
         async with linked(peer, tmp_path) as link:
-            await asyncio.sleep(30)
+            await elapse(30)
             assert link.board.status.state in {BoardState.CONNECTING, BoardState.REFUSED}
             assert words in link.board.status.trouble
             assert link.board.status.trouble
@@ -68,9 +68,7 @@ async def test_a_real_micropython_prompt_is_recognised(
         board = SerialBoard(BoardSettings(port=path), tmp_path, SystemClock())
         running = asyncio.create_task(board.run())
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                while "MicroPython prompt" not in board.status.trouble:  # noqa: ASYNC110 - no event
-                    await asyncio.sleep(0.02)
+            await wait_until(lambda: "MicroPython prompt" in board.status.trouble)
         finally:
             running.cancel()
             await asyncio.wait([running])

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.schedule.due import Moment, Verdict, looked_at
+from agent.schedule.due import DueVerdict, Moment, looked_at
 from agent.schedule.job import State
 from tests.fakes.job_run import JobRun, job
 from tests.fakes.jumping_clock import JumpingClock
@@ -108,7 +108,7 @@ async def test_after_a_day_without_power_nothing_is_made_up_for(tmp_path: Path) 
     run.restart()
     await run.go(HOUR_S)
     assert run.told == ["I missed the time of the job daily and did not run it."]
-    assert run.store.find("daily").result == "its time passed while nobody looked: it was not run"
+    assert run.store.find("daily").result == "its time had passed before the agent looked: not run"
 
 
 async def test_one_time_is_kept_late_within_an_hour_and_told_of_beyond(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_no_time_runs_twice_and_none_is_waited_for_in_vain(
         count = len(ran)
         for _ in range(0, long_s, 300):
             verdict, one = looked_at(one, Moment(wall_s, monotonic_s, BERLIN), 0.0)
-            if verdict is Verdict.RUN:
+            if verdict is DueVerdict.RUN:
                 ran.append(one.stretches[-1][1])
                 assert wall_s - ran[-1] <= HOUR_S
             wall_s, monotonic_s = wall_s + 300, monotonic_s + 300

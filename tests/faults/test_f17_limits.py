@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.answering import LastResort, open_answering
+from agent.app.providers import OfflineParts, open_providers
 from agent.config import Secret
-from agent.dispatch.journal import open_journal
 from agent.errors import QuotaExhausted
-from agent.http import HttpClient
 from agent.messages import Role, ToolCall
+from agent.messaging.database import open_agent_db
+from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, Provider
 from agent.providers.section import MainProviderSettings
 from agent.settings import Settings
@@ -43,7 +43,7 @@ HISTORY = (
 @asynccontextmanager
 async def answering(folder: Path, clock: SteppedClock, **more: object) -> AsyncIterator[Provider]:
     """All that stands between a turn and a service, as the agent has it."""
-    http, journal = HttpClient(), open_journal(folder / "agent.db")
+    http, journal = HttpClient(), open_agent_db(folder / "agent.db")
     wanted = {
         "model": "fake-model",
         "api_key": Secret(secret("first")),
@@ -51,7 +51,7 @@ async def answering(folder: Path, clock: SteppedClock, **more: object) -> AsyncI
         **more,
     }
     settings = Settings(provider=MainProviderSettings(**wanted))
-    answering = open_answering(settings, {}, http, LastResort(), journal, clock)
+    answering = open_providers(settings, {}, http, OfflineParts(), journal, clock)
     try:
         yield answering.provider
     finally:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.dispatch.repair import MAX_REPAIR_ROUNDS
+from agent.turn.guidance import MAX_REPAIR_ROUNDS
 from tests.fakes.channel import FakeChannel
 from tests.fakes.dispatching import running
 from tests.fakes.provider import LoopingProvider, ScriptedProvider, calls
@@ -48,5 +48,5 @@ async def test_a_model_that_is_wrong_for_ever_is_ended_and_the_reason_said(tmp_p
         (answer,) = await channel.wait_for(1)
     assert lamp.uses == []
     assert provider.count <= MAX_REPAIR_ROUNDS + 3
-    assert "going in circles" in answer
+    assert "I repeated the same steps" in answer
     assert "Not done, because the call was not understood: lmp" in answer

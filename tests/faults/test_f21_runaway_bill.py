@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.answering import LastResort, open_answering
+from agent.app.providers import OfflineParts, open_providers
 from agent.config import Secret
-from agent.dispatch.journal import open_journal
 from agent.errors import SpendingLimit
-from agent.http import HttpClient
+from agent.messaging.database import open_agent_db
+from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, Provider
-from agent.providers.ledger import read_day, today
+from agent.providers.costs import read_day, today
 from agent.providers.section import MainProviderSettings
 from agent.settings import Settings
 from agent.storage.worker import DatabaseWorker
@@ -39,7 +39,7 @@ ANSWER = Reply(
 
 @pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[DatabaseWorker]:
-    opened = open_journal(tmp_path / "agent.db")
+    opened = open_agent_db(tmp_path / "agent.db")
     yield opened
     await opened.aclose()
 
@@ -60,7 +60,7 @@ def limited(base_url: str, http: HttpClient, journal: DatabaseWorker, tokens: in
         offline_last=False,
     )
     settings = Settings(provider=provider)
-    return open_answering(settings, {}, http, LastResort(), journal, SteppedClock()).provider
+    return open_providers(settings, {}, http, OfflineParts(), journal, SteppedClock()).provider
 
 
 async def ask(provider: Provider, conversation: str) -> bool:
@@ -96,7 +96,7 @@ async def test_a_model_that_always_wants_a_tool_stops_at_the_limit_over_restarts
     asked = 0
     async with running(looping) as server:
         for restart in range(3):
-            journal = open_journal(tmp_path / "agent.db")
+            journal = open_agent_db(tmp_path / "agent.db")
             provider = limited(server.base_url, http, journal, 1)
             async with dispatching(tmp_path, provider, channel, tools=[tool]) as agent:
                 await agent.say("go on for ever", f"{restart}")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agent.dispatch.loops import MOST_REPEATS
+from agent.turn.loop_guard import MOST_REPEATS
 from tests.fakes.channel import FakeChannel
 from tests.fakes.dispatching import running
 from tests.fakes.provider import LoopingProvider
@@ -20,5 +20,5 @@ async def test_the_same_call_is_made_three_times_in_a_turn_over_a_restart_too(
         async with running(tmp_path, provider, channel, tools=[lamp]) as agent:
             await agent.say("turn the lamp on", message_id=str(start))
             (answer,) = await channel.wait_for(1)
-        assert "going in circles: the same step came to the same 3 times" in answer
+        assert "I repeated the same steps: the same step came to the same 3 times" in answer
         assert len(lamp.uses) == provider.count == MOST_REPEATS * start

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,13 +17,13 @@ from tests.fakes.lives import Life, Lives, lives_of
 from tests.fakes.telegram_agent import STEPS
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_world import ANNA, BEN
+from tests.waits import wait_until
 
 KILLS = 50
 # A life is over by the time it has called this often: start, poll, a message and a poll again
 MOST_CALLS = 12
 # Within what a call and its answer take
 LITTLE_S = 0.02
-PATIENCE_S = 25.0
 # Nothing is with the platform before the first message has come here
 UNSENT = ("polled", "committed", "thinking", "sending")
 
@@ -58,8 +58,8 @@ class Restarts:
     async def answered(self, chat: int, *texts: str) -> None:
         """Until all of them are with the platform, and known to be."""
         wanted = {f"echo: {text}" for text in texts}
-        await until(lambda: wanted <= set(self.server.world.shown(chat)))
-        await until(lambda: all_confirmed(self._folder, wanted))
+        await wait_until(lambda: wanted <= set(self.server.world.shown(chat)))
+        await wait_until(lambda: all_confirmed(self._folder, wanted))
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +74,6 @@ async def restarts(lives: Lives, tmp_path: Path) -> AsyncIterator[Restarts]:
         # In the time that the agent's clock begins with: nothing is a day late
         server.world.now_s = SteppedClock().wall_s()
         yield Restarts(server, lives, tmp_path)
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not is_so():  # noqa: ASYNC110 - another process answers
-            await asyncio.sleep(0.01)
 
 
 def _has_called(server: TelegramServer, calls: int) -> bool:
@@ -119,7 +113,7 @@ async def test_kills_at_any_time_leave_every_message_answered(restarts: Restarts
         await server.world.write(texts[chat][-1], chat)
         async with restarts.life():
             last = len(server.calls) + chance.randint(1, MOST_CALLS)
-            await until(partial(_has_called, server, last))
+            await wait_until(partial(_has_called, server, last))
             await asyncio.sleep(chance.uniform(0, LITTLE_S))
     async with restarts.life():
         for chat, written in texts.items():
@@ -163,7 +157,7 @@ async def test_what_was_written_long_ago_is_told_and_not_done(restarts: Restarts
     await world.write("lamp on")
     world.now_s += 3600
     async with restarts.life():
-        await until(lambda: bool(world.shown(ANNA)))
+        await wait_until(lambda: bool(world.shown(ANNA)))
         await world.write("next")
         await restarts.answered(ANNA, "next")
     told, following = world.shown(ANNA)

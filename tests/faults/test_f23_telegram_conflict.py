@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from agent.channels.telegram.channel import TelegramChannel
-from agent.clock import SystemClock
-from agent.dispatch.activity import Activity
-from agent.dispatch.supervisor import REFUSED_WAIT_S, Hearing, Supervisor
 from agent.errors import ChannelRefused
-from agent.http import HttpClient
 from agent.messages import Inbound
-from tests.fakes.telegram_bot import channel_at, listening, until
+from agent.messaging.channel_supervisor import REFUSED_WAIT_S, ChannelHealth, Supervisor
+from agent.net.http import HttpClient
+from agent.system.activity import Activity
+from agent.system.clock import SystemClock
+from tests.fakes.telegram_bot import channel_at, listening
 from tests.fakes.telegram_server import TelegramServer, running
+from tests.waits import stays, wait_until
 
 
 class WaitingClock(SystemClock):
@@ -72,41 +73,39 @@ async def other_program_polls(server: TelegramServer) -> None:
 async def test_a_webhook_is_told_once_and_looked_for_every_minute(tmp_path: Path) -> None:
     async with running() as server, watched(server, tmp_path) as agent:
         server.webhook = True
-        await until(lambda: agent.clock.waits_s)
+        await wait_until(lambda: agent.clock.waits_s)
         polls = len(server.called("getUpdates"))
-        assert agent.supervisor.hearing is Hearing.REFUSED
+        assert agent.supervisor.hearing is ChannelHealth.REFUSED
         [told] = agent.told
         assert "a webhook is set for this Telegram bot" in told
-        await asyncio.sleep(0.1)
-        assert len(server.called("getUpdates")) == polls
+        await stays(lambda: len(server.called("getUpdates")) == polls, 0.1)
         agent.clock.may_go_on.set()
-        await until(lambda: len(agent.clock.waits_s) == 2)
+        await wait_until(lambda: len(agent.clock.waits_s) == 2)
         assert agent.clock.waits_s == [REFUSED_WAIT_S] * 2
         assert len(agent.told) == 1
         server.webhook = False
         await server.world.write("after it was deleted")
         agent.clock.may_go_on.set()
-        await until(lambda: agent.heard)
+        await wait_until(lambda: agent.heard)
 
 
 async def test_another_program_is_told_once_and_left_alone(tmp_path: Path) -> None:
     async with running() as server, watched(server, tmp_path) as agent:
         server.longest_poll_s = 5.0
-        await until(lambda: server._polling is not None)
+        await wait_until(lambda: server._polling is not None)
         other = asyncio.ensure_future(other_program_polls(server))
-        await until(lambda: agent.told)
+        await wait_until(lambda: agent.told)
         assert "another program uses this Telegram bot" in agent.told[0]
-        assert agent.supervisor.hearing is Hearing.REFUSED
+        assert agent.supervisor.hearing is ChannelHealth.REFUSED
         polls = len(server.called("getUpdates"))
-        await asyncio.sleep(0.1)
-        assert len(server.called("getUpdates")) == polls
+        await stays(lambda: len(server.called("getUpdates")) == polls, 0.1)
         other.cancel()
         await asyncio.wait([other])
 
 
 async def test_a_second_agent_of_this_machine_does_not_even_poll(tmp_path: Path) -> None:
     async with listening(tmp_path / "one") as first:
-        await until(lambda: first.server.called("getUpdates"))
+        await wait_until(lambda: first.server.called("getUpdates"))
         http = HttpClient()
         second = channel_at(first.server, http, tmp_path / "two")
         with pytest.raises(ChannelRefused, match="another agent on this machine"):
@@ -128,7 +127,7 @@ async def test_what_a_first_agent_leaves_a_second_one_takes(tmp_path: Path) -> N
             channel = channel_at(server, http, tmp_path / str(number))
             task = asyncio.ensure_future(channel.listen(keep))
             await server.world.write(f"to number {number}")
-            await until(lambda heard=heard: heard)
+            await wait_until(lambda heard=heard: heard)
             task.cancel()
             await asyncio.wait([task])
             assert heard[-1].text == f"to number {number}"

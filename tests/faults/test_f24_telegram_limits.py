@@ -1,22 +1,24 @@
 """F24: asked too often, too long, not parsed: every text arrives, no chat holds up another."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.channels.render import split, to_html_telegram, utf16_units
+from agent.channels.render.html import to_html_telegram
+from agent.channels.render.splitter import split
+from agent.channels.render.styled import utf16_units
 from agent.messages import Inbound, Provenance
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import Running
 from tests.fakes.dispatching import running as dispatching
 from tests.fakes.provider import EchoProvider
-from tests.fakes.telegram_bot import Bot, listening, until
+from tests.fakes.telegram_bot import Bot, listening
 from tests.fakes.telegram_entities import parse, units
 from tests.fakes.telegram_server import Fault
 from tests.fakes.telegram_world import ANNA, BEN
+from tests.waits import stays, wait_until
 
 # What the agent's clock begins with
 NOW_S = SteppedClock().wall_s()
@@ -70,9 +72,9 @@ async def test_a_pause_of_one_chat_keeps_its_order_and_holds_up_no_other(tmp_pat
         for text in ("one", "two", "three"):
             await sent.write(text, ANNA)
         await sent.write("hello", BEN)
-        await until(lambda: bot.server.world.shown(BEN))
+        await wait_until(lambda: bot.server.world.shown(BEN))
         assert bot.server.world.shown(BEN) == ["echo: hello"]
-        await until(lambda: len(bot.server.world.shown()) == 3)
+        await wait_until(lambda: len(bot.server.world.shown()) == 3)
         assert bot.server.world.shown() == ["echo: one", "echo: two", "echo: three"]
 
 
@@ -85,10 +87,10 @@ async def test_what_is_refused_for_ever_holds_up_nothing(tmp_path: Path) -> None
         refused = Fault("sendMessage", refuses="Bad Request: CHAT_WRITE_FORBIDDEN", chat=ANNA)
         bot.server.faults.extend([refused] * 5)
         await sent.write("never", ANNA)
-        await until(lambda: len(bot.server.called("sendMessage")) >= 1)
+        await wait_until(lambda: len(bot.server.called("sendMessage")) >= 1)
         bot.server.faults.clear()
         await sent.write("after it", ANNA)
-        await until(bot.server.world.shown)
+        await wait_until(bot.server.world.shown)
         assert bot.server.world.shown() == ["echo: after it"]
 
 
@@ -100,6 +102,5 @@ async def test_trouble_on_the_way_loses_no_answer(fault: dict[str, int], tmp_pat
     ):
         bot.server.faults.append(Fault("sendMessage", **fault))
         await Sent(bot, agent).write("one", ANNA)
-        await until(bot.server.world.shown)
-        await asyncio.sleep(0.05)
-        assert bot.server.world.shown() == ["echo: one"]
+        await wait_until(bot.server.world.shown)
+        await stays(lambda: bot.server.world.shown() == ["echo: one"], 0.05)

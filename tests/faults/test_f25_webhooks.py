@@ -11,22 +11,23 @@ from pathlib import Path
 
 import pytest
 
+from agent.app.channels import open_channels
+from agent.channels.platform import PlatformContext
 from agent.channels.settings import ChannelsSettings, WebhookSettings
-from agent.channels.webhook.signing import REPLAY_WINDOW_S, signed
-from agent.clock import SystemClock
+from agent.channels.webhook.messages import REPLAY_WINDOW_S, signed
 from agent.config import Secret
 from agent.errors import ConfigRefused
-from agent.gateway.bodies import BODY_TIMEOUT_S
-from agent.gateway.connection import HEADERS_TIMEOUT_S
-from agent.gateway.manners import MAX_BODY_BYTES
-from agent.gateway.places import MAX_PLACES, QUICK_PLACES
+from agent.gateway.connection_pool import MAX_PLACES, QUICK_PLACES
+from agent.gateway.request import BODY_TIMEOUT_S, MAX_BODY_BYTES
+from agent.gateway.server import HEADERS_TIMEOUT_S
 from agent.gateway.settings import GatewaySettings
-from agent.http import HttpClient
-from agent.platforms.base import Reach
-from agent.reaching import open_channels
+from agent.net.http import HttpClient
 from agent.settings import Paths, Settings
+from agent.system.clock import SystemClock
 from tests.fakes.daemon_process import DaemonProcess
+from tests.fakes.drip import drip as drip_bytes
 from tests.fakes.gateway import KEY, SECRET, Listening, answer_of, letter, listening
+from tests.waits import wait_until
 
 MOST_GROWTH_KB = 5 * 1024
 # More than there are places of any kind
@@ -197,12 +198,10 @@ async def drip(gateway: Listening) -> float:
     reader, writer = await gateway.connect()
     begun_s = time.monotonic()
     try:
-        while not reader.at_eof():
-            writer.write(b"a")
-            await writer.drain()
-            await asyncio.sleep(0.2)
-            if time.monotonic() - begun_s > 3 * HEADERS_TIMEOUT_S:
-                break
+        gives_up_s = begun_s + 3 * HEADERS_TIMEOUT_S
+        await drip_bytes(
+            writer, b"a", 0.2, lambda: reader.at_eof() or time.monotonic() > gives_up_s
+        )
     except ConnectionError:
         pass
     finally:
@@ -213,7 +212,7 @@ async def drip(gateway: Listening) -> float:
 async def test_slow_headers_keep_nobody_out_and_end(tmp_path: Path) -> None:
     async with listening(tmp_path) as gateway:
         slow = [asyncio.ensure_future(drip(gateway)) for _ in range(CROWD)]
-        await asyncio.sleep(0.5)
+        await wait_until(lambda: len(list(gateway.gateway.places)) >= MAX_PLACES)
         begun_s = time.monotonic()
         assert (await gateway.say("hello", "m1")).status == 200
         assert time.monotonic() - begun_s < HEADERS_TIMEOUT_S / 2
@@ -269,7 +268,7 @@ def test_without_a_secret_it_does_not_start(
     webhook: WebhookSettings, why: str, tmp_path: Path
 ) -> None:
     settings = Settings(gateway=GatewaySettings(), channels=ChannelsSettings(webhook=webhook))
-    reach = Reach(Paths(None, tmp_path), {}, HttpClient(), SystemClock())
+    reach = PlatformContext(Paths(None, tmp_path), {}, HttpClient(), SystemClock())
     with pytest.raises(ConfigRefused, match=why):
         open_channels(settings, reach)
 
@@ -336,15 +335,14 @@ async def test_all_of_it_costs_an_agent_at_work_less_than_5_mb(
 
 
 async def until_answered(target: Target) -> None:
-    async with asyncio.timeout(10):
-        while True:
-            try:
-                reader, writer = await target.connect()
-            except ConnectionError:
-                await asyncio.sleep(0.05)
-                continue
-            writer.write(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
-            answer = await answer_of(reader)
-            writer.close()
-            if answer.status == 200:
-                return
+    async def is_answered() -> bool:
+        try:
+            reader, writer = await target.connect()
+        except ConnectionError:
+            return False
+        writer.write(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        answer = await answer_of(reader)
+        writer.close()
+        return answer.status == 200
+
+    await wait_until(is_answered, look_s=0.05)

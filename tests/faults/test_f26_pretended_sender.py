@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agent.dispatch.door import Admitted, TurnedAway
-from agent.dispatch.people import Account
-from agent.dispatch.rank import Rank
+from agent.access.admission import Admitted, Rejected
+from agent.access.people import PersonAccount
+from agent.access.roles import PersonRole
 from agent.messages import Inbound, Provenance
 from tests.fakes.household import ELSEWHERE, GUEST, LET_IN, OWNER, STRANGER, USER, Household, said
 
@@ -81,25 +81,25 @@ async def test_the_role_comes_from_our_store_and_the_stable_id(
     assert event.channel == channel
     home = Household(tmp_path)
     home.people.let_in(
-        Rank.OWNER, Account(channel="signal", sender=OWNERS_UUID, target=OWNERS_UUID)
+        PersonRole.OWNER, PersonAccount(channel="signal", sender=OWNERS_UUID, target=OWNERS_UUID)
     )
     came = await home.door.admit(event)
     if expected == NOBODY:
-        assert isinstance(came, TurnedAway)
+        assert isinstance(came, Rejected)
         return
     assert isinstance(came, Admitted)
     by_id = {one.person_id: one.name for one in home.people.everyone()}
-    found = by_id.get(came.inbound.person, came.inbound.person)
-    assert (came.inbound.provenance, found) == expected
+    found = by_id.get(came.message.person, came.message.person)
+    assert (came.message.provenance, found) == expected
     # The conversation and the way back stay the platform's
-    assert came.inbound.conversation == event.conversation
-    assert came.inbound.address == event.address
+    assert came.message.conversation == event.conversation
+    assert came.message.address == event.address
 
 
 async def test_with_no_store_everybody_is_nobody(tmp_path: Path) -> None:
     home = Household(tmp_path, is_empty=True)
     for _, event, _ in TABLE:
-        assert isinstance(await home.door.admit(event), TurnedAway)
+        assert isinstance(await home.door.admit(event), Rejected)
     assert not (tmp_path / "people.json").exists()
     assert not (tmp_path / "codes.json").exists()
 
@@ -113,8 +113,8 @@ async def test_a_renamed_person_stays_who_they_are_and_a_reused_name_does_not(
     other = await home.door.admit(said("hi", STRANGER, sender_name="Anna"))
     assert isinstance(before, Admitted)
     assert isinstance(after, Admitted)
-    assert before.inbound.person == after.inbound.person
-    assert isinstance(other, TurnedAway)
+    assert before.message.person == after.message.person
+    assert isinstance(other, Rejected)
 
 
 @pytest.mark.parametrize("command", ["/estop clear", "/configure yes", "/pair new owner"])
@@ -136,10 +136,10 @@ async def test_what_only_the_owner_may_is_theirs_in_their_own_chat_alone(
     home = Household(tmp_path)
     fields = {name: getattr(event, name) for name in ("is_group", "reply_target", "is_forwarded")}
     came = await home.door.admit(said(command, event.sender, **fields))
-    if isinstance(came, TurnedAway):
+    if isinstance(came, Rejected):
         # No code was made
         assert not (tmp_path / "codes.json").exists()
     else:
         # Forwarded, it is text like any other
-        assert came.inbound.provenance is Provenance.WEB
+        assert came.message.provenance is Provenance.WEB
         assert command.startswith("/pair")

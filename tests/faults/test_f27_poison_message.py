@@ -6,7 +6,7 @@ One that breaks its turn is in tests/dispatch, the crash loop in tests/system/te
 import signal
 from pathlib import Path
 
-from agent.dispatch.attending import PARKED_TEXT
+from agent.messaging.worker import PARKED_TEXT
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.llm_thread import LlmThread
 from tests.fakes.loopback import LoopbackPlatform

@@ -18,7 +18,7 @@ from agent.security.paths import (
     walk_beneath,
     write_beneath,
 )
-from agent.security.sandbox import Job
+from agent.security.sandbox import SandboxJob
 from agent.tools.settings import PROGRAMS
 from tests.fakes.sandbox import bubblewrap, no_bubblewrap
 from tests.fakes.workspace import OUTSIDE, workspace_in
@@ -170,13 +170,13 @@ async def test_even_a_program_that_follows_links_finds_nothing_outside(
     root: Path, path: str
 ) -> None:
     (root / "second-name.txt").unlink()
-    done = await bubblewrap(root).run(Job(("cat", path), {"PATH": "/usr/bin:/bin"}, "."))
+    done = await bubblewrap(root).run(SandboxJob(("cat", path), {"PATH": "/usr/bin:/bin"}, "."))
     assert done.exit != 0
     assert done.stdout == b""
 
 
 @pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap())
 async def test_no_program_runs_where_a_file_has_a_name_outside(root: Path) -> None:
-    job = Job(("cat", "second-name.txt"), {"PATH": "/usr/bin:/bin"}, ".")
-    with pytest.raises(SandboxBroken, match=r"'second-name\.txt' has another name outside"):
+    job = SandboxJob(("cat", "second-name.txt"), {"PATH": "/usr/bin:/bin"}, ".")
+    with pytest.raises(SandboxBroken, match=r"'second-name\.txt' is a hard link"):
         await bubblewrap(root).run(job)

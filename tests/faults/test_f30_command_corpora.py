@@ -14,8 +14,8 @@ from agent.errors import CommandRefused
 from agent.security.argv import accepted, refuse_unreadable
 from agent.security.environment import child_environment
 from agent.security.git_settings import git_environment
-from agent.security.grammars import versions
-from agent.security.sandbox import Job
+from agent.security.grammars import git
+from agent.security.sandbox import SandboxJob
 from agent.tools.git import find_git
 from agent.tools.settings import PROGRAMS
 from tests.fakes.sandbox import bubblewrap, no_bubblewrap
@@ -47,7 +47,7 @@ def complaint_about(words: Sequence[str]) -> str:
     try:
         if words and words[0] == "git":
             refuse_unreadable(words[1:])
-            return versions.complaint(words[1:])
+            return git.complaint(words[1:])
         accepted(words, PROGRAMS)
     except CommandRefused as err:
         return str(err)
@@ -93,7 +93,7 @@ async def test_the_programs_understand_what_is_accepted(workspace: Path) -> None
     for words in EVERYDAY:
         if words[0] == "git" or complaint_about(words):
             continue
-        done = await sandbox.run(Job(words, environment, "."))
+        done = await sandbox.run(SandboxJob(words, environment, "."))
         said = done.stderr.decode(errors="replace")
         assert done.exit is not None, words
         assert not any(one in said for one in _NOT_UNDERSTOOD), (words, said)
@@ -111,13 +111,13 @@ async def test_git_understands_what_is_accepted(workspace: Path) -> None:
     ]
     for words in begun:
         place = git_environment(None) if words[0] == "init" else environment
-        done = await sandbox.run(Job(["git", *words], place, ".", writes=True))
+        done = await sandbox.run(SandboxJob(["git", *words], place, ".", writes=True))
         assert done.exit == 0, (words, done)
     for words in EVERYDAY:
         if words[0] != "git" or complaint_about(words) or words[1] == "init":
             continue
         done = await sandbox.run(
-            Job(words, environment, ".", writes=not versions.only_looks(words[1:]))
+            SandboxJob(words, environment, ".", writes=not git.only_looks(words[1:]))
         )
         said = done.stderr.decode(errors="replace")
         assert not any(one in said for one in _NOT_UNDERSTOOD), (words, said)

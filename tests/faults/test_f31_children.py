@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.signal.linking import link_by_program
+from agent.channels.signal.link import link_by_program
 from agent.health.checks import service
 from agent.health.repairs import service as service_repair
 from agent.machine.readings import Readings
 from agent.memory.base import CORE
 from agent.memory.lucid_tool import LucidTool
 from agent.messages import Provenance
-from agent.programs import run_program
 from agent.security import sandbox_runner
-from agent.security.sandbox import Job
+from agent.security.sandbox import SandboxJob
 from agent.security.sandbox_bubblewrap import Bubblewrap
 from agent.security.sandbox_process import LimitedProcess
+from agent.system.programs import run_program
 from agent.tools.base import NoArguments, ToolContext
 from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.server import McpServer
@@ -154,7 +154,7 @@ def file_of(process: int, name: str) -> bytes:
 
 async def told_to_a_process_with_limits(_: Path) -> str:
     # It may write no file
-    done = await LimitedProcess().run(Job(["env"], {"PATH": "/usr/bin:/bin"}))
+    done = await LimitedProcess().run(SandboxJob(["env"], {"PATH": "/usr/bin:/bin"}))
     return done.stdout.decode()
 
 
@@ -191,8 +191,8 @@ def run_by_the_runner(program: Path) -> None:
 
 
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
-    "agent/channels/signal/linking.py: link_by_program": told_to_signal_cli,
-    "agent/programs.py: run_program": told_to_a_program_of_the_system,
+    "agent/channels/signal/link.py: link_by_program": told_to_signal_cli,
+    "agent/system/programs.py: run_program": told_to_a_program_of_the_system,
     "agent/health/checks/service.py: asked": told_to_systemd_analyze,
     "agent/health/repairs/service.py: asked": told_to_systemctl,
     "agent/memory/lucid_tool.py: _answer": told_to_lucid,

@@ -11,10 +11,10 @@ from agent.config import Secret, decode
 from agent.errors import CommandRefused, ConfigRefused
 from agent.security.environment import ADDABLE, child_environment, complaint_about_server
 from agent.security.policy import Autonomy
-from agent.security.sandbox import Job, Sandbox
+from agent.security.sandbox import Sandbox, SandboxJob
 from agent.security.sandbox_systemd import SystemdSandbox
 from agent.settings import Settings, surroundings
-from agent.tools.confined import output_of
+from agent.tools.helper_program import output_of
 from agent.tools.mcp.server import McpServer
 from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
@@ -70,7 +70,7 @@ async def test_a_child_has_what_was_named_and_nothing_else(
         monkeypatch.setenv(name, CANARY)
     environment = child_environment(workspace, {"TZ": "Europe/Berlin"})
     with held_open(tmp_path):
-        done = await sandbox.run(Job(("sh", "-c", PRINTS), environment, "."))
+        done = await sandbox.run(SandboxJob(("sh", "-c", PRINTS), environment, "."))
     variables, _, descriptors = done.stdout.decode().partition("--\n")
     # PWD is the shell's own
     assert dict(line.split("=", 1) for line in variables.splitlines()) == {

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from agent.errors import BadArguments
-from agent.http import HttpClient
 from agent.messages import ToolResult
+from agent.net.http import HttpClient
 from agent.security.net import WebRules
 from agent.tools.http_request import HttpRequestTool
 from agent.tools.web import Lookup, Web

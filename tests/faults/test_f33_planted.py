@@ -13,11 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question
-from agent.dispatch.attached import spoken
-from agent.dispatch.gate import Gate
-from agent.dispatch.prompt import changing_prompt
-from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import CORE, MemoryEntry, Scope
 from agent.memory.imports import bring_in
@@ -29,6 +26,9 @@ from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Policy
 from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
+from agent.turn.attachments import spoken
+from agent.turn.prompt import changing_prompt
+from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.clock import SteppedClock
 from tests.fakes.injections import DRESSES
 from tests.fakes.obedient import ObedientProvider, Wish

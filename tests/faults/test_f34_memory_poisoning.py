@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question
-from agent.dispatch.gate import Gate
-from agent.dispatch.prompt import memory_context, provenance_of
-from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.embeddings.none import NoEmbedder
-from agent.memory.base import Heard, Scope
+from agent.memory.base import HeardMessage, Scope
 from agent.memory.consolidation import Consolidation
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import ChatMessage, Effect, Provenance, ToolResult
@@ -23,6 +21,8 @@ from agent.security.policy import Autonomy, Policy
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.memory import MemoryForgetTool, MemoryStoreTool
 from agent.tools.registry import Registry
+from agent.turn.prompt import memory_context, provenance_of
+from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.said import tool_result, user_said
@@ -151,11 +151,13 @@ async def test_without_the_plant_the_owners_word_is_enough(agent: Agent) -> None
 async def test_consolidation_does_not_wash_it_clean(agent: Agent) -> None:
     await agent.plant()
     said = [
-        Heard(1, "owner", "terminal_owner", "read that page about tea please", Provenance.OWNER),
-        Heard(2, "owner", "terminal_owner", f"{PAGE} says: {PLANT}", Provenance.OWNER),
+        HeardMessage(
+            1, "owner", "terminal_owner", "read that page about tea please", Provenance.OWNER
+        ),
+        HeardMessage(2, "owner", "terminal_owner", f"{PAGE} says: {PLANT}", Provenance.OWNER),
     ]
 
-    async def listen(after_id: int, limit: int) -> Sequence[Heard]:
+    async def listen(after_id: int, limit: int) -> Sequence[HeardMessage]:
         return [one for one in said if one.heard_id > after_id][:limit]
 
     state = agent.root / "consolidation.json"

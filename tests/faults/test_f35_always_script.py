@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer
-from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.messages import Provenance
 from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
 from agent.tools.settings import ShellSettings
 from agent.tools.shell import ShellTool, Workshop
+from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.said import user_said
 from tests.fakes.sandbox import EchoingSandbox
@@ -52,5 +52,5 @@ async def test_always_is_for_what_a_script_runs_as_it_was(desk: Desk, changed: s
     (desk.workspace / changed).write_text("echo flood")
     await water()
     assert len(desk.questions) == 2
-    assert "has changed since you said always" in desk.questions[1].reason
+    assert 'has changed since you answered "always"' in desk.questions[1].reason
     assert "changed" not in desk.questions[0].reason

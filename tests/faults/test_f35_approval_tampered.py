@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from agent.approvals.gate import Gate
+from agent.approvals.questions import MAX_SHOWN_CHARS, Granted
+from agent.approvals.records import CallCircumstances
 from agent.channels.base import Answer, Question
-from agent.dispatch.gate import Gate
-from agent.dispatch.questions import MAX_SHOWN_CHARS, Granted
-from agent.dispatch.records import Circumstances
-from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
 from agent.passage import own
+from agent.security.act import Dependence, Pattern
 from agent.security.approvals import GRANT_S, ApprovalVoid, StandingApprovals
-from agent.security.binding import Dependence, Pattern
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Decision, Policy, Verdict
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.registry import Registry
+from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.said import tool_result, user_said
@@ -122,7 +122,7 @@ async def test_what_was_shown_is_what_happens(desk: Desk) -> None:
 @pytest.mark.parametrize("change", ["swap_folder", "rewrite"])
 async def test_what_changes_while_the_owner_reads_voids_the_yes(desk: Desk, change: str) -> None:
     desk.before_yes = getattr(desk, change)
-    assert "has changed since the yes" in await desk.turn({"program": SCRIPT})
+    assert "has changed since the approval" in await desk.turn({"program": SCRIPT})
     assert desk.tool.ran == []
 
 
@@ -132,7 +132,7 @@ async def test_what_changes_between_the_yes_and_the_act_voids_it(desk: Desk, cha
         getattr(desk, change)()
 
     desk.before_act = act
-    assert "has changed since the yes" in await desk.turn({"program": SCRIPT})
+    assert "has changed since the approval" in await desk.turn({"program": SCRIPT})
     assert desk.tool.ran == []
 
 
@@ -148,8 +148,10 @@ async def test_a_stop_between_the_yes_and_the_act_holds(desk: Desk) -> None:
 CALL = ToolCall("1", "run", json.dumps({"program": SCRIPT, "note": "once"}))
 
 
-def around(desk: Desk) -> Circumstances:
-    return Circumstances("owner", "c", dependence=Dependence(desk.workspace, (SCRIPT,), {"A": "1"}))
+def around(desk: Desk) -> CallCircumstances:
+    return CallCircumstances(
+        "owner", "c", dependence=Dependence(desk.workspace, (SCRIPT,), {"A": "1"})
+    )
 
 
 async def granted(desk: Desk) -> Granted:
@@ -218,7 +220,7 @@ async def test_a_yes_is_for_nothing_that_differs_in_one_field(
 async def test_a_yes_is_used_once(desk: Desk) -> None:
     given = await granted(desk)
     await desk.gate.confirm(given, EXECUTE)
-    with pytest.raises(ApprovalVoid, match="used already"):
+    with pytest.raises(ApprovalVoid, match="already used"):
         await desk.gate.confirm(given, EXECUTE)
 
 
@@ -239,7 +241,7 @@ async def test_a_yes_that_waits_too_long_for_its_act_is_none(desk: Desk) -> None
 async def test_an_answer_that_comes_too_late_is_none(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.dispatch.questions.QUESTION_TIMEOUT_S", 0.02)
+    monkeypatch.setattr("agent.approvals.questions.QUESTION_TIMEOUT_S", 0.02)
     late = asyncio.Event()
 
     async def ask(_: Question) -> Answer:
@@ -366,5 +368,5 @@ class TestAlways:
             desk.rewrite()
 
         desk.before_act = act
-        assert "has changed since the yes" in await desk.turn({"program": SCRIPT})
+        assert "has changed since the approval" in await desk.turn({"program": SCRIPT})
         assert desk.tool.ran == ["water the tomatoes"]

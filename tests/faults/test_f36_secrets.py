@@ -15,19 +15,19 @@ from pathlib import Path
 
 import pytest
 
-from agent.app import Agent, assemble, at_work
+from agent.app.build import Agent, assemble, at_work
 from agent.channels.base import Answer
-from agent.clock import SystemClock
 from agent.config import Secret, load
 from agent.embeddings.keys import Key
 from agent.embeddings.openai import OpenAIEmbedder
 from agent.embeddings.settings import EmbeddingsSettings
 from agent.errors import EmbedderUnavailable
-from agent.http import HttpClient
 from agent.messages import Effect, Provenance, ToolResult
+from agent.net.http import HttpClient
 from agent.passage import own
 from agent.providers.base import ChatResponse
 from agent.settings import Paths, Settings
+from agent.system.clock import SystemClock
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.search_services import chosen
 from agent.tools.settings import SearchSettings, WebSettings
@@ -139,7 +139,7 @@ def assert_clean(folder: Path, channel: LocalChannel, log: io.StringIO) -> None:
 def scripted(made: Agent, *responses: ChatResponse | str, tools: tuple[Tool, ...] = ()) -> Agent:
     """The agent with this model and these tools besides its own."""
     provider = ScriptedProvider(*responses)
-    object.__setattr__(made.answering, "provider", provider)
+    object.__setattr__(made.providers, "provider", provider)
     made.registry._fixed = (*made.registry._fixed, *tools)
     return made
 

@@ -14,18 +14,18 @@ from pathlib import Path
 import pytest
 
 from agent.errors import BadArguments, CommandRefused
-from agent.http import HttpClient
 from agent.memory.pdf import pages_of
+from agent.net.http import HttpClient
 from agent.security.argv import accepted
 from agent.security.net import WebRules
 from agent.security.sandbox import Sandbox
-from agent.tools import confined
+from agent.tools import helper_program
 from agent.tools.content_search import ContentSearchTool
 from agent.tools.files import FileListTool, FileReadTool
 from agent.tools.glob_search import GlobSearchTool
+from agent.tools.results import shortened
 from agent.tools.settings import PROGRAMS, ShellSettings
 from agent.tools.shell import ShellTool, Workshop
-from agent.tools.truncation import shortened
 from agent.tools.web import Web
 from agent.tools.web_fetch import WebFetchTool
 from tests.fakes import bombs, pdfs
@@ -59,7 +59,7 @@ async def staying_small() -> AsyncIterator[None]:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes a second of the processor is as hostile as what takes ten."""
-    monkeypatch.setattr(confined, "PROCESSOR_S", 1.0)
+    monkeypatch.setattr(helper_program, "PROCESSOR_S", 1.0)
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ async def test_files_without_number(workspace: Path, best: Sandbox | None) -> No
         shell = ShellTool(Workshop(best, workspace, ShellSettings()))
         async with staying_small():
             text = await refused(shell, argv=["find", ".", "-ls"])
-        assert '"ended":"it printed more than it may"' in text
+        assert '"ended":"it printed too much"' in text
 
 
 @pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap())

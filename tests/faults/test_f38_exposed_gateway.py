@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import ConfigRefused
-from agent.gateway.binding import place_of
+from agent.gateway.address import gateway_address
 from agent.gateway.callers import normal
-from agent.gateway.limiter import MAX_CALLERS, MAX_REFUSED, WINDOW_S, Limiter
+from agent.gateway.limiter import MAX_CALLERS, MAX_REFUSED, WINDOW_S, RefusalLimiter
 from agent.gateway.settings import GatewaySettings
 from agent.settings import Settings
 from tests.fakes.chat_process import chat_environ
@@ -56,7 +56,7 @@ async def test_of_all_ways_to_ask_one_is_answered(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:8475", "127.8.9.1:8475", "unix", "/r/s"])
 def test_on_this_machine_alone_it_listens_without_a_token(listen: str, tmp_path: Path) -> None:
-    place_of(GatewaySettings(listen=listen), tmp_path, "")
+    gateway_address(GatewaySettings(listen=listen), tmp_path, "")
 
 
 @pytest.mark.parametrize(
@@ -72,27 +72,27 @@ def test_where_others_reach_it_a_list_and_a_token_are_needed(
     public = (plain,) if is_listed else ()
     wanted = GatewaySettings(listen=f"{address}:8475", public=public, hosts=("barnacle.lan",))
     if is_listed and token == TOKEN:
-        assert "barnacle.lan" in place_of(wanted, tmp_path, token).hosts
+        assert "barnacle.lan" in gateway_address(wanted, tmp_path, token).hosts
         return
     with pytest.raises(ConfigRefused, match=r"gateway\.(listen|token)"):
-        place_of(wanted, tmp_path, token)
+        gateway_address(wanted, tmp_path, token)
 
 
 def test_every_address_at_once_needs_the_names_it_is_called_by(tmp_path: Path) -> None:
     wanted = GatewaySettings(listen="0.0.0.0:8475", public=("0.0.0.0",))
     with pytest.raises(ConfigRefused, match=r"gateway\.hosts"):
-        place_of(wanted, tmp_path, TOKEN)
+        gateway_address(wanted, tmp_path, TOKEN)
 
 
 def test_a_proxy_before_it_needs_a_token(tmp_path: Path) -> None:
-    with pytest.raises(ConfigRefused, match="trusted_proxies lets others reach"):
-        place_of(GatewaySettings(trusted_proxies=("127.0.0.1",)), tmp_path, "")
+    with pytest.raises(ConfigRefused, match="trusted_proxies makes the gateway reachable"):
+        gateway_address(GatewaySettings(trusted_proxies=("127.0.0.1",)), tmp_path, "")
 
 
 @pytest.mark.parametrize("listen", ["evil.example:80", "127.0.0.1", "127.0.0.1:99999", "1.2:80"])
 def test_nonsense_is_refused(listen: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigRefused, match="give an address and a port"):
-        place_of(GatewaySettings(listen=listen), tmp_path, TOKEN)
+    with pytest.raises(ConfigRefused, match="expected an address and a port"):
+        gateway_address(GatewaySettings(listen=listen), tmp_path, TOKEN)
 
 
 def test_the_agent_does_not_start_open_to_others_without_a_token(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_an_address_has_one_name() -> None:
 async def test_the_table_of_callers_is_bounded_and_newcomers_are_limited_too(
     tmp_path: Path,
 ) -> None:
-    limiter = Limiter(tmp_path / "gateway.db", SteppedClock())
+    limiter = RefusalLimiter(tmp_path / "gateway.db", SteppedClock())
     await limiter.begin()
     for number in range(3 * MAX_CALLERS):
         limiter.note(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")

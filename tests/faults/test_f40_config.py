@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.app import assemble, at_work
+from agent.app.build import assemble, at_work
+from agent.app.reload import LOOK_S
 from agent.channels.base import Answer
 from agent.cli import exits
 from agent.cli.main import main
 from agent.config import MAX_CONFIG_BYTES, Secret, load
-from agent.dispatch.dispatcher import Dispatcher
 from agent.messages import Outbound
-from agent.reloading import LOOK_S
+from agent.messaging.dispatcher import Dispatcher
 from agent.settings import Paths, Settings
 from tests.fakes.channel import LocalChannel, message
 from tests.fakes.keyed_service import KeyedService, keyed_service
@@ -143,7 +143,7 @@ async def agent(
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.reloading.LOOK_S", LOOK_S / 100)
+    monkeypatch.setattr("agent.app.reload.LOOK_S", LOOK_S / 100)
 
 
 async def test_a_rotated_key_is_used_at_once_and_the_old_one_no_more(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ async def test_a_bad_reload_keeps_what_there_was_and_says_so(tmp_path: Path, bad
             running.config.write_text(bad)
         else:
             running.config.unlink()
-        told = await running.told("I do not use it")
+        told = await running.told("I keep using the previous one")
         assert str(running.config) in told
         if "kidn" in bad:
             assert "did you mean `kind`?" in told
@@ -191,9 +191,9 @@ async def test_a_reload_during_a_turn_lets_it_end(tmp_path: Path) -> None:
 async def test_limits_tighten_by_reload_and_loosen_only_with_a_yes(tmp_path: Path) -> None:
     async with keyed_service(OLD) as service, agent(tmp_path, service) as running:
         running.write(autonomy="readonly")
-        assert "In force now: agent.autonomy" in await running.told("configuration")
+        assert "Active now: agent.autonomy" in await running.told("configuration")
         running.write(autonomy="full")
-        told = await running.told("not agreed to")
+        told = await running.told("not approved")
         assert "agent.autonomy" in told
         (question,) = running.channel.questions
         assert '"full"' in question.arguments_json
@@ -202,7 +202,7 @@ async def test_limits_tighten_by_reload_and_loosen_only_with_a_yes(tmp_path: Pat
 async def test_with_the_owners_yes_they_do(tmp_path: Path) -> None:
     async with keyed_service(OLD) as service, agent(tmp_path, service, Answer.YES) as running:
         running.write(autonomy="full")
-        assert "In force now: agent.autonomy" in await running.told("configuration")
+        assert "Active now: agent.autonomy" in await running.told("configuration")
         assert len(running.channel.questions) == 1
 
 

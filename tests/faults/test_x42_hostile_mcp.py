@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
+from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question
-from agent.dispatch.gate import Gate
-from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.messages import Effect, Provenance
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
@@ -14,10 +13,11 @@ from agent.tools.base import ToolContext
 from agent.tools.board import BoardTools
 from agent.tools.mcp.lines import MAX_TEXT_CHARS
 from agent.tools.mcp.offer import MAX_DESCRIPTION_CHARS
-from agent.tools.mcp.server import Patience
+from agent.tools.mcp.server import ServerTimeouts
 from agent.tools.mcp.servers import McpServers, pins_in
 from agent.tools.mcp.settings import McpSettings
 from agent.tools.registry import Registry
+from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mcp_household import asking, garden, served
@@ -27,7 +27,7 @@ from tests.fakes.workspace import used
 
 
 async def approved(
-    folder: Path, settings: McpSettings, *tools: str, patience: Patience | None = None
+    folder: Path, settings: McpSettings, *tools: str, patience: ServerTimeouts | None = None
 ) -> McpServers:
     """The servers of an agent whose owner has just agreed to these tools."""
     servers = McpServers({"garden": settings}, folder, SteppedClock(), patience)
@@ -53,7 +53,7 @@ async def test_what_nobody_approved_is_no_tool_and_the_owner_is_told(tmp_path: P
     servers.begin(tell)
     offers = await servers.find("garden").offers()
     [sentence] = told
-    assert "forecast, given, fail not approved, so I do not use it" in sentence
+    assert "new tools, off until you approve them (forecast, given, fail)" in sentence
     assert "barnacle mcp approve garden" in sentence
     assert servers.tools() == ()
     pins_in(tmp_path).approve(offers[:1])
@@ -79,9 +79,12 @@ async def test_a_changed_description_disables_the_tool_until_the_owner_agrees(
     water = next(tool for tool in servers.tools() if tool.name == "mcp_garden_water")
     assert water.spec().description == "Water the garden."
     result = await used(water)
-    assert (result.success, "not what the owner approved" in result.text) == (False, True)
+    assert (result.success, "has changed since the owner approved it" in result.text) == (
+        False,
+        True,
+    )
     assert [tool.name for tool in servers.tools()] == ["mcp_garden_given"]
-    assert "water changed, so I no longer use it" in told[0]
+    assert "changed tools, off until you approve them (water)" in told[0]
     # Also where the server has its old words again
     await servers.aclose()
     (tmp_path / "garden" / "times").unlink()
@@ -118,7 +121,7 @@ async def test_answers_over_http_have_the_same_limits(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_never_answers_holds_nobody_up(tmp_path: Path) -> None:
-    patience = Patience(call_s=1.0)
+    patience = ServerTimeouts(call_s=1.0)
     servers = await approved(tmp_path, garden("silent"), "silence", patience=patience)
     success, text = await said(servers)
     assert (success, "no answer within 1 s" in text) == (False, True)
@@ -132,7 +135,7 @@ async def test_nothing_of_it_paints_the_terminal_or_turns_text_around(tmp_path: 
         assert (one.tool + one.name + one.description).isprintable()
     assert len(offers["painted"].description) == MAX_DESCRIPTION_CHARS
     [odd] = [one for one in offers.values() if one.trouble]
-    assert "characters that no tool's has" in odd.trouble
+    assert "its name has invalid characters" in odd.trouble
     assert [tool.name for tool in servers.tools()] == ["mcp_garden_painted"]
     _, text = await said(servers)
     assert json.loads(text) == {"text": "[31mred text"}

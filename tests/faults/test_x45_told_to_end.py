@@ -16,6 +16,7 @@ from tests.fakes.board_sim import BoardSim
 from tests.fakes.obedient_model import obey
 from tests.fakes.telegram_world import ANNA
 from tests.system.test_run_telegram import LIMIT_S, code_in_log, config, daemon, until_shown
+from tests.waits import wait_until
 
 # Each is a start of the whole agent; more of them are for a night
 ENDINGS = int(os.environ.get("BARNACLE_ENDINGS", "12"))
@@ -30,8 +31,7 @@ async def begun(process: asyncio.subprocess.Process) -> None:
         while b"started:" not in (line := await process.stderr.readline()):
             assert line
         # Before that it is ended as a kill would end it
-        while not catches(process.pid, signal.SIGTERM):  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.005)
+        await wait_until(lambda: catches(process.pid, signal.SIGTERM))
 
 
 def catches(pid: int, number: signal.Signals) -> bool:
@@ -76,8 +76,6 @@ async def test_told_to_end_at_any_moment_it_answers_each_message_once(
         assert open_at_end
         async with daemon(tmp_path, text) as process:
             await server.world.write("the last")
-            async with asyncio.timeout(LIMIT_S):
-                while server.world.shown(ANNA).count(SAID) < ENDINGS + 1:  # noqa: ASYNC110 - another process
-                    await asyncio.sleep(0.02)
+            await wait_until(lambda: server.world.shown(ANNA).count(SAID) >= ENDINGS + 1)
             await ended(process)
         assert server.world.shown(ANNA).count(SAID) == ENDINGS + 1

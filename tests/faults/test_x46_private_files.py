@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.access.admission import Admitted
 from agent.channels.base import Abilities, Answer
-from agent.dispatch.door import Admitted
 from agent.messages import Inbound, Provenance
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.shares import Shares
@@ -26,6 +26,7 @@ from tests.fakes.household import GUEST, LET_IN, OWNER, STRANGER, USER, Househol
 from tests.fakes.obedient import Wish
 from tests.fakes.provider import calls
 from tests.fakes.sandbox import EchoingSandbox
+from tests.waits import PATIENCE_S
 
 SECRET = "the-diary-says-4711"
 # Every look that there is at files, each of which would show the diary
@@ -125,11 +126,11 @@ async def answered(
     if inbound.strand is None:
         admitted = await household.door.admit(inbound)
         assert isinstance(admitted, Admitted)
-        inbound = admitted.inbound
+        inbound = admitted.message
     tools = tools_in(folder / "workspace")
     async with running(folder, provider, channel, tools=tools, shares=SHARES) as agent:
         await agent.dispatcher.deliver(inbound, agent.tasks)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             return (await channel.wait_for(1))[0]
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from firmware.host import kind_source
 from firmware.host.bundle import FIRMWARE, FRAME
 
 # Where MicroPython's millisecond counter goes around on an STM32
@@ -44,15 +45,18 @@ def node_module(name: str, **stand_ins: Any) -> Iterator[Any]:
     micropython.const = lambda value: value
     machine: Any = ModuleType("machine")
     machine.Pin = _Pin
+    made = {"micropython": micropython, "machine": machine, "kinds": ModuleType("kinds")}
+    exec(kind_source.source(), vars(made["kinds"]))
+    made |= stand_ins
     before, path = dict(sys.modules), list(sys.path)
-    sys.modules.update({"micropython": micropython, "machine": machine, **stand_ins})
+    sys.modules.update(made)
     sys.path[:0] = [str(FIRMWARE), str(FRAME.parent)]
     try:
         yield importlib.import_module(f"node.{name}")
     finally:
         sys.path[:] = path
         for added in set(sys.modules) - set(before):
-            if added.split(".")[0] in {"node", "frame", "micropython", "machine", *stand_ins}:
+            if added.split(".")[0] in {"node", "frame", *made}:
                 del sys.modules[added]
         del time_module.ticks_add, time_module.ticks_diff
         del time_module.ticks_ms, time_module.ticks_us

@@ -51,6 +51,7 @@ def booting(folder: Path, files: list[BundledFile]) -> Iterator[Booting]:
         pytest.skip(reason)
     lay_out(files, folder)
     (folder / "world.json").write_text("{}")
+    (folder / "part.json").write_text("null")
     near, far = pty.openpty()
     tty.setraw(far)
     os.set_blocking(near, False)
@@ -62,7 +63,7 @@ def booting(folder: Path, files: list[BundledFile]) -> Iterator[Booting]:
         [*interpreter.find(), str(START), *arguments],
         stdin=theirs.fileno(),
         pass_fds=(near,),
-        env={**os.environ, "MICROPYPATH": f"{folder}:{START.parent}"},
+        env={**os.environ, "MICROPYPATH": f"{folder}:{START.parent}:{START.parent}/raw"},
     )
     with ours, theirs:
         try:

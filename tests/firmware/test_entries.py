@@ -125,3 +125,20 @@ def test_nothing_that_json_can_say_raises_anything_else(entries: list[Any]) -> N
         ENTRIES.read(json.dumps({"v": 1, "pins": entries}), SIMULATED)
     except ENTRIES.Unfit as unfit:
         assert len(str(unfit)) > 0  # noqa: PT017  - taking it is as good
+
+
+def test_a_complete_entry_has_what_its_row_says_and_keeps_what_it_said() -> None:
+    fan = {"name": "fan", "kind": "pwm", "pin": "PA0", "frequency": 50}
+    found = ENTRIES.complete(read(fan, PUMP, LEVEL))
+    assert found == [
+        {**fan, "safe": 0},
+        {**PUMP, "can": ("in", "out")},
+        {**LEVEL, "can": ("in",)},
+    ]
+
+
+def test_what_an_entry_can_is_not_for_it_to_say() -> None:
+    with pytest.raises(Exception, match="pump: unknown option can"):
+        read({**PUMP, "can": ["in", "out", "adc"]})
+    with pytest.raises(Exception, match="pump: no such kind"):
+        read({**PUMP, "kind": "output gpio"})

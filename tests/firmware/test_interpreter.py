@@ -40,16 +40,16 @@ def test_a_named_command_that_is_not_usable_is_not_replaced_by_another(
         interpreter.find()
 
 
-def test_an_installed_one_comes_before_the_private_one(tmp_path: Path) -> None:
-    program(tmp_path / "private", SAYS_1_25)
-    installed = program(tmp_path / "bin" / "micropython", SAYS_1_25)
-    assert interpreter.find() == [str(installed)]
+def test_the_private_one_comes_before_an_installed_one(tmp_path: Path) -> None:
+    private = program(tmp_path / "private", SAYS_1_25)
+    program(tmp_path / "bin" / "micropython", SAYS_1_25)
+    assert interpreter.find() == [str(private)]
 
 
 def test_one_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
-    program(tmp_path / "bin" / "micropython", SAYS_1_25.replace("1, 25", "1, 19"))
-    private = program(tmp_path / "private", SAYS_1_25)
-    assert interpreter.find() == [str(private)]
+    program(tmp_path / "private", SAYS_1_25.replace("1, 25", "1, 19"))
+    installed = program(tmp_path / "bin" / "micropython", SAYS_1_25)
+    assert interpreter.find() == [str(installed)]
 
 
 def test_without_any_it_is_said_where_to_get_one() -> None:

@@ -1,5 +1,4 @@
 import struct
-import time
 
 import pytest
 
@@ -7,6 +6,7 @@ from agent.link import frame as codec
 from firmware.host.wire import Refused, Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.methods import OFF, ON, PINS, switch
+from tests.waits import stays_sync, wait_until_sync
 
 LEASE_MS = 2000
 SHORT_LEASE_MS = 400  # that of d2
@@ -34,10 +34,8 @@ def test_a_lease_that_nobody_renews_ends_in_time(wire: Wire, board: BoardSim) ->
 def test_a_renewed_lease_keeps_the_output_on(wire: Wire, board: BoardSim) -> None:
     switch(wire, "d2", ON)
     count = len(board.changes("d2"))
-    until_s = time.monotonic() + 3 * SHORT_LEASE_MS / 1000
-    while time.monotonic() < until_s:
-        assert renew(wire) == 1 << PINS["d2"][0]
-        time.sleep(SHORT_LEASE_MS / 4000)
+    mask = 1 << PINS["d2"][0]
+    stays_sync(lambda: renew(wire) == mask, 3 * SHORT_LEASE_MS / 1000, look_s=SHORT_LEASE_MS / 4000)
     assert len(board.changes("d2")) == count
 
 
@@ -45,10 +43,12 @@ def test_only_the_outputs_of_the_mask_are_renewed(wire: Wire, board: BoardSim) -
     led, d2 = 1 << PINS["led"][0], 1 << PINS["d2"][0]
     switch(wire, "led", ON)
     switch(wire, "d2", ON)
-    until_s = time.monotonic() + 1.5 * SHORT_LEASE_MS / 1000
-    while time.monotonic() < until_s:
+
+    def has_ended() -> bool:
         renew(wire, struct.pack("<I", led))
-        time.sleep(SHORT_LEASE_MS / 8000)
+        return board.value("d2") == 0
+
+    wait_until_sync(has_ended, 1.5 * SHORT_LEASE_MS / 1000, look_s=SHORT_LEASE_MS / 8000)
     assert renew(wire) == led
     assert board.value("d2") == 0
     assert d2 & renew(wire) == 0
@@ -56,7 +56,7 @@ def test_only_the_outputs_of_the_mask_are_renewed(wire: Wire, board: BoardSim) -
 
 def test_an_ended_lease_is_not_brought_back_by_renewing(wire: Wire, board: BoardSim) -> None:
     switch(wire, "d2", ON)
-    time.sleep((SHORT_LEASE_MS + GRACE_MS) / 1000)
+    wait_until_sync(lambda: board.value("d2") == 0)
     assert renew(wire) == 0
     assert board.value("d2") == 0
 
@@ -71,13 +71,14 @@ def test_an_output_at_its_safe_value_needs_no_lease(wire: Wire) -> None:
 def test_noise_does_not_keep_an_output_on(wire: Wire, board: BoardSim) -> None:
     switch(wire, "d2", ON)
     (_, began_ms) = board.changes("d2")[-1]
-    until_s = time.monotonic() + (SHORT_LEASE_MS + 2 * GRACE_MS) / 1000
-    while time.monotonic() < until_s:
+
+    def has_ended() -> bool:
         wire.write(b"\x00\x05noise\x00" * 20)
         wire.port.read(wire.port.in_waiting)
-        time.sleep(0.002)
-    value, ended_ms = board.changes("d2")[-1]
-    assert value == 0
+        return board.value("d2") == 0
+
+    wait_until_sync(has_ended, look_s=0.002)
+    (_, ended_ms) = board.changes("d2")[-1]
     assert ended_ms - began_ms <= SHORT_LEASE_MS + GRACE_MS
 
 

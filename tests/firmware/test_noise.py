@@ -1,7 +1,6 @@
 import os
 import random
 import struct
-import time
 from typing import Any
 
 from agent.link import frame as codec
@@ -9,6 +8,7 @@ from agent.link.frame import Frame, encode
 from firmware.host.wire import Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.methods import GPIO_READ, GPIO_WRITE, OFF, ON, PINS, switch
+from tests.waits import stays_sync
 
 RANDOM_FRAMES = 20_000
 FRAMES_OF_A_SESSION = 100
@@ -74,8 +74,7 @@ def test_random_frames_cause_no_fault_in_the_firmware(wire: Wire, board: BoardSi
         switch(wire, "led", ON)
         shouted = [wellformed(chance, b"", wire.nonce) for _ in range(FRAMES_OF_A_SESSION)]
         shout(wire, b"".join(shouted))
-        time.sleep(0.01)
-        assert board.order({"get": True})["outputs"]["led"] == 1
+        stays_sync(lambda: board.order({"get": True})["outputs"]["led"] == 1, 0.01)
 
 
 def noise(chance: random.Random, _good: bytes, _nonce: int) -> bytes:
@@ -110,7 +109,7 @@ def test_what_a_person_types_is_not_answered(own_board: BoardSim) -> None:
     with Wire(str(own_board.port)) as wire:
         for line in (b"help\r\n", b"\x03\x03\x04", b"import machine\r", b">>> \xff\0\0\x01", b"\t"):
             wire.write(line)
-        time.sleep(0.1)
+        stays_sync(lambda: not wire.port.in_waiting, 0.1)
         assert wire.port.read(wire.port.in_waiting) == b""
         wire.greet()
         assert wire.call(GPIO_READ, PINS["led"]) == OFF

@@ -1,5 +1,4 @@
 import struct
-import time
 from types import ModuleType
 from typing import Any
 
@@ -9,6 +8,7 @@ from agent.link import frame as codec
 from firmware.host.wire import Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.node_on_cpython import node_module
+from tests.waits import stays_sync, wait_until_sync
 
 START, TOP = 115_200, 921_600
 SILENCE_S = 1.0
@@ -28,10 +28,7 @@ def rates(board: BoardSim) -> list[int]:
 
 
 def stay(wire: Wire, for_s: float) -> None:
-    until_s = time.monotonic() + for_s
-    while time.monotonic() < until_s:
-        wire.status()
-        time.sleep(0.1)
+    stays_sync(wire.status, for_s, look_s=0.1)
 
 
 @pytest.mark.parametrize(
@@ -72,11 +69,13 @@ def test_it_stays_up_while_it_is_spoken_to_and_goes_back_after_a_second_of_silen
         offer(wire, struct.pack(codec.BAUD_FORMAT, TOP))
         stay(wire, 1.5 * SILENCE_S)
         assert rates(own_board) == [TOP]
+
         # Rubbish is silence
-        for _ in range(10):
+        def has_gone_back() -> bool:
             wire.write(b"\0\x55\xaa\x55\xaa\0")
-            time.sleep((SILENCE_S + GRACE_S) / 10)
-        assert rates(own_board) == [TOP, START]
+            return rates(own_board) == [TOP, START]
+
+        wait_until_sync(has_gone_back, SILENCE_S + GRACE_S, look_s=0.1)
         wire.status()
         assert offer(wire, struct.pack(codec.BAUD_FORMAT, TOP)) == [TOP]
 

@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +16,10 @@ from tests.fakes.board_sim import ROOT, BoardSim
 from tests.firmware.conftest import simulated
 from tests.firmware.garden import ACTIVE, BELOW, DELETE, EQUAL, GET, LIST, PUT, STORED, rule
 from tests.firmware.methods import ON, PINS, switch
+from tests.waits import stays_sync, wait_until_sync
 
 DRY_MV = 1200
 WORLD = {"values": {"a0": 2.0, "button": 0}}
-# Time for the table to come around, and for a busy machine
-SOON_S = 0.4
 GRACE_MS = 60
 PUMP, LED, SOIL, BUTTON = (PINS[name][0] for name in ("pump", "led", "a0", "button"))
 DRY = (SOIL, BELOW, DRY_MV, 0)
@@ -70,15 +68,14 @@ def test_a_rule_acts_when_the_agent_was_killed(garden: BoardSim, tmp_path: Path)
         assert agent.stdout.readline() == b"taught\n"
         agent.send_signal(signal.SIGKILL)
     garden.set(a0=0.9)
-    time.sleep(0.8)
     # What the agent held is off, and one condition is not enough
-    assert garden.value("led") == 0
-    assert on_times(garden) == []
+    stays_sync(lambda: on_times(garden) == [], 0.8)
+    wait_until_sync(lambda: garden.value("led") == 0)
     garden.set(button=1)
-    time.sleep(1.8)
+    wait_until_sync(lambda: on_times(garden))
     ((on_ms, for_ms),) = on_times(garden)
     assert 700 <= for_ms <= 700 + GRACE_MS
-    time.sleep(2.5)
+    wait_until_sync(lambda: len(on_times(garden)) > 1)
     second_ms, _ = on_times(garden)[1]
     assert second_ms - on_ms >= 2000
 
@@ -88,11 +85,11 @@ def test_a_new_session_and_a_silent_pi_leave_a_rule_to_its_time(garden: BoardSim
         wire.greet()
         put(wire, rule(DRY, output=PUMP, for_ms=1500, every_s=60))
         garden.set(a0=1.0)
-        time.sleep(SOON_S)
+        wait_until_sync(lambda: garden.value("pump") == 1)
         switch(wire, "led", ON)
         wire.greet()
         assert (garden.value("led"), garden.value("pump")) == (0, 1)
-    time.sleep(1.5)
+    wait_until_sync(lambda: on_times(garden))
     ((_, for_ms),) = on_times(garden)
     assert 1500 <= for_ms <= 1500 + GRACE_MS
 
@@ -102,17 +99,14 @@ def test_an_emergency_stop_ends_every_rule_until_it_is_cleared(garden: BoardSim)
         wire.greet()
         put(wire, rule(DRY, output=PUMP, for_ms=900, every_s=1))
         garden.set(a0=1.0)
-        time.sleep(SOON_S)
-        assert garden.value("pump") == 1
+        wait_until_sync(lambda: garden.value("pump") == 1)
         wire.send(codec.ESTOP)
         assert list(wire.frames(0.1))
         assert garden.value("pump") == 0
-        time.sleep(2.2)
-        assert len(on_times(garden)) == 1
+        stays_sync(lambda: len(on_times(garden)) == 1, 2.2)
         wire.greet()
         wire.call(codec.METHOD_CLEAR, bytes([codec.REASON_ESTOP]))
-        time.sleep(2.2)
-        assert len(on_times(garden)) >= 2
+        wait_until_sync(lambda: len(on_times(garden)) == 2)
 
 
 def test_rules_are_read_back_and_taken_away(garden: BoardSim) -> None:
@@ -136,15 +130,12 @@ def test_rules_outlive_the_loss_of_power(tmp_path: Path) -> None:
         with Wire(str(garden.port)) as wire:
             wire.greet()
             put(wire, rule(DRY, output=PUMP, for_ms=500, every_s=2))
-            time.sleep(SOON_S)
-            assert wire.call(codec.METHOD_REFLEX, bytes([LIST]))[0] == STORED
+            wait_until_sync(lambda: wire.call(codec.METHOD_REFLEX, bytes([LIST]))[0] == STORED)
         garden.kill()
         (tmp_path / "world.json").write_text(json.dumps({"values": {"a0": 1.0}}))
         garden.start()
-        time.sleep(1.5)
-        assert on_times(garden) == []
+        stays_sync(lambda: on_times(garden) == [], 1.5)
         with Wire(str(garden.port)) as wire:
             wire.greet()
             assert wire.call(codec.METHOD_REFLEX, bytes([LIST]))[2] == ACTIVE
-        time.sleep(1.7)
-        assert len(on_times(garden)) == 1
+        wait_until_sync(lambda: len(on_times(garden)) == 1)

@@ -62,16 +62,21 @@ def test_every_arrival_is_acknowledged(wire: Wire) -> None:
     assert [(frame.kind, frame.ack) for frame in wire.frames(LISTEN_S)] == [(codec.ACK, 1)]
 
 
+def rest_from_naks() -> None:
+    """Let the board send one again: one in 20 ms, counted from the greeting too."""
+    time.sleep(0.03)
+
+
 def test_a_gap_is_answered_with_what_is_missing(wire: Wire, board: BoardSim) -> None:
     pulses = len(board.changes("pump"))
-    time.sleep(0.03)  # one NAK in 20 ms, counted from the greeting too
+    rest_from_naks()
     wire.send(codec.REQUEST, wire.request(GPIO_WRITE, PINS["pump"] + ON), 3)
     assert [(frame.kind, frame.ack) for frame in wire.frames(LISTEN_S)] == [(codec.NAK, 0)]
     assert len(board.changes("pump")) == pulses
 
 
 def test_damage_is_answered_with_one_nak_for_a_burst(wire: Wire) -> None:
-    time.sleep(0.03)
+    rest_from_naks()
     wire.write(b"\x00damage\x00" * 10)
     assert [frame.kind for frame in wire.frames(LISTEN_S)] == [codec.NAK]
 

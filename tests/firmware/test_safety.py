@@ -13,6 +13,7 @@ from firmware.host.wire import Refused, Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.conftest import simulated
 from tests.firmware.methods import GPIO_WRITE, OFF, ON, PINS, switch
+from tests.waits import stays_sync, wait_until_sync
 
 SILENCE_MS = 500
 GRACE_MS = 50
@@ -100,7 +101,9 @@ def on_for_ms(board: BoardSim, pin: str) -> int:
 def test_a_silent_host_means_safe_outputs(wire: Wire, board: BoardSim) -> None:
     switch(wire, "led", ON)
     switch(wire, "pump", ON)
-    time.sleep((SILENCE_MS + 2 * GRACE_MS) / 1000)
+    wait_until_sync(lambda: board.value("led") == board.value("pump") == 0)
+    # The interrupt has done it; the loop notices a little later
+    stays_sync(lambda: board.value("led") == board.value("pump") == 0, 2 * GRACE_MS / 1000)
     for pin in ("led", "pump"):
         assert SILENCE_MS - GRACE_MS <= on_for_ms(board, pin) <= SILENCE_MS + GRACE_MS
     assert wire.status()[2] == 0
@@ -118,7 +121,7 @@ def test_what_is_read_after_its_sender_has_died_ends_by_silence(own_board: Board
         renewal = wire.request(codec.METHOD_LEASE_RENEW, struct.pack("<I", 0xFFFFFFFF))
         wire.send(codec.REQUEST, renewal, 1)
         assert control.recv(100) == b'{"ok": true}\n'
-        time.sleep((SILENCE_MS + 2 * GRACE_MS) / 1000)
+        wait_until_sync(lambda: [value for value, _ in own_board.changes("led")][-2:] == [1, 0])
         assert SILENCE_MS - GRACE_MS <= on_for_ms(own_board, "led") <= SILENCE_MS + GRACE_MS
 
 
@@ -132,10 +135,12 @@ def test_a_host_that_shows_itself_is_alive(wire: Wire, board: BoardSim) -> None:
 def test_frames_of_another_session_are_no_sign_of_life(wire: Wire, board: BoardSim) -> None:
     switch(wire, "led", ON)
     ping = encode(Frame(codec.PING, payload=bytes(4)), wire.nonce ^ 2)
-    until_s = time.monotonic() + (SILENCE_MS + 2 * GRACE_MS) / 1000
-    while time.monotonic() < until_s:
+
+    def has_ended() -> bool:
         wire.write(ping)
-        time.sleep(0.02)
+        return board.value("led") == 0
+
+    wait_until_sync(has_ended, look_s=0.02)
     assert on_for_ms(board, "led") <= SILENCE_MS + GRACE_MS
 
 
@@ -147,10 +152,12 @@ def test_outputs_go_safe_while_the_firmware_hangs(own_board: BoardSim, trouble: 
         with socket.socket(socket.AF_UNIX) as control:
             control.connect(str(own_board.port.with_name("board.ctl")))
             control.sendall(b'{"%s": 3000}\n' % trouble.encode())
-            until_s = time.monotonic() + 2
-            while time.monotonic() < until_s:
+
+            def has_ended() -> bool:
                 wire.send(codec.PING, struct.pack(codec.PING_FORMAT, 0))
-                time.sleep(0.1)
+                return own_board.value("led") == 0
+
+            wait_until_sync(has_ended, look_s=0.1)
             # It hangs still, and hears nothing
             assert on_for_ms(own_board, "led") <= SILENCE_MS + GRACE_MS
             assert control.recv(100) == b'{"ok": true}\n'

@@ -1,10 +1,10 @@
-"""The simulated hardware while the loop and the interrupt, two threads, drive the same pin.
+"""The simulated hardware while the loop and an interrupt drive the same pin.
 
 The record is what every test of the safe state believes: its last word must be the pin's level.
 """
 
 import itertools
-import threading
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,8 +14,6 @@ import pytest
 from tests.firmware.every_step import stopped_before
 from tests.firmware.simulator_on_cpython import SIMULATOR, simulated_machine
 
-# The loop gets so long to come in between; where it may not, that is waited in vain
-CHANCE_S = 0.01
 FULL = 65535
 
 
@@ -28,7 +26,7 @@ class World:
     def record_pin(self, _pin: str, level: int) -> None:
         self.record.append(level)
 
-    def record_pwm(self, _pin: str, _hz: int, duty: float) -> None:
+    def record_pwm(self, _pin: str, _hz: int, duty: float, *_: object) -> None:
         self.record.append(duty)
 
     def level(self, _pin: str, driven: int | None, _idle: int) -> int | None:
@@ -54,26 +52,23 @@ HARDWARE: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("name", HARDWARE)
-def test_the_record_ends_with_the_level_wherever_two_threads_meet(name: str, first: int) -> None:
+def test_the_record_ends_with_the_level_wherever_an_interrupt_comes(name: str, first: int) -> None:
     make, drive = HARDWARE[name]
     world = World()
+    faults: list[Exception] = []
     with simulated_machine(world) as machine:
         for step in itertools.count(1):
             made = make(machine)
 
-            # The interrupt ends it; the loop notes that and switches it on again
-            def other(made: Any = made) -> None:
+            # It ends the output, as a lease that is over, and switches it on again
+            def callback(_argument: None, made: Any = made) -> None:
                 drive(made, 0)
                 drive(made, 1)
 
-            thread = threading.Thread(target=other)
-
-            def come_between(thread: threading.Thread = thread) -> None:
-                thread.start()
-                thread.join(CHANCE_S)
-
-            if not stopped_before(step, SIMULATOR, partial(drive, made, first), come_between):
+            interrupt = sys.modules["interrupts"].Interrupt(callback, faults.append)
+            fire = partial(interrupt.fire, None)
+            if not stopped_before(step, SIMULATOR, partial(drive, made, first), fire):
                 break
-            thread.join()
             assert world.record[-1] == bool(drive(made))
     assert step > 10
+    assert faults == []

@@ -15,6 +15,7 @@ from firmware.host.wire import Refused, Silence, Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.conftest import simulated
 from tests.firmware.methods import ON, switch
+from tests.waits import wait_until_sync
 
 STATE, BEGIN, WRITE, FINISH, CONFIRM = range(5)
 START_LIMIT_S = 8.0
@@ -58,9 +59,15 @@ def send(wire: Wire, content: bytes) -> None:
         (offset,) = struct.unpack("<I", update(wire, WRITE, arguments))
 
 
-def await_reset() -> None:
-    # The board waits for 0.3 s, so that its answer gets out
-    time.sleep(0.5)
+def finish(wire: Wire, board: BoardSim) -> None:
+    """Return when the board starts again: it waits for 0.3 s, so that its answer gets out."""
+    before = starts(board)
+    update(wire, FINISH)
+    wait_until_sync(lambda: starts(board) > before)
+
+
+def starts(board: BoardSim) -> int:
+    return len([event for event in board.record() if event["event"] == "boot"])
 
 
 def greeted(board: BoardSim) -> Wire:
@@ -81,8 +88,7 @@ def test_a_new_version_is_tried_confirmed_and_kept(board: BoardSim, new: bytes) 
     with greeted(board) as wire:
         assert wire.greeting[BUILD] != 77
         send(wire, new)
-        update(wire, FINISH)
-    await_reset()
+        finish(wire, board)
     with greeted(board) as wire:
         assert wire.greeting[BUILD] == 77
         assert struct.unpack("<BBB", update(wire, STATE)[:3]) == (3, 1, 1)
@@ -106,12 +112,10 @@ def test_a_version_that_cannot_start_is_given_up(board: BoardSim) -> None:
     with greeted(board) as wire:
         before = wire.greeting[BUILD]
         send(wire, broken)
-        update(wire, FINISH)
-    await_reset()
+        finish(wire, board)
     with greeted(board) as wire:
         assert wire.greeting[BUILD] == before
-    boots = [event for event in board.record() if event["event"] == "boot"]
-    assert len(boots) == 1 + 3 + 1
+    assert starts(board) == 1 + 3 + 1
 
 
 @pytest.mark.parametrize("cut_after", [0, 7, 8, 60])
@@ -126,7 +130,6 @@ def test_a_power_cut_leaves_a_board_that_boots_and_can_be_updated(
     with greeted(board) as wire:
         assert wire.greeting[BUILD] == before
         send(wire, new)
-        update(wire, FINISH)
-    await_reset()
+        finish(wire, board)
     with greeted(board) as wire:
         assert wire.greeting[BUILD] == 77

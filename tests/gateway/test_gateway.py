@@ -1,16 +1,18 @@
 """The gateway as a person who configured it uses it."""
 
-import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from agent.dispatch.codes import Invitation
+from agent.access.codes import Invitation
 from agent.errors import ConfigRefused
 from agent.gateway.limiter import MAX_REFUSED
 from agent.gateway.settings import GatewaySettings
 from tests.fakes.gateway import LOOPBACK, TOKEN, bearer, listening
+from tests.waits import wait_until
 
 
 def everything_in(folder: Path) -> str:
@@ -80,13 +82,18 @@ async def test_a_unix_socket_is_for_its_group_alone_and_gone_afterwards(tmp_path
     assert not path.exists()
 
 
+def kept_refusals(folder: Path) -> int:
+    """Return how many rows are written: of each refusal one of its caller, one of its guess."""
+    with closing(sqlite3.connect(folder / "gateway.db")) as db:
+        return int(db.execute("SELECT count(*) FROM refused").fetchone()[0])
+
+
 async def test_refusals_are_remembered_over_a_restart(tmp_path: Path) -> None:
     async with listening(tmp_path, token=TOKEN) as gateway:
         for number in range(MAX_REFUSED):
             wrong = bearer(f"wrong {number}")
             assert (await gateway.ask("GET", "/health", wrong)).status == 401
-        # Written within a moment, without a flush
-        await asyncio.sleep(0.3)
+        await wait_until(lambda: kept_refusals(tmp_path) == 2 * MAX_REFUSED)
     async with listening(tmp_path, token=TOKEN) as gateway:
         refused = await gateway.ask("GET", "/health", bearer("another"))
         assert refused.status == 429
@@ -126,7 +133,7 @@ async def test_a_proxy_that_is_named_says_who_comes(tmp_path: Path) -> None:
 async def test_a_port_that_is_taken_is_said_in_a_sentence(tmp_path: Path) -> None:
     async with listening(tmp_path) as gateway:
         taken = GatewaySettings(listen=f"127.0.0.1:{gateway.port}")
-        with pytest.raises(ConfigRefused, match="nothing can listen at 127"):
+        with pytest.raises(ConfigRefused, match="cannot listen at 127"):
             async with listening(tmp_path, taken):
                 raise AssertionError
     assert LOOPBACK.listen == "127.0.0.1:0"

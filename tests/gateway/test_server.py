@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.gateway import Listening, listening
 from tests.fakes.slow_callers import SlowCrowd, Slowness
+from tests.waits import wait_until
 
 CALLERS = 200
 HELD_S = 10.0
@@ -24,7 +25,7 @@ async def crowded(
 ) -> AsyncIterator[SlowCrowd]:
     crowd = SlowCrowd(gateway.port, count, HELD_S, int(time.time()), kinds=kinds or tuple(Slowness))
     task = asyncio.ensure_future(crowd.run())
-    await asyncio.sleep(1)
+    await wait_until(lambda: crowd.connections >= count)
     try:
         yield crowd
     finally:

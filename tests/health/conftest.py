@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.clock import SystemClock
 from agent.health.base import Patient
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
 from agent.machine.readings import Readings
+from agent.system.clock import SystemClock
 from tests.fakes.embedders import AbsentEmbedder
 from tests.fakes.ports import FakePort, FakePorts, TalkingPeer
 

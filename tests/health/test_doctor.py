@@ -6,7 +6,7 @@ import pytest
 from agent.errors import LinkLost
 from agent.health.base import Finding, Level, Patient
 from agent.health.doctor import examine, mend
-from agent.health.repairs.base import Deed, Repair
+from agent.health.repairs.base import Repair, RepairResult
 
 
 async def healthy(_: Patient) -> Finding:
@@ -50,7 +50,7 @@ async def test_a_closed_file_is_named_with_who_may_give_it_back(patient: Patient
 
     found = await examine(patient, {"jobs": closed})
     assert found["jobs"].level is Level.FAILED
-    assert "/state/jobs.json is closed to this user: `sudo barnacle" in found["jobs"].sentence
+    assert "this user cannot open /state/jobs.json: `sudo barnacle" in found["jobs"].sentence
 
 
 async def test_a_folder_that_is_closed_is_no_failure_of_every_check(
@@ -63,7 +63,7 @@ async def test_a_folder_that_is_closed_is_no_failure_of_every_check(
     # Root is let in everywhere
     monkeypatch.setattr("os.access", lambda *_: False)
     found = await examine(patient, {"jobs": closed})
-    sentence = f"not looked at: {patient.state_dir} is closed to this user"
+    sentence = f"not checked: this user cannot open {patient.state_dir}"
     assert found["jobs"] == Finding.warning(sentence)
 
 
@@ -85,39 +85,39 @@ async def test_checks_run_at_the_same_time(patient: Patient) -> None:
     assert [finding.level for finding in found.values()] == [Level.OK, Level.OK]
 
 
-async def mended(patient: Patient, repairs: Mapping[str, Repair]) -> list[tuple[str, Deed]]:
+async def mended(patient: Patient, repairs: Mapping[str, Repair]) -> list[tuple[str, RepairResult]]:
     return [done async for done in mend(patient, repairs, timeout_s=0.01)]
 
 
 async def test_repairs_go_one_after_the_other(patient: Patient) -> None:
     order: list[str] = []
 
-    async def first(_: Patient) -> list[Deed]:
+    async def first(_: Patient) -> list[RepairResult]:
         await asyncio.sleep(0)
         order.append("first")
-        return [Deed("made it")]
+        return [RepairResult("made it")]
 
-    async def second(_: Patient) -> list[Deed]:
+    async def second(_: Patient) -> list[RepairResult]:
         order.append("second")
         return []
 
-    assert await mended(patient, {"a": first, "b": second}) == [("a", Deed("made it"))]
+    assert await mended(patient, {"a": first, "b": second}) == [("a", RepairResult("made it"))]
     assert order == ["first", "second"]
 
 
 async def test_a_repair_that_fails_or_hangs_spoils_no_other(patient: Patient) -> None:
-    async def fail(_: Patient) -> list[Deed]:
+    async def fail(_: Patient) -> list[RepairResult]:
         raise PermissionError(13, "Permission denied", "/state/agent.db")
 
-    async def hang(_: Patient) -> list[Deed]:
+    async def hang(_: Patient) -> list[RepairResult]:
         await asyncio.Event().wait()
         return []
 
-    async def work(_: Patient) -> list[Deed]:
-        return [Deed("made it")]
+    async def work(_: Patient) -> list[RepairResult]:
+        return [RepairResult("made it")]
 
     done = dict(await mended(patient, {"a": fail, "b": hang, "c": work}))
     assert not done["a"].is_done
-    assert "/state/agent.db is closed to this user: `sudo barnacle" in done["a"].sentence
+    assert "this user cannot open /state/agent.db: run `sudo barnacle" in done["a"].sentence
     assert "hangs" in done["b"].sentence
     assert done["c"].is_done

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from agent import __version__
 from agent.errors import StorageFull
 from agent.health import report
 from agent.health.report import LastError, Reporter, Subjects
-from agent.health.status import Status, read_status
+from agent.health.status import AgentStatus, read_status
 from agent.link.base import BoardIdentity, BoardState, BoardStatus
 from agent.security.estop import EmergencyStop
 from tests.fakes.board import FakeBoard
@@ -44,7 +45,7 @@ def logged(handler: LastError, level: int, text: str) -> None:
 
 def test_a_person_is_told_how_long_and_with_what(reporter: Reporter, clock: SteppedClock) -> None:
     assert reporter.sentences().startswith(
-        "Barnacle 0.1.0, just started.\nModel: offline.\nBoard: "
+        f"Barnacle {__version__}, just started.\nModel: offline.\nBoard: "
     )
     clock.advance(3 * 3600 + 4 * 60 + 5)
     assert "up for 3 h 4 min." in reporter.sentences()
@@ -89,14 +90,14 @@ def test_what_is_to_be_said_of_the_memory_is_told(
 def test_what_hurts_the_machine_is_told(
     tmp_path: Path, clock: SteppedClock, board: FakeBoard, last_error: LastError
 ) -> None:
-    said = [(), ("the card makes errors (3 on mmcblk0p4)",)]
+    said = [(), ("the card reports errors (3 on mmcblk0p4)",)]
     stop = EmergencyStop(tmp_path)
     subjects = Subjects("offline", [board], [], last_error, stop, machine=lambda: said[0])
     reporter = Reporter(tmp_path / "status.json", subjects, clock)
     assert reporter.status().machine == ()
     del said[0]
-    assert "\nThe card makes errors (3 on mmcblk0p4)." in reporter.sentences()
-    assert reporter.status().machine == ("the card makes errors (3 on mmcblk0p4)",)
+    assert "\nThe card reports errors (3 on mmcblk0p4)." in reporter.sentences()
+    assert reporter.status().machine == ("the card reports errors (3 on mmcblk0p4)",)
 
 
 async def test_an_emergency_stop_is_told_first(reporter: Reporter) -> None:
@@ -132,7 +133,7 @@ async def rounds_of(reporter: Reporter, rounds: int, change: Callable[[], None])
 def test_the_file_is_written_once_for_each_change(
     reporter: Reporter, last_error: LastError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written: list[Status] = []
+    written: list[AgentStatus] = []
     monkeypatch.setattr(report, "write_status", lambda _, status: written.append(status))
     asyncio.run(rounds_of(reporter, 10, lambda: logged(last_error, logging.WARNING, "something")))
     assert [status.last_error for status in written] == ["", "something"]
@@ -189,7 +190,7 @@ def test_what_is_not_on_disk_is_said_once_until_it_is(
     try:
         asyncio.run(rounds_of(reporter, 10, make_room))
         assert [one.getMessage() for one in caplog.records] == [
-            "the status is not on disk: no room"
+            "status: cannot write the file (error=no room)"
         ]
         asyncio.run(rounds_of(reporter, 10, fill))
     finally:

@@ -45,7 +45,18 @@ def test_a_clock_that_goes_back_hides_no_loop(tmp_path: Path) -> None:
     assert said[-1]
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b'["x"]', b"\xff"])
+def test_a_start_that_a_power_cut_ended_is_no_crash(
+    starts: Starts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = []
+    for number in range(MANY_STARTS * 2):
+        monkeypatch.setattr("agent.health.starts.boot_id", lambda boot=number: f"boot {boot}")
+        said.append(starts.begin())
+    assert said == [False] * (MANY_STARTS * 2)
+    assert [starts.begin() for _ in range(MANY_STARTS - 1)][-1]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1.5]", b'["x"]', b"\xff"])
 def test_what_cannot_be_read_counts_for_nothing(
     tmp_path: Path, starts: Starts, content: bytes
 ) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from agent.health.status import (
+    AgentStatus,
     BoardReport,
     ChannelReport,
-    Status,
     own_start_ticks,
     read_status,
     start_ticks_of,
@@ -14,8 +14,8 @@ from agent.health.status import (
 )
 
 
-def own_status() -> Status:
-    return Status(
+def own_status() -> AgentStatus:
+    return AgentStatus(
         pid=os.getpid(),
         start_ticks=own_start_ticks(),
         since_s=1_800_000_000.0,
@@ -35,7 +35,7 @@ def test_this_program_runs() -> None:
 
 
 def test_a_later_program_with_the_same_pid_is_not_this_one() -> None:
-    assert not Status(pid=os.getpid(), start_ticks=own_start_ticks() - 1, since_s=0).is_running
+    assert not AgentStatus(pid=os.getpid(), start_ticks=own_start_ticks() - 1, since_s=0).is_running
 
 
 def test_no_program_has_no_start() -> None:

@@ -56,7 +56,7 @@ async def test_the_status_says_who_answers_and_where(tmp_path: Path) -> None:
         assert status.identity is not None
         assert status.identity.board == "scripted"
     assert link.board.status.state is BoardState.CLOSED
-    with pytest.raises(LinkLost, match="let go"):
+    with pytest.raises(LinkLost, match="released the"):
         await link.board.call("mcu_temperature", {})
 
 
@@ -91,7 +91,7 @@ async def test_a_reading_that_means_nothing_is_refused(tmp_path: Path) -> None:
 async def test_an_act_whose_answer_means_nothing_is_unknown(tmp_path: Path) -> None:
     async with ready(tmp_path) as (link, board):
         board.overrides[WRITE] = (0, b"\x07")
-        with pytest.raises(OutcomeUnknown, match="means nothing"):
+        with pytest.raises(OutcomeUnknown, match="is not a known choice"):
             await link.board.call("gpio_write", LED_ON)
 
 
@@ -115,7 +115,7 @@ async def test_the_last_board_is_known_while_it_is_away(tmp_path: Path) -> None:
     assert known is not None
     assert board.manifest == known
     assert heard == [known]
-    with pytest.raises(LinkLost, match="not looked for yet"):
+    with pytest.raises(LinkLost, match="not searched for yet"):
         await board.call("mcu_temperature", {})
 
 

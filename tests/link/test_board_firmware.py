@@ -32,7 +32,7 @@ def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_another_build_is_offered(tmp_path: Path, carried: Path) -> None:
     carry(carried, build=43)
     async with ready(tmp_path) as (link, _board):
-        await link.until(BoardState.READY, "firmware 0.1.0 (build 43) is here for scripted")
+        await link.until(BoardState.READY, "firmware 0.1.0 (build 43) is available for scripted")
 
 
 @in_virtual_time

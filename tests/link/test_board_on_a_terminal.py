@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from agent.clock import SystemClock
 from agent.errors import LinkLost, OutcomeUnknown
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.system.clock import SystemClock
 from tests.fakes.peer import ScriptedBoard
+from tests.fakes.running_board import under_way
+from tests.waits import wait_until
 
 # What a replugged board may take to work again
 REPLUG_LIMIT_S = 3.0
@@ -45,9 +47,7 @@ class PluggedBoard:
 
 
 async def until(board: SerialBoard, state: BoardState) -> None:
-    async with asyncio.timeout(REPLUG_LIMIT_S):
-        while board.status.state is not state:  # noqa: ASYNC110 - a status has no event
-            await asyncio.sleep(0.002)
+    await wait_until(lambda: board.status.state is state, REPLUG_LIMIT_S)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_called_pulled_in_the_middle_plugged_in_and_called(
 
         scripted.answer_delay_s = 60.0
         call = asyncio.create_task(board.call("pulse", {"pin": "led"}))
-        await asyncio.sleep(0.05)
+        await under_way(board, 1)
         plugged.pull()
         with pytest.raises(OutcomeUnknown, match="unplugged"):
             await call

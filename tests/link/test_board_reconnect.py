@@ -16,7 +16,7 @@ from tests.fakes.ports import (
     SlowPort,
     TalkingPeer,
 )
-from tests.fakes.virtual_time import LoopClock, in_virtual_time
+from tests.fakes.virtual_time import LoopClock, elapse, in_virtual_time
 
 LED_ON = {"pin": "led", "value": "on"}
 
@@ -30,7 +30,7 @@ async def test_another_protocol_refuses_the_board_until_it_is_flashed(tmp_path: 
     peer = ScriptedBoard(protocol=2)
     async with linked(peer, tmp_path) as link:
         await link.until(BoardState.REFUSED, "flash the firmware")
-        await asyncio.sleep(20)
+        await elapse(20)
         assert link.board.status.state is BoardState.REFUSED
         with pytest.raises(LinkLost, match="flash the firmware"):
             await link.board.call("mcu_temperature", {})
@@ -43,8 +43,8 @@ async def test_another_protocol_refuses_the_board_until_it_is_flashed(tmp_path: 
     [
         (TalkingPeer(b"MicroPython v1.25\r\n>>> "), "a MicroPython prompt answers"),
         (TalkingPeer(b""), "nothing answers at /dev/fake-port"),
-        (TalkingPeer(b"\x8a\x00\x17noise\x00\xff" * 9), "is not the board's protocol"),
-        (EchoPeer(), "only echoes"),
+        (TalkingPeer(b"\x8a\x00\x17noise\x00\xff" * 9), "is not the link protocol"),
+        (EchoPeer(), "echoes"),
         (ScriptedBoard(is_silent=True), "nothing answers"),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_stranger_at_the_port_is_told(tmp_path: Path, peer: Peer, words: str) 
 @in_virtual_time
 async def test_a_port_that_cannot_be_opened_is_told_and_tried_again(tmp_path: Path) -> None:
     machine = FakePorts(lambda: FakePort(ScriptedBoard()))
-    machine.refusal = "another program has /dev/fake-port open"
+    machine.refusal = "another program uses /dev/fake-port: stop it first"
     async with linked(ScriptedBoard(), tmp_path, ports=machine) as link:
         await link.until(BoardState.CONNECTING, "another program")
         machine.refusal = ""
@@ -79,7 +79,7 @@ async def test_an_unplugged_board_is_noticed_at_once_and_works_again_when_it_is_
         with pytest.raises(LinkLost, match="unplugged"):
             await link.board.call("mcu_temperature", {})
         await link.until(BoardState.ABSENT, "plugged in?")
-        await asyncio.sleep(60)
+        await elapse(60)
         link.ports.plug_in()
         back_s = now_s()
         await link.until(BoardState.READY)
@@ -91,10 +91,10 @@ async def test_an_unplugged_board_is_noticed_at_once_and_works_again_when_it_is_
 async def test_a_port_where_nothing_answers_is_tried_ever_more_rarely(tmp_path: Path) -> None:
     peer = ScriptedBoard(is_silent=True)
     async with linked(peer, tmp_path) as link:
-        await asyncio.sleep(60)
+        await elapse(60)
         opened = len(link.ports.opened)
         assert 8 <= opened <= 16
-        await asyncio.sleep(60)
+        await elapse(60)
         assert len(link.ports.opened) - opened <= 13
 
 
@@ -102,7 +102,7 @@ async def test_a_port_where_nothing_answers_is_tried_ever_more_rarely(tmp_path: 
 async def test_another_device_at_the_path_is_tried_at_once(tmp_path: Path) -> None:
     peer = ScriptedBoard(is_silent=True)
     async with linked(peer, tmp_path) as link:
-        await asyncio.sleep(60)
+        await elapse(60)
         # As after flashing: gone and there again between two looks at the path
         link.ports.unplug()
         link.ports.plug_in()
@@ -117,7 +117,7 @@ async def test_a_silent_board_is_noticed_and_found_again(tmp_path: Path) -> None
     async with ready(tmp_path) as (link, board):
         board.is_silent = True
         silent_s = now_s()
-        await link.until(BoardState.CONNECTING, "fallen silent")
+        await link.until(BoardState.CONNECTING, "no longer answers")
         assert now_s() - silent_s < 1.7
         board.is_silent = False
         await link.until(BoardState.READY)
@@ -131,13 +131,13 @@ async def test_an_act_in_flight_when_the_link_dies_is_unknown_and_not_repeated(
     async with ready(tmp_path) as (link, board):
         board.answer_delay_s = 1.0
         call = asyncio.create_task(link.board.call("pulse", {"pin": "led"}))
-        await asyncio.sleep(0.1)
+        await elapse(0.1)
         link.ports.unplug()
         with pytest.raises(OutcomeUnknown, match="unplugged"):
             await call
         link.ports.plug_in()
         await link.until(BoardState.READY)
-        await asyncio.sleep(5)
+        await elapse(5)
         assert board.pulses == 1
 
 
@@ -146,7 +146,7 @@ async def test_a_question_in_flight_when_the_link_dies_has_done_nothing(tmp_path
     async with ready(tmp_path) as (link, board):
         board.answer_delay_s = 1.0
         call = asyncio.create_task(link.board.call("gpio_read", {"pin": "led"}))
-        await asyncio.sleep(0.1)
+        await elapse(0.1)
         link.ports.unplug()
         with pytest.raises(LinkLost, match="unplugged"):
             await call
@@ -160,7 +160,7 @@ async def test_a_reset_board_is_told_and_its_outputs_are_not_restored(tmp_path: 
         await link.until(BoardState.CONNECTING)
         await link.until(BoardState.READY)
         assert "restarted (watchdog)" in link.board.status.trouble
-        await asyncio.sleep(10)
+        await elapse(10)
         assert board.outputs[0] == 0
         link.ports.unplug()
         link.ports.plug_in()

@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 from agent.errors import WrongDevice
 from agent.link.configuration import (
     NO_HASH,
-    Entry,
+    PinEntry,
     hash_of_wire,
     overlaid,
     read_entries,
     wire_of,
 )
+from agent.link.devices.device_row import DeviceRow
+from agent.link.devices.device_table import ROWS
 from agent.link.manifest import MAX_PINS, read_manifest
-from agent.link.wiring import PinSettings
+from agent.link.pin_settings import PinSettings
 from tests.fakes.board import MANIFEST_JSON
 
 MANIFEST = read_manifest(MANIFEST_JSON)
@@ -92,7 +94,7 @@ def test_nothing_configured_is_nothing() -> None:
 
 def test_what_was_written_is_read() -> None:
     level, pump = read_entries(wire_of({"pump": PUMP, "level_ok": LEVEL}))
-    assert level == Entry("level_ok", "input", "PA4")
+    assert level == PinEntry("level_ok", "input", "PA4")
     assert (pump.needs, pump.max_on_ms) == ((("door", 0), ("level_ok", 1)), 10_000)
 
 
@@ -152,10 +154,21 @@ class TestOverlay:
         assert led.aliases == ("light", "灯", "blue led")
 
     def test_what_runs_on_the_board_without_our_settings_has_no_other_words(self) -> None:
-        found = overlaid(MANIFEST, (Entry("valve", "output", "PB9"),), {})
+        found = overlaid(MANIFEST, (PinEntry("valve", "output", "PB9"),), {})
         assert found.pins[-1].aliases == ()
 
     def test_more_than_the_masks_can_hold_is_left_out(self) -> None:
-        entries = [Entry("\x1b", "output", "PE1")]
-        entries += [Entry(f"p{number}", "output", f"PD{number}") for number in range(40)]
+        entries = [PinEntry("\x1b", "output", "PE1")]
+        entries += [PinEntry(f"p{number}", "output", f"PD{number}") for number in range(40)]
         assert max(pin.index for pin in overlaid(MANIFEST, entries, {}).pins) == MAX_PINS - 1
+
+    def test_a_kind_of_a_newer_firmware_can_what_it_is_called(self) -> None:
+        found = overlaid(MANIFEST, (PinEntry("eye", "radar", "PB9"),), {})
+        assert found.pins[-1].can == ("radar",)
+
+    @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.kind)
+    def test_every_line_of_a_kind_is_its_own(self, row: DeviceRow) -> None:
+        lines = {line.name: f"PB{at}" for at, line in enumerate(row.lines, 1)}
+        pins = {"it": PinSettings(pin="PB0", kind=row.kind, **lines)}
+        (entry,) = read_entries(wire_of(pins))
+        assert entry.mcu_pins == {"PB0", *lines.values()}

@@ -6,19 +6,19 @@ import pytest
 
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown, WrongDevice
 from agent.link import frame as wire
-from agent.link.connection import ANSWER_MARGIN_S, MAX_PENDING_CALLS, Connection
+from agent.link.connection import ANSWER_MARGIN_S, MAX_PENDING_CALLS, BoardConnection
 from agent.link.session import Request
 from tests.fakes.peer import PULSE, READ, ScriptedBoard
 from tests.fakes.ports import FakePort, StalledPort
-from tests.fakes.virtual_time import LoopClock, in_virtual_time
+from tests.fakes.virtual_time import LoopClock, elapse, in_virtual_time
 
 PULSE_LED = Request(PULSE, b"\x00", 500)
 READ_LED = Request(READ, b"\x00", 500)
 
 
-def connected(board: ScriptedBoard) -> tuple[Connection, FakePort]:
+def connected(board: ScriptedBoard) -> tuple[BoardConnection, FakePort]:
     port = FakePort(board)
-    return Connection(port, LoopClock()), port
+    return BoardConnection(port, LoopClock()), port
 
 
 async def outcome(call: Coroutine[Any, Any, bytes]) -> bytes | BaseException:
@@ -71,7 +71,7 @@ async def test_a_board_that_goes_right_after_its_greeting_is_lost() -> None:
     connection, port = connected(ScriptedBoard())
     async with connection:
         greeted = asyncio.create_task(connection.greet())
-        await asyncio.sleep(0.1)
+        await elapse(0.1)
         await greeted
         port.unplug()
         with pytest.raises(LinkLost, match="unplugged"):
@@ -129,7 +129,7 @@ async def test_an_answer_after_the_deadline_is_unknown_and_the_link_stays_usable
         with pytest.raises(OutcomeUnknown, match="in time"):
             await connection.call(PULSE_LED)
         assert LoopClock().monotonic_s() - started_s == pytest.approx(0.5 + ANSWER_MARGIN_S)
-        await asyncio.sleep(2)
+        await elapse(2)
         board.answer_delay_s = 0
         assert await connection.call(PULSE_LED) == b"\x02\0\0\0"
         assert connection.session.counters.answers_late == 1
@@ -156,7 +156,7 @@ async def test_losing_the_port_fails_calls_by_whether_they_were_sent() -> None:
     async with connection:
         await connection.greet()
         calls = [asyncio.create_task(outcome(connection.call(PULSE_LED))) for _ in range(2)]
-        await asyncio.sleep(0.01)
+        await elapse(0.01)
         port.unplug()
         sent, waiting = await asyncio.gather(*calls)
         assert await connection.lost() == "/dev/fake-port was unplugged"
@@ -173,7 +173,7 @@ async def test_letting_go_of_the_connection_fails_what_is_pending() -> None:
     async with connection:
         await connection.greet()
         call = asyncio.create_task(outcome(connection.call(PULSE_LED)))
-        await asyncio.sleep(0.01)
+        await elapse(0.01)
     assert isinstance(await call, OutcomeUnknown)
 
 
@@ -188,7 +188,7 @@ async def test_a_cancelled_call_leaves_the_link_usable() -> None:
         await asyncio.sleep(0)
         sent.cancel()
         waiting.cancel()
-        await asyncio.sleep(0.1)
+        await elapse(0.1)
         assert sent.cancelled()
         assert waiting.cancelled()
         # The one on its way was run, the other never left
@@ -202,7 +202,7 @@ async def test_a_call_cancelled_as_the_link_dies_leaves_nothing_behind() -> None
     async with connection:
         await connection.greet()
         call = asyncio.create_task(connection.call(PULSE_LED))
-        await asyncio.sleep(0.01)
+        await elapse(0.01)
         port.unplug()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -223,12 +223,12 @@ async def test_an_answered_call_is_not_failed_when_the_link_dies_at_once() -> No
 @in_virtual_time
 async def test_a_port_that_takes_nothing_is_noticed() -> None:
     port = StalledPort(ScriptedBoard())
-    connection = Connection(port, LoopClock())
+    connection = BoardConnection(port, LoopClock())
     async with connection:
         await connection.greet()
         port.is_stalled = True
         stalled_s = LoopClock().monotonic_s()
-        assert await connection.lost() == "the board has fallen silent"
+        assert await connection.lost() == "the board no longer answers"
         assert LoopClock().monotonic_s() - stalled_s <= 1.6
 
 
@@ -240,7 +240,7 @@ async def test_request_ids_go_around_and_skip_those_in_use() -> None:
         await connection.greet()
         board.answer_delay_s = 0.2
         slow = asyncio.create_task(connection.call(PULSE_LED))
-        await asyncio.sleep(0.01)
+        await elapse(0.01)
         board.answer_delay_s = 0
         connection._next_id = 65_535
         for _ in range(3):

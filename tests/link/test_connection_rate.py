@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agent.link.connection import Connection
+from agent.link.connection import BoardConnection
 from agent.link.session import Request
 from tests.fakes.peer import READ
 from tests.fakes.rates import (
@@ -15,14 +15,14 @@ from tests.fakes.rates import (
     RatedPort,
     WearingCablePort,
 )
-from tests.fakes.virtual_time import LoopClock, in_virtual_time
+from tests.fakes.virtual_time import LoopClock, elapse, in_virtual_time
 
 ASK = Request(READ, b"\0", 1_000)
 
 
 @contextlib.asynccontextmanager
-async def greeted(port: RatedPort) -> AsyncIterator[Connection]:
-    async with Connection(port, LoopClock()) as connection:
+async def greeted(port: RatedPort) -> AsyncIterator[BoardConnection]:
+    async with BoardConnection(port, LoopClock()) as connection:
         await connection.greet()
         yield connection
 
@@ -32,7 +32,7 @@ async def test_both_ends_go_up_and_stay_up() -> None:
     port = RatedPort(RatedBoard())
     async with greeted(port) as connection:
         assert await connection.call(ASK) == b"\0"
-        await asyncio.sleep(30)
+        await elapse(30)
         assert await connection.call(ASK) == b"\0"
         assert (port.baud, port.board.bauds) == (TOP_BAUD, [START_BAUD, TOP_BAUD])
         counters = connection.session.counters
@@ -57,7 +57,7 @@ def test_a_board_that_refuses_or_does_not_know_works_at_the_start_rate(
         async with greeted(port) as connection:
             for _ in range(20):
                 assert await connection.call(ASK) == b"\0"
-                await asyncio.sleep(0.2)
+                await elapse(0.2)
             assert (port.baud, connection.session.counters.baud) == (START_BAUD, START_BAUD)
             assert port.board.offers == [TOP_BAUD]
 
@@ -73,7 +73,7 @@ async def test_an_answer_that_is_lost_costs_a_second_and_no_call() -> None:
         assert await connection.call(ASK) == b"\0"
         assert asyncio.get_running_loop().time() - began_s < 2
         assert port.board.bauds == [START_BAUD, TOP_BAUD, START_BAUD]
-        await asyncio.sleep(10)
+        await elapse(10)
         assert await connection.call(ASK) == b"\0"
         assert (port.baud, port.board.offers) == (START_BAUD, [TOP_BAUD])
 
@@ -83,7 +83,7 @@ async def test_a_rate_that_the_cable_does_not_carry_is_left_by_both_and_not_trie
     port = PoorCablePort(RatedBoard())
     async with greeted(port) as connection:
         assert await connection.call(ASK) == b"\0"
-        await asyncio.sleep(10)
+        await elapse(10)
         assert await connection.call(ASK) == b"\0"
         assert (port.baud, port.board.bauds) == (START_BAUD, [START_BAUD, TOP_BAUD, START_BAUD])
         assert port.board.offers == [TOP_BAUD]
@@ -126,8 +126,8 @@ async def test_a_stop_while_the_rate_changes_reaches_the_board() -> None:
     port = PoorCablePort(RatedBoard())
     async with greeted(port) as connection:
         # Both are at a rate that carries nothing
-        await asyncio.sleep(0.1)
+        await elapse(0.1)
         assert port.baud == TOP_BAUD
         connection.stop()
-        await asyncio.sleep(3)
+        await elapse(3)
         assert port.board.reason

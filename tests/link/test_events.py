@@ -9,18 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.clock import SystemClock
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.link.discovery import Ports
-from agent.link.events import BoardEvent, Subscription, Watch, When
+from agent.link.events import BoardEvent, BoardSubscription, EventCondition, Watch
 from agent.link.settings import BoardSettings
+from agent.system.clock import SystemClock
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.spoiled_ports import LossySerialPort, SpoiledPorts
+from tests.waits import PATIENCE_S, wait_until
 
 WORLD = {"values": {"temperature": 24.5, "a0": 1.5, "light": 2.0, "button": 0}, "script": []}
-# Everything comes in milliseconds; a busy machine may need longer
-PATIENCE_S = 10.0
 # What a person would call at once
 EDGE_LIMIT_S = 0.05
 
@@ -48,30 +47,26 @@ async def running(
 
 
 async def until_ready(board: SerialBoard) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while board.status.state is not BoardState.READY:  # noqa: ASYNC110 - a status has no event
-            await asyncio.sleep(0.002)
+    await wait_until(lambda: board.status.state is BoardState.READY)
 
 
-async def listening(board: SerialBoard, watch: Watch) -> Subscription:
+async def listening(board: SerialBoard, watch: Watch) -> BoardSubscription:
     """A subscription that the board knows."""
     subscription = board.subscribe(watch)
     await heard_of(subscription)
     return subscription
 
 
-async def heard_of(subscription: Subscription) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while subscription.trouble:  # noqa: ASYNC110 - as above
-            await asyncio.sleep(0.002)
+async def heard_of(subscription: BoardSubscription) -> None:
+    await wait_until(lambda: not subscription.trouble)
 
 
-async def following(subscription: Subscription, count: int) -> list[BoardEvent]:
+async def following(subscription: BoardSubscription, count: int) -> list[BoardEvent]:
     async with asyncio.timeout(PATIENCE_S):
         return [await anext(subscription) for _ in range(count)]
 
 
-async def silence(subscription: Subscription) -> bool:
+async def silence(subscription: BoardSubscription) -> bool:
     """Whether nothing comes for longer than an event takes."""
     try:
         async with asyncio.timeout(0.2):
@@ -88,8 +83,8 @@ async def press(sim: BoardSim, value: int) -> None:
 async def test_a_bouncing_button_is_one_event_with_its_time(sim: BoardSim, tmp_path: Path) -> None:
     async with running(sim, tmp_path) as board:
         subscription = await listening(board, Watch("key", least_interval_ms=30))
-        # Long enough for a ping to set the clock
-        await asyncio.sleep(0.5)
+        # By the answer to a ping
+        await wait_until(lambda: board._live.connection.session.device_clock.is_set)
         before_s = time.time()
         await asyncio.to_thread(sim.order, {"bounce": {"button": 1}})
         (event,) = await following(subscription, 1)
@@ -114,9 +109,11 @@ async def test_an_edge_is_here_at_once(sim: BoardSim, tmp_path: Path) -> None:
 async def test_values_come_in_their_unit(sim: BoardSim, tmp_path: Path) -> None:
     async with running(sim, tmp_path) as board:
         warm = await listening(
-            board, Watch("mcu_temperature", when=When.THRESHOLD, low=29.0, high=30.0)
+            board, Watch("mcu_temperature", when=EventCondition.THRESHOLD, low=29.0, high=30.0)
         )
-        dark = await listening(board, Watch("light", when=When.THRESHOLD, low=0.5, high=0.6))
+        dark = await listening(
+            board, Watch("light", when=EventCondition.THRESHOLD, low=0.5, high=0.6)
+        )
         # The side on which a value is found is told at once
         (bright,) = await following(dark, 1)
         (cool,) = await following(warm, 1)
@@ -176,9 +173,7 @@ async def test_a_subscription_outlives_the_cable(sim: BoardSim, tmp_path: Path) 
         await press(sim, 1)
         await following(subscription, 1)
         sim.kill()
-        async with asyncio.timeout(PATIENCE_S):
-            while not subscription.trouble:  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.01)
+        await wait_until(lambda: subscription.trouble)
         await asyncio.to_thread(sim.start)
         await heard_of(subscription)
         await press(sim, 1)
@@ -200,11 +195,7 @@ async def test_what_the_board_does_not_have_is_told_as_trouble(
 ) -> None:
     async with running(sim, tmp_path) as board:
         subscription = board.subscribe(Watch("moon"))
-        async with asyncio.timeout(PATIENCE_S):
-            while "moon" not in subscription.trouble:  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.002)
+        await wait_until(lambda: "moon" in subscription.trouble)
         seventeen = [board.subscribe(Watch("button")) for _ in range(17)]
-        async with asyncio.timeout(PATIENCE_S):
-            while "no more" not in seventeen[-1].trouble:  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.002)
+        await wait_until(lambda: "no more" in seventeen[-1].trouble)
         assert [one.trouble for one in seventeen[:16]] == [""] * 16

@@ -1,6 +1,5 @@
 """What a board says that is no event of ours, and what it refuses."""
 
-import asyncio
 import contextlib
 import struct
 from collections.abc import AsyncIterator
@@ -9,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from agent.link import frame as wire
-from agent.link.events import Subscription, Watch
+from agent.link.events import BoardSubscription, Watch
 from tests.fakes.linked_board import LinkedBoard, ready
 from tests.fakes.peer import ScriptedBoard
-from tests.fakes.virtual_time import in_virtual_time
+from tests.fakes.virtual_time import elapse, in_virtual_time
 
 OK: tuple[int, bytes] = (wire.OK, b"")
 
@@ -20,11 +19,11 @@ OK: tuple[int, bytes] = (wire.OK, b"")
 @contextlib.asynccontextmanager
 async def watching(
     folder: Path, answer: tuple[int, bytes]
-) -> AsyncIterator[tuple[LinkedBoard, ScriptedBoard, Subscription]]:
+) -> AsyncIterator[tuple[LinkedBoard, ScriptedBoard, BoardSubscription]]:
     peer = ScriptedBoard(overrides={wire.METHOD_SUBSCRIBE: answer})
     async with ready(folder, peer=peer) as (link, board):
         subscription = link.board.subscribe(Watch("button"))
-        await asyncio.sleep(0.1)
+        await elapse(0.1)
         yield link, board, subscription
 
 
@@ -39,7 +38,7 @@ async def test_a_subscription_that_the_board_refuses_has_its_reason_and_gets_not
     async with watching(tmp_path, (wire.BUSY_CODE, b"no room")) as (link, board, subscription):
         assert "no room" in subscription.trouble
         board.emit_sequenced(wire.EVENT, event())
-        await asyncio.sleep(0.1)
+        await elapse(0.1)
         assert link.board.counters.frames_ignored == 1
 
 
@@ -61,7 +60,7 @@ def test_an_event_that_makes_no_sense_is_counted_and_dropped(
     async def listen() -> None:
         async with watching(tmp_path, OK) as (link, board, subscription):
             board.emit_sequenced(wire.EVENT, payload)
-            await asyncio.sleep(0.1)
+            await elapse(0.1)
             assert link.board.counters.frames_ignored == 1
             assert not subscription.trouble
 

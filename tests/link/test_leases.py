@@ -4,12 +4,12 @@ import pytest
 
 from agent.link.base import Value
 from agent.link.leases import MIN_LEASE_MS, Leases, is_at_rest, renewal_interval_s
-from agent.link.manifest import Field, Manifest, Method, Pin
+from agent.link.manifest import BoardPin, Field, Manifest, Method
 
 
 def outputs(*lease_ms: int) -> Manifest:
-    pins = [Pin(n, f"p{n}", "", can=("out",), lease_ms=ms) for n, ms in enumerate(lease_ms)]
-    inputs = (Pin(31, "button", "", can=("in",), lease_ms=1),)
+    pins = [BoardPin(n, f"p{n}", "", can=("out",), lease_ms=ms) for n, ms in enumerate(lease_ms)]
+    inputs = (BoardPin(31, "button", "", can=("in",), lease_ms=1),)
     return Manifest(1, "test", pins=(*pins, *inputs))
 
 
@@ -114,4 +114,4 @@ def test_a_write_of_the_safe_value_puts_the_output_down(
     result: dict[str, Value],
     rests: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
-    assert is_at_rest(Pin(0, "p", "PB0", safe=safe), method, arguments, result) is rests
+    assert is_at_rest(BoardPin(0, "p", "PB0", safe=safe), method, arguments, result) is rests

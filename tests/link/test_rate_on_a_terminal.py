@@ -1,6 +1,5 @@
 """The real firmware at the end of a line that is paced, and rubbish where its ends differ."""
 
-import asyncio
 import contextlib
 import math
 import os
@@ -11,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.clock import SystemClock
-from agent.link.connection import Connection
+from agent.link.connection import BoardConnection
 from agent.link.port import open_port
 from agent.link.session import Request
+from agent.system.clock import SystemClock
 from scripts.lib.bench.lines import RatedLine
 from scripts.lib.bench.relay import relay
 from tests.fakes.board_sim import BoardSim, unavailable_reason
+from tests.waits import stays
 
 START, TOP = 115_200, 921_600
 # Less than it takes the second ping at the new rate to come
@@ -57,7 +57,7 @@ def board(tmp_path: Path) -> Iterator[BoardSim]:
 
 
 @contextlib.asynccontextmanager
-async def connected(board: BoardSim, best_baud: int) -> AsyncIterator[tuple[Connection, Ends]]:
+async def connected(board: BoardSim, best_baud: int) -> AsyncIterator[tuple[BoardConnection, Ends]]:
     ends = Ends(board)
     there = RatedLine(ends.near, ends.far, best_baud)
     back = RatedLine(ends.far, ends.near, best_baud)
@@ -65,7 +65,7 @@ async def connected(board: BoardSim, best_baud: int) -> AsyncIterator[tuple[Conn
         port = await open_port(path, START, TOP)
         ends.terminal = os.open(path, os.O_RDWR | os.O_NOCTTY)
         try:
-            async with Connection(port, SystemClock()) as connection:
+            async with BoardConnection(port, SystemClock()) as connection:
                 await connection.greet()
                 yield connection, ends
         finally:
@@ -86,7 +86,7 @@ async def test_a_line_that_is_too_poor_for_it_ends_at_the_start_rate(board: Boar
         assert await connection.call(READ) == b"\0"
         # Both have waited their second; a busy machine takes a little more
         assert 0.9 < time.monotonic() - began_s < 5
-        await asyncio.sleep(1.2)
+        await stays(lambda: ends.changes() == [TOP, START], 1.2)
         assert await connection.call(READ) == b"\0"
         assert ends.changes() == [TOP, START]
         assert (ends.near(), connection.session.counters.baud) == (START, START)

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.link.manifest import Field, Manifest, Method, Pin, read_manifest
+from agent.link.manifest import BoardPin, Field, Manifest, Method, read_manifest
 from agent.link.readings import (
     NO_PIN,
     UnknownName,
@@ -33,7 +33,7 @@ CLIMATE = Manifest(
             lease=True,
         ),
     ),
-    pins=(Pin(0, "room", "PB6", can=("climate",)), Pin(1, "fan", "PB8", can=("pwm",))),
+    pins=(BoardPin(0, "room", "PB6", can=("climate",)), BoardPin(1, "fan", "PB8", can=("pwm",))),
 )
 
 
@@ -64,14 +64,14 @@ def test_outputs_are_set_by_the_last_argument_of_their_method() -> None:
 def test_a_wrong_name_is_told_with_what_comes_close() -> None:
     with pytest.raises(UnknownName, match="did you mean button"):
         find_reading(GARDEN, "buton")
-    with pytest.raises(UnknownName, match="there are led, pump, relay"):
+    with pytest.raises(UnknownName, match="available: led, pump, relay"):
         find_setting(GARDEN, "xyz")
     with pytest.raises(UnknownName, match="no output 'button'"):
         find_setting(GARDEN, "button")
-    with pytest.raises(UnknownName, match="there are none"):
+    with pytest.raises(UnknownName, match="available: none"):
         find_reading(Manifest(1, "t"), "a0")
 
 
 def test_a_proper_name_wins_over_another_pins_alias() -> None:
-    pins = (Pin(0, "led", "A", ("pump",)), Pin(1, "pump", "B"))
+    pins = (BoardPin(0, "led", "A", ("pump",)), BoardPin(1, "pump", "B"))
     assert proper_name(Manifest(1, "t", (), pins), "PUMP") == "pump"

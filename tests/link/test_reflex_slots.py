@@ -3,7 +3,7 @@ import pytest
 from agent.errors import CallRefused, LinkLost
 from agent.link import frame as wire
 from agent.link import reflex_slots
-from agent.link.reflex_slots import Keeping, ReflexSlots, Slot, SlotState
+from agent.link.reflex_slots import Durability, ReflexSlot, ReflexSlots, SlotState
 from tests.fakes.board import FakeBoard
 from tests.fakes.reflex_table import ReflexTable
 
@@ -21,7 +21,7 @@ def board(table: ReflexTable) -> FakeBoard:
 
 
 async def test_a_board_without_rules_has_none(board: FakeBoard) -> None:
-    assert await reflex_slots.read(board) == ReflexSlots(Keeping.STORED, ())
+    assert await reflex_slots.read(board) == ReflexSlots(Durability.STORED, ())
 
 
 async def test_rules_are_put_told_paused_and_deleted(board: FakeBoard, table: ReflexTable) -> None:
@@ -31,8 +31,8 @@ async def test_rules_are_put_told_paused_and_deleted(board: FakeBoard, table: Re
     await reflex_slots.delete(board, 0)
     await reflex_slots.enable(board, 2, is_enabled=False)
     assert (await reflex_slots.read(board)).slots == (
-        Slot(1, SlotState.ACTIVE, 5, 2, "busy", 30, RAW),
-        Slot(2, SlotState.PAUSED, 0, 0, "", 0, RAW),
+        ReflexSlot(1, SlotState.ACTIVE, 5, 2, "busy", 30, RAW),
+        ReflexSlot(2, SlotState.PAUSED, 0, 0, "", 0, RAW),
     )
     await reflex_slots.enable(board, 2, is_enabled=True)
     assert (await reflex_slots.read(board)).slots[1].state is SlotState.ACTIVE
@@ -45,7 +45,7 @@ async def test_what_only_newer_firmware_knows_is_unknown(
     table.happen(0, 77, 0, 0, 99, 0)
     table.keeping = 77
     found = await reflex_slots.read(board)
-    assert found.keeping is Keeping.UNKNOWN
+    assert found.keeping is Durability.UNKNOWN
     assert (found.slots[0].state, found.slots[0].refusal) == (SlotState.UNKNOWN, "code 99")
 
 

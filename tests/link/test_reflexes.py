@@ -13,7 +13,7 @@ from agent.link.reflexes import (
     LONGEST_S,
     BadRule,
     Condition,
-    Rule,
+    ReflexRule,
     in_words,
     pack_rule,
     read_rule,
@@ -24,7 +24,7 @@ from tests.fakes.board import MANIFEST_JSON
 from tests.link.test_readings import CLIMATE
 
 GARDEN = read_manifest(MANIFEST_JSON)
-WATERING = Rule(
+WATERING = ReflexRule(
     name="watering",
     when=(Condition("a0", "below", 1.2, 0.1), Condition("button", "equal", "on")),
     output="pump",
@@ -35,7 +35,7 @@ WATERING = Rule(
 )
 
 
-def changed(**fields: Any) -> Rule:
+def changed(**fields: Any) -> ReflexRule:
     return msgspec.structs.replace(WATERING, **fields)
 
 
@@ -60,8 +60,8 @@ def test_the_layout_is_that_of_the_board() -> None:
 
 def test_a_rule_in_words() -> None:
     assert in_words(GARDEN, WATERING) == (
-        "When a0 is below 1.2 V (and until it is back at 1.3 V) and button is on, without a break "
-        "for 10 s: pump on for 5 s, at most once every 60 min."
+        "When a0 is below 1.2 V (and until it is back at 1.3 V) and button is on, for 10 s "
+        "without a break: pump on for 5 s, at most once every 60 min."
     )
 
 
@@ -81,7 +81,7 @@ def test_every_comparison_has_words(condition: Condition, words: str) -> None:
 
 
 def test_a_part_of_a_reading_is_told_by_both_names() -> None:
-    rule = Rule("dry", (Condition("room.humidity", "below", 40),), "fan", 800, 60, 5)
+    rule = ReflexRule("dry", (Condition("room.humidity", "below", 40),), "fan", 800, 60, 5)
     raw = pack_rule(CLIMATE, rule)
     assert read_rule(CLIMATE, raw) == rule
     assert in_words(CLIMATE, rule) == (
@@ -93,7 +93,7 @@ def test_the_safe_value_needs_no_time() -> None:
     rule = changed(value="off", for_s=0, held_s=0, when=(Condition("button", "equal", "on"),))
     assert in_words(GARDEN, rule) == "When button is on: pump off, at most once every 60 min."
     assert read_rule(GARDEN, pack_rule(GARDEN, rule)) == rule
-    with pytest.raises(BadRule, match="leave for_s at 0"):
+    with pytest.raises(BadRule, match="set for_s to 0"):
         pack_rule(GARDEN, changed(value="off"))
 
 
@@ -102,18 +102,18 @@ def test_the_safe_value_needs_no_time() -> None:
     [
         ({"output": "pmup"}, "no output 'pmup'; did you mean pump"),
         ({"output": "a0"}, "no output 'a0'"),
-        ({"value": "blue"}, "pump is one of off, on, not blue"),
+        ({"value": "blue"}, "pump must be one of off, on, not blue"),
         ({"for_s": 0}, "at most 10 s"),
         ({"for_s": 11}, "at most 10 s"),
         ({"every_s": 5}, "every_s must be longer than for_s"),
         ({"name": "ü" * 12}, "1 to 23 letters"),
         ({"when": (Condition("so", "below", 1),)}, "no reading 'so'"),
-        ({"when": (Condition("button", "below", "on"),)}, "compare with equal"),
+        ({"when": (Condition("button", "below", "on"),)}, "use the comparison equal"),
         ({"when": (Condition("button", "equal", "red"),)}, "one of off, on, not red"),
-        ({"when": (Condition("a0", "below", "wet"),)}, "a0 is a number, not 'wet'"),
-        ({"when": (Condition("a0", "below", "nan"),)}, "a0 is a number, not 'nan'"),
+        ({"when": (Condition("a0", "below", "wet"),)}, "a0 must be a number, not 'wet'"),
+        ({"when": (Condition("a0", "below", "nan"),)}, "a0 must be a number, not 'nan'"),
         ({"when": (Condition("a0", "below", -1),)}, "between 0 and 65.535 V, not -1"),
-        ({"when": (Condition("a0", "below", 1, 1e9),)}, "more than the board can compare"),
+        ({"when": (Condition("a0", "below", 1, 1e9),)}, "the board cannot compare"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_the_remedy(
@@ -125,7 +125,7 @@ def test_what_makes_no_sense_is_refused_with_the_remedy(
 
 def test_the_longest_on_time_of_the_output_counts() -> None:
     pins = tuple(msgspec.structs.replace(pin, max_on_ms=3000) for pin in GARDEN.pins)
-    with pytest.raises(BadRule, match="pump may be held by a reflex for at most 3 s"):
+    with pytest.raises(BadRule, match="a reflex may hold pump for at most 3 s"):
         pack_rule(msgspec.structs.replace(GARDEN, pins=pins), WATERING)
 
 
@@ -152,7 +152,7 @@ conditions = st.one_of(
     ),
 )
 rules = st.builds(
-    Rule,
+    ReflexRule,
     st.from_regex("[a-z][a-z0-9_]{0,22}", fullmatch=True),
     st.lists(conditions, min_size=1, max_size=2).map(tuple),
     st.sampled_from(["led", "pump", "relay"]),
@@ -164,7 +164,7 @@ rules = st.builds(
 
 
 @given(rules)
-def test_a_rule_comes_back_from_the_wire_as_it_was(rule: Rule) -> None:
+def test_a_rule_comes_back_from_the_wire_as_it_was(rule: ReflexRule) -> None:
     assert read_rule(GARDEN, pack_rule(GARDEN, rule)) == rule
 
 

@@ -15,7 +15,7 @@ from agent.link.session import (
     MAX_UNANSWERED_PINGS,
     NAK_INTERVAL_S,
     PING_INTERVAL_S,
-    Answer,
+    BoardAnswer,
     Request,
     Session,
     SessionState,
@@ -116,7 +116,7 @@ def test_an_answer_is_handed_over_once_and_acknowledged_a_little_later() -> None
     ask(session)
     said(session)
     tell(session, answer(1, 0, ack=1))
-    assert session.take_answers() == [Answer(1, 0, b"result")]
+    assert session.take_answers() == [BoardAnswer(1, 0, b"result")]
     assert session.take_answers() == []
     session.tick(0.0)
     assert said(session) == []
@@ -218,7 +218,7 @@ def test_silence_is_noticed_in_about_a_second_and_a_half() -> None:
     ended_s = run_until(session, lambda: session.is_over)
     assert ended_s == pytest.approx(1.5)
     assert kinds(session) == [wire.PING] * MAX_UNANSWERED_PINGS
-    assert session.reason == "the board has fallen silent"
+    assert session.reason == "the board no longer answers"
 
 
 def test_anything_heard_starts_the_silence_anew() -> None:
@@ -325,7 +325,7 @@ def test_noise_neither_answers_nor_breaks_anything(noise: list[bytes]) -> None:
     session.receive(b"\0", 0.01)
     assert session.take_answers() == []
     tell(session, answer(1, 0, ack=1), 0.02)
-    assert session.take_answers() == [Answer(1, 0, b"result")]
+    assert session.take_answers() == [BoardAnswer(1, 0, b"result")]
 
 
 @given(

@@ -1,9 +1,10 @@
 from agent.link.frame import REQUEST, Frame, encode
-from agent.link.retransmission import MAX_RETRIES, RTO_INITIAL_S
 from agent.link.window import (
+    MAX_RETRIES,
     NAK_HOLD_OFF_S,
+    RTO_INITIAL_S,
     WINDOW_FRAMES,
-    Arrival,
+    FrameArrival,
     Outgoing,
     ReceiveWindow,
     SendWindow,
@@ -137,16 +138,16 @@ def test_naks_do_not_outnumber_the_retries() -> None:
 
 def test_only_the_expected_frame_is_taken() -> None:
     window = ReceiveWindow()
-    assert window.take(0) is Arrival.NEW
-    assert window.take(0) is Arrival.REPEATED
-    assert window.take(2) is Arrival.GAP
-    assert window.take(1) is Arrival.NEW
+    assert window.take(0) is FrameArrival.NEW
+    assert window.take(0) is FrameArrival.REPEATED
+    assert window.take(2) is FrameArrival.GAP
+    assert window.take(1) is FrameArrival.NEW
     assert window.expected == 2
 
 
 def test_expectations_go_around() -> None:
     window = ReceiveWindow()
     for number in range(300):
-        assert window.take(number % 256) is Arrival.NEW
-        assert window.take((number + 3) % 256) is Arrival.GAP
-        assert window.take((number - 3) % 256) is Arrival.REPEATED
+        assert window.take(number % 256) is FrameArrival.NEW
+        assert window.take((number + 3) % 256) is FrameArrival.GAP
+        assert window.take((number - 3) % 256) is FrameArrival.REPEATED

@@ -8,7 +8,7 @@ import pytest
 from agent.config import Secret
 from agent.embeddings.none import NoEmbedder
 from agent.errors import ConfigRefused
-from agent.memory.backends import Place, open_backend, postgres_url, where
+from agent.memory.backends import BackendPlace, open_backend, postgres_url, where
 from agent.memory.settings import Backend, MemorySettings
 from tests.fakes.clock import SteppedClock
 
@@ -22,7 +22,7 @@ def exists(path: Path) -> bool:
 @pytest.mark.parametrize("name", EVERY)
 async def test_each_has_its_name_and_opening_makes_nothing(name: Backend, tmp_path: Path) -> None:
     settings = MemorySettings(backend=name, postgres_url=Secret("postgresql://x/y"))
-    place = Place(settings, tmp_path / "state", NoEmbedder(), SteppedClock())
+    place = BackendPlace(settings, tmp_path / "state", NoEmbedder(), SteppedClock())
     memory = open_backend(place)
     assert memory.name == name
     assert where(place, name)

@@ -7,7 +7,7 @@ from agent.memory.chunks import (
     CHUNK_CHARS,
     MAX_HEADING_CHARS,
     OVERLAP_CHARS,
-    Section,
+    DocumentSection,
     chunks_of,
     markdown_sections,
     page_sections,
@@ -79,7 +79,7 @@ def test_any_text_is_cut_to_the_end_and_nothing_is_too_long(text: str) -> None:
 def test_no_line_of_any_markdown_is_lost(text: str) -> None:
     sections = list(markdown_sections(text))
     assert sections
-    assert all(isinstance(one, Section) for one in sections)
+    assert all(isinstance(one, DocumentSection) for one in sections)
     told = "\n".join(f"{one.heading}\n{one.text}" for one in sections)
     for line in text.splitlines():
         assert line.strip(" \t#")[:MAX_HEADING_CHARS] in told or "#" in line

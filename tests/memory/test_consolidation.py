@@ -7,7 +7,7 @@ import pytest
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable, NetworkError, StorageFull
-from agent.memory.base import CONVERSATION, CORE, Heard, Scope
+from agent.memory.base import CONVERSATION, CORE, HeardMessage, Scope
 from agent.memory.consolidation import LOOK_S, MAX_ATTEMPTS, Consolidation
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
@@ -45,13 +45,13 @@ class Home:
         self.root = root
         self.clock = SteppedClock()
         self.memory = SqliteMemory(root / "brain.db", NoEmbedder(), self.clock)
-        self.said: list[Heard] = []
+        self.said: list[HeardMessage] = []
 
     def say(self, text: str, person: str = "owner", trust: Provenance = Provenance.OWNER) -> None:
         number = len(self.said) + 1
-        self.said.append(Heard(number, person, f"terminal_{person}", text, trust))
+        self.said.append(HeardMessage(number, person, f"terminal_{person}", text, trust))
 
-    async def listen(self, after_id: int, limit: int) -> Sequence[Heard]:
+    async def listen(self, after_id: int, limit: int) -> Sequence[HeardMessage]:
         return [one for one in self.said if one.heard_id > after_id][:limit]
 
     def open(self, provider: Provider | None) -> Consolidation:
@@ -177,7 +177,7 @@ async def test_what_the_owner_said_is_not_replaced_by_a_fact(home: Home) -> None
 
 
 async def test_the_facts_of_a_batch_are_undone_together(home: Home) -> None:
-    from agent.tools.memory_known import forget_source  # noqa: PLC0415 - what undoes it
+    from agent.tools.memory_sources import forget_source  # noqa: PLC0415 - what undoes it
 
     home.say("My sister is called Mei, she lives in Bergen")
     provider = ScriptedProvider(facts("The sister is called Mei", "The sister lives in Bergen"))

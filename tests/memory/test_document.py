@@ -102,7 +102,7 @@ async def test_what_a_person_changes_in_the_file_counts_at_once(path: Path) -> N
 async def test_a_file_of_something_else_is_refused_and_left(path: Path, content: str) -> None:
     write(path, content)
     memory = memory_at(path)
-    with pytest.raises(MemoryUnavailable, match="something else"):
+    with pytest.raises(MemoryUnavailable, match="other things"):
         await memory.store("a", "content", scope=MEI)
     assert not await memory.health_check()
     assert json.dumps(read(path)) == content

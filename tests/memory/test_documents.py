@@ -122,7 +122,7 @@ async def test_what_cannot_be_read_is_told_and_stops_nothing(
     assert await documents.refresh() == Refreshed(indexed=1, failed=2)
     assert await documents.refresh() == Refreshed()
     assert sorted(documents.troubles) == ["broken.pdf", "huge.txt"]
-    assert caplog.text.count("broken.pdf is not in the documents: it is damaged") == 1
+    assert caplog.text.count("file left out (name=broken.pdf): it is damaged") == 1
     shelf.write("broken.pdf", pdf(["now readable"]))
     assert await documents.refresh() == Refreshed(indexed=1)
     assert sorted(documents.troubles) == ["huge.txt"]

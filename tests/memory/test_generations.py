@@ -7,8 +7,7 @@ import pytest
 from agent.errors import StorageFull
 from agent.memory import generations
 from agent.memory.base import MemoryEntry, Scope
-from agent.memory.generations import NAME, Generations, Written
-from agent.memory.seal import KEY_NAME, SEALS_NAME
+from agent.memory.generations import KEY_NAME, NAME, SEALS_NAME, Generations, WrittenSnapshot
 from agent.messages import Provenance
 
 
@@ -18,7 +17,7 @@ def entry(number: int, content: str = "content") -> MemoryEntry:
     )
 
 
-def write(folder: Path, made: list[MemoryEntry]) -> Written:
+def write(folder: Path, made: list[MemoryEntry]) -> WrittenSnapshot:
     draft = Generations(folder).begin()
     try:
         draft.add(made)

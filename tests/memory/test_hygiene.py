@@ -7,7 +7,7 @@ import pytest
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
-from agent.memory.base import CONVERSATION, Limits, MemoryStats, Scope, Tidied
+from agent.memory.base import CONVERSATION, MemoryStats, Scope, StoreLimits, Tidied
 from agent.memory.hygiene import (
     FIRST_LOOK_S,
     INTERVAL_S,
@@ -35,7 +35,7 @@ class House:
         self.snapshots = 0
         self.trims = 0
         self.report_file = root / "hygiene.json"
-        given = {"limits": Limits(), "archive": None} | chores
+        given = {"limits": StoreLimits(), "archive": None} | chores
         made = Chores(snapshot=self.snapshot, trim=self.trim, **given)  # type: ignore[arg-type]  # its fields
         self.hygiene = Hygiene(memory, made, self.report_file, self.clock)
 
@@ -53,7 +53,7 @@ class TidyMemory(PreparedMemory):
     is_sound = True
     tidied: int = 0
 
-    async def tidy(self, limits: Limits) -> Tidied:
+    async def tidy(self, limits: StoreLimits) -> Tidied:
         self.tidied += 1
         return Tidied(1, 2, 4, self.is_sound)
 
@@ -64,7 +64,7 @@ class TidyMemory(PreparedMemory):
 class UnreadableMemory(TidyMemory):
     """Its disk is gone."""
 
-    async def tidy(self, limits: Limits) -> Tidied:
+    async def tidy(self, limits: StoreLimits) -> Tidied:
         raise MemoryUnavailable("the disk is gone")
 
 
@@ -87,7 +87,7 @@ async def test_everything_is_done_and_reported(tmp_path: Path) -> None:
     assert last_report(house.report_file) == report
     assert (house.snapshots, house.trims) == (1, 1)
     assert report.sentence == (
-        "1 old conversations, 2 duplicates and 4 others went; 7 memories in 40 KB"
+        "removed 1 old conversations, 2 duplicates and 4 others; 7 memories in 40 KB"
     )
 
 
@@ -117,7 +117,7 @@ async def test_a_damaged_store_is_told_and_takes_no_snapshot(
     house = House(tmp_path, memory)
     report = await house.hygiene.clean()
     assert "THE DATABASE IS DAMAGED" in report.sentence
-    assert "at the next start it comes back" in caplog.text
+    assert "the next start restores it" in caplog.text
     assert house.snapshots == 0
 
 

@@ -8,7 +8,7 @@ from agent.errors import MemoryUnavailable
 from agent.memory import imports
 from agent.memory.base import Scope
 from agent.memory.snapshot import whole
-from agent.memory.transfer import Moved, take_snapshot
+from agent.memory.transfer import TransferResult, take_snapshot
 from agent.messages import Provenance
 from tests.contracts.memory import MEI, TOM
 from tests.fakes.memory import entry
@@ -30,7 +30,7 @@ async def test_our_own_snapshot_comes_back_with_every_field(
     for key, scope in (("b", MEI), ("a", MEI), ("c", TOM)):
         assert await memory.forget(key, scope)
     moved = await imports.bring_in(memory, written.path, MEI, Provenance.OWNER)
-    assert moved == Moved(3)
+    assert moved == TransferResult(3)
     assert [entry async for entry in memory.entries()] == before
 
 
@@ -43,7 +43,7 @@ async def test_a_file_is_not_believed_in_who_said_it_nor_that_it_stays(
     guest = replace(entry("a guest said this", provenance=Provenance.WEB), key="guest")
     file = tmp_path / "claimed.md"
     file.write_bytes(whole([replace(claimed, pinned=True), guest]))
-    assert await imports.bring_in(memory, file, MEI, most) == Moved(2)
+    assert await imports.bring_in(memory, file, MEI, most) == TransferResult(2)
     found = {one.key: one async for one in memory.entries()}
     assert (found["a-key"].provenance, found["a-key"].pinned) == (most, False)
     assert found["guest"].provenance is Provenance.WEB
@@ -58,8 +58,8 @@ async def test_what_is_trusted_more_here_is_not_replaced(
     claimed = replace(entry("never ask"), updated_at_s=4e9)
     file = tmp_path / "claimed.md"
     file.write_bytes(whole([claimed]))
-    assert await imports.bring_in(memory, file, owners) == Moved(0)
-    assert await imports.bring_in(memory, file, owners, Provenance.OWNER) == Moved(1)
+    assert await imports.bring_in(memory, file, owners) == TransferResult(0)
+    assert await imports.bring_in(memory, file, owners, Provenance.OWNER) == TransferResult(1)
 
 
 async def test_a_file_is_counted_before_anybody_is_asked(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ async def test_what_is_newer_here_stays(make_memory: MakeMemory, tmp_path: Path)
     await memory.store("a", "the old word", scope=MEI)
     written = await take_snapshot(memory, tmp_path / "away")
     await memory.store("a", "the new word", scope=MEI)
-    assert await imports.bring_in(memory, written.path, MEI) == Moved(0)
+    assert await imports.bring_in(memory, written.path, MEI) == TransferResult(0)
     found = await memory.get("a", MEI)
     assert found is not None
     assert found.content == "the new word"
@@ -87,10 +87,10 @@ async def test_what_others_wrote_is_the_persons_and_trusted_as_told(
     memory = make_memory(NoEmbedder())
     (tmp_path / "MEMORY_SNAPSHOT.md").write_text(FILE)
     moved = await imports.bring_in(memory, tmp_path / "MEMORY_SNAPSHOT.md", MEI)
-    assert moved == Moved(3)
+    assert moved == TransferResult(3)
     (tmp_path / "MEMORY.md").write_text("- likes tea\n")
-    assert await imports.bring_in(memory, tmp_path, MEI, Provenance.OWNER) == Moved(1)
-    assert await imports.bring_in(memory, tmp_path, MEI, Provenance.OWNER) == Moved(0)
+    assert await imports.bring_in(memory, tmp_path, MEI, Provenance.OWNER) == TransferResult(1)
+    assert await imports.bring_in(memory, tmp_path, MEI, Provenance.OWNER) == TransferResult(0)
     trust = {entry.content: entry.provenance for entry in await memory.list(MEI)}
     assert trust.pop("likes tea") is Provenance.OWNER
     assert set(trust.values()) == {Provenance.WEB}

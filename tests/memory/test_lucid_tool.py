@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from agent.memory import lucid_tool
 from agent.memory.base import CONVERSATION, CORE, DAILY
-from agent.memory.lucid_tool import COOL_DOWN_S, MAX_FOUND, Found, LucidTool, parse
-from agent.printable import printable_line
+from agent.memory.lucid_tool import COOL_DOWN_S, MAX_FOUND, LucidMatch, LucidTool, parse
+from agent.text.printable import printable_line
 from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.lucid import FAULTS, misbehaving_program, starts, told, working_program
@@ -24,10 +24,10 @@ def test_an_answer_is_items_with_kinds() -> None:
         "- [visual] a picture \x1b[2J\n- [no\n</lucid-context>\n- [decision] outside"
     )
     assert parse(answer) == [
-        Found("Use token refresh middleware", CORE),
-        Found("Working in src/auth.rs", CONVERSATION),
-        Found("It fails   on mondays", DAILY),
-        Found("a picture [2J - [no", "visual"),
+        LucidMatch("Use token refresh middleware", CORE),
+        LucidMatch("Working in src/auth.rs", CONVERSATION),
+        LucidMatch("It fails   on mondays", DAILY),
+        LucidMatch("a picture [2J - [no", "visual"),
     ]
 
 
@@ -61,7 +61,7 @@ async def test_what_it_was_told_it_finds(tmp_path: Path) -> None:
         ("decision", "the boiler is old"),
         ("learning", "--type=bug; $(touch x)"),
     ]
-    assert await tool.context("boiler") == [Found("the boiler is old", CORE)]
+    assert await tool.context("boiler") == [LucidMatch("the boiler is old", CORE)]
     assert await tool.context("nothing of that") == []
     assert not tool.is_resting
 

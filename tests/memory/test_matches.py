@@ -20,8 +20,8 @@ CONTENTS = ("the cat sleeps", "the cats were fed by my sister", "my sister walks
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     connection = open_database(tmp_path / "brain.db", MIGRATIONS)
     for content in CONTENTS:
-        rows.put(connection, rows.Draft(content, content, CORE, MEI, Provenance.OWNER), 0.0)
-    tom = rows.Draft("t", "tom's cat and sister", CORE, Scope("tom"), Provenance.OWNER)
+        rows.put(connection, rows.MemoryDraft(content, content, CORE, MEI, Provenance.OWNER), 0.0)
+    tom = rows.MemoryDraft("t", "tom's cat and sister", CORE, Scope("tom"), Provenance.OWNER)
     rows.put(connection, tom, 0.0)
     yield connection
     connection.close()
@@ -50,7 +50,7 @@ def test_the_parts_of_what_was_asked_are_the_same(db: sqlite3.Connection) -> Non
 
 
 def test_a_shorter_memory_is_stronger(db: sqlite3.Connection) -> None:
-    long = rows.Draft("long", f"a cat {'and so on ' * 40}", CORE, MEI, Provenance.OWNER)
+    long = rows.MemoryDraft("long", f"a cat {'and so on ' * 40}", CORE, MEI, Provenance.OWNER)
     rows.put(db, long, 0.0)
     strengths = found(db, 4).strengths_of([1, 6, 4])
     assert strengths[1] > strengths[6] > 0

@@ -7,7 +7,7 @@ import pytest
 from agent.config import Secret
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
-from agent.memory.backends import Place, open_backend
+from agent.memory.backends import BackendPlace, open_backend
 from agent.memory.base import DAILY, Memory, MemoryEntry, Scope
 from agent.memory.migration import migrate, superseders_first
 from agent.memory.settings import Backend, MemorySettings
@@ -37,7 +37,7 @@ async def open_one(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncItera
             assert isinstance(server, PostgresServer)
             url = server.fresh_url()
         settings = MemorySettings(backend=name, postgres_url=Secret(url), lucid_program="false")
-        place = Place(settings, tmp_path / folder, NoEmbedder(), SteppedClock())
+        place = BackendPlace(settings, tmp_path / folder, NoEmbedder(), SteppedClock())
         opened.append(open_backend(place))
         return opened[-1]
 

@@ -47,7 +47,7 @@ async def test_a_page_that_unfolds_to_any_size_ends_its_own_process_only(path: P
 
 async def test_too_much_text_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "MAX_TEXT_BYTES", 50)
-    with pytest.raises(DocumentUnreadable, match="more memory, time or text"):
+    with pytest.raises(DocumentUnreadable, match="limits of memory, time or text"):
         await read(path, written(["a" * 40, "b" * 40]))
 
 

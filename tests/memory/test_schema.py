@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.embeddings.none import NoEmbedder
-from agent.memory import coldstart
+from agent.memory import brain
 from agent.memory.base import Scope
 from agent.memory.record import entry_of
 from agent.memory.schema import MIGRATIONS
@@ -111,5 +111,5 @@ def test_a_database_that_cannot_be_read_gives_nothing_and_no_error(tmp_path: Pat
     with closing(sqlite3.connect(":memory:")) as db:
         for step in MIGRATIONS:
             db.executescript(step)
-        assert coldstart._salvaged(db, tmp_path / "brain.db").startswith("nothing more")
-        assert coldstart._salvaged(db, tmp_path / "brain.db") == ""
+        assert brain._salvaged(db, tmp_path / "brain.db").startswith("nothing more")
+        assert brain._salvaged(db, tmp_path / "brain.db") == ""

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.embeddings.base import Reading
+from agent.embeddings.base import PassageReading
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.base import Scope
-from agent.memory.search import Question, understood
+from agent.memory.search import MemoryQuestion, understood
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
 from tests.fakes.clock import SteppedClock
@@ -161,8 +161,8 @@ async def test_one_threshold_serves_all_questions_and_all_sizes_of_a_store(
 def test_a_model_that_drops_marks_does_not_know_the_words_that_have_them() -> None:
     vector = np.zeros(4, np.float32)
     spans = [(0, 3), (4, 7), (8, 11)]
-    reading = Reading(vector, np.zeros((3, 4), np.float32), spans)
-    asked = Question("the đội thủ", MEI, reading=reading)
+    reading = PassageReading(vector, np.zeros((3, 4), np.float32), spans)
+    asked = MemoryQuestion("the đội thủ", MEI, reading=reading)
     assert understood(asked) == 1.0
     bare = replace(asked, reading=replace(reading, drops_marks=True))
     assert understood(bare) == 3 / 9

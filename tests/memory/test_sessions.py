@@ -21,12 +21,12 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
-def turn(memory_id: int, db: sqlite3.Connection) -> sessions.Turn:
+def turn(memory_id: int, db: sqlite3.Connection) -> sessions.SessionTurn:
     return sessions.turns(db, [memory_id])[0]
 
 
 def say(db: sqlite3.Connection, content: str, scope: Scope = CHAT) -> MemoryEntry:
-    draft = rows.Draft(content, content, CONVERSATION, scope, Provenance.USER)
+    draft = rows.MemoryDraft(content, content, CONVERSATION, scope, Provenance.USER)
     return rows.put(db, draft, 0.0)
 
 

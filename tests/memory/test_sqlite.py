@@ -10,7 +10,7 @@ import pytest
 from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
-from agent.memory import meanings
+from agent.memory import memory_vectors
 from agent.memory.base import Memory
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
@@ -126,13 +126,13 @@ async def test_memories_from_before_the_model_are_embedded_when_it_is_there(
 ) -> None:
     embedder = ReturningEmbedder()
     memory = make_memory(embedder)
-    for number in range(meanings.FILL_BATCH + 3):
+    for number in range(memory_vectors.FILL_BATCH + 3):
         await memory.store(f"k{number}", f"fact number {number}", scope=MEI)
     assert await vectors_of(memory) == []
     embedder.is_there = True
     await memory.recall("fact", 1, MEI)
     await filled(memory)
-    assert len(await vectors_of(memory)) == meanings.FILL_BATCH + 3
+    assert len(await vectors_of(memory)) == memory_vectors.FILL_BATCH + 3
     assert embedder.embedded.count("k3: fact number 3") == 1
     scores = {entry.score for entry in await memory.recall("number 3", 99, MEI)}
     assert None not in scores
@@ -169,7 +169,7 @@ async def test_a_memory_replaced_without_a_model_loses_its_old_vector(
 async def test_a_model_that_stalls_leaves_words_in_charge(
     make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meanings, "EMBED_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(memory_vectors, "EMBED_TIMEOUT_S", 0.01)
     memory = make_memory(StalledEmbedder())
     await memory.store("", "my sister is called Mei", scope=MEI)
     [found] = await memory.recall("sister", 5, MEI)

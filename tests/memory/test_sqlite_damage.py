@@ -31,7 +31,7 @@ PARTS = 3
 _STORER = """
 import asyncio, sys
 from pathlib import Path
-from agent.clock import SystemClock
+from agent.system.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.sqlite import SqliteMemory
@@ -52,7 +52,7 @@ asyncio.run(main())
 _STORER_ON_A_FULL_DISK = """
 import asyncio, resource, sys
 from pathlib import Path
-from agent.clock import SystemClock
+from agent.system.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.base import Scope
@@ -270,7 +270,7 @@ async def test_whatever_is_damaged_the_memories_come_back_and_the_owner_is_told(
         if was_set_aside(path) or not content:
             assert found >= set(range(40)), what
             # All of them may have been read from the damaged file itself
-            told = ("40 memories came back from MEMORY_SNAPSHOT.md", "memories were saved into")
+            told = ("40 memories came back from MEMORY_SNAPSHOT.md", "moved to a new database")
             assert any(sentence in caplog.text for sentence in told), what
             came_back += 1
         # A letter of one memory may have changed, which no database notices

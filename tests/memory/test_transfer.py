@@ -13,9 +13,8 @@ from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
 from agent.memory import generations
 from agent.memory.base import MemoryEntry
-from agent.memory.generations import NAME, Generations
+from agent.memory.generations import KEY_NAME, NAME, SEALS_NAME, Generations
 from agent.memory.none import NoMemory
-from agent.memory.seal import KEY_NAME, SEALS_NAME
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import carry, keep_snapshot, take_snapshot
 from tests.contracts.memory import MEI
@@ -27,7 +26,7 @@ from tests.memory.conftest import MakeMemory
 _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from agent.clock import SystemClock
+from agent.system.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.sqlite import SqliteMemory

@@ -38,7 +38,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def remember(db: sqlite3.Connection, number: int, model: str = "model") -> int:
-    draft = rows.Draft(f"k{number}", "content", CORE, Scope("mei"), Provenance.OWNER)
+    draft = rows.MemoryDraft(f"k{number}", "content", CORE, Scope("mei"), Provenance.OWNER)
     memory_id = rows.put(db, draft, 0.0).memory_id
     rows.put_vector(db, memory_id, model, encode(direction(number)))
     return memory_id

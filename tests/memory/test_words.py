@@ -26,7 +26,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]
         "हिन्दी सुंदर है",
     ]
     for content in contents:
-        draft = rows.Draft(content, content, CORE, Scope(), Provenance.OWNER)
+        draft = rows.MemoryDraft(content, content, CORE, Scope(), Provenance.OWNER)
         rows.put(connection, draft, 0.0)
     yield connection
     connection.close()

@@ -13,12 +13,12 @@ import pytest
 
 from agent.config import Secret
 from agent.errors import ProviderError, RateLimited, TransientProviderError
-from agent.http import HttpClient
 from agent.messages import Effect
-from agent.providers.base import ChatRequest, ChatResponse, Provider, Stop, TextDelta
-from agent.providers.candidate import Candidate
+from agent.net.http import HttpClient
+from agent.providers.base import ChatRequest, ChatResponse, Provider, StopReason, TextDelta
+from agent.providers.candidate import ModelCandidate
 from agent.providers.create import service_provider
-from agent.providers.reader import Patience
+from agent.providers.reader import RequestTimeouts
 from agent.providers.reliable import ATTEMPTS, ReliableProvider
 from agent.providers.service import ServiceProvider
 from agent.providers.settings import ProviderSettings
@@ -64,7 +64,7 @@ def address() -> Iterator[str]:
 
 @asynccontextmanager
 async def asking(
-    address: str, service: str, patience: Patience | None = None
+    address: str, service: str, patience: RequestTimeouts | None = None
 ) -> AsyncIterator[ServiceProvider[Any]]:
     http = HttpClient()
     settings = ProviderSettings(
@@ -104,7 +104,7 @@ async def test_an_answer_comes_in_pieces_and_whole(address: str, service: str) -
     assert isinstance(ended, ChatResponse), ended
     assert len(pieces) > 1
     assert "".join(pieces) == ended.text == GREETING
-    assert ended.stop is Stop.END
+    assert ended.stop is StopReason.END
     assert ended.tool_calls == ()
 
 
@@ -113,7 +113,7 @@ async def test_a_tool_is_called_and_its_result_understood(address: str, service:
         asked = said("turn the led on")
         called = await provider.chat(asked)
         [call] = called.tool_calls
-        assert (call.name, called.stop) == ("board_gpio_write", Stop.TOOLS)
+        assert (call.name, called.stop) == ("board_gpio_write", StopReason.TOOLS)
         assert call.arguments_json.replace(" ", "") == '{"pin":"led","value":"on"}'
         so_far = (
             *asked.messages,
@@ -127,7 +127,7 @@ async def test_a_tool_is_called_and_its_result_understood(address: str, service:
 async def test_the_wait_that_a_limit_names_is_kept(address: str, service: str) -> None:
     clock = SteppedClock()
     async with asking(address, service) as provider:
-        chain = ReliableProvider([Candidate(service, [provider])], clock, random.Random(1))
+        chain = ReliableProvider([ModelCandidate(service, [provider])], clock, random.Random(1))
         _, ended = await heard(chain, "too often")
     assert isinstance(ended, RateLimited), ended
     assert ended.retry_after_s == ASKED_WAIT_S
@@ -137,7 +137,7 @@ async def test_the_wait_that_a_limit_names_is_kept(address: str, service: str) -
 async def test_an_overloaded_service_is_asked_again_later(address: str, service: str) -> None:
     clock = SteppedClock()
     async with asking(address, service) as provider:
-        chain = ReliableProvider([Candidate(service, [provider])], clock, random.Random(1))
+        chain = ReliableProvider([ModelCandidate(service, [provider])], clock, random.Random(1))
         _, ended = await heard(chain, "overloaded")
     assert isinstance(ended, TransientProviderError), ended
     assert not isinstance(ended, RateLimited)
@@ -168,7 +168,7 @@ async def test_a_slow_answer_is_waited_for(address: str, service: str) -> None:
 
 
 async def test_an_answer_that_never_comes_is_given_up(address: str, service: str) -> None:
-    patience = Patience(5.0, first_byte_s=0.3, between_bytes_s=0.3)
+    patience = RequestTimeouts(5.0, first_byte_s=0.3, between_bytes_s=0.3)
     async with asking(address, service, patience) as provider:
         _, ended = await heard(provider, "never")
     assert isinstance(ended, TransientProviderError), ended

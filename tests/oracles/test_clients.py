@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.config import Secret
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, ChatResponse
 from agent.providers.create import service_provider
 from agent.providers.settings import ProviderSettings

@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 
-from agent.channels.dingtalk.connection import HEARD
-from agent.http import HttpClient
+from agent.channels.dingtalk.receive import HEARD
 from agent.messages import Attachment
+from agent.net.http import HttpClient
 from tests.contracts.channel import answer, listening
 from tests.fakes import dingtalk_server
 from tests.fakes.dingtalk_platform import channel_at
 from tests.fakes.dingtalk_server import ANNA, BOT, CLIENT_ID, DM, ROOM, SECRET, DingTalkServer, Json
 from tests.oracles import clients
+from tests.waits import wait_until
 
 TEXT, MARKED, TITLE = "It is warm_er.", "It is **warm**.", "It is warm."
 FILE, CODE = b"%PDF-1.7 of a report", "mIofN681YE3f/+=="
@@ -72,26 +73,19 @@ async def _guide(
     server: DingTalkServer, messages: list[Json], has_acted: Callable[[], object]
 ) -> None:
     """What Anna and the platform do while somebody listens."""
-    await _by(lambda: server.open)
+    await wait_until(lambda: server.open)
     await server.ping("p-1")
     messages.append(await server.say(ANNA, ROOM, " hello"))
     picture = {"pictureDownloadCode": "p", "downloadCode": CODE, "type": "picture"}
     rich = {"richText": [{"text": "look"}, picture]}
     messages.append(await server.write(ANNA, DM, "richText", content=rich))
     messages.append(await server.say(ANNA, DM, "act"))
-    await _by(has_acted)
-    await _by(lambda: len(server.acknowledgements) >= 4)
+    await wait_until(has_acted)
+    await wait_until(lambda: len(server.acknowledgements) >= 4)
     await server.disconnect()
-    await _by(lambda: server.begun == 2)
+    await wait_until(lambda: server.begun == 2)
     messages.append(await server.say(ANNA, DM, "leave"))
-    await _by(lambda: len(server.acknowledgements) >= 5)
-
-
-async def _by(condition: Callable[[], object]) -> None:
-    """A library in a process of its own takes longer than `until` allows."""
-    async with asyncio.timeout(40):
-        while not condition():  # noqa: ASYNC110 - the other side is a process
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: len(server.acknowledgements) >= 5)
 
 
 async def _act(server: DingTalkServer, folder: Path) -> None:

@@ -13,16 +13,17 @@ import msgspec
 import pytest
 
 from agent.channels.base import Answer, Mark, Question
-from agent.channels.discord.events import Message, read
-from agent.channels.opcodes.gateway import Payload
-from agent.http import HttpClient
+from agent.channels.discord.events import DiscordMessage, read
+from agent.channels.opcodes.gateway import GatewayPayload
 from agent.messages import Attachment, Inbound, Outbound
-from tests.contracts.channel import answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import answer, listening
 from tests.fakes import discord_server
 from tests.fakes.discord_platform import CALLED, COMMANDS, channel_at
 from tests.fakes.discord_server import TOKEN, DiscordServer, Fault
 from tests.fakes.discord_world import ANNA, APPLICATION, BOT, DM, GUILD, ROOM, THREAD, Json
 from tests.oracles import clients
+from tests.waits import wait_until
 
 FILE = b"%PDF-1.7 of a report"
 QUESTION = Question("board_gpio_write", "{}", "it moves something")
@@ -74,29 +75,22 @@ def _buttons() -> list[list[str]]:
 async def _guide(server: DiscordServer, posted: list[Json]) -> None:
     """What Anna does while the library is there."""
     world = server.world
-    await _by(lambda: world.commands)
+    await wait_until(lambda: world.commands)
     posted.append(world.post(ROOM, ANNA, f"{CALLED} hello"))
     posted.append(world.post(THREAD, ANNA, f"{CALLED} in a thread"))
     mine = world.post(ROOM, BOT, "before")
     posted.append(world.answer(mine, ANNA, f"{CALLED} and then?"))
     server.faults.append(Fault("POST", r"/channels/\d+/typing", retry_after_s=0.1))
     posted.append(world.post(DM, ANNA, "act", attachments=[world.keep(FILE)]))
-    await _by(lambda: _asked(world.messages))
+    await wait_until(lambda: _asked(world.messages))
     world.press(_asked(world.messages)[0], "Yes")
     world.choose("help")
-    await _by(lambda: all(told for _, told in world.interactions.values()))
-    await _by(lambda: server.called("PATCH", "/messages/[0-9]+$")[2:])
+    await wait_until(lambda: all(told for _, told in world.interactions.values()))
+    await wait_until(lambda: server.called("PATCH", "/messages/[0-9]+$")[2:])
     server.cut()
     posted.append(world.post(DM, ANNA, "while it was away"))
-    await _by(lambda: server.heard(RESUME))
+    await wait_until(lambda: server.heard(RESUME))
     posted.append(world.post(DM, ANNA, "leave"))
-
-
-async def _by(condition: Any) -> None:
-    """A library in a process of its own takes longer than `until` allows."""
-    async with asyncio.timeout(40):
-        while not condition():  # noqa: ASYNC110 - the other side is a process
-            await asyncio.sleep(0.01)
 
 
 def _asked(messages: dict[str, Json]) -> list[Json]:
@@ -109,11 +103,11 @@ async def _act(folder: Path) -> DiscordServer:
     async with discord_server.running() as server:
         channel = channel_at(server, http, folder)
         async with listening(channel) as listener:
-            await until(lambda: server.world.commands)
+            await wait_until(lambda: server.world.commands)
             server.world.post(DM, ANNA, "act")
             [heard] = await listener.first()
             await channel.draft(heard, CONTENT)
-            await until(lambda: server.called("POST", "/messages$"))
+            await wait_until(lambda: server.called("POST", "/messages$"))
             await channel.send(answer(heard, CONTENT))
             await channel.send(answer(heard, CONTENT, 2))
             await channel.mark(heard, Mark.SEEN)
@@ -124,13 +118,13 @@ async def _act(folder: Path) -> DiscordServer:
             file = Attachment(str(path), "application/pdf", "report.pdf", len(FILE))
             await channel.send(_with_file(heard, file))
             asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
-            await until(lambda: _asked(server.world.messages))
+            await wait_until(lambda: _asked(server.world.messages))
             server.world.press(_asked(server.world.messages)[0], "Yes")
             assert await asking is Answer.YES
             server.world.choose("help")
-            await until(lambda: all(told for _, told in server.world.interactions.values()))
+            await wait_until(lambda: all(told for _, told in server.world.interactions.values()))
             server.cut()
-            await until(lambda: server.heard(RESUME))
+            await wait_until(lambda: server.heard(RESUME))
     await http.aclose()
     return server
 
@@ -155,10 +149,12 @@ def test_the_library_reads_our_messages_as_they_are_meant(lived: Lived) -> None:
         assert ours.sent_at_s == pytest.approx(sent_s, abs=0.002)
 
 
-def _as_we_read(posted: Json, *, in_guild: bool) -> Message:
+def _as_we_read(posted: Json, *, in_guild: bool) -> DiscordMessage:
     told = {**posted, **({"guild_id": GUILD} if in_guild else {})}
     payload = {"op": 0, "d": told, "s": 1, "t": "MESSAGE_CREATE"}
-    return read(msgspec.json.decode(msgspec.json.encode(payload), type=Payload).d, Message)
+    return read(
+        msgspec.json.decode(msgspec.json.encode(payload), type=GatewayPayload).d, DiscordMessage
+    )
 
 
 def test_the_library_knows_where_it_is(lived: Lived) -> None:

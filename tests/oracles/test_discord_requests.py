@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from agent.channels.base import Answer, Mark, Question
-from agent.http import HttpClient
 from agent.messages import Attachment
-from tests.contracts.channel import answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import answer, listening
 from tests.fakes import discord_description, discord_server
 from tests.fakes.discord_platform import DiscordPlatform
 from tests.fakes.discord_world import ANNA, BEN, DM, GUILD
+from tests.waits import wait_until
 
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves something", always="every pin")
 # The methods and addresses without numbers that a life of the channel takes
@@ -44,7 +45,7 @@ async def _live(folder: Path) -> list[tuple[str, str, object]]:
             await channel.typing(heard)
             await channel.mark(heard, Mark.SEEN)
             await channel.draft(heard, "It")
-            await until(lambda: platform.shown(heard))
+            await wait_until(lambda: platform.shown(heard))
             await channel.send(answer(heard, "It is **warm**."))
             await channel.mark(heard, Mark.DONE)
             long = " ".join(f"word{number} 👩‍🚀" for number in range(400))
@@ -52,13 +53,13 @@ async def _live(folder: Path) -> list[tuple[str, str, object]]:
                 await channel.send(replace(answer(heard, text, 2), part=part))
             await channel.send(replace(answer(heard, "", 3), files=(file,)))
             asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
-            await until(platform.asked)
+            await wait_until(platform.asked)
             server.world.press(platform.asked()[-1], "Always", BEN)
             await platform.answer_question(QUESTION, Answer.ALWAYS)
             assert await asking is Answer.ALWAYS
             server.world.choose("help")
-            await until(lambda: len(listener.heard) > 1)
-            await until(lambda: len(server.called("POST", "/callback")) == 3)
+            await wait_until(lambda: len(listener.heard) > 1)
+            await wait_until(lambda: len(server.called("POST", "/callback")) == 3)
         await http.aclose()
         return server.calls
 

@@ -14,19 +14,20 @@ from typing import Any
 import pytest
 
 from agent.channels.base import Mark, Question
-from agent.channels.lark.frames import CONTROL, DATA, Frame, acknowledged, encode, ping
-from agent.http import HttpClient
+from agent.channels.lark.frames import CONTROL, DATA, LarkFrame, acknowledged, encode, ping
 from agent.messages import Attachment
-from tests.contracts.channel import answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import answer, listening
 from tests.fakes import lark_server
 from tests.fakes.lark_platform import CALLED, MENTIONS, channel_at
 from tests.fakes.lark_server import ANNA, APP_ID, BOT, DM, ROOM, SECRET, Json, LarkServer
 from tests.oracles import clients
+from tests.waits import wait_until
 
 FILE = b"%PDF-1.7 of a report"
 QUESTION = Question("board_gpio_write", "{}", "it moves something")
 CONTENT = "It is warm."
-EVENT = Frame(
+EVENT = LarkFrame(
     33554678,
     DATA,
     (("type", "event"), ("message_id", "m-1"), ("sum", "1"), ("seq", "0"), ("trace_id", "t")),
@@ -39,8 +40,8 @@ FRAMES = (
     ping(0),
     EVENT,
     acknowledged(EVENT, 3),
-    Frame(-1, CONTROL, (("", ""),), b"", 0, 0, "", "json", "0a"),
-    Frame(2147483647, DATA, (), bytes(range(256)) * 3, 300, 70000, "gzip", None, None),
+    LarkFrame(-1, CONTROL, (("", ""),), b"", 0, 0, "", "json", "0a"),
+    LarkFrame(2147483647, DATA, (), bytes(range(256)) * 3, 300, 70000, "gzip", None, None),
 )
 
 
@@ -91,23 +92,16 @@ def _frames() -> Json:
 
 async def _guide(server: LarkServer, events: list[Json]) -> None:
     """What Anna does while the library is there."""
-    await _by(lambda: server.pings)
+    await wait_until(lambda: server.pings)
     called = {"text": f"{CALLED} hello"}
     thread = {"root_id": "om_root", "parent_id": "om_root", "thread_id": "omt_1"}
     events.append(await server.write(ANNA, ROOM, called, mentions=MENTIONS))
     events.append(await server.write(ANNA, ROOM, called, mentions=MENTIONS, **thread))
     events.append(await server.write(ANNA, DM, {"text": "act"}))
-    await _by(lambda: server.reactions)
+    await wait_until(lambda: server.reactions)
     await server.press(ANNA, _card(server), "Yes")
     events.append(await server.write(ANNA, DM, {"text": "leave"}))
-    await _by(lambda: not server.pending)
-
-
-async def _by(condition: Any) -> None:
-    """A library in a process of its own takes longer than `until` allows."""
-    async with asyncio.timeout(40):
-        while not condition():  # noqa: ASYNC110 - the other side is a process
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: not server.pending)
 
 
 def _card(server: LarkServer) -> Json:
@@ -130,7 +124,7 @@ async def _act(folder: Path) -> tuple[LarkServer, Json]:
             await channel.send(dataclasses.replace(answer(heard, "", 2), files=(file,)))
             await channel.mark(heard, Mark.SEEN)
             asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
-            await until(lambda: any(m["msg_type"] == "interactive" for m in server.messages))
+            await wait_until(lambda: any(m["msg_type"] == "interactive" for m in server.messages))
             await server.press(ANNA, _card(server), "Yes")
             await asking
     await http.aclose()

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.channels import render
-from agent.channels.dingtalk import words as dingtalk
-from agent.channels.discord import words as discord
-from agent.channels.matrix import words as matrix
-from agent.channels.render.reading import read
+from agent.channels.dingtalk import markup as dingtalk
+from agent.channels.discord import markup as discord
+from agent.channels.matrix import markup as matrix
+from agent.channels.render.parser import read
+from agent.channels.render.plain import to_plain
 from agent.channels.render.styled import Style
-from agent.channels.slack import words as slack
-from agent.channels.telegram.words import parts as telegram_parts
-from agent.dispatch.strange_links import without_strange_links
+from agent.channels.slack import markup as slack
+from agent.channels.telegram.markup import parts as telegram_parts
 from agent.messages import Provenance
+from agent.turn.untrusted_links import without_strange_links
 from tests.fakes.link_finders import RULES, absence, by_programs, by_rules
 from tests.fakes.link_forms import FORMS
 from tests.fakes.markdown import answers
@@ -29,7 +29,7 @@ PLATFORMS: Mapping[str, Callable[[str], str]] = {
     "slack": slack.shown,
     "matrix": lambda text: str(matrix.content_of(text)["body"]),
     "dingtalk": lambda text: dingtalk.shown(text).text,
-    "email, irc, xmpp, whatsapp, imessage, lark, qq, ntfy, mqtt": render.to_plain,
+    "email, irc, xmpp, whatsapp, imessage, lark, qq, ntfy, mqtt": to_plain,
     "mattermost, webhook, terminal": str,
 }
 
@@ -167,5 +167,5 @@ def test_no_text_has_a_link_for_any_program(texts: list[str]) -> None:
 
 @given(_PIECES | answers)
 def test_what_has_no_links_any_more_stays_as_it_is(text: str) -> None:
-    once = render.to_plain(safe(text))
-    assert render.to_plain(safe(safe(text))) == once
+    once = to_plain(safe(text))
+    assert to_plain(safe(safe(text))) == once

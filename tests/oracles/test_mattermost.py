@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from agent.channels.base import Mark
-from agent.http import HttpClient
 from agent.messages import Attachment
-from tests.contracts.channel import answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import answer, listening
 from tests.fakes import mattermost_server
 from tests.fakes.mattermost_platform import channel_at
 from tests.fakes.mattermost_server import ANNA, DM, ME, ROOM, TOKEN, Fault, MattermostServer
 from tests.oracles import clients
+from tests.waits import wait_until
 
 FILE = b"%PDF-1.7 of a report"
 CONTENT = "It is **warm** & dry."
@@ -70,9 +71,7 @@ async def _watch() -> tuple[dict[str, Any], MattermostServer]:
 
 async def _until(asking: "asyncio.Future[Any]", condition: Any) -> None:
     """A library in a process of its own takes longer than `until` allows."""
-    async with asyncio.timeout(40):
-        while not (asking.done() or condition()):  # noqa: ASYNC110 - it is a process
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: asking.done() or condition())
     if asking.done():
         asking.result()
 
@@ -83,13 +82,13 @@ async def _act(folder: Path) -> MattermostServer:
         channel = channel_at(server, http, folder)
         async with listening(channel) as listener:
             # Before its first start, and to catch up: what comes now is told by the socket alone
-            await until(lambda: server.calls.count(("GET", "/users/me/channels")) == 2)
+            await wait_until(lambda: server.calls.count(("GET", "/users/me/channels")) == 2)
             server.post(DM, ANNA, "act")
             [heard] = await listener.first()
             await channel.typing(heard)
             await channel.mark(heard, Mark.SEEN)
             await channel.draft(heard, "It")
-            await until(lambda: any(one["user_id"] == ME for one in server.posts.values()))
+            await wait_until(lambda: any(one["user_id"] == ME for one in server.posts.values()))
             path = folder / "report.pdf"
             path.write_bytes(FILE)
             file = Attachment(str(path), "application/pdf", "report.pdf", len(FILE))

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from agent.http import HttpClient
 from agent.messages import Attachment
-from tests.contracts.channel import answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import answer, listening
 from tests.fakes import qq_server
 from tests.fakes.qq_platform import channel_at
 from tests.fakes.qq_server import (
@@ -30,6 +30,7 @@ from tests.fakes.qq_server import (
     QqServer,
 )
 from tests.oracles import clients
+from tests.waits import wait_until
 
 CONTENT = "It is warm."
 FILE = b"\x89PNG of a picture"
@@ -74,25 +75,20 @@ async def _live(folder: Path) -> Lived:
 
 async def _guide(server: QqServer, events: list[Json]) -> None:
     """What Anna does while the library is there."""
-    await _by(lambda: any(one["op"] == HEARTBEAT for one in server.said))
+    await wait_until(lambda: any(one["op"] == HEARTBEAT for one in server.said))
     picture = {"content_type": "image/png", "filename": "p.png", "url": "https://a.qq.com/p"}
     events.append(server.write("look", attachments=[picture]))
     events.append(server.write_in_room("hello"))
     events.append(server.write_in_guild("hello"))
     events.append(server.write_in_private_of_guild("hello"))
     events.append(server.write("act"))
-    await _by(lambda: len(server.messages) == 5 and len(server.called("POST", "/messages")) == 8)
+    await wait_until(
+        lambda: len(server.messages) == 5 and len(server.called("POST", "/messages")) == 8
+    )
     server.cut()
     events.append(server.write("meanwhile"))
-    await _by(lambda: any(one["op"] == RESUME for one in server.said))
+    await wait_until(lambda: any(one["op"] == RESUME for one in server.said))
     events.append(server.write("leave"))
-
-
-async def _by(condition: Any) -> None:
-    """A library in a process of its own takes longer than `until` allows."""
-    async with asyncio.timeout(40):
-        while not condition():  # noqa: ASYNC110 - the other side is a process
-            await asyncio.sleep(0.01)
 
 
 async def _act(folder: Path) -> QqServer:
@@ -104,7 +100,7 @@ async def _act(folder: Path) -> QqServer:
     async with qq_server.running() as server:
         channel = channel_at(server, http, folder)
         async with listening(channel) as listener:
-            await until((folder / "qq" / "session.json").exists)
+            await wait_until((folder / "qq" / "session.json").exists)
             server.write("act")
             server.write_in_room("hello")
             server.write_in_guild("hello")
@@ -114,7 +110,7 @@ async def _act(folder: Path) -> QqServer:
             for number, heard in enumerate(others, 2):
                 await channel.send(answer(heard, CONTENT, number))
             server.cut()
-            await until(lambda: any(one["op"] == RESUME for one in server.said))
+            await wait_until(lambda: any(one["op"] == RESUME for one in server.said))
     await http.aclose()
     return server
 

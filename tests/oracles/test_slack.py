@@ -12,16 +12,17 @@ from typing import Any
 import pytest
 
 from agent.channels.base import Mark, Question
-from agent.channels.slack.asking import row, sections
-from agent.channels.slack.words import shown
-from agent.http import HttpClient
+from agent.channels.slack.approvals import row, sections
+from agent.channels.slack.markup import shown
 from agent.messages import Attachment
-from tests.contracts.channel import answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import answer, listening
 from tests.fakes import slack_server
 from tests.fakes.slack_platform import channel_at
 from tests.fakes.slack_server import APP_TOKEN, BOT_TOKEN, SlackServer
 from tests.fakes.slack_world import ANNA, DM, ME, Json
 from tests.oracles import clients
+from tests.waits import wait_until
 
 FILE = b"%PDF-1.7 of a report"
 CONTENT = "It is **warm** & dry."
@@ -74,9 +75,7 @@ async def _watch() -> tuple[dict[str, Any], SlackServer]:
 
 async def _until(asking: "asyncio.Future[Any]", condition: Any) -> None:
     """A library in a process of its own takes longer than `until` allows."""
-    async with asyncio.timeout(40):
-        while not (asking.done() or condition()):  # noqa: ASYNC110 - it is a process
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: asking.done() or condition())
     if asking.done():
         asking.result()
 
@@ -89,7 +88,7 @@ async def _act(folder: Path) -> SlackServer:
             server.world.post(DM, ANNA, "act")
             [heard] = await listener.first()
             await channel.draft(heard, "It")
-            await until(server.world.mine)
+            await wait_until(server.world.mine)
             await channel.mark(heard, Mark.SEEN)
             path = folder / "report.pdf"
             path.write_bytes(FILE)

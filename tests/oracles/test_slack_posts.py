@@ -13,15 +13,16 @@ from typing import Any
 
 import pytest
 
-from agent.channels.slack.signing import is_true, signature
-from agent.channels.slack.words import shown
-from tests.contracts.channel import answer, listening, until
+from agent.channels.slack.events_api import is_true, signature
+from agent.channels.slack.markup import shown
+from tests.contracts.channel import answer, listening
 from tests.fakes import slack_server
 from tests.fakes.slack_posted_platform import running
 from tests.fakes.slack_poster import SIGNING_SECRET, posting, signed
 from tests.fakes.slack_server import BOT_TOKEN, SlackServer
 from tests.fakes.slack_world import ANNA, DM, ME
 from tests.oracles import clients
+from tests.waits import wait_until
 
 CHALLENGE = "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"
 CONTENT = "It is **warm** & dry."
@@ -62,11 +63,13 @@ async def _watch(port: int) -> Lived:
         asking = asyncio.ensure_future(clients.told_by("slack_posted_app", talk))
         try:
             asked = {"token": "-", "challenge": CHALLENGE, "type": "url_verification"}
-            challenged = await poster.say(asked)
-            while challenged.status != 200:
+
+            async def answered() -> Any:
                 await _until(asking, lambda: True)
-                await asyncio.sleep(0.05)
-                challenged = await poster.say(asked)
+                told = await poster.say(asked)
+                return told if told.status == 200 else None
+
+            challenged = await wait_until(answered, look_s=0.05)
             forged = [(await poster.post(b"{}", one)).status for one in _forged()]
             server.world.post(DM, ANNA, "act")
             await _until(asking, server.world.mine)
@@ -95,9 +98,7 @@ def _forged() -> list[dict[str, Any]]:
 
 async def _until(asking: "asyncio.Future[Any]", condition: Any) -> None:
     """A library in a process of its own takes longer than `until` allows."""
-    async with asyncio.timeout(40):
-        while not (asking.done() or condition()):  # noqa: ASYNC110 - it is a process
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: asking.done() or condition())
     if asking.done():
         asking.result()
 
@@ -149,9 +150,12 @@ async def test_what_the_library_signs_is_heard(tmp_path: Path, unused_tcp_port: 
         }
         asking = asyncio.ensure_future(clients.told_by("slack_posted_app", talk))
         async with posting(platform.server.world, unused_tcp_port) as poster:
-            while not asking.done():
+
+            async def has_left() -> bool:
                 await poster.say(leave)
-                await asyncio.sleep(0.05)
+                return asking.done()
+
+            await wait_until(has_left, look_s=0.05)
         [theirs] = (await asking)["signed"]
         headers = {"x-slack-request-timestamp": now, "x-slack-signature": theirs}
         assert is_true(SIGNING_SECRET, headers, body.encode())
@@ -164,7 +168,7 @@ async def test_what_the_library_signs_is_heard(tmp_path: Path, unused_tcp_port: 
             heard = (await listener.first(2))[1]
             assert heard.text == "Grüße 👋"
             await platform.channel.send(answer(heard, CONTENT))
-            await until(lambda: platform.shown(heard))
+            await wait_until(lambda: platform.shown(heard))
 
 
 async def test_the_library_says_what_we_say(lived: Lived) -> None:

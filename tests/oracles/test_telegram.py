@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from agent.channels.base import Answer, Mark, Question
-from agent.channels.telegram.updates import ALLOWED_UPDATES
+from agent.channels.telegram.events import ALLOWED_UPDATES
 from agent.messages import Attachment, Inbound, Outbound
 from tests.fakes import telegram_server
-from tests.fakes.telegram_bot import COMMANDS, Bot, listening, until
+from tests.fakes.telegram_bot import COMMANDS, Bot, listening
 from tests.fakes.telegram_methods import Upload
 from tests.fakes.telegram_server import WEBHOOK, Fault, TelegramServer
 from tests.fakes.telegram_world import ANNA, BEN, FORUM
 from tests.oracles import clients
+from tests.waits import wait_until
 
 ORACLES = ("telegram_bot_library", "aiogram_bot")
 PHOTO = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
@@ -101,7 +102,7 @@ def _buttons() -> list[tuple[str, str]]:
 
 async def _set_webhook(server: TelegramServer) -> None:
     """Once the first updates are fetched."""
-    await until(lambda: server.called("setMyCommands"))
+    await wait_until(lambda: server.called("setMyCommands"))
     server.webhook = True
 
 
@@ -120,16 +121,16 @@ async def _act(folder: Path, photo: Attachment) -> tuple[TelegramServer, int]:
         await bot.server.world.write("hello")
         private = (await bot.hear(2))[1]
         await bot.channel.draft(private, "**Hot** <there>")
-        await until(lambda: bot.server.world.drafts)
+        await wait_until(lambda: bot.server.world.drafts)
         return bot.server, bot.server.world.drafts[0]["draft_id"]
 
 
 async def _ask(bot: Bot, heard: Inbound) -> None:
     asking = asyncio.ensure_future(bot.channel.ask(heard.address, QUESTION))
-    await until(lambda: len(bot.server.world.sent) == 2)
+    await wait_until(lambda: len(bot.server.world.sent) == 2)
     await bot.server.world.press(bot.server.world.sent[-1], "Yes")
     assert await asking is Answer.YES
-    await until(lambda: bot.server.world.edits and bot.server.world.answered_callbacks)
+    await wait_until(lambda: bot.server.world.edits and bot.server.world.answered_callbacks)
 
 
 def _photo(folder: Path) -> Attachment:

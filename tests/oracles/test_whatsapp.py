@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from agent.channels.base import Mark, Question
-from agent.channels.whatsapp.api import GRAPH_VERSION
-from agent.channels.whatsapp.failures import WindowOver, failure
-from agent.channels.whatsapp.signing import challenged, is_true, verify_token
+from agent.channels.whatsapp.client import GRAPH_VERSION
+from agent.channels.whatsapp.errors import WhatsAppWindowClosed, failure
+from agent.channels.whatsapp.events import challenged, is_true, verify_token
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment
-from tests.contracts.channel import answer, listening, until
+from tests.contracts.channel import answer, listening
 from tests.fakes import whatsapp_server
 from tests.fakes.whatsapp_platform import running
 from tests.fakes.whatsapp_server import (
@@ -29,6 +29,7 @@ from tests.fakes.whatsapp_server import (
     body_of,
 )
 from tests.oracles import clients
+from tests.waits import wait_until
 
 FILE = b"%PDF-1.7 of a report"
 CONTENT = "It is warm & dry."
@@ -36,7 +37,7 @@ QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves it", always="
 USER_ID = "DE.134912086553027"
 # What the library calls them, and what becomes of a message of ours
 CODES = {
-    131047: ("ReEngagementMessage", WindowOver),
+    131047: ("ReEngagementMessage", WhatsAppWindowClosed),
     131026: ("MessageUndeliverable", MessageRefused),
     130429: ("RateLimitHit", ChannelUnavailable),
     131048: ("SpamRateLimitHit", ChannelUnavailable),
@@ -109,13 +110,14 @@ async def _challenge(
 ) -> tuple[int, str]:
     """Asked again until the program is there."""
     query = f"hub.mode=subscribe&hub.verify_token={verify_token(secret)}&hub.challenge=1158201444"
-    async with asyncio.timeout(40):
-        while not asking.done():
-            told = await server.ask("GET", f"/whatsapp?{query}")
-            if told.status:
-                return told.status, told.said
-            await asyncio.sleep(0.05)
-    return asking.result()
+
+    async def answered() -> tuple[int, str] | None:
+        if asking.done():
+            asking.result()
+        told = await server.ask("GET", f"/whatsapp?{query}")
+        return (told.status, told.said) if told.status else None
+
+    return await wait_until(answered, look_s=0.05)
 
 
 async def _press(server: WhatsAppServer) -> None:
@@ -152,7 +154,7 @@ async def _act(folder: Path) -> WhatsAppServer:
             file = Attachment(str(path), "application/pdf", "report.pdf", len(FILE))
             await channel.send(replace(answer(heard, CONTENT), files=(file,)))
             asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
-            await until(lambda: server.sent[-1]["type"] == "interactive")
+            await wait_until(lambda: server.sent[-1]["type"] == "interactive")
             asking.cancel()
             await asyncio.wait([asking])
             return server

@@ -44,10 +44,10 @@ def test_a_line_is_off_until_it_is_switched_on_and_off_when_it_is_closed(pins: A
 @needs_library
 @pytest.mark.usefixtures("pins")
 def test_a_pin_that_is_not_there_is_a_sentence() -> None:
-    with pytest.raises(ConfigRefused, match="enable_gpio: GPIO 99 cannot be used"):
+    with pytest.raises(ConfigRefused, match="enable_gpio: cannot use GPIO 99"):
         enable.open_line(99)
     held = enable.open_line(GPIO)
-    with pytest.raises(ConfigRefused, match="enable_gpio: GPIO 17 cannot be used"):
+    with pytest.raises(ConfigRefused, match="enable_gpio: cannot use GPIO 17"):
         enable.open_line(GPIO)
     held.close()
 
@@ -73,16 +73,16 @@ def test_what_lies_beneath_the_library_refuses_in_a_sentence_too(
     import gpiozero  # noqa: PLC0415 - of the extra `pi`
 
     monkeypatch.setitem(sys.modules, "lgpio", SimpleNamespace(error=LgpioError))
-    line = enable.GpioLine(TornDevice(), GPIO)  # type: ignore[arg-type]  # as far as a line needs one
+    line = enable.EnableGpioLine(TornDevice(), GPIO)  # type: ignore[arg-type]  # as far as a line needs one
     for act in (line.close, lambda: line.switch(on=True)):
-        with pytest.raises(PinRefused, match="GPIO 17 cannot be used: bad handle"):
+        with pytest.raises(PinRefused, match="cannot use GPIO 17: bad handle"):
             act()
 
     def torn(*_: object, **__: object) -> None:
         raise LgpioError("can not open gpiochip")
 
     monkeypatch.setattr(gpiozero, "DigitalOutputDevice", torn)
-    with pytest.raises(ConfigRefused, match="enable_gpio: GPIO 17 cannot be used: can not open"):
+    with pytest.raises(ConfigRefused, match="enable_gpio: cannot use GPIO 17: can not open"):
         enable.open_line(GPIO)
 
 

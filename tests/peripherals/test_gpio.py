@@ -62,7 +62,7 @@ def test_a_pin_that_cannot_be_had_keeps_no_other(caplog: pytest.LogCaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("door", "is an input"), ("heater", "there is no pin heater")]
+    ("name", "said"), [("door", "is an input"), ("heater", "no pin named heater")]
 )
 def test_only_configured_outputs_are_driven(name: str, said: str) -> None:
     pi = FakePi(PINS)
@@ -171,7 +171,7 @@ def test_at_the_end_it_is_safe_before_it_is_let_go() -> None:
     pins.close()
     pins.close()
     assert (pi.lines[17].told, pi.lines[17].is_closed) == ([True, False], True)
-    with pytest.raises(PinRefused, match="not in use any more"):
+    with pytest.raises(PinRefused, match="closed"):
         pins.read("fan")
 
 
@@ -215,7 +215,7 @@ def test_an_output_never_has_another_level_than_its_safe_one_before_it_is_switch
 @pytest.mark.usefixtures("factory")
 def test_a_pin_that_somebody_has_is_a_sentence() -> None:
     held = gpio.gpio_line(FAN)
-    with pytest.raises(PinRefused, match="GPIO 17 cannot be used"):
+    with pytest.raises(PinRefused, match="cannot use GPIO 17"):
         gpio.gpio_line(FAN)
     held.close()
 
@@ -244,7 +244,7 @@ def test_what_lies_beneath_the_library_refuses_in_a_sentence_too(
     monkeypatch.setitem(sys.modules, "lgpio", SimpleNamespace(error=LgpioError))
     line = gpio.GpioLine(TornDevice(), FAN)
     for act in (line.read, line.close, lambda: line.switch(on=True)):
-        with pytest.raises(PinRefused, match="GPIO 17 cannot be used: bad handle"):
+        with pytest.raises(PinRefused, match="cannot use GPIO 17: bad handle"):
             act()
     pins = PiPins({"fan": FAN}, lambda _pin: line)
     pins.settle()
@@ -260,7 +260,7 @@ def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     ("device", "spec", "said"),
-    [("null", "found", "has no"), ("gpiochip0", None, "gpiozero"), ("gpiochip0", "found", "")],
+    [("null", "found", "gpiochip*"), ("gpiochip0", None, "gpiozero"), ("gpiochip0", "found", "")],
 )
 def test_what_is_missing_is_seen_without_trying(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, spec: str | None, said: str

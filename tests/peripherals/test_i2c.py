@@ -50,7 +50,7 @@ def test_a_device_without_registers_gives_and_takes_single_bytes(
 
 
 def test_what_may_only_be_read_is_not_written_to(buses: I2cBuses, bus: FakeBus) -> None:
-    with pytest.raises(PinRefused, match="only read"):
+    with pytest.raises(PinRefused, match="read-only: to allow writing"):
         buses.write("sensor", 0xF4, b"\x27")
     assert not any(bus.memories[0x76])
 
@@ -59,9 +59,9 @@ def test_what_may_only_be_read_is_not_written_to(buses: I2cBuses, bus: FakeBus) 
     ("name", "said"),
     [
         ("gone", "does not answer at 0x21 on bus 1"),
-        ("driven", "in use by a driver"),
-        ("new", "no device new with an address"),
-        ("other", "no device other"),
+        ("driven", "in use by a kernel driver"),
+        ("new", "no device named new with an address"),
+        ("other", "no device named other"),
     ],
 )
 def test_what_cannot_be_read_is_a_sentence(buses: I2cBuses, name: str, said: str) -> None:
@@ -99,7 +99,7 @@ def test_a_bus_that_cannot_be_opened_is_a_sentence(number: int) -> None:
     def open_bus(_number: int) -> FakeBus:
         raise OSError(number, "no way in")
 
-    with pytest.raises(PinRefused, match="/dev/i2c-1 cannot be used: no way in"):
+    with pytest.raises(PinRefused, match="cannot use /dev/i2c-1: no way in"):
         I2cBuses(DEVICES, open_bus).scan(1)
 
 

@@ -4,24 +4,30 @@ from hypothesis import strategies as st
 
 from agent.errors import ProviderRefused, TransientProviderError
 from agent.messages import ToolCall
-from agent.providers.answer import MAX_ANSWER_BYTES, MAX_CALLS, Answer
-from agent.providers.base import ChatResponse, Stop, Usage
-from agent.providers.completions.shape import (
+from agent.providers.answer import MAX_ANSWER_BYTES, MAX_CALLS, AnswerBuilder
+from agent.providers.base import ChatResponse, StopReason, Usage
+from agent.providers.completions.wire import (
     CallPart,
-    Choice,
-    Chunk,
+    CompletionsChoice,
+    CompletionsChunk,
+    CompletionsMessage,
+    CompletionsTokenCount,
     FunctionPart,
-    Message,
     TextPart,
-    TokenCount,
+    take,
 )
-from agent.providers.completions.wire import take
 
 MAX_TOKENS = 100
 
 
-def said(text: str | None = None, *calls: CallPart, finish: str | None = None) -> Chunk:
-    return Chunk([Choice(0, Message(text, tool_calls=[*calls] or None), finish_reason=finish)])
+def said(text: str | None = None, *calls: CallPart, finish: str | None = None) -> CompletionsChunk:
+    return CompletionsChunk(
+        [
+            CompletionsChoice(
+                0, CompletionsMessage(text, tool_calls=[*calls] or None), finish_reason=finish
+            )
+        ]
+    )
 
 
 def part(
@@ -30,8 +36,8 @@ def part(
     return CallPart(index, call_id, FunctionPart(name, arguments))
 
 
-def answer_of(*chunks: Chunk) -> ChatResponse:
-    answer = Answer()
+def answer_of(*chunks: CompletionsChunk) -> ChatResponse:
+    answer = AnswerBuilder()
     for chunk in chunks:
         take(chunk, answer)
     return answer.response(MAX_TOKENS)
@@ -42,19 +48,22 @@ def calls_of(*parts: CallPart) -> tuple[ToolCall, ...]:
 
 
 def test_text_is_handed_on_and_kept() -> None:
-    answer = Answer()
+    answer = AnswerBuilder()
     shown = [
         take(chunk, answer)
         for chunk in (said("Hel"), said(None), said("lo"), said("", finish="stop"))
     ]
     assert shown == ["Hel", "", "lo", ""]
-    assert answer.response(MAX_TOKENS) == ChatResponse("Hello", (), Stop.END)
+    assert answer.response(MAX_TOKENS) == ChatResponse("Hello", (), StopReason.END)
 
 
 def test_token_count_comes_from_the_last_chunk_and_is_never_negative() -> None:
-    counted = Chunk([], TokenCount(12, 3))
+    counted = CompletionsChunk([], CompletionsTokenCount(12, 3))
     assert answer_of(said("x", finish="stop"), counted).usage == Usage(12, 3)
-    assert answer_of(said("x", finish="stop"), Chunk(None, TokenCount(-1))).usage == Usage()
+    assert (
+        answer_of(said("x", finish="stop"), CompletionsChunk(None, CompletionsTokenCount(-1))).usage
+        == Usage()
+    )
 
 
 def test_calls_are_assembled_by_index_though_their_pieces_are_mixed() -> None:
@@ -128,26 +137,28 @@ def test_wrong_arguments_are_the_tools_to_refuse() -> None:
 @pytest.mark.parametrize(
     ("finish", "stop"),
     [
-        ("stop", Stop.END),
-        ("eos", Stop.END),
-        ("length", Stop.LENGTH),
-        ("content_filter", Stop.REFUSED),
-        ("tool_calls", Stop.TOOLS),
-        ("function_call", Stop.TOOLS),
+        ("stop", StopReason.END),
+        ("eos", StopReason.END),
+        ("length", StopReason.LENGTH),
+        ("content_filter", StopReason.REFUSED),
+        ("tool_calls", StopReason.TOOLS),
+        ("function_call", StopReason.TOOLS),
     ],
 )
-def test_reasons_for_stopping(finish: str, stop: Stop) -> None:
+def test_reasons_for_stopping(finish: str, stop: StopReason) -> None:
     assert answer_of(said("x", finish=finish)).stop is stop
 
 
 def test_calls_are_a_reason_of_their_own() -> None:
-    assert answer_of(said(None, part(0, "a", "{}", "i"), finish="stop")).stop is Stop.TOOLS
+    assert answer_of(said(None, part(0, "a", "{}", "i"), finish="stop")).stop is StopReason.TOOLS
 
 
 def test_a_refusal_is_told_as_text() -> None:
-    refusal = Chunk([Choice(0, Message(refusal="I cannot do that."))])
+    refusal = CompletionsChunk(
+        [CompletionsChoice(0, CompletionsMessage(refusal="I cannot do that."))]
+    )
     response = answer_of(refusal, said(finish="stop"))
-    assert (response.text, response.stop) == ("I cannot do that.", Stop.REFUSED)
+    assert (response.text, response.stop) == ("I cannot do that.", StopReason.REFUSED)
 
 
 def test_a_call_without_the_end_of_the_answer_is_never_returned() -> None:
@@ -164,33 +175,43 @@ def test_a_call_cut_by_the_token_limit_is_never_returned() -> None:
     with pytest.raises(ProviderRefused, match=r"cut after 100 tokens.*provider.max_tokens"):
         answer_of(said(None, cut, finish="length"))
     whole = part(0, "board_write", '{"pin":"led"}', "x")
-    assert answer_of(said(None, whole, finish="length")).stop is Stop.LENGTH
+    assert answer_of(said(None, whole, finish="length")).stop is StopReason.LENGTH
 
 
 def test_an_answer_with_no_room_for_words_names_the_setting() -> None:
     with pytest.raises(ProviderRefused, match=r"provider\.max_tokens"):
         answer_of(said("", finish="length"))
-    assert answer_of(said("Beginning", finish="length")).stop is Stop.LENGTH
+    assert answer_of(said("Beginning", finish="length")).stop is StopReason.LENGTH
 
 
 def test_only_the_first_of_several_answers_counts() -> None:
-    second = Choice(1, Message("other"), finish_reason="stop")
-    assert answer_of(Chunk([Choice(0, Message("mine")), second])).text == "mine"
+    second = CompletionsChoice(1, CompletionsMessage("other"), finish_reason="stop")
+    assert (
+        answer_of(CompletionsChunk([CompletionsChoice(0, CompletionsMessage("mine")), second])).text
+        == "mine"
+    )
 
 
 def test_a_whole_document_needs_no_reason_for_stopping() -> None:
-    message = Message("done", tool_calls=[part(None, "a", "{}", "i")])
-    response = answer_of(Chunk([Choice(message=message)]))
+    message = CompletionsMessage("done", tool_calls=[part(None, "a", "{}", "i")])
+    response = answer_of(CompletionsChunk([CompletionsChoice(message=message)]))
     assert (response.text, len(response.tool_calls)) == ("done", 1)
-    assert answer_of(Chunk([Choice(message=Message([TextPart("x"), TextPart()]))])).text == "x"
+    assert (
+        answer_of(
+            CompletionsChunk(
+                [CompletionsChoice(message=CompletionsMessage([TextPart("x"), TextPart()]))]
+            )
+        ).text
+        == "x"
+    )
 
 
 def test_choices_without_content_are_skipped() -> None:
-    assert answer_of(Chunk([Choice(0)]), said("x", finish="stop")).text == "x"
+    assert answer_of(CompletionsChunk([CompletionsChoice(0)]), said("x", finish="stop")).text == "x"
 
 
 def test_characters_cut_between_chunks_are_whole_when_shown() -> None:
-    answer = Answer()
+    answer = AnswerBuilder()
     shown = [take(said(text), answer) for text in ("a\ud83d", "\ude00b", "\ud83d", "x", "\ud83d")]
     assert shown == ["a", "😀b", "", "\ufffdx", ""]
     assert answer.response(MAX_TOKENS).text == "a😀b\ufffdx"
@@ -198,7 +219,7 @@ def test_characters_cut_between_chunks_are_whole_when_shown() -> None:
 
 @given(st.lists(st.text(st.characters(categories=["Lu", "Cs", "So", "Nd"]), max_size=4)))
 def test_what_was_shown_joined_is_the_answer_and_can_be_stored(texts: list[str]) -> None:
-    answer = Answer()
+    answer = AnswerBuilder()
     shown = "".join(take(said(text), answer) for text in texts)
     text = answer.response(MAX_TOKENS).text
     assert text == shown
@@ -206,7 +227,7 @@ def test_what_was_shown_joined_is_the_answer_and_can_be_stored(texts: list[str])
 
 
 def test_too_many_calls_are_refused() -> None:
-    answer = Answer()
+    answer = AnswerBuilder()
     for number in range(MAX_CALLS):
         take(said(None, part(number, "a", "{}", f"i{number}")), answer)
     with pytest.raises(TransientProviderError, match="more than 64 tool calls"):
@@ -216,13 +237,13 @@ def test_too_many_calls_are_refused() -> None:
 @pytest.mark.parametrize(
     "chunk", [said("x" * 1000), said(None, part(0, "a", "y" * 1000, "i")), said("灯" * 1000)]
 )
-def test_an_answer_without_end_is_refused(chunk: Chunk) -> None:
+def test_an_answer_without_end_is_refused(chunk: CompletionsChunk) -> None:
     with pytest.raises(TransientProviderError, match="longer than 1024 KB"):
         answer_of(*[chunk] * (MAX_ANSWER_BYTES // 1000 + 2))
 
 
 def test_the_place_of_a_break_is_told() -> None:
-    answer = Answer()
+    answer = AnswerBuilder()
     assert answer.place() == ""
     take(said("x"), answer)
     assert answer.place() == ", in the middle of the answer"

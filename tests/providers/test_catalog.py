@@ -48,7 +48,7 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
 
 
 def test_a_sign_in_that_is_not_for_us_is_refused_with_the_way_that_is() -> None:
-    with pytest.raises(ValueError, match=r"terms.*take 'gemini' with a key"):
+    with pytest.raises(ValueError, match=r"Google forbids.*use 'gemini' with a key"):
         catalog.find("Gemini-CLI")
 
 

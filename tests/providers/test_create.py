@@ -4,19 +4,19 @@ import pytest
 
 from agent.config import Secret
 from agent.errors import ConfigRefused
-from agent.http import HttpClient
 from agent.messages import Effect
+from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest
 from agent.providers.catalog import Auth
 from agent.providers.create import chain, routed, service_providers
-from agent.providers.reader import Patience
+from agent.providers.reader import RequestTimeouts
 from agent.providers.reliable import ReliableProvider
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
 from tests.fakes import gemini_service, ollama_service
 from tests.fakes.clock import SteppedClock
-from tests.fakes.llm_server import failed, running, streamed
-from tests.fakes.llm_talk import ASKED
+from tests.fakes.llm_server import Reply, failed, running, sse, streamed
+from tests.fakes.llm_talk import ASKED, until_abandoned
 from tests.fakes.said import spec_of, user_said
 
 
@@ -101,7 +101,7 @@ async def test_a_model_on_ones_own_machine_may_be_silent_for_longer(
         kind=kind, model="m", api_key=Secret("k"), first_byte_timeout_s=45.0
     )
     (way,) = service_providers(settings, {}, http)
-    assert way._patience == Patience(120.0, first_byte_s, between_bytes_s)
+    assert way._patience == RequestTimeouts(120.0, first_byte_s, between_bytes_s)
 
 
 async def test_ollama_in_the_cloud_wants_a_key(http: HttpClient) -> None:
@@ -151,7 +151,7 @@ async def test_the_next_key_is_sent_when_one_is_asked_too_often(http: HttpClient
     [
         ("mistrl", "did you mean 'mistral'"),
         ("groq:llama", "GROQ_API_KEY"),
-        ("custom:http://127.0.0.1/v1", "give 'custom:http://127.0.0.1/v1' a table"),
+        ("custom:http://127.0.0.1/v1", "'custom:http://127.0.0.1/v1' needs a table"),
         ("llamacpp", "set providers.llamacpp.model"),
     ],
 )
@@ -242,3 +242,39 @@ async def test_whether_a_model_sees_is_known_or_chosen(http: HttpClient) -> None
     assert not chained(blind, http).capabilities().vision
     told = ProviderSettings(api_key=key, model="small-text", vision="yes")
     assert chained(told, http).capabilities().vision
+
+
+async def test_a_fallback_is_asked_beside_a_service_that_only_holds_the_line(
+    http: HttpClient,
+) -> None:
+    waiting = Reply(b": processing\n\n", stalls=True)
+    async with running(waiting) as silent, running(streamed("b")) as other:
+        settings = ProviderSettings(
+            base_url=silent.base_url, model="m", fallbacks=("backup",), fallback_after_s=0.2
+        )
+        named = {"backup": ProviderSettings(base_url=other.base_url, model="m")}
+        assert (await chained(settings, http, named).chat(ASKED)).text == "b"
+        await until_abandoned(silent)
+
+
+async def test_a_service_that_sends_thoughts_is_not_silent(http: HttpClient) -> None:
+    thought = sse({"choices": [{"index": 0, "delta": {"reasoning_content": "hm"}}]}, done=False)
+    thinking = Reply(thought * 10 + streamed("a").body, piece_bytes=len(thought), pause_s=0.1)
+    async with running(thinking) as first, running(streamed("b")) as other:
+        settings = ProviderSettings(
+            base_url=first.base_url, model="m", fallbacks=("backup",), fallback_after_s=0.5
+        )
+        named = {"backup": ProviderSettings(base_url=other.base_url, model="m")}
+        assert (await chained(settings, http, named).chat(ASKED)).text == "a"
+    assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "set_s", "after_s"),
+    [("mistral", 6.0, 6.0), ("mistral", 0.0, 0.0), ("ollama", 6.0, 110)],
+)
+async def test_a_model_on_ones_own_machine_is_not_silent_while_it_is_loaded(
+    kind: str, set_s: float, after_s: float, http: HttpClient
+) -> None:
+    settings = ProviderSettings(kind=kind, model="m", api_key=Secret("k"), fallback_after_s=set_s)
+    assert chained(settings, http)._beside_after_s == after_s

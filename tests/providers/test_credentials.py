@@ -44,13 +44,13 @@ def test_no_key_is_no_error_yet() -> None:
 
 @pytest.mark.parametrize("value", ["two words", "ключ", "a\r\nX-Evil: 1", "a\x00b", "sk-…abc"])
 def test_what_cannot_be_a_key_is_refused_by_its_source_without_showing_it(value: str) -> None:
-    with pytest.raises(ConfigRefused, match="BARNACLE_API_KEY is not a key") as caught:
+    with pytest.raises(ConfigRefused, match="BARNACLE_API_KEY is not a valid key") as caught:
         find_key(ProviderSettings(), {"BARNACLE_API_KEY": value})
     assert value not in str(caught.value)
 
 
 def test_a_configured_key_is_checked_too() -> None:
-    with pytest.raises(ConfigRefused, match=r"provider\.api_key is not a key"):
+    with pytest.raises(ConfigRefused, match=r"provider\.api_key is not a valid key"):
         find_key(ProviderSettings(api_key=Secret("two words")), {})
 
 

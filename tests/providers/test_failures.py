@@ -17,22 +17,28 @@ from agent.errors import (
     TransientProviderError,
 )
 from agent.providers import failures
-from agent.providers.answer import Answer
+from agent.providers.answer import AnswerBuilder
 from agent.providers.completions.wire import CompletionsWire
-from agent.providers.failures import Refusal, Service, explain, explain_event, retry_after_s
+from agent.providers.failures import (
+    ServiceRefusal,
+    ServiceTarget,
+    explain,
+    explain_event,
+    retry_after_s,
+)
 from agent.providers.wire import ToldError
 from agent.security.redact import Redactor
 from tests.canaries import secret
 
 KEY = secret("provider")
-SERVICE = Service(
+SERVICE = ServiceTarget(
     "https://api.example.org/v1",
     "api.example.org",
     "some-model",
     "OPENAI_API_KEY",
     Redactor([Secret(KEY)]),
 )
-KEYLESS = Service("http://127.0.0.1:8080/v1", "127.0.0.1:8080", "some-model", "", Redactor())
+KEYLESS = ServiceTarget("http://127.0.0.1:8080/v1", "127.0.0.1:8080", "some-model", "", Redactor())
 
 
 def error(message: str = "", **details: object) -> str:
@@ -43,14 +49,19 @@ def error(message: str = "", **details: object) -> str:
     ("status", "body", "kind", "said"),
     [
         (401, error("Incorrect API key"), KeyRefused, "refused the key from OPENAI_API_KEY"),
-        (403, error("Country not supported"), KeyRefused, "put a valid one into provider"),
+        (403, error("Country not supported"), KeyRefused, "set a valid key in provider"),
         (404, error("The model `x` does not exist"), ProviderRefused, "change provider.model"),
-        (404, error("some-model?"), ProviderRefused, "has no model some-model for you"),
-        (404, "<html>nginx</html>", ProviderRefused, "nothing at https://api.example.org/v1 (404)"),
+        (404, error("some-model?"), ProviderRefused, "has no model some-model for this key"),
+        (
+            404,
+            "<html>nginx</html>",
+            ProviderRefused,
+            "/v1 does not exist (404)",
+        ),
         (404, error("no such route"), ProviderRefused, "change provider.base_url"),
         (402, error("Insufficient Balance"), QuotaExhausted, "no quota left"),
         (400, error("bad request"), ProviderRefused, "refused the request (400: bad request)"),
-        (413, "", ContextOverflow, "longer than some-model can be shown (413)"),
+        (413, "", ContextOverflow, "too long for some-model (413)"),
         (500, error("tools param requires --jinja flag"), ToolsUnsupported, "takes no tools"),
         (
             400,
@@ -62,19 +73,19 @@ def error(message: str = "", **details: object) -> str:
             400,
             error("Failed to call a function.", code="tool_use_failed"),
             ToolsUnsupported,
-            "used a tool wrongly",
+            "made an invalid tool call",
         ),
         (
             422,
             error("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097"),
             ContextOverflow,
-            "longer than some-model can be shown",
+            "too long for some-model",
         ),
         (
             413,
             error("Request too large for model `x` in organization on tokens per minute"),
             ContextOverflow,
-            "longer than some-model can be shown",
+            "too long for some-model",
         ),
         (429, error("Rate limit reached"), RateLimited, "cannot answer now (429"),
         (408, "", TransientProviderError, "cannot answer now (408)"),
@@ -88,14 +99,14 @@ def error(message: str = "", **details: object) -> str:
 def test_a_status_is_told_by_what_to_do_next(
     status: int, body: str, kind: type[ProviderError], said: str
 ) -> None:
-    found = explain(SERVICE, Refusal(status, body))
+    found = explain(SERVICE, ServiceRefusal(status, body))
     assert type(found) is kind
     assert said in str(found)
 
 
 def test_without_a_key_the_place_for_one_is_named() -> None:
-    found = explain(KEYLESS, Refusal(401))
-    assert "wants a key (401): put a valid one into provider.api_key" in str(found)
+    found = explain(KEYLESS, ServiceRefusal(401))
+    assert "needs a key (401): set a valid key in provider.api_key" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -111,20 +122,22 @@ def test_without_a_key_the_place_for_one_is_named() -> None:
     ],
 )
 def test_out_of_quota_is_final(body: str) -> None:
-    assert isinstance(explain(SERVICE, Refusal(429, body)), QuotaExhausted)
+    assert isinstance(explain(SERVICE, ServiceRefusal(429, body)), QuotaExhausted)
 
 
 @pytest.mark.parametrize(
     "refusal",
     [
-        Refusal(429, error("You exceeded your current quota"), "30"),
-        Refusal(429, error("You exceeded your current quota. Please retry in 31s.")),
-        Refusal(429, error("You exceeded your current quota", details=[{"retryDelay": "31s"}])),
-        Refusal(429, error("generate rate is limited, see your plan")),
-        Refusal(500, error("quota exhausted")),
+        ServiceRefusal(429, error("You exceeded your current quota"), "30"),
+        ServiceRefusal(429, error("You exceeded your current quota. Please retry in 31s.")),
+        ServiceRefusal(
+            429, error("You exceeded your current quota", details=[{"retryDelay": "31s"}])
+        ),
+        ServiceRefusal(429, error("generate rate is limited, see your plan")),
+        ServiceRefusal(500, error("quota exhausted")),
     ],
 )
-def test_a_limit_that_passes_is_not_final(refusal: Refusal) -> None:
+def test_a_limit_that_passes_is_not_final(refusal: ServiceRefusal) -> None:
     assert isinstance(explain(SERVICE, refusal), TransientProviderError)
 
 
@@ -140,7 +153,7 @@ def test_a_limit_that_passes_is_not_final(refusal: Refusal) -> None:
     ],
 )
 def test_a_conversation_that_is_too_long_is_told_as_that(status: int, body: str) -> None:
-    assert type(explain(SERVICE, Refusal(status, body))) is ContextOverflow
+    assert type(explain(SERVICE, ServiceRefusal(status, body))) is ContextOverflow
 
 
 @pytest.mark.parametrize(
@@ -151,7 +164,7 @@ def test_a_conversation_that_is_too_long_is_told_as_that(status: int, body: str)
     ],
 )
 def test_what_sounds_like_a_long_conversation_and_is_none(status: int, body: str) -> None:
-    assert type(explain(SERVICE, Refusal(status, body))) is not ContextOverflow
+    assert type(explain(SERVICE, ServiceRefusal(status, body))) is not ContextOverflow
 
 
 @pytest.mark.parametrize(
@@ -166,14 +179,14 @@ def test_what_sounds_like_a_long_conversation_and_is_none(status: int, body: str
     ],
 )
 def test_a_model_without_tools_is_told_as_that(body: str) -> None:
-    found = explain(SERVICE, Refusal(400, body))
+    found = explain(SERVICE, ServiceRefusal(400, body))
     assert isinstance(found, ToolsUnsupported)
     assert found.is_lasting
 
 
 def test_a_call_that_the_service_found_wrong_is_told_apart_from_a_model_without_tools() -> None:
     body = error("tool call validation failed: attempted to call tool 'x' which was not in request")
-    found = explain(SERVICE, Refusal(400, body))
+    found = explain(SERVICE, ServiceRefusal(400, body))
     assert isinstance(found, ToolsUnsupported)
     assert not found.is_lasting
 
@@ -199,7 +212,7 @@ def test_a_call_that_the_service_found_wrong_is_told_apart_from_a_model_without_
     ],
 )
 def test_error_bodies_of_every_shape(body: str, message: str) -> None:
-    assert explain(SERVICE, Refusal(400, body)).args == (
+    assert explain(SERVICE, ServiceRefusal(400, body)).args == (
         f"api.example.org refused the request (400{': ' if message else ''}{message})",
     )
 
@@ -207,14 +220,14 @@ def test_error_bodies_of_every_shape(body: str, message: str) -> None:
 def test_a_service_that_echoes_the_key_does_not_show_it() -> None:
     for body in (error(f"bad key {KEY}"), f"bad key {KEY}", error(f"Bearer {KEY}")):
         for status in (400, 401, 404, 429, 500):
-            found = explain(SERVICE, Refusal(status, body))
+            found = explain(SERVICE, ServiceRefusal(status, body))
             assert KEY not in str(found)
             assert "***" in str(found)
 
 
 def test_what_a_service_says_is_cleaned_and_short() -> None:
     hostile = "\x1b[2Jred\x07\n\u202egnp\u2028" + "x" * 10_000
-    text = str(explain(SERVICE, Refusal(400, error(hostile))))
+    text = str(explain(SERVICE, ServiceRefusal(400, error(hostile))))
     assert text.isprintable()
     assert len(text) < 600
 
@@ -223,8 +236,8 @@ def test_what_a_service_says_is_cleaned_and_short() -> None:
 def test_no_answer_of_a_service_breaks_the_explanation(
     status: int, body: str, retry_after: str
 ) -> None:
-    found = explain(SERVICE, Refusal(status, body, retry_after))
-    assert str(found).startswith(("api.example.org ", "the account at", "there is nothing at"))
+    found = explain(SERVICE, ServiceRefusal(status, body, retry_after))
+    assert str(found).startswith(("api.example.org ", "the account at", "https://api.example.org/"))
 
 
 @pytest.mark.parametrize(
@@ -248,7 +261,7 @@ def test_an_error_in_the_middle_of_a_stream(
     chunk: str, kind: type[ProviderError], said: str
 ) -> None:
     with pytest.raises(ToldError) as told:
-        CompletionsWire().read(chunk, Answer())
+        CompletionsWire().read(chunk, AnswerBuilder())
     found = explain_event(SERVICE, told.value.body)
     assert type(found) is kind
     assert said in str(found)
@@ -281,10 +294,10 @@ def test_retry_after_in_both_its_forms(header: str, wait_s: float | None) -> Non
 
 
 def test_the_wait_travels_with_the_error() -> None:
-    found = explain(SERVICE, Refusal(429, "", "17"))
+    found = explain(SERVICE, ServiceRefusal(429, "", "17"))
     assert isinstance(found, TransientProviderError)
     assert found.retry_after_s == 17.0
-    without = explain(SERVICE, Refusal(503))
+    without = explain(SERVICE, ServiceRefusal(503))
     assert isinstance(without, TransientProviderError)
     assert without.retry_after_s is None
 
@@ -295,13 +308,13 @@ def test_the_wait_that_google_asks_for_stands_in_the_body(delay: str, wait_s: fl
     told = {"code": 503, "message": "busy", "status": "UNAVAILABLE", "details": details}
     body = json.dumps({"error": told})
     for found in (
-        explain(SERVICE, Refusal(503, body)),
-        explain(SERVICE, Refusal(503, f"[{body}]")),
+        explain(SERVICE, ServiceRefusal(503, body)),
+        explain(SERVICE, ServiceRefusal(503, f"[{body}]")),
         explain_event(SERVICE, told),
     ):
         assert isinstance(found, TransientProviderError)
         assert found.retry_after_s == wait_s
-    in_header = explain(SERVICE, Refusal(503, body, "7"))
+    in_header = explain(SERVICE, ServiceRefusal(503, body, "7"))
     assert isinstance(in_header, TransientProviderError)
     assert in_header.retry_after_s == 7.0
 
@@ -320,6 +333,6 @@ def test_the_named_parameter_is_the_services_words_and_param() -> None:
     ],
 )
 def test_a_wait_that_is_told_in_words_counts(message: str, wait_s: float | None) -> None:
-    found = explain(SERVICE, Refusal(429, error(message)))
+    found = explain(SERVICE, ServiceRefusal(429, error(message)))
     assert isinstance(found, TransientProviderError)
     assert found.retry_after_s == wait_s

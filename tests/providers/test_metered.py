@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from agent.config import Secret
-from agent.dispatch.journal import open_journal
 from agent.errors import ProviderError, SpendingLimit
-from agent.http import HttpClient
 from agent.messages import ChatMessage, Image, Role
+from agent.messaging.database import open_agent_db
+from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, ChatResponse, TextDelta
 from agent.providers.budget import Budget
+from agent.providers.costs import SpendingLedger
 from agent.providers.create import chain, service_provider
-from agent.providers.ledger import Ledger
 from agent.providers.metered import IMAGE_TOKENS, MeteredProvider
 from agent.providers.prices import Prices
 from agent.providers.section import MainProviderSettings, Price
@@ -49,7 +49,7 @@ UNCOUNTED = Reply(
 class Meters:
     """Metered providers that share a ledger."""
 
-    def __init__(self, ledger: Ledger, http: HttpClient, **limits: float) -> None:
+    def __init__(self, ledger: SpendingLedger, http: HttpClient, **limits: float) -> None:
         prices = Prices({"m": Price(input=1.0, output=2.0)})
         self.ledger = ledger
         self.http = http
@@ -71,8 +71,8 @@ def settings_at(server: LlmServer) -> ProviderSettings:
 
 @pytest.fixture
 async def meters(tmp_path: Path) -> AsyncIterator[Meters]:
-    journal, http = open_journal(tmp_path / "agent.db"), HttpClient()
-    yield Meters(Ledger(journal, SteppedClock()), http)
+    journal, http = open_agent_db(tmp_path / "agent.db"), HttpClient()
+    yield Meters(SpendingLedger(journal, SteppedClock()), http)
     await http.aclose()
     await journal.aclose()
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from agent.errors import ProviderError, TransientProviderError
 from agent.messages import ToolCall
 from agent.providers.base import ChatResponse, Usage
-from agent.providers.reader import Patience
+from agent.providers.reader import RequestTimeouts
 from tests.fakes import llm_server
 from tests.fakes.llm_server import Reply, sse, streamed
 from tests.fakes.llm_talk import ASKED, WRITE, asking, heard, provider_of, until_abandoned
@@ -112,12 +112,12 @@ async def test_a_captive_portal_is_a_sentence() -> None:
     [
         (Reply(b"hello", content_type="text/plain"), "sent text/plain instead of a completion"),
         (Reply(b"", content_type=""), "sent nothing instead of a completion"),
-        (Reply(b"data: nonsense\n\n"), "no completion: not JSON"),
+        (Reply(b"data: nonsense\n\n"), "an invalid completion: not JSON"),
         (Reply(b"data: " + b"[" * 40 + b"\n\n"), "nested deeper than 32"),
         (Reply(b'data: {"choices":7}\n\n'), "Expected `array"),
         (Reply(b"data: " + b"x" * 300_000), "more than 256 KB"),
         (Reply(b"{" + b" " * 1_100_000, content_type="application/json"), "more than 1024 KB"),
-        (Reply(b"[1]", content_type="application/json"), "no completion"),
+        (Reply(b"[1]", content_type="application/json"), "an invalid completion"),
     ],
 )
 async def test_what_is_no_completion_is_a_sentence(reply: Reply, said: str) -> None:
@@ -150,7 +150,7 @@ async def test_halves_of_characters_are_joined() -> None:
 
 
 async def test_silence_before_the_first_event_is_given_up() -> None:
-    patience = Patience(total_s=5, first_byte_s=0.1)
+    patience = RequestTimeouts(total_s=5, first_byte_s=0.1)
     async with asking(Reply(stalls=True), patience=patience) as (server, provider):
         _, ended = await heard(provider)
         await until_abandoned(server)
@@ -160,7 +160,7 @@ async def test_silence_before_the_first_event_is_given_up() -> None:
 
 async def test_silence_in_the_middle_keeps_the_text_and_names_the_place() -> None:
     begun = Reply(sse(*llm_server.events("Begun")[:3], done=False), stalls=True)
-    patience = Patience(total_s=5, between_bytes_s=0.1)
+    patience = RequestTimeouts(total_s=5, between_bytes_s=0.1)
     async with asking(begun, patience=patience) as (_, provider):
         shown, ended = await heard(provider)
     assert shown == "Begun"
@@ -170,7 +170,7 @@ async def test_silence_in_the_middle_keeps_the_text_and_names_the_place() -> Non
 
 async def test_a_drip_ends_at_the_limit_of_the_whole_answer() -> None:
     dripping = streamed("x" * 400, piece_bytes=16, pause_s=0.02)
-    patience = Patience(total_s=0.3, first_byte_s=5, between_bytes_s=5)
+    patience = RequestTimeouts(total_s=0.3, first_byte_s=5, between_bytes_s=5)
     async with asking(dripping, patience=patience) as (_, provider):
         _, ended = await heard(provider)
     assert isinstance(ended, TransientProviderError)
@@ -179,7 +179,7 @@ async def test_a_drip_ends_at_the_limit_of_the_whole_answer() -> None:
 
 async def test_silence_after_the_reason_loses_only_the_token_count() -> None:
     finished = Reply(sse(*llm_server.events("Done", [WRITE])[:-1], done=False), stalls=True)
-    patience = Patience(total_s=5, between_bytes_s=0.1)
+    patience = RequestTimeouts(total_s=5, between_bytes_s=0.1)
     async with asking(finished, patience=patience) as (_, provider):
         _, ended = await heard(provider)
     assert isinstance(ended, ChatResponse)

@@ -14,11 +14,10 @@ from agent.errors import (
     TransientProviderError,
 )
 from agent.messages import ChatMessage, Role, ToolCall
-from agent.providers.backoff import MOST_ASKED_S
-from agent.providers.base import ChatRequest, ChatResponse, Provider, Stop, TextDelta
-from agent.providers.candidate import COOL_DOWN_S, LONE_REFUSED_S, REFUSED_S, Candidate
-from agent.providers.circuit import FAILURES_TO_OPEN, FIRST_REST_S, CircuitState
-from agent.providers.reliable import ATTEMPTS, ReliableProvider
+from agent.providers.base import ChatRequest, ChatResponse, Provider, StopReason, TextDelta
+from agent.providers.candidate import COOL_DOWN_S, LONE_REFUSED_S, REFUSED_S, ModelCandidate
+from agent.providers.circuit_breaker import FAILURES_TO_OPEN, FIRST_REST_S, CircuitState
+from agent.providers.reliable import ATTEMPTS, MOST_ASKED_S, ReliableProvider
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import CutStreamProvider
 from tests.fakes.said import assistant_said, system_said, tool_said, user_said
@@ -48,7 +47,7 @@ def reliable(
     """A chain of services, each a list of ways by key."""
     named = [*models, *[None] * len(services)]
     candidates = [
-        Candidate(f"s{number}", ways, named[number]) for number, ways in enumerate(services)
+        ModelCandidate(f"s{number}", ways, named[number]) for number, ways in enumerate(services)
     ]
     return ReliableProvider(candidates, clock, random.Random(1))
 
@@ -250,7 +249,7 @@ async def test_an_answer_to_a_shortened_conversation_says_so() -> None:
 async def test_an_empty_answer_is_asked_for_again() -> None:
     service = MoodyProvider(ChatResponse(""), "hello")
     assert await text_of(reliable(SteppedClock(), [service])) == "hello"
-    withheld = MoodyProvider(ChatResponse("", stop=Stop.REFUSED))
+    withheld = MoodyProvider(ChatResponse("", stop=StopReason.REFUSED))
     assert await text_of(reliable(SteppedClock(), [withheld])) == ""
     assert len(withheld.requests) == 1
 

@@ -32,14 +32,17 @@ def test_routes_rules_and_prices_are_read() -> None:
     ("text", "said"),
     [
         ('[provider.classify.nope]\nkeywords = ["x"]', "`provider.classify`: names 'nope'"),
-        ('[provider.routes]\n"Fa st" = "groq"', "must be named by small letters"),
+        ('[provider.routes]\n"Fa st" = "groq"', "route names must be lower-case letters"),
         ("[provider.routes]\nfast = 1", "`provider.routes.fast`: must be text in quotes"),
         ('[provider.prices]\n"a-1" = { input = -1, output = 1 }', "`provider.prices.a-1`:"),
         (
             '[provider.routes]\na = "groq"\n[provider.classify.a]\nmin_chars = 9\nmax_chars = 2',
             "min_chars",
         ),
-        ('[provider.routes]\na = "groq"\n[provider.classify.a]\n', "must say which messages"),
+        (
+            '[provider.routes]\na = "groq"\n[provider.classify.a]\n',
+            "set keywords, min_chars or",
+        ),
         ('[provider]\nmodel = "hint:fast"', "`provider.model`: must be a model"),
         ('[provider]\nfallbacks = ["hint:fast"]', "`provider.fallbacks`: must be services"),
         ('[provider.routes]\nfast = "hint:deep"', "`provider.routes`: must lead to services"),
@@ -53,8 +56,14 @@ def test_what_cannot_work_is_refused_when_it_is_read(text: str, said: str) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[provider.routes]\nfast = "mistrl:x"', "provider.routes.fast: 'mistrl' is no model"),
-        ('[provider]\nfallbacks = ["opnai"]', "provider.fallbacks: 'opnai' is no model service"),
+        (
+            '[provider.routes]\nfast = "mistrl:x"',
+            "provider.routes.fast: 'mistrl' is not a known",
+        ),
+        (
+            '[provider]\nfallbacks = ["opnai"]',
+            "provider.fallbacks: 'opnai' is not a known",
+        ),
     ],
 )
 def test_a_service_that_nobody_knows_is_refused_when_it_is_read(text: str, said: str) -> None:

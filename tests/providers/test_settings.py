@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import Secret, Section, decode
+from agent.config import ConfigSection, Secret, decode
 from agent.errors import ConfigRefused
 from agent.providers.settings import ProviderSettings, endpoint
 
 
-class File(Section, frozen=True, kw_only=True):
+class File(ConfigSection, frozen=True, kw_only=True):
     provider: ProviderSettings = ProviderSettings()
 
 
@@ -55,7 +55,7 @@ def test_every_key_can_be_set() -> None:
         ("timeout_s = 0", "timeout_s"),
         ("first_byte_timeout_s = 601", "first_byte_timeout_s"),
         ('base_url = "api.example.org"', "`provider.base_url`: must look like"),
-        ('base_url = "http://u:p@host"', "`provider.base_url`: takes no password"),
+        ('base_url = "http://u:p@host"', "`provider.base_url`: must have no password"),
         ("api_key = 7", "api_key"),
         ('modell = "x"', "did you mean `model`"),
     ],

@@ -5,7 +5,7 @@ import pytest
 from agent.provision.boot import Provisioning
 from agent.provision.credentials import Credstore
 from agent.provision.firmware import Firmware
-from agent.provision.taking import Places
+from agent.provision.settings_plan import ProvisionPaths
 
 
 class Machine:
@@ -28,8 +28,8 @@ class Machine:
     def read(self, name: str = "barnacle.toml") -> str:
         return (self.card / name).read_bytes().decode()
 
-    def places(self) -> Places:
-        return Places(self.config, Credstore(self.credstore), self.connections, self.device)
+    def places(self) -> ProvisionPaths:
+        return ProvisionPaths(self.config, Credstore(self.credstore), self.connections, self.device)
 
     def start(self) -> bool:
         firmware = Firmware(self.card, is_mounted=False)

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.clock import SystemClock
-from agent.dispatch.people import Account
-from agent.dispatch.rank import Rank
-from agent.doorway import Doorway
+from agent.access.people import PersonAccount
+from agent.access.roles import PersonRole
+from agent.app.access import AccessControl
 from agent.provision.__main__ import main
 from agent.settings import Paths
+from agent.system.clock import SystemClock
 from tests.structure.sources import ROOT
 
 TELEGRAM = '[channels.telegram]\ntoken_file = "/nowhere"\n'
-# Of the agent; each takes part of a second on a Pi
-MOST_MODULES = 4
+# Of the agent, packages included; each takes part of a second on a Pi
+MOST_MODULES = 5
 
 
 @pytest.fixture
@@ -39,10 +39,10 @@ def test_the_same_code_counts_again(
     code = capsys.readouterr().out.strip()
     _asked(code, monkeypatch)
     assert capsys.readouterr().out.strip() == code
-    codes = Doorway(Paths(None, state), SystemClock()).codes
+    codes = AccessControl(Paths(None, state), SystemClock()).codes
     invitation = codes.spend(code)
     assert invitation is not None
-    assert invitation.rank is Rank.OWNER
+    assert invitation.rank is PersonRole.OWNER
     assert codes.spend(code) is None
 
 
@@ -58,8 +58,10 @@ def test_what_is_no_code_of_ours_is_not_made_one(
 def test_nobody_is_invited_where_somebody_is_the_owner_or_nothing_can_be_written_to(
     state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    doorway = Doorway(Paths(None, state), SystemClock())
-    doorway.people.let_in(Rank.OWNER, Account(channel="telegram", sender="1", target="1"))
+    doorway = AccessControl(Paths(None, state), SystemClock())
+    doorway.people.let_in(
+        PersonRole.OWNER, PersonAccount(channel="telegram", sender="1", target="1")
+    )
     _asked("", monkeypatch)
     doorway.people.revoke(doorway.people.everyone()[0])
     (state / "barnacle.toml").write_text("")

@@ -81,7 +81,7 @@ def test_no_secret_stays_on_the_card_and_the_rest_stays_readable(machine: Machin
     assert not [secret for secret in (KEY, TOKEN, WIFI) if secret in left]
     assert 'hostname = "greenhouse"   # beside the tomatoes' in left
     assert "# My greenhouse" in left
-    assert "\n# Barnacle has taken the secrets of this file over" in left
+    assert "\n# Barnacle has stored the secrets of this file" in left
     assert tomllib.loads(left)["wifi"]["password"] == "*" * len(WIFI)
     assert [sorted(secrets) for secrets in machine.swept] == [sorted((KEY, TOKEN, WIFI))]
 
@@ -120,7 +120,7 @@ def test_a_changed_file_is_taken_over_and_stars_keep_their_secrets(machine: Mach
     assert tomllib.loads(machine.config.read_text())["agent"] == {"name": "Fritz"}
     assert (machine.credstore / "barnacle.api_key").read_text() == f"{KEY}\n"
     assert f"psk={WIFI}" in (machine.connections / CONNECTION).read_text()
-    assert machine.read().count("Barnacle has taken the secrets") == 1
+    assert machine.read().count("Barnacle has stored the secrets") == 1
 
 
 def test_a_new_secret_over_its_stars_replaces_the_old_one(machine: Machine) -> None:
@@ -207,23 +207,23 @@ def test_the_same_mistake_is_not_written_again(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (WHOLE.encode("utf-16"), 'choose "UTF-8"'),
+        (WHOLE.encode("utf-16"), 'the encoding "UTF-8"'),
         ("[device]\nhostname = “shed”\n".encode(), "line 2"),
         ('[device]\nhostname = "Caf\xe9"\n'.encode("latin-1"), "line 2: not UTF-8"),
         (b"#" * 70_000, "is longer than"),
         ('[provider]\nkind = "openai"\n', "there is no key"),
-        ('[provider]\napi_key = "the key"\n', "provider.api_key is not a key"),
-        ('[channels.telegram]\ntoken = "hello"\n', "no token of a bot"),
+        ('[provider]\napi_key = "the key"\n', "provider.api_key is not a valid key"),
+        ('[channels.telegram]\ntoken = "hello"\n', "expected a token from @BotFather"),
         (
             "[channels.telegram]\n",
-            "channels.telegram has no token yet: write it there. Write to @Bot",
+            "channels.telegram: token is missing; write it there. Write to @Bot",
         ),
-        ("[channels.email]\n", "channels.email has no address yet: write it there"),
+        ("[channels.email]\n", "channels.email: address is missing; write it there"),
         ("[channels.imessage]\n", "Apple lets messages go through a Mac alone: install"),
         ('[wifi]\npassword = "12345678"\n', "`wifi.ssid`: must be the network's name"),
         ('[wifi]\nssid = "a"\npassword = "short"\n', "8 to 63 plain characters"),
         ('[ssh]\nkeys = ["-----BEGIN OPENSSH PRIVATE KEY-----"]\n', "one line of a .pub file"),
-        ('[provider]\nkind = "openai"\napi_key = "*****"\n', "there is nothing"),
+        ('[provider]\nkind = "openai"\napi_key = "*****"\n', "none is stored"),
     ],
 )
 def test_what_cannot_be_used_is_explained(
@@ -246,7 +246,7 @@ def test_a_file_with_a_hidden_ending_is_named(machine: Machine) -> None:
     machine.write(_template())
     machine.write(WHOLE, "barnacle.toml.txt")
     assert not machine.start()
-    assert "barnacle.toml.txt: must be called barnacle.toml" in machine.errors()
+    assert "barnacle.toml.txt: must be named barnacle.toml" in machine.errors()
 
 
 def test_the_template_says_nothing_until_it_is_edited(machine: Machine) -> None:
@@ -277,7 +277,7 @@ def test_a_card_that_cannot_be_written_is_told_in_the_log(
     (machine.card / "barnacle-errors.txt").mkdir()
     assert not machine.start()
     assert "`device.hostname`" in caplog.text
-    assert "barnacle-errors.txt was not written" in caplog.text
+    assert "cannot write (file=barnacle-errors.txt" in caplog.text
 
 
 def test_no_card_is_no_mistake(machine: Machine) -> None:

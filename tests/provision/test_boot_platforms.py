@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.channels.catalog import NAMES, platform
+from agent.channels.platform import Platform
 from agent.channels.settings import ChannelsSettings
 from agent.config import decode
-from agent.platforms.base import Platform
-from agent.platforms.catalog import NAMES, platform
 from agent.provision.credentials import CREDENTIALS
 from agent.provision.toml_text import Table, dumps
 from tests.provision.conftest import Machine
@@ -105,7 +105,7 @@ def test_what_it_needs_and_is_not_said_is_named(machine: Machine, there: Platfor
         del told[wanted.key]
         machine.write(dumps({"gateway": {}, "channels": {there.name: told}}))
         assert not machine.start()
-        assert f"channels.{there.name} has no {wanted.key} yet" in machine.errors()
+        assert f"channels.{there.name}: {wanted.key} is missing" in machine.errors()
         assert "hidden" not in machine.errors()
 
 
@@ -135,7 +135,10 @@ def test_what_comes_in_by_the_gateway_wants_one(machine: Machine, there: Platfor
         ('[matrix]\nuser = "barnacle"', "channels.matrix has a user and no password"),
         ("[matrix]", "channels.matrix has no login"),
         ('[slack]\ntoken = "xoxb-1"', "channels.slack has no app_token"),
-        ('[mqtt]\nurl = "mqtts://127.0.0.1"\nca_file = "/nowhere"', "/nowhere cannot be used"),
+        (
+            '[mqtt]\nurl = "mqtts://127.0.0.1"\nca_file = "/nowhere"',
+            "cannot use channels.mqtt.ca_file /nowhere",
+        ),
     ],
 )
 def test_what_no_single_key_tells_is_told_before_the_agent_would_not_start(

@@ -55,5 +55,5 @@ def test_no_file_is_an_empty_one(tmp_path: Path) -> None:
 
 def test_a_folder_of_that_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / card.NAME).mkdir()
-    with pytest.raises(ConfigRefused, match=r"barnacle\.toml: cannot be read"):
+    with pytest.raises(ConfigRefused, match=r"barnacle\.toml: cannot read it"):
         card.read(tmp_path / card.NAME)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from agent.channels.catalog import NAMES, platform
+from agent.channels.credentials import OURS, variable_of
 from agent.channels.settings import ChannelsSettings
 from agent.config import decode
 from agent.errors import ConfigRefused
-from agent.platforms.catalog import NAMES, platform
-from agent.platforms.credentials import OURS, variable_of
 from agent.provision.credentials import CREDENTIALS, Credstore
 from tests.structure.sources import ROOT
 
@@ -71,7 +71,7 @@ def test_it_is_kept_in_one_place_and_dropped_from_all(tmp_path: Path) -> None:
 
 def test_what_cannot_be_decrypted_any_more_is_told(tmp_path: Path) -> None:
     _store(tmp_path, TURNS).put("api_key", "hidden-key")
-    with pytest.raises(ConfigRefused, match="api_key cannot be decrypted any more"):
+    with pytest.raises(ConfigRefused, match="cannot decrypt the secret api_key any more"):
         _store(tmp_path, REFUSES).read("api_key")
 
 

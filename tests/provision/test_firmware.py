@@ -61,5 +61,5 @@ def test_it_is_left_as_it_was_found(
 
 def test_what_cannot_be_made_writable_is_told(tmp_path: Path) -> None:
     firmware = Firmware(tmp_path / "no-mount")
-    with pytest.raises(StorageFull, match="cannot be remounted"), firmware.writable():
+    with pytest.raises(StorageFull, match="cannot remount"), firmware.writable():
         raise AssertionError("it is not writable")

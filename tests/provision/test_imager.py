@@ -108,7 +108,7 @@ def _read(folder: Path, **files: str) -> dict[str, object]:
     for name, text in files.items():
         paths.append(folder / name.replace("_", "-").replace("-dot-", "."))
         paths[-1].write_text(text)
-    return imager.read(paths)
+    return imager.read_imager_files(paths)
 
 
 def test_cloud_init_is_read(tmp_path: Path) -> None:
@@ -141,9 +141,9 @@ def test_a_script_is_read_and_not_run(tmp_path: Path) -> None:
     ("name", "text", "problem"),
     [
         ("user-data", "hostname: $(reboot)\n", "user-data: `device.hostname`"),
-        ("user-data", "users: *everybody\n", "user-data: line 1: is not what"),
-        ("user-data", "just words\n", "user-data: line 1: is not what"),
-        ("user-data", "- a\n- b\n", "user-data: line 2: is not what"),
+        ("user-data", "users: *everybody\n", "user-data: line 1: not written by"),
+        ("user-data", "just words\n", "user-data: line 1: not written by"),
+        ("user-data", "- a\n- b\n", "user-data: line 2: not written by"),
         ("network-config", NETWORK.replace(PSK, "short"), "network-config: `wifi.password`"),
         ("custom.toml", "[wlan\n", "custom.toml: "),
         (
@@ -161,7 +161,7 @@ def test_a_script_is_read_and_not_run(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_named(tmp_path: Path, name: str, text: str, problem: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ConfigRefused) as refusal:
-        imager.read([tmp_path / name])
+        imager.read_imager_files([tmp_path / name])
     assert problem in str(refusal.value)
 
 

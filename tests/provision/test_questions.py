@@ -6,15 +6,15 @@ import pytest
 
 from agent.channels.settings import ChannelsSettings
 from agent.providers.settings import ProviderSettings
-from agent.provision.proving import Proof, Verdict
-from agent.provision.questions import KEPT, Questions
+from agent.provision.key_proof import Proof, ProofVerdict
+from agent.provision.questions import KEPT, SetupQuestions
 from agent.provision.secret_values import Place, secrets_in
 from agent.provision.toml_text import Table
 
-GOOD = Proof(Verdict.GOOD, "it is there", ("small", "large"))
+GOOD = Proof(ProofVerdict.GOOD, "it is there", ("small", "large"))
 DISCORD_TOKEN = "hidden.of.discord"
-REFUSED = Proof(Verdict.REFUSED, "the key is no good")
-UNKNOWN = Proof(Verdict.UNKNOWN, "nobody answers")
+REFUSED = Proof(ProofVerdict.REFUSED, "the key is no good")
+UNKNOWN = Proof(ProofVerdict.UNKNOWN, "nobody answers")
 
 
 class Script:
@@ -56,8 +56,8 @@ class KnowsKeys:
 
 def _questions(
     script: Script, worth: Mapping[str, Proof] | None = None, before: Table | None = None
-) -> Questions:
-    return Questions(script, KnowsKeys(worth or {}), before or {})
+) -> SetupQuestions:
+    return SetupQuestions(script, KnowsKeys(worth or {}), before or {})
 
 
 def _has_key(place: Place) -> bool:
@@ -133,7 +133,7 @@ def test_each_platform_that_is_named_is_asked_for_what_it_needs() -> None:
             "ntfy": {"base_url": "https://ntfy.example.org", "topic": "topic-of-mine"},
         },
     }
-    assert "! there is no platform fax" in script.said
+    assert "! unknown platform fax" in script.said
     assert script.hidden[0].startswith("The bot's token")
 
 
@@ -164,7 +164,7 @@ def test_what_is_kept_need_not_be_typed_again() -> None:
         "channels": {"telegram": {"groups": "all"}},
     }
     script = Script("", "", "", "", "")
-    questions = Questions(script, KnowsKeys({}), before, has=lambda _place: True)
+    questions = SetupQuestions(script, KnowsKeys({}), before, has=lambda _place: True)
     assert questions.of_agent() == {
         "provider": {**before["provider"], "api_key": KEPT},  # type: ignore[dict-item]  # a table
         "channels": {"telegram": {"groups": "all", "token": KEPT}},
@@ -174,11 +174,11 @@ def test_what_is_kept_need_not_be_typed_again() -> None:
 def test_another_service_begins_anew() -> None:
     before: Table = {"provider": {"kind": "mistral", "model": "large"}}
     script = Script("openai", "good-key", "", "n")
-    questions = Questions(script, KnowsKeys({"good-key": GOOD}), before, has=_has_key)
+    questions = SetupQuestions(script, KnowsKeys({"good-key": GOOD}), before, has=_has_key)
     with pytest.raises(EOFError):
         questions.of_agent()
-    assert "[the one it has]" not in script.hidden[0]
-    assert "It does not list" in script.asked[-2]
+    assert "[keep the present one]" not in script.hidden[0]
+    assert "The service does not list" in script.asked[-2]
 
 
 def test_the_machine_is_asked_for_until_it_is_right() -> None:
@@ -199,4 +199,4 @@ def test_the_machine_is_asked_for_until_it_is_right() -> None:
 def test_a_question_that_wants_yes_or_no_gets_one() -> None:
     script = Script("maybe", "Yes")
     assert _questions(script).agrees("Write it?")
-    assert "! write y or n" in script.said
+    assert "! please answer y or n" in script.said

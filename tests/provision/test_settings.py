@@ -21,8 +21,8 @@ def test_the_agents_own_keys_may_stand_beside_the_machines() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('[device]\nhostname = "-shed"\n', "a name of small letters, digits and -"),
-        ('[device]\nhostname = "a.b"\n', "a name of small letters, digits and -"),
+        ('[device]\nhostname = "-shed"\n', "a name of lower-case letters, digits and -"),
+        ('[device]\nhostname = "a.b"\n', "a name of lower-case letters, digits and -"),
         ('[device]\ntimezone = "../../etc/passwd"\n', "a place such as Europe/Berlin"),
         ('[device]\ntimezone = "Europe"\n', "a place such as Europe/Berlin"),
         ('[device]\nlocale = "de"\n', "such as de_DE.UTF-8"),

@@ -22,7 +22,7 @@ async def test_a_timer_says_that_it_is_over_once(run: TimerRun) -> None:
     await run.go(59)
     assert run.said == []
     await run.go(120)
-    assert run.said == ["Your timer “tea” (1 min) is over."]
+    assert run.said == ["Your timer “tea” (1 min) has ended."]
     assert run.store.every() == []
 
 
@@ -31,7 +31,7 @@ async def test_what_it_says_is_in_the_language_of_whoever_set_it(run: TimerRun) 
     await start(run, 90, language="tlh")
     await run.go(120)
     german = "Timer „Tee“ (1 min 30 s): Die Zeit ist um."
-    assert run.said == [german, "Your 1 min 30 s timer is over."]
+    assert run.said == [german, "Your 1 min 30 s timer has ended."]
 
 
 async def test_a_restart_of_the_agent_changes_nothing(run: TimerRun) -> None:
@@ -42,7 +42,7 @@ async def test_a_restart_of_the_agent_changes_nothing(run: TimerRun) -> None:
     await run.go(29)
     assert run.said == []
     await run.go(3)
-    assert run.said == ["Your 1 min timer is over."]
+    assert run.said == ["Your 1 min timer has ended."]
 
 
 async def test_an_end_in_the_time_of_a_power_cut_is_told_as_missed(run: TimerRun) -> None:
@@ -62,7 +62,7 @@ async def test_a_clock_that_stood_still_is_gone_by_once_it_is_set(run: TimerRun)
     await run.go(90)
     assert run.said == []
     await run.go(15)
-    assert run.said == ["Your 10 min timer is over."]
+    assert run.said == ["Your 10 min timer has ended."]
 
 
 async def test_without_any_clock_it_ends_no_later_than_its_time_after_the_start(
@@ -74,7 +74,7 @@ async def test_without_any_clock_it_ends_no_later_than_its_time_after_the_start(
     await run.go(590)
     assert run.said == []
     await run.go(10)
-    assert run.said == ["Your 10 min timer is over."]
+    assert run.said == ["Your 10 min timer has ended."]
 
 
 async def test_a_clock_that_is_set_does_not_end_a_timer(run: TimerRun) -> None:
@@ -100,7 +100,7 @@ async def test_an_order_whose_time_is_long_over_is_told_and_not_done(run: TimerR
     await run.go(2)
     assert run.begun == []
     assert run.said == [
-        "I was off about 10 min ago, when this was to be done, so I did not do it: turn on the led"
+        "This was due about 10 min ago, but I was off and did not do it: turn on the led"
     ]
 
 
@@ -115,14 +115,14 @@ async def test_a_paused_timer_waits_over_a_power_cut(run: TimerRun) -> None:
     assert left == pytest.approx(40)
     await run.book.change(TimerChangeArguments(state="running"), context())
     await run.go(45)
-    assert run.said == ["Your 1 min timer is over."]
+    assert run.said == ["Your 1 min timer has ended."]
 
 
 async def test_what_cannot_be_delivered_is_told_to_the_owner(run: TimerRun) -> None:
     run.refusal = "the channel is deaf"
     await start(run, 60)
     await run.go(120)
-    assert run.told == ["Your 1 min timer is over. (the channel is deaf)"]
+    assert run.told == ["Your 1 min timer has ended. (the channel is deaf)"]
     assert run.store.every() == []
 
 
@@ -135,8 +135,8 @@ async def test_a_timer_that_cannot_be_removed_is_said_once(
     await start(run, 60)
     monkeypatch.setattr(run.store, "remove", full)
     await run.go(300)
-    assert run.said == ["Your 1 min timer is over."]
-    assert "cannot be removed" in caplog.text
+    assert run.said == ["Your 1 min timer has ended."]
+    assert "removal failed" in caplog.text
 
 
 async def test_the_longest_timer_comes(run: TimerRun) -> None:

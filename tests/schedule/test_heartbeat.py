@@ -5,14 +5,14 @@ import pytest
 from msgspec.structs import replace
 
 from agent.channels.base import Channel
-from agent.clock import SystemClock
-from agent.dispatch.delivery import Delivery
-from agent.dispatch.quiet import NOTHING_TO_SAY
 from agent.messages import Address, Effect, Provenance
+from agent.messaging.delivery import Delivery
 from agent.schedule.heartbeat import MAX_CHARS, Heartbeat, orders
 from agent.schedule.job import HEARTBEAT, State
-from agent.schedule.performing import Performer
-from agent.schedule.store import JobStore
+from agent.schedule.job_store import JobStore
+from agent.schedule.performer import Performer
+from agent.system.clock import SystemClock
+from agent.turn.outcome import NOTHING_TO_SAY
 from tests.fakes.channel import FakeChannel
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import Running, running, spoken
@@ -119,4 +119,4 @@ async def test_without_orders_or_a_channel_no_model_is_asked(tmp_path: Path) -> 
         perform = performer(at_work, channel)
         assert await perform(job) == "nothing to do"
         away = await perform(replace(job, channel="elsewhere"))
-    assert (channel.sent, away) == ([], "not run: elsewhere is not there")
+    assert (channel.sent, away) == ([], "not run: elsewhere is not connected")

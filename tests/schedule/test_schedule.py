@@ -9,6 +9,7 @@ from agent.schedule.job import MAX_RUNS_A_DAY, Job, State
 from agent.schedule.schedule import MAX_FAILURES, JobFailed, Outside
 from tests.fakes.job_run import JobRun, job
 from tests.fakes.jumping_clock import JumpingClock
+from tests.waits import PATIENCE_S, wait_until
 
 START_S = 1_800_000_000.0
 
@@ -48,7 +49,7 @@ async def test_no_job_runs_more_often_on_a_day_than_any_may(run: JobRun) -> None
     run.store.add(job(cron="* * * * *", seen_s=START_S))
     await run.go(6 * 3600)
     assert len(run.ran) == MAX_RUNS_A_DAY
-    assert run.store.find("tea").result == "it ran as often today as a job may: not run"
+    assert run.store.find("tea").result == "not run: it reached the daily limit of runs"
 
 
 async def test_a_person_may_have_a_paused_job_run_once(run: JobRun) -> None:
@@ -145,10 +146,10 @@ async def test_whoever_changes_a_job_need_not_wait(run: JobRun) -> None:
         return "sent"
 
     running = asyncio.create_task(run.schedule.run(Outside(performs, run._tell)))
-    await asyncio.sleep(0.01)
+    await wait_until(lambda: run.schedule._changed._waiters)
     run.store.add(job(cron="0 0 1 1 *", seen_s=START_S, run_now=True))
     run.schedule.wake()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await performed.wait()
     running.cancel()
     await asyncio.wait([running])

@@ -1,9 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
-from agent.schedule.timer import Instant, Timer, TimerState, as_of, left_s, span
+from agent.schedule.timer import CountdownTimer, Instant, TimerState, as_of, left_s, span
 
-TIMER = Timer(number=1, seconds=600, channel="fake", target="chat", person="owner")
+TIMER = CountdownTimer(number=1, seconds=600, channel="fake", target="chat", person="owner")
 NOW = Instant(1_800_000_000.0, 1000.0, "one", is_trusted=True)
 
 

@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from agent.errors import BadArguments
-from agent.schedule.timer import Timer
+from agent.schedule.timer import CountdownTimer
 from agent.schedule.timer_store import TimerStore
 
 
-def timer(person: str = "owner") -> Timer:
-    return Timer(number=0, seconds=60, channel="fake", target="chat", person=person)
+def timer(person: str = "owner") -> CountdownTimer:
+    return CountdownTimer(number=0, seconds=60, channel="fake", target="chat", person=person)
 
 
 def test_looking_makes_no_file(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_number_is_given_once_while_it_is_there(tmp_path: Path) -> None:
 
 
 def test_what_is_gone_cannot_be_changed(tmp_path: Path) -> None:
-    with pytest.raises(BadArguments, match="it has ended"):
+    with pytest.raises(BadArguments, match="has already ended"):
         TimerStore(tmp_path / "timers.json").change(1, lambda one: one)
 
 

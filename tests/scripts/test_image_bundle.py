@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UpdateRefused
-from agent.update.bundle import MAGIC, Stream, manifest_of, read_header
+from agent.update.bundle import MAGIC, Stream, check_signature, manifest_of, read_header
 from agent.update.installation import Installation
-from agent.update.signature import check_signature
 from agent.update.source import from_file
 from image.lib import bundle, layout
 from tests.fakes.card import NEW, OLD, Card, Started, in_pieces, make_key
@@ -42,7 +41,7 @@ async def test_a_new_key_comes_with_an_update_that_the_old_one_signed(
     card: Card, tmp_path: Path
 ) -> None:
     newer = make_key(tmp_path / "newer.pem")
-    with pytest.raises(UpdateRefused, match="not signed by a key"):
+    with pytest.raises(UpdateRefused, match="not signed with a key"):
         await Installation(card.machine()).run(in_pieces(card.bundle(key=newer)))
     public = tmp_path / "newer.pub"
     public.write_bytes(bundle.public_part(newer))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.update.installation import Installation
-from agent.update.records import Phase, Records, Trial
+from agent.update.records import Phase, Trial, UpdateRecords
 from image.lib import layout
 from tests.fakes.card import NEW, OLD, Card, Started, in_pieces, make_key
 
@@ -45,7 +45,7 @@ async def started(card: Card) -> Card:
 
 
 def record(card: Card, phase: Phase, *, by_switch: bool) -> None:
-    Records(card.machine().records).write(Trial("B", NEW, OLD, phase, by_switch))
+    UpdateRecords(card.machine().records).write(Trial("B", NEW, OLD, phase, by_switch))
 
 
 @pytest.mark.parametrize("phase", [Phase.TRYING, Phase.RUNNING])

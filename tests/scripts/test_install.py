@@ -27,7 +27,7 @@ def refusal(root: Path, *, changes: bool = False) -> str:
 
 
 def test_a_folder_without_a_system_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path) == f"{tmp_path} holds no system: there is no folder etc in it"
+    assert refusal(tmp_path) == f"{tmp_path} is not a system: it has no folder etc"
 
 
 def test_an_architecture_without_packages_is_refused(
@@ -39,7 +39,7 @@ def test_an_architecture_without_packages_is_refused(
 
 def test_a_full_disk_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "NEEDED_MB", 10**9)
-    assert " MB of room, 1000000000 are needed" in refusal(root)
+    assert " MB free, 1000000000 are needed" in refusal(root)
 
 
 def test_the_card_has_another_way(root: Path) -> None:
@@ -51,7 +51,7 @@ def test_the_card_has_another_way(root: Path) -> None:
 
 @pytest.mark.skipif(Path("/run/systemd/system").exists(), reason="systemd runs this machine")
 def test_a_machine_without_systemd_is_refused() -> None:
-    assert refusal(Path("/")).startswith("systemd does not run this machine")
+    assert refusal(Path("/")).startswith("this machine does not run systemd")
 
 
 def test_nobody_but_root_changes_a_system(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_a_refusal_is_one_sentence_and_no_traceback(
 ) -> None:
     assert install.main(["--dry-run", "--root", str(tmp_path)]) == 1
     assert capsys.readouterr().err.splitlines() == [
-        f"barnacle: {tmp_path} holds no system: there is no folder etc in it"
+        f"barnacle: {tmp_path} is not a system: it has no folder etc"
     ]
 
 

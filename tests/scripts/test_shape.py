@@ -46,6 +46,26 @@ def test_imports_of_a_name_or_of_the_module_are_one_importer(tree: Path) -> None
     assert "agent/link/frame.py" not in shape.count_single_importers(tree).places
 
 
+def test_files_that_name_a_device_kind_are_counted_once_each(tree: Path) -> None:
+    for folder in ("agent/link/devices", "firmware/node", "firmware/boards", "tests/link"):
+        (tree / folder).mkdir(parents=True)
+    _write(tree, "agent/link/devices/rows.py", 'ROWS = (DeviceRow(kind="sonar", can=("sonar",)),)')
+    _write(tree, "firmware/node/sonar.py", "")
+    _write(tree, "firmware/boards/a.py", 'HAS = ("sonar",)')
+    _write(tree, "tests/link/test_sonar.py", "")
+    _write(tree, "tests/link/test_other.py", 'KIND = "sonar"')
+    count = shape.count_files_per_kind(tree)
+    assert count.places == (
+        "agent/link/devices/rows.py",
+        "firmware/node/sonar.py",
+        "tests/link/test_sonar.py",
+    )
+    _write(tree, "agent/one.py", 'KIND = "sonar"')
+    assert len(shape.count_files_per_kind(tree).places) == 3
+    _write(tree, "agent/two.py", 'import agent.link.frame\nKIND = "sonar"')
+    assert len(shape.count_files_per_kind(tree).places) == 4
+
+
 def test_a_missed_bar_fails_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [measure.row(shape.ROOT) for measure in shape.MEASURES]
     assert shape.main([]) == int(not all(row.held for row in rows))

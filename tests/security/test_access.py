@@ -10,10 +10,10 @@ from agent.security.access import (
     FREE,
     RULE,
     Audience,
+    AudienceRole,
     Circle,
+    DataReach,
     Holding,
-    Reach,
-    Role,
     may_leave,
     may_read,
     weighed,
@@ -28,8 +28,8 @@ ANNAS = Holding("anna/list.txt", Circle.PERSON, "Anna")
 GROUP = "telegram:-100"
 
 
-def who(role: Role, group: str = "") -> Audience:
-    names = {Role.OWNER: ("owner", "Max"), Role.HOUSEHOLD: ("a1b2", "anna")}
+def who(role: AudienceRole, group: str = "") -> Audience:
+    names = {AudienceRole.OWNER: ("owner", "Max"), AudienceRole.HOUSEHOLD: ("a1b2", "anna")}
     person, name = names.get(role, ("c3d4", "Ben"))
     return Audience(role, person, name, group)
 
@@ -38,14 +38,14 @@ def who(role: Role, group: str = "") -> Audience:
     ("role", "alone", "in_group"),
     [
         # Of the owner, of the household, of everybody, of Anna
-        (Role.OWNER, (ALLOW, ALLOW, ALLOW, ALLOW), (ASK, ASK, ALLOW, DENY)),
-        (Role.HOUSEHOLD, (ASK, ALLOW, ALLOW, ALLOW), (ASK, ASK, ALLOW, ASK)),
-        (Role.GUEST, (ASK, ASK, ALLOW, DENY), (ASK, ASK, ALLOW, DENY)),
-        (Role.STRANGER, (ASK, ASK, ALLOW, DENY), (ASK, ASK, ALLOW, DENY)),
+        (AudienceRole.OWNER, (ALLOW, ALLOW, ALLOW, ALLOW), (ASK, ASK, ALLOW, DENY)),
+        (AudienceRole.HOUSEHOLD, (ASK, ALLOW, ALLOW, ALLOW), (ASK, ASK, ALLOW, ASK)),
+        (AudienceRole.GUEST, (ASK, ASK, ALLOW, DENY), (ASK, ASK, ALLOW, DENY)),
+        (AudienceRole.STRANGER, (ASK, ASK, ALLOW, DENY), (ASK, ASK, ALLOW, DENY)),
     ],
 )
 def test_everybody_gets_what_is_theirs(
-    role: Role, alone: tuple[Verdict, ...], in_group: tuple[Verdict, ...]
+    role: AudienceRole, alone: tuple[Verdict, ...], in_group: tuple[Verdict, ...]
 ) -> None:
     every = (OWNERS, HOUSEHOLDS, EVERYBODYS, ANNAS)
     assert tuple(may_read([one], who(role)).verdict for one in every) == alone
@@ -54,13 +54,13 @@ def test_everybody_gets_what_is_theirs(
 
 def test_no_role_gets_more_in_a_group_than_alone() -> None:
     order = [DENY, ASK, ALLOW]
-    for role, one in itertools.product(Role, (OWNERS, HOUSEHOLDS, EVERYBODYS, ANNAS)):
+    for role, one in itertools.product(AudienceRole, (OWNERS, HOUSEHOLDS, EVERYBODYS, ANNAS)):
         alone, group = may_read([one], who(role)), may_read([one], who(role, GROUP))
         assert order.index(group.verdict) <= order.index(alone.verdict)
 
 
 def test_the_strictest_of_several_decides() -> None:
-    guest = who(Role.GUEST)
+    guest = who(AudienceRole.GUEST)
     assert may_read([EVERYBODYS, OWNERS], guest).verdict is ASK
     assert may_read([OWNERS, ANNAS, EVERYBODYS], guest).verdict is DENY
     assert may_read([EVERYBODYS], guest) == FREE
@@ -68,15 +68,15 @@ def test_the_strictest_of_several_decides() -> None:
 
 
 def test_the_words_say_whose_data_goes_where() -> None:
-    found = may_read([OWNERS], who(Role.OWNER, GROUP))
+    found = may_read([OWNERS], who(AudienceRole.OWNER, GROUP))
     assert found.words == "shows list.txt (yours) to the group telegram:-100"
     assert found.reason.startswith("it is not shared with a group; ")
-    found = may_read([OWNERS, HOUSEHOLDS], who(Role.GUEST))
+    found = may_read([OWNERS, HOUSEHOLDS], who(AudienceRole.GUEST))
     assert found.words == "shows list.txt (yours), plans (the household's) to Ben"
     assert found.reason.startswith("it is not shared with a guest; ")
-    found = may_read([ANNAS], who(Role.STRANGER))
+    found = may_read([ANNAS], who(AudienceRole.STRANGER))
     assert found.reason == "anna/list.txt is Anna's, who alone may see it"
-    assert may_read([OWNERS], Audience(Role.GUEST, "c3d4")).words.endswith(" to c3d4")
+    assert may_read([OWNERS], Audience(AudienceRole.GUEST, "c3d4")).words.endswith(" to c3d4")
 
 
 @pytest.mark.parametrize("trust", Provenance)
@@ -106,7 +106,9 @@ def test_private_data_and_low_trust_leave_only_with_a_yes(
 def test_neither_loosens_the_other(
     decided: Verdict, reach: Verdict, verdict: Verdict, rule: str
 ) -> None:
-    decision = weighed(Decision(decided, "policy", "why"), Reach(reach, "shows it", "whose it is"))
+    decision = weighed(
+        Decision(decided, "policy", "why"), DataReach(reach, "shows it", "whose it is")
+    )
     assert (decision.verdict, decision.rule) == (verdict, rule)
     if (decided, reach) == (ASK, ASK):
         assert decision.reason == "whose it is; why"

@@ -9,7 +9,7 @@ from agent.security.approvals import (
     STANDING_APPROVAL_S,
     ApprovalVoid,
     Grants,
-    Standing,
+    StandingApproval,
     StandingApprovals,
     span,
 )
@@ -18,8 +18,8 @@ from tests.fakes.clock import SteppedClock
 OWNER, WEB = Provenance.OWNER, Provenance.WEB
 
 
-def standing(approvals: StandingApprovals, call: str = "a", trust: int = OWNER) -> Standing:
-    return Standing(
+def standing(approvals: StandingApprovals, call: str = "a", trust: int = OWNER) -> StandingApproval:
+    return StandingApproval(
         call=call, tool="pump", arguments="{}", until_s=approvals.end_s(), words="w", trust=trust
     )
 
@@ -39,7 +39,7 @@ class TestGrants:
         grants = Grants(clock)
         grants.give("q", "act")
         grants.spend("q", "act")
-        with pytest.raises(ApprovalVoid, match="used already"):
+        with pytest.raises(ApprovalVoid, match="already used"):
             grants.spend("q", "act")
 
     def test_a_yes_that_was_never_given_is_none(self, clock: SteppedClock) -> None:
@@ -49,7 +49,7 @@ class TestGrants:
     def test_a_yes_is_for_no_other_act_and_the_try_uses_it_up(self, clock: SteppedClock) -> None:
         grants = Grants(clock)
         grants.give("q", "act")
-        for found in ("changed", "used already"):
+        for found in ("changed", "already used"):
             with pytest.raises(ApprovalVoid, match=found):
                 grants.spend("q", "other" if found == "changed" else "act")
 
@@ -178,3 +178,14 @@ def test_a_revoked_one_is_asked_about_again_and_the_others_are_not(
 
 def test_how_long_it_holds_is_said() -> None:
     assert span() == "30 days"
+
+
+def test_those_that_end_first_are_listed_first_and_then_by_call(
+    approvals: StandingApprovals, clock: SteppedClock
+) -> None:
+    for call in ("d", "c"):
+        approvals.add(standing(approvals, call))
+    clock.advance(1)
+    for call in ("b", "a"):
+        approvals.add(standing(approvals, call))
+    assert [one.call for one in approvals.every()] == ["c", "d", "a", "b"]

@@ -144,7 +144,7 @@ class TestRotation:
         for number in range(10):
             audit.append({"value": number}, durable=False)
         assert len(files_of(folder)) == 3
-        assert any("is no row" in one for one in found(folder))
+        assert any("is not a row" in one for one in found(folder))
 
 
 class TestAfterACut:
@@ -171,7 +171,7 @@ class TestAfterACut:
         path.write_bytes(path.read_bytes()[:-30] + b"x\n")
         fill(folder, 1)
         assert len(files_of(folder)) == 2
-        assert found(folder) == ["000000000001.jsonl line 4: the line is no row"]
+        assert found(folder) == ["000000000001.jsonl line 4: the line is not a row"]
         assert list(lines_of(folder))[-1][1].count(b'"value":0') == 1
 
     def test_a_log_of_nothing_but_damage_does_not_stop_it(self, folder: Path) -> None:
@@ -186,7 +186,7 @@ class TestAfterACut:
         (path,) = files_of(folder)
         path.write_bytes(path.read_bytes() + b"half")
         (folder / "000000000009.jsonl").write_bytes(b"")
-        assert any("is no row" in one for one in found(folder))
+        assert any("is not a row" in one for one in found(folder))
 
 
 class TestNoRoom:
@@ -271,3 +271,39 @@ def test_a_row_is_written_in_the_letters_that_it_was_told_in(folder: Path) -> No
     open_audit(folder).append({"kind": "test", "value": "Küche 书房"}, durable=False)
     (_, line) = list(lines_of(folder))[-1]
     assert "Küche 书房" in line.decode()
+
+
+def test_a_closed_log_holds_no_file(folder: Path) -> None:
+    audit = fill(folder, 1)
+    assert len(held_in(folder)) == 1
+    audit.close()
+    assert held_in(folder) == []
+
+
+def held_in(folder: Path) -> list[str]:
+    """Files of the folder that this process has open."""
+    links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    held = [str(link.readlink()) for link in links]
+    return [one for one in held if one.startswith(str(folder))]
+
+
+def test_no_more_of_the_card_is_used_than_a_photograph_takes() -> None:
+    assert (module.MAX_FILE_BYTES, module.MAX_FILES) == (1_000_000, 10)
+
+
+def test_a_log_holds_one_file_whatever_becomes_of_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = fill(folder, 3)
+    files_of(folder)[0].unlink()
+    audit.append({"value": 3}, durable=True)
+    assert len(held_in(folder)) == 1
+    monkeypatch.setattr(module, "MAX_FILE_BYTES", 200)
+    audit.append({"value": 4}, durable=True)
+    audit.append({"value": 5}, durable=True)
+    assert len(held_in(folder)) == 1
+    with monkeypatch.context() as full:
+        full.setattr(os, "fdatasync", no_room)
+        with pytest.raises(StorageFull):
+            audit.append({"value": 6}, durable=True)
+    assert held_in(folder) == []

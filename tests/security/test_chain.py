@@ -63,7 +63,7 @@ def test_a_changed_row_with_a_new_hash_is_found_by_the_one_after_it() -> None:
     lines = chain(9)
     forged, _ = tied({"tool": "pump", "value": 4}, place(lines[3]))
     lines[4] = ("line 5", forged)
-    assert found(lines) == "line 6: row 6 does not follow on row 5: one was replaced"
+    assert found(lines) == "line 6: row 6 does not continue row 5: one of them was replaced"
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -87,13 +87,13 @@ def test_an_inserted_row_is_found() -> None:
     lines = chain(9)
     extra, _ = tied({"tool": "pump"}, place(lines[3]))
     lines.insert(4, ("extra", extra))
-    assert "row 5 stands after row 5: inserted or moved" in found(lines)
+    assert "row 5 comes after row 5: inserted or moved" in found(lines)
 
 
 def test_an_inserted_line_that_is_no_row_is_found() -> None:
     lines = chain(9)
     lines.insert(4, ("extra", b'{"tool":"pump"}\n'))
-    assert "extra: the line is no row" in found(lines)
+    assert "extra: the line is not a row" in found(lines)
 
 
 @given(st.permutations(range(8)))
@@ -120,7 +120,7 @@ class TestTheEnd:
 
     def test_a_chain_written_anew_is_found_by_an_anchor(self) -> None:
         lines, anew = chain(9), chain(9, Link(0, "1" * 64))
-        assert "row 4 is not the one that was written" in found(anew, place(lines[3]))
+        assert "row 4 is not the original" in found(anew, place(lines[3]))
 
 
 class TestDropped:
@@ -144,14 +144,14 @@ class TestDropped:
     ],
 )
 def test_what_is_no_row_is_refused(line: bytes) -> None:
-    with pytest.raises(Broken, match="is no row"):
+    with pytest.raises(Broken, match="is not a row"):
         untied(line)
 
 
 @pytest.mark.parametrize("body", [b"[]}", b"{}", b'{"n":null}', b'{"n":"x"}', b"[" * 9999 + b"}"])
 def test_a_row_without_a_number_is_refused_though_its_hash_is_right(body: bytes) -> None:
     digest = hashlib.sha256(body).hexdigest().encode()
-    with pytest.raises(Broken, match="is no row"):
+    with pytest.raises(Broken, match="is not a row"):
         untied(body[:-1] + b',"hash":"' + digest + b'"}\n')
 
 

@@ -152,3 +152,20 @@ async def test_engaging_again_tells_the_listeners_again(tmp_path: Path) -> None:
     await stop.engage("x")
     await stop.engage("y")
     assert heard == ["set", "set"]
+
+
+async def test_a_stop_that_left_no_file_is_not_cleared_by_its_absence(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    stop = EmergencyStop(state)
+    # Whoever looks for the folder finds nothing at all
+    state.symlink_to(tmp_path / "gone" / "state")
+    assert not await stop.engage("x")
+    stop.look()
+    assert stop.is_set
+
+
+async def test_a_reason_is_as_long_as_a_sentence(tmp_path: Path) -> None:
+    stop = EmergencyStop(tmp_path)
+    await stop.engage("x" * 1000)
+    assert len(stop.reason) == 200
+    assert len(estop.read_reason(tmp_path) or "") == 200

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.security.grammars.filters import Unclear, name_beyond_json
+from agent.security.grammars.search import Unclear, name_beyond_json
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@ import re
 
 import pytest
 
-from agent.security.grammars import versions, versions_words
+from agent.security.grammars import git, git_words
 from agent.security.grammars.base import Grammar, path
-from agent.security.grammars.listing import DF
+from agent.security.grammars.folders import DF
 from agent.security.grammars.machine import SEQ
-from agent.security.grammars.searching import JQ
+from agent.security.grammars.search import JQ
 
 
 @pytest.mark.parametrize("word", ["/", "//", "/etc", "..", "../x", "a/../b", "a//b"])
@@ -21,12 +21,12 @@ def test_a_word_beneath_the_workspace_is_taken(word: str) -> None:
 
 @pytest.mark.parametrize("word", ["a;b", "a b", "a..b", "-x", "a/../b", "a\n", "$(x)", ""])
 def test_what_is_no_name_of_a_branch_is_refused(word: str) -> None:
-    assert versions_words.name(word) != ""
+    assert git_words.name(word) != ""
 
 
 @pytest.mark.parametrize("word", ["main", "feature/pump", "v1.0", "a-b_c"])
 def test_a_name_of_a_branch_is_taken(word: str) -> None:
-    assert versions_words.name(word) == ""
+    assert git_words.name(word) == ""
 
 
 @pytest.mark.parametrize(
@@ -38,28 +38,29 @@ def test_a_name_of_a_branch_is_taken(word: str) -> None:
 )
 def test_git_is_told_what_only_looks(line: str) -> None:
     words = line.split()
-    assert versions.complaint(words) == ""
-    assert versions.only_looks(words)
+    assert git.complaint(words) == ""
+    assert git.only_looks(words)
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        *(("stash list --exec=x", "no option"), ("clean -x", "only with -n")),
+        *(("stash list --exec=x", "not an allowed option"), ("clean -x", "only with -n")),
         ("clean -n ../x", "refused"),
-        *(("blame -L x a.txt", "no range of lines"), ("log --format=%G?", "another program")),
+        *(("blame -L x a.txt", "not a range of lines"), ("log --format=%G?", "another program")),
         *(("tag --sort=contents", "refused"), ("config alias", "refused")),
-        *(("stash burn", "refused"), ("push", "no command of git here")),
+        *(("stash burn", "refused"), ("push", "not an allowed git command")),
     ],
 )
 def test_git_is_told_nothing_else(line: str, why: str) -> None:
-    assert re.search(why, versions.complaint(line.split()))
-    assert not versions.only_looks(line.split())
+    assert re.search(why, git.complaint(line.split()))
+    assert not git.only_looks(line.split())
 
 
 @pytest.mark.parametrize(
     ("grammar", "line"),
     [
+        *((DF, "/"), (DF, "notes"), (SEQ, "1")),
         *((DF, "-B 4K -t ext4,tmpfs"), (DF, "--output=source,size"), (SEQ, "1 0.5 3")),
         *((JQ, "--arg a b .x"), (JQ, "--argjson a 1 .x")),
     ],
@@ -71,9 +72,14 @@ def test_words_of_a_program_are_taken(grammar: Grammar, line: str) -> None:
 @pytest.mark.parametrize(
     ("grammar", "line", "why"),
     [
-        *((DF, "-B x", "no size"), (DF, "-t a/b", "no list of names"), (SEQ, "1 x", "no number")),
+        *(
+            (DF, "-B x", "not a size"),
+            (DF, "-t a/b", "not a list of names"),
+            (SEQ, "1 x", "not a number"),
+        ),
         *((JQ, ".x --arg", "a name and a value"), (JQ, ".x --arg a", "a name and a value")),
         *((JQ, "env", "may not use env"), (JQ, ".x[", "cannot be read")),
+        *((DF, "/etc", "absolute"), (DF, "//", "absolute")),
     ],
 )
 def test_words_that_a_program_is_not_told_are_refused(

@@ -7,7 +7,7 @@ from tests.security.key_corpus import NAMED, ORDINARY, PEM, SHAPES
 
 VALUE = "Ab12Cd34-Ef56_Gh78.Ij90"
 MEGABYTE = 1_000_000
-# A bound for a busy machine: what is quadratic takes hours
+# Of the processor: what is quadratic takes hours
 SOON_S = 10.0
 
 
@@ -64,12 +64,15 @@ def test_the_end_of_a_sentence_stays() -> None:
         ("token=ABCDEFGHIJKLMNOPQRSTUVWX", "token=ABCDEFGHIJKLMNOPQRSTUVWX"),
         ("token=abc12", "token=abc12"),
         ("token=abc123", f"token={MASK}"),
+        ("token=ab1...", "token=ab1..."),
+        ("password=a1...", "password=a1..."),
         ("token abc123 x", "token abc123 x"),
         ("--token abc123 x", f"--token {MASK} x"),
         ("Basic YWJjZGVmZw==", "Basic YWJjZGVmZw=="),
         ("Basic YWJjZDE5MzQ=", "Basic YWJjZDE5MzQ="),
         ("Basic YTpiY2Rl", f"Basic {MASK}"),
         ("Basic a.b.c.d.e", "Basic a.b.c.d.e"),
+        ("Basic YTpi.Y2Rl", "Basic YTpi.Y2Rl"),
         ("stop_token=abc123", "stop_token=abc123"),
     ],
 )
@@ -88,9 +91,9 @@ def test_what_counts_as_a_key_has_limits(text: str, masked: str) -> None:
 )  # fmt: skip
 def test_a_megabyte_of_anything_is_looked_through_at_once(piece: str) -> None:
     text = piece * (MEGABYTE // len(piece))
-    begun_s = time.monotonic()
+    begun_s = time.process_time()
     without_keys(text)
-    assert time.monotonic() - begun_s < SOON_S
+    assert time.process_time() - begun_s < SOON_S
 
 
 def test_keys_that_are_far_apart_are_all_masked() -> None:
@@ -123,8 +126,10 @@ def test_every_prefix_of_a_service_is_known(prefix: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["AKIA", "ASIA", "AROA", "AIDA"])
 def test_every_kind_of_key_of_aws_is_known(prefix: str) -> None:
-    assert without_keys(f"id {prefix}IOSFODNN7EXAMPLE") == f"id {MASK}"
-    assert without_keys(f"id {prefix}IOSFODNN7EXAMPLE1") == f"id {prefix}IOSFODNN7EXAMPLE1"
+    # Nothing in it but the prefix makes it worth a look
+    rest = "B7XPQ2RWLZ5VYH8J"
+    assert without_keys(f"id {prefix}{rest}") == f"id {MASK}"
+    assert without_keys(f"id {prefix}{rest}1") == f"id {prefix}{rest}1"
 
 
 @pytest.mark.parametrize("prefix", NUMBERS)
@@ -151,6 +156,7 @@ def test_a_token_of_a_list_is_no_secret(word: str) -> None:
     "value",
     [
         *("$API_KEY1", "${API_KEY1}", "%(api_key1)s", "env:API_KEY1", "/etc/api_key1"),
+        *("<api_key1>", "{api_key1}", "{{api_key1}}"),
         *("~/api_key1", "./api_key1", "file:key12345", "http:key12345", "https:key12345"),
     ],
 )
@@ -167,3 +173,29 @@ def test_a_long_text_after_a_key_is_looked_through_too() -> None:
     text = f"token={VALUE} x\n" * 300
     assert without_keys(text) == f"token={MASK} x\n" * 300
     assert without_keys(f"{WEB_TOKEN} " * 50) == f"{MASK} " * 50
+
+
+def test_a_key_is_no_longer_than_a_key_can_be() -> None:
+    long = "a1" * 256
+    assert without_keys(f"token={long} x") == f"token={MASK} x"
+    assert without_keys(f"token={long}b2c3") == f"token={MASK}b2c3"
+
+
+def test_a_word_far_before_a_name_does_not_make_it_harmless() -> None:
+    assert without_keys("stop    token=abc12345") == "stop    token=abc12345"
+    assert without_keys(f"stop{' ' * 16}token=abc12345") == f"stop{' ' * 16}token={MASK}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("api_key", "access_key", "access_key_id", "secret_key", "secret_access_key"),
+        *("account_key", "client_secret", "app_secret", "signing_secret", "signing_key"),
+        *("webhook_secret", "private_key", "encryption_key", "auth_key", "service_key"),
+        *("password", "passwd", "passphrase", "passcode", "pwd", "secret", "credential"),
+        *("credentials", "token", "bearer", "authorization"),
+    ],
+)
+def test_every_name_of_a_key_is_known(name: str) -> None:
+    for one in (name, name.upper(), name.replace("_", "-"), name.replace("_", "")):
+        assert without_keys(f"{one}={VALUE}") == f"{one}={MASK}"

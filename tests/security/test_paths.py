@@ -17,7 +17,7 @@ from agent.security import paths
 from agent.security.paths import (
     HERE,
     MAX_PARTS,
-    Entry,
+    FolderEntry,
     list_beneath,
     open_beneath,
     parts_of,
@@ -226,10 +226,12 @@ def test_a_folder_is_listed_by_name_without_what_could_not_be_opened(
     (root / "dot.").touch()
     os.mkfifo(root / "pipe")
     assert list_beneath(root, HERE, 100) == [
-        Entry("b.txt", is_folder=False, size_bytes=4),
-        Entry("notes", is_folder=True, size_bytes=0),
+        FolderEntry("b.txt", is_folder=False, size_bytes=4),
+        FolderEntry("notes", is_folder=True, size_bytes=0),
     ]
-    assert list_beneath(root, "notes", 100) == [Entry("today.md", is_folder=False, size_bytes=6)]
+    assert list_beneath(root, "notes", 100) == [
+        FolderEntry("today.md", is_folder=False, size_bytes=6)
+    ]
 
 
 def test_a_name_that_is_no_text_is_left_out(root: Path) -> None:

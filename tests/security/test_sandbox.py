@@ -1,15 +1,16 @@
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agent.security.sandbox import MAX_FILE_BYTES, MAX_FILES, MAX_PROCESSES, Job, limited
+from agent.security.sandbox import MAX_FILE_BYTES, MAX_FILES, MAX_PROCESSES, SandboxJob, limited
 
 WRITE = ("/bin/sh", "-c", "trap '' XFSZ; printf x > written; echo $?")
 
 
-def limits_of(job: Job) -> dict[str, str]:
+def limits_of(job: SandboxJob) -> dict[str, str]:
     words = limited(job)
     return dict(one.removeprefix("--").split("=") for one in words[1 : words.index("--")])
 
@@ -20,7 +21,7 @@ def test_a_job_that_only_reads_can_write_nothing_whatever_is_mounted(
 ) -> None:
     # The systemd sandbox has the workspace open for writing: this limit is all that there is
     done = subprocess.run(
-        limited(Job(WRITE, writes=writes)),
+        limited(SandboxJob(WRITE, writes=writes)),
         cwd=tmp_path,
         env={"PATH": os.environ["PATH"]},
         capture_output=True,
@@ -32,7 +33,7 @@ def test_a_job_that_only_reads_can_write_nothing_whatever_is_mounted(
 
 
 def test_every_limit_of_a_job_is_lowered() -> None:
-    assert limits_of(Job(("x",), cpu_s=0.2, memory_bytes=1000)) == {
+    assert limits_of(SandboxJob(("x",), cpu_s=0.2, memory_bytes=1000)) == {
         "data": "1000",
         "as": "4000",
         "cpu": "1",
@@ -41,5 +42,19 @@ def test_every_limit_of_a_job_is_lowered() -> None:
         "fsize": "0",
         "core": "0",
     }
-    assert limits_of(Job(("x",), writes=True, cpu_s=2.5))["fsize"] == str(MAX_FILE_BYTES)
-    assert limits_of(Job(("x",), cpu_s=2.5))["cpu"] == "3"
+    assert limits_of(SandboxJob(("x",), writes=True, cpu_s=2.5))["fsize"] == str(MAX_FILE_BYTES)
+    assert limits_of(SandboxJob(("x",), cpu_s=2.5))["cpu"] == "3"
+
+
+def test_the_limits_are_those_of_a_small_device() -> None:
+    job = SandboxJob(("x",))
+    assert (job.timeout_s, job.cpu_s, job.writes, job.stream_bytes) == (60.0, 60.0, False, 1 << 20)
+    assert limits_of(replace(job, writes=True)) == {
+        "data": str(64 << 20),
+        "as": str(256 << 20),
+        "cpu": "60",
+        "nproc": "64",
+        "nofile": "256",
+        "fsize": str(16 << 20),
+        "core": "0",
+    }

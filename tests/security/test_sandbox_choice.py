@@ -33,7 +33,7 @@ def test_what_cannot_keep_apart_is_not_chosen(
     monkeypatch.setattr(sandbox_choice, "find_program", lambda: str(refusing))
     choice = choose(tmp_path, tmp_path / "nothing")
     assert choice.sandbox is None
-    assert "may not make namespaces here (No permissions" in choice.trouble
+    assert "cannot create namespaces here (No permissions" in choice.trouble
     assert choice.trouble.isprintable()
 
 

@@ -106,14 +106,14 @@ def test_a_request_that_is_none_is_refused(talk: Talk, line: bytes) -> None:
     runner = talk.begin()
     talk.client.sendall(line)
     talk.client.shutdown(socket.SHUT_WR)
-    assert talk.answer() == {"error": "the request cannot be understood"}
+    assert talk.answer() == {"error": "the request is invalid"}
     runner.join(TIMEOUT_S)
     assert talk.statuses == [BAD_REQUEST]
 
 
 def test_where_it_is_not_alone_nothing_is_run(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     talk.begin(ALONE).join(TIMEOUT_S)
-    assert "no processes of its own" in str(talk.answer()["error"])
+    assert "sees other processes" in str(talk.answer()["error"])
     assert talk.statuses == [NOT_ALONE]
     monkeypatch.setattr(sandbox_runner.os, "getpid", lambda: 1)
     runner = talk.begin(ALONE)
@@ -121,3 +121,17 @@ def test_where_it_is_not_alone_nothing_is_run(talk: Talk, monkeypatch: pytest.Mo
         talk.asks(job("/bin/true"), out.fileno())
     assert talk.answer() == {"exit": 0}
     runner.join(TIMEOUT_S)
+
+
+def test_a_job_has_three_descriptors() -> None:
+    assert sandbox_runner.DESCRIPTORS == 3
+
+
+def test_no_descriptor_of_a_job_stays_open(talk: Talk) -> None:
+    before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a folder of the kernel's
+    running = talk.begin()
+    with Path(os.devnull).open("wb") as out:
+        talk.asks(job("/bin/true"), out.fileno())
+    assert talk.answer() == {"exit": 0}
+    running.join(TIMEOUT_S)
+    assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above

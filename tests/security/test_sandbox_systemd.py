@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import shutil
 import socket
@@ -14,7 +15,7 @@ import pytest
 
 from agent.errors import SandboxBroken
 from agent.security import sandbox_systemd
-from agent.security.sandbox import Job, Outcome
+from agent.security.sandbox import SandboxJob, SandboxOutcome
 from agent.security.sandbox_systemd import SystemdSandbox
 from agent.tools.mcp.confinement import SOCKET, UNITS_HOME
 from tests.fakes.sandbox import activated, no_activation
@@ -22,7 +23,7 @@ from tests.fakes.sandbox import activated, no_activation
 UNITS = Path(__file__).parents[2] / "systemd"
 # Of ten, where less is better
 MOST_EXPOSED = 0.5
-JOB = Job(("true",), {"PATH": "/usr/bin:/bin"})
+JOB = SandboxJob(("true",), {"PATH": "/usr/bin:/bin"})
 ANALYZE = shutil.which("systemd-analyze") or ""
 
 needs_activation = pytest.mark.skipif(bool(no_activation()), reason=no_activation())
@@ -53,8 +54,8 @@ def answering(address: Path, answer: bytes) -> Iterator[SystemdSandbox]:
     ("answer", "complaint"),
     [
         (b'{"error":"too old"}\n', "refuses: too old"),
-        (b"no JSON\n", "does not answer as it should"),
-        (b'{"exit":"0"}\n', "does not answer as it should"),
+        (b"no JSON\n", "gave an invalid answer"),
+        (b'{"exit":"0"}\n', "gave an invalid answer"),
     ],
 )
 async def test_an_answer_that_is_none_is_no_success(
@@ -70,7 +71,7 @@ async def test_an_answer_that_is_none_is_no_success(
 async def test_a_unit_that_was_ended_took_too_much(tmp_path: Path) -> None:
     with answering(tmp_path / "s", b"") as sandbox:
         done = await sandbox.run(JOB)
-    assert done == Outcome(None, b"", b"", ended="it took more memory or time than it may")
+    assert done == SandboxOutcome(None, b"", b"", ended="it exceeded its limit of memory or time")
 
 
 async def test_without_a_socket_nothing_is_run(tmp_path: Path) -> None:
@@ -86,26 +87,26 @@ async def test_a_runner_that_never_answers_is_given_up(
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(str(tmp_path / "s"))
         deaf.listen()
-        job = Job(("true",), {}, timeout_s=0.1)
-        with pytest.raises(SandboxBroken, match="does not end"):
+        job = SandboxJob(("true",), {}, timeout_s=0.1)
+        with pytest.raises(SandboxBroken, match="could not end"):
             await SystemdSandbox(tmp_path, tmp_path / "s").run(job)
 
 
 async def test_a_job_that_is_too_long_is_refused_here(tmp_path: Path) -> None:
     with pytest.raises(SandboxBroken, match="too long"):
-        await SystemdSandbox(tmp_path).run(Job(("echo", "x" * 70_000)))
+        await SystemdSandbox(tmp_path).run(SandboxJob(("echo", "x" * 70_000)))
 
 
 @needs_activation
 async def test_a_job_that_cannot_be_started_says_why(tmp_path: Path) -> None:
     with activated(tmp_path / "s"), pytest.raises(SandboxBroken, match="cannot be started"):
-        await SystemdSandbox(tmp_path, tmp_path / "s").run(Job(("true",), {}, "nowhere"))
+        await SystemdSandbox(tmp_path, tmp_path / "s").run(SandboxJob(("true",), {}, "nowhere"))
 
 
 @needs_activation
 async def test_the_runner_refuses_where_it_has_no_processes_of_its_own(tmp_path: Path) -> None:
     sandbox = SystemdSandbox(tmp_path, tmp_path / "s")
-    refusal = "no processes of its own"
+    refusal = "sees other processes"
     with activated(tmp_path / "s", "--alone"), pytest.raises(SandboxBroken, match=refusal):
         await sandbox.run(JOB)
 
@@ -127,7 +128,7 @@ def test_a_request_that_is_none_is_refused(tmp_path: Path, request_line: bytes) 
         client.connect(str(tmp_path / "s"))
         client.sendall(request_line)
         client.shutdown(socket.SHUT_WR)
-        assert b"cannot be understood" in client.recv(4096)
+        assert b"the request is invalid" in client.recv(4096)
 
 
 ONES = ("barnacle-tool", "barnacle-mcp")
@@ -175,10 +176,12 @@ def test_the_unit_takes_and_shows_what_the_sandbox_promises() -> None:
 
 def test_a_request_may_be_as_long_as_the_runner_reads_and_no_longer(tmp_path: Path) -> None:
     sandbox = SystemdSandbox(tmp_path)
-    room = sandbox_systemd.MAX_REQUEST_BYTES - len(sandbox._request(Job(("true", ""))))
-    assert len(sandbox._request(Job(("true", "x" * room)))) == sandbox_systemd.MAX_REQUEST_BYTES
+    room = sandbox_systemd.MAX_REQUEST_BYTES - len(sandbox._request(SandboxJob(("true", ""))))
+    assert (
+        len(sandbox._request(SandboxJob(("true", "x" * room)))) == sandbox_systemd.MAX_REQUEST_BYTES
+    )
     with pytest.raises(SandboxBroken, match="too long"):
-        sandbox._request(Job(("true", "x" * (room + 1))))
+        sandbox._request(SandboxJob(("true", "x" * (room + 1))))
 
 
 @needs_analyze
@@ -203,3 +206,34 @@ def test_a_server_is_another_user_and_sees_nothing_of_the_agent() -> None:
     assert {"-/var/lib/barnacle", "-/etc/barnacle"} <= set(hidden.partition("=")[2].split())
     assert f"\nStateDirectory={UNITS_HOME.name}\n" in text
     assert f"\nListenStream={SOCKET}\n" in (UNITS / "barnacle-mcp.socket").read_text()
+
+
+def test_a_start_is_waited_for_and_an_answer_is_short() -> None:
+    assert (sandbox_systemd.START_TIMEOUT_S, sandbox_systemd._MAX_ANSWER_BYTES) == (20.0, 4096)
+
+
+@pytest.mark.parametrize("stream", [0, 1, 2])
+async def test_what_was_ended_is_told_whatever_the_runner_says(tmp_path: Path, stream: int) -> None:
+    """A runner that prints too much in one stream, or is late, and then says nonsense."""
+
+    def serve(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            _, handles, _, _ = socket.recv_fds(connection, 65536, 3)
+            if stream:
+                os.write(handles[stream], b"x" * 100)
+            while connection.recv(65536):
+                pass
+            connection.sendall(b"no JSON\n")
+            for handle in handles:
+                os.close(handle)
+
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+        serving = asyncio.create_task(asyncio.to_thread(serve, server))
+        job = SandboxJob(("true",), {}, stream_bytes=10, timeout_s=5.0 if stream else 0.1)
+        done = await SystemdSandbox(tmp_path, tmp_path / "s").run(job)
+        await serving
+    ended = "it printed too much" if stream else "it took longer than 0.1 s"
+    assert (done.exit, done.ended) == (None, ended)

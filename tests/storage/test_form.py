@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from agent.dispatch.journal import MIGRATIONS as JOURNAL
 from agent.errors import StorageFull
 from agent.memory.schema import MIGRATIONS as BRAIN
+from agent.messaging.database import MIGRATIONS as JOURNAL
 from agent.storage.db import open_database, was_set_aside
 from agent.storage.form import made_by_later
 
@@ -95,7 +95,7 @@ def test_a_row_that_does_not_fit_is_left_out_and_counted(
     with closing(open_database(path, later)) as database:
         database.execute("INSERT INTO names VALUES ('a')")
     assert rows(path, OURS, "SELECT * FROM names") == []
-    assert "1 of 1 rows of names do not fit" in caplog.text
+    assert "(rows=1, of=1, table=names)" in caplog.text
 
 
 def test_a_message_that_was_accepted_on_trial_is_still_to_be_answered(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from agent.wording import how_to_install
+from agent.text.config_hints import install_hint
 from tests.structure.install_lines import extras, lines, trouble
 from tests.structure.sources import ROOT
 
@@ -20,7 +20,7 @@ def test_every_line_that_tells_to_install_a_part_is_one_that_works() -> None:
 
 
 def test_what_is_printed_for_each_extra_works() -> None:
-    told = [how_to_install(extra) for extra in extras()]
+    told = [install_hint(extra) for extra in extras()]
     assert [why for line in told if (why := trouble(line, extras()))] == []
 
 

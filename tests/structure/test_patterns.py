@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.structure.sources import ROOT, modules
+from tests.structure.sources import ROOT, modules, parsed
 
 # At the end of a whole, of a choice or of a group
 _END = re.compile(r"(?<!\\)\$(?=\)|\||\Z)")
@@ -15,20 +15,20 @@ _WHOLE = re.compile(r"\^.*\$", re.DOTALL)
 _FOLDERS = ("agent", "image")
 
 
-def loose_patterns(source: str) -> Iterator[int]:
+def loose_patterns(tree: ast.AST) -> Iterator[int]:
     """Return the lines of patterns that take a line end after what they are to fit."""
-    tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            names = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+            loose = [text for text in _patterns_of(node) if _END.search(text)]
             # With it the ends of lines are meant
-            if "MULTILINE" in names:
-                continue
-            for text in _patterns_of(node):
-                if _END.search(text):
-                    yield node.lineno
+            if loose and "MULTILINE" not in _attributes(node):
+                yield from (node.lineno for _ in loose)
         elif isinstance(node, ast.Assign) and _is_whole(node.value):
             yield node.lineno
+
+
+def _attributes(call: ast.Call) -> set[str]:
+    return {one.attr for one in ast.walk(call) if isinstance(one, ast.Attribute)}
 
 
 def _patterns_of(call: ast.Call) -> Iterator[str]:
@@ -60,7 +60,7 @@ def test_no_pattern_takes_a_line_end_at_its_end() -> None:
         f"{module}:{line}: end it with \\Z instead of $"
         for folder in _FOLDERS
         for module in modules(folder, ROOT)
-        for line in loose_patterns((ROOT / module).read_text(encoding="utf-8"))
+        for line in loose_patterns(parsed(ROOT / module))
     ]
     assert "\n".join(found) == ""
 
@@ -78,7 +78,7 @@ def test_no_pattern_takes_a_line_end_at_its_end() -> None:
     ],
 )
 def test_a_loose_end_is_found(source: str) -> None:
-    assert [*loose_patterns(source)] == [1]
+    assert [*loose_patterns(ast.parse(source))] == [1]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_loose_end_is_found(source: str) -> None:
     ],
 )
 def test_what_means_no_end_is_left_alone(source: str) -> None:
-    assert [*loose_patterns(source)] == []
+    assert [*loose_patterns(ast.parse(source))] == []
 
 
 def test_the_folders_are_there() -> None:

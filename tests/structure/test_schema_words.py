@@ -11,9 +11,9 @@ from agent.messages import Effect, ToolSpec
 from agent.providers.offline.answers import answer
 from agent.providers.offline.conversation import Exchange
 from agent.providers.offline.lexicon import LANGUAGES, lexicon
-from agent.providers.offline.plan import Draft, Need, Order, confirmation, settle
+from agent.providers.offline.plan import CallDraft, Need, Order, confirmation, settle
 from agent.providers.offline.toolbox import Profile, Toolbox, toolbox
-from agent.providers.offline.wording import Voice
+from agent.providers.offline.voice import Voice
 from tests.providers.offline.toolset import RICH, choice, spec
 
 _ODD = choice("led_2", "d7_relay", "gpio_17", "x", "heater1")
@@ -62,14 +62,14 @@ def _sentences(voice: Voice, box: Toolbox) -> Iterator[str]:
         order = Order(profile.name, _arguments(profile))
         yield voice.deed(order, profile)
         yield voice.deed(Order(profile.name, {}), profile)
-        yield voice.question(confirmation((Draft(profile, order.arguments),), ""))
+        yield voice.question(confirmation((CallDraft(profile, order.arguments),), ""))
         removed = [{"removed": "high_humidity"}] if profile.name == "watch_remove" else []
         for result in (*map(json.dumps, (*_RESULTS, *removed)), "error: not now"):
             yield answer([Exchange(order, result)], box, voice, frozenset(), {})
         needed = dict(order.arguments)
         while needed:
             needed.popitem()
-            item = settle(Draft(profile, needed))
+            item = settle(CallDraft(profile, needed))
             if isinstance(item, Need):
                 yield voice.question(item)
 

@@ -19,12 +19,12 @@ _VOUCHING = frozenset({"configured", "echo"})
 _MODULES = frozenset(
     Path("agent", *name.split("."))
     for name in (
-        *("briefing", "sensing"),
-        *("dispatch.attached", "dispatch.delegation", "dispatch.guidance", "dispatch.hooks"),
-        *("dispatch.prompt", "dispatch.repair", "dispatch.turn"),
-        *("link.board", "link.connection", "link.locking", "link.octets", "link.packing"),
-        *("link.port", "providers.prompted.writer", "schedule.book", "schedule.moments"),
-        *("schedule.reminding", "schedule.timer_book", "tools.timed"),
+        *("app.machine_health", "app.prompt_files"),
+        *("turn.attachments", "turn.delegation", "turn.guidance", "turn.hooks", "turn.prompt"),
+        "turn.turn",
+        *("link.board", "link.connection", "link.output_lock", "link.value_codec"),
+        *("link.port", "providers.prompted.writer", "schedule.job_book"),
+        *("schedule.reminder_book", "schedule.timer_book", "tools.timed_output"),
         *(
             "tools.base",
             "tools.board",
@@ -34,7 +34,7 @@ _MODULES = frozenset(
             "tools.file_edit",
         ),
         *("tools.files", "tools.git", "tools.gpio", "tools.i2c", "tools.image_info"),
-        *("tools.mcp.tool", "tools.memory", "tools.memory_export", "tools.memory_known"),
+        *("tools.mcp.tool", "tools.memory", "tools.memory_export", "tools.memory_sources"),
         *("tools.reflex", "tools.send_message", "tools.shell", "tools.system", "tools.time"),
         *("tools.watch", "tools.web_fetch"),
     )
@@ -73,7 +73,7 @@ def _of_call(node: ast.Call, constants: frozenset[str], module: Path) -> Iterato
 
 # Whose passages are put together from others, and history's, whose trust is on record
 _MAKERS = frozenset(
-    {Path("agent/dispatch/turn.py"), Path("agent/dispatch/session.py"), Path("agent/errors.py")}
+    {Path("agent/turn/turn.py"), Path("agent/turn/history.py"), Path("agent/errors.py")}
 )
 
 

@@ -5,35 +5,25 @@ import re
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agent.channels.attached.attachment import BACK_TEXT, GONE_TEXT
-from agent.schedule.store import JobStore
+from agent.channels.attached.client import BACK_TEXT, GONE_TEXT
+from agent.schedule.job_store import JobStore
 from tests.fakes.chat_process import ChatProcess, chat_environ, order_soon
-from tests.fakes.daemon_process import START_LIMIT_S, DaemonProcess
+from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.llm_server import Call, Json, Reply, sse, streamed
 from tests.fakes.llm_thread import LlmThread
 from tests.fakes.terminal_chat import TerminalChat
+from tests.waits import PATIENCE_S, wait_until_sync
 
-# What another process does is seen within this
-PATIENCE_S = 30.0
 ASKING = '[agent.rules.clock]\ntool = "time_now"\nverdict = "ask"\n'
 
 
 def config_for(service: LlmThread) -> str:
     return f'[provider]\nbase_url = "{service.server.base_url}"\n'
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < until_s
-        time.sleep(0.02)
 
 
 def half(text: str) -> Reply:
@@ -99,7 +89,7 @@ def test_a_question_whose_terminal_dies_is_put_to_the_next_one(tmp_path: Path) -
                 chat.type("what time is it?")
                 chat.sees("[a]lways: ")
             with TerminalChat(tmp_path, config) as chat:
-                until(lambda: chat.has_shown("[a]lways: "))
+                wait_until_sync(lambda: chat.has_shown("[a]lways: "))
                 chat.type("n")
                 chat.sees("It is late.")
     assert "the owner said no" in str(service.server.requests[-1].body["messages"][-1])
@@ -135,7 +125,7 @@ def test_what_is_typed_while_the_agent_is_away_is_said_when_it_is_back(tmp_path:
         daemon.start()
         chat.sees(BACK_TEXT)
         # What was typed is on the screen already: the answer is what is kept of it
-        until(lambda: [state for _, state in answers_sent(tmp_path)] == ["sent"])
+        wait_until_sync(lambda: [state for _, state in answers_sent(tmp_path)] == ["sent"])
         assert "Mei" in chat.say("what is my sister called?")
     assert len(answers_sent(tmp_path)) == 2
 
@@ -148,10 +138,10 @@ def test_the_answer_to_somebody_who_is_gone_waits_for_them(tmp_path: Path) -> No
             with TerminalChat(tmp_path, config) as chat:
                 chat.type("do it")
                 chat.sees("It ")
-            until(lambda: answers_sent(tmp_path) == [("It is done at last.", "pending")])
+            wait_until_sync(lambda: answers_sent(tmp_path) == [("It is done at last.", "pending")])
             with TerminalChat(tmp_path, config) as chat:
-                until(lambda: chat.has_shown("It is done at last."))
-                until(lambda: answers_sent(tmp_path) == [("It is done at last.", "sent")])
+                wait_until_sync(lambda: chat.has_shown("It is done at last."))
+                wait_until_sync(lambda: answers_sent(tmp_path) == [("It is done at last.", "sent")])
 
 
 def test_ctrl_c_breaks_off_the_turn_and_a_second_one_leaves(tmp_path: Path) -> None:
@@ -190,12 +180,14 @@ def test_what_a_job_has_to_say_while_nobody_is_there_comes_at_the_next_chat(
                 order_soon(chat, 3, "say: Tea!")
                 order_soon(chat, 3, "do: what time is it?")
                 assert chat.leave() == (0, "")
-            until(lambda: len(waiting(tmp_path)) == 2)
-            until(lambda: store.find("the_prompt").result == "kept until terminal is there")
+            wait_until_sync(lambda: len(waiting(tmp_path)) == 2)
+            wait_until_sync(
+                lambda: store.find("the_prompt").result == "kept until terminal is connected"
+            )
             with ChatProcess(tmp_path, config) as chat:
                 heard = [chat.hear(), chat.hear()]
                 assert chat.leave() == (0, "")
-            until(lambda: waiting(tmp_path) == [])
+            wait_until_sync(lambda: waiting(tmp_path) == [])
     assert "Tea!" in heard
     assert any("timezone" in line for line in heard)
 
@@ -206,11 +198,11 @@ def test_doctor_says_whether_an_agent_runs(tmp_path: Path) -> None:
             [sys.executable, "-m", "agent.cli.main", "doctor", "--json"],
             env=chat_environ(tmp_path, ""),
             capture_output=True,
-            timeout=START_LIMIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
         return str(json.loads(done.stdout)["chat"])
 
-    assert "no agent runs" in examined()
+    assert "no agent is running" in examined()
     with DaemonProcess(tmp_path):
         assert "attaches to it" in examined()

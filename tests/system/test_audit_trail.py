@@ -46,7 +46,7 @@ def test_an_output_is_on_record_with_what_the_board_read_back(
         # It was written to the file, and is on record without it
         assert (rows[1]["tool"], rows[1]["ok"]) == ("file_write", True)
         assert "***" in audit(tmp_path, config, "tail", "--tool", "file_write")
-        assert "whole" in audit(tmp_path, config, "verify")
+        assert "intact" in audit(tmp_path, config, "verify")
     files = list(tmp_path.rglob("audit/*.jsonl"))
     assert files
     assert not any(CANARY.encode() in path.read_bytes() for path in files)

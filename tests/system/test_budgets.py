@@ -83,7 +83,7 @@ def _modules(arguments: tuple[str, ...], state: Path) -> set[str]:
 @pytest.mark.parametrize(
     "command",
     [
-        ("-c", "import agent.app"),
+        ("-c", "import agent.app.build"),
         ("-m", "agent.cli.main", "--help"),
         ("-m", "agent.cli.main", "check"),
         ("-m", "agent.cli.main", "chat", "--plain"),
@@ -105,7 +105,7 @@ def test_the_version_is_told_without_loading_the_agent(tmp_path: Path) -> None:
 
 
 def test_the_daemon_loads_few_modules(tmp_path: Path) -> None:
-    loaded = loaded_by("-c", "import agent.app", state=tmp_path)
+    loaded = loaded_by("-c", "import agent.app.build", state=tmp_path)
     assert len(loaded) <= MOST_MODULES_FOR_DAEMON, sorted(loaded)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.config import Secret
-from agent.logs import PlainFormatter
 from agent.security.redact import Redactor
+from agent.system.logs import PlainFormatter
 from tests.canaries import INHERITED, MARK, hits, is_in, secret
 from tests.structure.sources import ROOT
 

@@ -1,16 +1,15 @@
 """What a platform costs an agent that does not use it, and all of them one that does."""
 
-import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
-from agent.platforms.catalog import NAMES, platform
+from agent.channels.catalog import NAMES, platform
 from tests.fakes.daemon_process import DaemonProcess
+from tests.waits import wait_until_sync
 
 # Of everything with every platform over everything with one
 MOST_MORE_KIB = 25 * 1024
-# A try of each, and the pauses of whoever begins them again
-SETTLE_LIMIT_S = 20.0
 _BASE = (
     '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n[gateway]\nlisten = "unix"\n'
 )
@@ -52,6 +51,10 @@ def tried(names: Iterable[str]) -> set[str]:
     return {name for name in names if not platform(name).is_pushed}
 
 
+def says(agent: DaemonProcess, wanted: set[str]) -> bool:
+    return all(one in agent.log() for one in wanted)
+
+
 def test_every_platform_is_looked_at() -> None:
     assert set(TABLES) == set(NAMES)
 
@@ -62,9 +65,7 @@ def test_all_of_them_take_little_more_memory_than_one(tmp_path: Path) -> None:
         folder = tmp_path / kind
         folder.mkdir()
         with DaemonProcess(folder, table(*names)) as agent:
-            until_s = time.monotonic() + SETTLE_LIMIT_S
-            while not all(f"supervisor: {name}" in agent.log() for name in tried(names)):
-                assert time.monotonic() < until_s, agent.log()
-                time.sleep(0.05)
+            wanted = {f"supervisor: {name}" for name in tried(names)}
+            wait_until_sync(partial(says, agent, wanted), told=agent.log)
             used[kind] = agent.rss_kib
     assert used["all"] - used["one"] <= MOST_MORE_KIB

@@ -10,6 +10,7 @@ import pytest
 from tests.fakes.board_sim import BoardSim, unavailable_reason
 from tests.fakes.chat_process import ChatProcess
 from tests.fakes.llm_thread import LlmThread
+from tests.waits import stays_sync
 
 pytestmark = pytest.mark.skipif(unavailable_reason() is not None, reason=str(unavailable_reason()))
 
@@ -103,8 +104,7 @@ def test_outputs_are_safe_when_the_agent_is_killed(tmp_path: Path) -> None:
         with chat:
             chat.say("turn the led on")
             # Longer than the lease: it is being renewed
-            time.sleep(1.5 * LEASE_MS / 1000)
-            assert values_of(board, "led")[-1] == 1
+            stays_sync(lambda: values_of(board, "led")[-1] == 1, 1.5 * LEASE_MS / 1000)
             killed_ms = time.monotonic() * 1000
             chat.kill()
             board.stop()

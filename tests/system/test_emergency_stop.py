@@ -1,8 +1,7 @@
 """The emergency stop with everything at work: a turn, a program with children, a board."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,11 +19,11 @@ from tests.fakes.board import FakeBoard
 from tests.fakes.channel import LocalChannel
 from tests.fakes.dispatching import Running, running
 from tests.fakes.provider import ScriptedProvider, calls
+from tests.waits import wait_until
 
 # Nobody else on this machine sleeps as long
 SPAN_S = "4711.25"
 SCRIPT = f"sleep {SPAN_S} & (sleep {SPAN_S} & wait) & sleep {SPAN_S}"
-LOOK_S = 0.02
 WRITE = calls(("board_gpio_write", json.dumps({"pin": "pump", "value": "on"})))
 RUN = calls(("shell", json.dumps({"script": SCRIPT})))
 
@@ -43,12 +42,6 @@ def _words(pid: int) -> list[str]:
         return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
     except OSError:
         return []
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    # Of real processes: nothing says when they have come or gone
-    while not is_so():  # noqa: ASYNC110 - see above
-        await asyncio.sleep(LOOK_S)
 
 
 @pytest.fixture(params=["a process", "the sandbox"])
@@ -91,12 +84,12 @@ def garden(tmp_path: Path, sandbox: Sandbox) -> Garden:
 async def test_it_ends_the_turn_and_all_that_it_started(garden: Garden) -> None:
     async with garden.at_work(WRITE, RUN) as (agent, _):
         await agent.say("water them")
-        await until(lambda: len(asleep()) == 3)
+        await wait_until(lambda: len(asleep()) == 3)
         assert garden.board.values["pump"] == "on"
         await agent.say("/estop", "2")
         # At once, whatever the turn is doing
         assert (garden.board.values["pump"], garden.board.is_stopped) == ("off", True)
-        await until(lambda: not asleep())
+        await wait_until(lambda: not asleep())
         told = await garden.channel.wait_for(2)
         assert "Stopped." in told
         assert any("EMERGENCY STOP" in text for text in told)
@@ -117,4 +110,4 @@ async def test_it_holds_over_a_restart_until_it_is_cleared(garden: Garden) -> No
         await garden.channel.wait_for(2)
     async with garden.at_work(WRITE, "It runs.") as (agent, _):
         await agent.say("water them", "4")
-        await until(lambda: garden.board.values["pump"] == "on")
+        await wait_until(lambda: garden.board.values["pump"] == "on")

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.schedule.job import HEARTBEAT, State
-from agent.schedule.store import JobStore
+from agent.schedule.job_store import JobStore
 from tests.fakes.chat_process import ChatProcess, order_soon
 from tests.fakes.job_run import job
 from tests.fakes.llm_thread import LlmThread

@@ -3,23 +3,22 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from agent.schedule.job import Job
-from agent.schedule.store import JobStore
+from agent.schedule.job_store import JobStore
 from tests.fakes import llm_server
 from tests.fakes.chat_process import chat_environ
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.job_run import job
 from tests.fakes.obedient_model import obey
 from tests.fakes.phones import PHONES, Phone
+from tests.waits import wait_until
 
-# A start and a turn; a busy machine may need longer
-PATIENCE_S = 25.0
 OBEYED = "I only obey a few phrases."
 
 
@@ -65,20 +64,14 @@ async def home(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         yield Home(tmp_path, phone, model.base_url)
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not is_so():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
-
-
 async def test_what_a_job_says_and_what_its_turn_answers_come_to_the_phone(home: Home) -> None:
     home.order("tea", message="Tea!")
     home.order("look", prompt="Is everything all right?")
     agent = home.agent()
     await asyncio.to_thread(agent.start)
     try:
-        await until(lambda: home.store.find("tea").result == "delivered")
-        await until(lambda: home.store.find("look").result == "answered")
+        await wait_until(lambda: home.store.find("tea").result == "delivered")
+        await wait_until(lambda: home.store.find("look").result == "answered")
     finally:
         agent.kill()
     assert sorted(home.phone.shown()) == [OBEYED, "Tea!"]
@@ -86,7 +79,7 @@ async def test_what_a_job_says_and_what_its_turn_answers_come_to_the_phone(home:
 
 @pytest.mark.parametrize(
     ("what", "why"),
-    [({"message": "Tea!"}, "did not take it"), ({"prompt": "Look"}, "did not take the answer")],
+    [({"message": "Tea!"}, "did not accept it"), ({"prompt": "Look"}, "did not accept the answer")],
 )
 async def test_a_delivery_that_fails_is_told_and_seen(
     home: Home, what: dict[str, str], why: str
@@ -97,10 +90,10 @@ async def test_a_delivery_that_fails_is_told_and_seen(
     agent = home.agent()
     await asyncio.to_thread(agent.start)
     try:
-        await until(lambda: bool(home.phone.shown()))
+        await wait_until(lambda: bool(home.phone.shown()))
         assert home.phone.shown() == [f"The job tea failed: {why}"]
         listed = await asyncio.to_thread(home.barnacle, "jobs", "list")
         assert f"failed: {why}" in listed
     finally:
         agent.kill()
-    assert f"job tea failed: {why}" in agent.log()
+    assert f"job failed (name=tea): {why}" in agent.log()

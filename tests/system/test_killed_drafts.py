@@ -10,9 +10,8 @@ from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.discord_world import ANNA, BOT, DM
 from tests.fakes.llm_server import Json, Reply, events, sse, streamed
 from tests.fakes.telegram_world import GROUP, USERNAME
+from tests.waits import wait_until
 
-# A start, and a back-off
-LIMIT_S = 30.0
 WHOLE = "The lamp is on, the door is shut and the window has been open since noon."
 BEGUN = "The lamp is on, the door"
 
@@ -30,12 +29,6 @@ class Model:
         return streamed(WHOLE, piece_bytes=400, pause_s=0.05)
 
 
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.005)
-
-
 def config(model_url: str, channel: str) -> str:
     return (
         f'[provider]\nbase_url = "{model_url}"\nmodel = "fake"\n[embeddings]\nprovider = "none"\n'
@@ -44,7 +37,7 @@ def config(model_url: str, channel: str) -> str:
 
 
 async def code_of(agent: DaemonProcess) -> str:
-    await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+    await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
     code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
     assert code is not None
     return code[0]
@@ -60,11 +53,11 @@ async def live_through(
 ) -> None:
     """Killed when the answer is begun, and once more when it is whole."""
     # Which message it is has to be on record: only a cut in the moment before shows it twice
-    await until(lambda: _is_begun(shown()) and kept.exists())
+    await wait_until(lambda: _is_begun(shown()) and kept.exists())
     agent.kill()
     model.is_silent = False
     await asyncio.to_thread(agent.start)
-    await until(lambda: shown() == [WHOLE])
+    await wait_until(lambda: shown() == [WHOLE])
     agent.kill()
     await asyncio.to_thread(agent.start)
 
@@ -81,13 +74,13 @@ async def test_on_discord(tmp_path: Path) -> None:
         channel = f'[channels.discord]\nbase_url = "{server.url}"\ntoken = "{discord_server.TOKEN}"'
         with DaemonProcess(tmp_path, config(service.base_url, channel)) as agent:
             code = await code_of(agent)
-            await until(lambda: server.world.sessions)
+            await wait_until(lambda: server.world.sessions)
             server.world.post(DM, ANNA, code)
-            await until(lambda: len(told) == 2)
+            await wait_until(lambda: len(told) == 2)
             server.world.post(DM, ANNA, "How is it at home?")
             await live_through(agent, tmp_path / "state" / "discord" / "begun.json", model, shown)
             server.world.post(DM, ANNA, "And now?")
-            await until(lambda: shown()[1:] == [WHOLE])
+            await wait_until(lambda: shown()[1:] == [WHOLE])
             assert await asyncio.to_thread(agent.stop) == 0
         assert shown() == [WHOLE, WHOLE]
 
@@ -104,13 +97,13 @@ async def test_on_telegram(tmp_path: Path) -> None:
         channel = f'[channels.telegram]\nbase_url = "{server.base_url}"\ntoken = "{server.token}"'
         with DaemonProcess(tmp_path, config(service.base_url, channel)) as agent:
             await world.write(await code_of(agent))
-            await until(world.shown)
+            await wait_until(world.shown)
             # In private Telegram has drafts of its own, which go by themselves
             await world.write(f"@{USERNAME} /pair group", GROUP)
-            await until(lambda: world.shown(GROUP))
+            await wait_until(lambda: world.shown(GROUP))
             await world.write(f"@{USERNAME} How is it at home?", GROUP)
             await live_through(agent, tmp_path / "state" / "telegram" / "begun.json", model, shown)
             await world.write(f"@{USERNAME} And now?", GROUP)
-            await until(lambda: shown()[1:] == [WHOLE])
+            await wait_until(lambda: shown()[1:] == [WHOLE])
             assert await asyncio.to_thread(agent.stop) == 0
         assert shown() == [WHOLE, WHOLE]

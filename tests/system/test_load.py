@@ -4,9 +4,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from agent.dispatch import inbox
-from agent.dispatch.attending import STOPPED_TEXT
-from agent.dispatch.queues import MIN_TURNS
+from agent.messaging import inbox
+from agent.messaging.queue import MIN_TURNS
+from agent.messaging.worker import STOPPED_TEXT
 from scripts.lib.bench.process import rss_bytes
 from tests.fakes.channel import FakeChannel, message
 from tests.fakes.dispatching import running

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.app import assemble
+from agent.app.build import assemble
+from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question
-from agent.dispatch.gate import Gate
-from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.errors import BadArguments
 from agent.link.manifest_cache import ManifestCache
 from agent.link.settings import BoardSettings
@@ -26,6 +25,7 @@ from agent.settings import Paths, Settings
 from agent.tools.base import NoArguments, Tool, ToolContext
 from agent.tools.registry import Registry
 from agent.tools.settings import SearchSettings, WebSettings
+from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.board import MANIFEST_JSON
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
@@ -147,7 +147,7 @@ def test_what_somebody_else_wrote_does_nothing_without_the_owner(
     for trial in trials:
         assert not trial.runs(autonomy, WEB), trial.spec.name
         assert len(trial.asked) == 1
-        assert "web origin" in trial.asked[0].reason
+        assert "text from the web" in trial.asked[0].reason
 
 
 def test_a_tool_is_executed_in_one_place_only() -> None:
@@ -160,7 +160,7 @@ def test_a_tool_is_executed_in_one_place_only() -> None:
         if isinstance(node, ast.Await) and _is_execute(node.value)
     ]
     places = [place for place in found if not place.startswith("memory/postgres/")]
-    assert places == ["dispatch/execution.py"]
+    assert places == ["turn/execution.py"]
 
 
 def test_that_place_is_reached_through_the_gate_only() -> None:
@@ -170,8 +170,8 @@ def test_that_place_is_reached_through_the_gate_only() -> None:
         for path in root.rglob("*.py")
         if any(_takes_execution(node) for node in ast.walk(ast.parse(path.read_text())))
     ]
-    assert users == ["dispatch/turn.py"]
-    tree = ast.parse((root / "dispatch" / "turn.py").read_text())
+    assert users == ["turn/turn.py"]
+    tree = ast.parse((root / "turn" / "turn.py").read_text())
     # By its name alone: what is called elsewhere under another name is found as well
     uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "execute"]
     assert len(uses) == 1
@@ -188,13 +188,13 @@ def test_that_place_is_reached_through_the_gate_only() -> None:
 def _takes_execution(node: ast.AST) -> bool:
     """Return whether it imports the function, or the module that it could be taken from."""
     if isinstance(node, ast.Import):
-        return any(one.name == "agent.dispatch.execution" for one in node.names)
+        return any(one.name == "agent.turn.execution" for one in node.names)
     if not isinstance(node, ast.ImportFrom):
         return False
     names = {one.name for one in node.names}
-    if node.module == "agent.dispatch.execution":
+    if node.module == "agent.turn.execution":
         return bool(names & {"execute", "*"})
-    return node.module == "agent.dispatch" and "execution" in names
+    return node.module == "agent.turn" and "execution" in names
 
 
 def _is_execute(node: ast.expr) -> bool:

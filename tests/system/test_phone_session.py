@@ -23,6 +23,7 @@ from tests.fakes.llm_server import Call, Json, LlmServer, Reply, streamed
 from tests.fakes.llm_server import running as model
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_server import running as telegram
+from tests.waits import wait_until
 
 pytestmark = pytest.mark.skipif(unavailable_reason() is not None, reason=str(unavailable_reason()))
 
@@ -46,9 +47,6 @@ tool = "board_*"
 where = {{ pin = "pump", value = "on" }}
 verdict = "ask"
 """
-# A turn with a board and a question in it; a busy machine may need longer
-SOON_S = 15.0
-_LOOK_S = 0.02
 
 
 def answers(request: Json) -> Reply:
@@ -86,10 +84,7 @@ class Home:
 
     async def sees(self, what: Callable[[], Any]) -> Any:
         """Wait until it is on the phone."""
-        async with asyncio.timeout(SOON_S):
-            while not (found := what()):  # noqa: ASYNC110 - a real process changes it
-                await asyncio.sleep(_LOOK_S)
-            return found
+        return await wait_until(what)
 
     def question(self) -> Json | None:
         """The message with buttons."""
@@ -142,7 +137,7 @@ async def test_the_pump_runs_once_the_owner_has_tapped_yes(home: Home) -> None:
     rows = [row.split()[3:] for row in trail.splitlines() if "board_gpio_write" in row]
     assert [row[0] for row in rows] == ["ask", "allow", "done", "allow", "done"]
     assert rows[2][1:3] == ["read", "back"]
-    assert verified.startswith("whole: 6 rows")
+    assert verified.startswith("intact: 6 rows")
     _show(home, line, trail, verified)
 
 

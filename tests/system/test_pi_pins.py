@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.app import assemble, at_work
+from agent.app.build import assemble, at_work
 from agent.channels.base import Answer
 from agent.peripherals import gpio
 from agent.peripherals.settings import PiPinSettings
@@ -25,7 +25,7 @@ def pi(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakePi:
     (tmp_path / "gpiochip0").touch()
     monkeypatch.setattr(gpio, "gpio_line", fake.opened)
     monkeypatch.setattr(gpio, "trouble_with_pins", lambda *_: "")
-    monkeypatch.setattr("agent.toolset.trouble_with_pins", lambda *_: "")
+    monkeypatch.setattr("agent.app.tools.trouble_with_pins", lambda *_: "")
     return fake
 
 
@@ -57,6 +57,6 @@ async def test_it_moves_with_the_owners_yes_and_is_safe_in_the_end(
         assert "emergency stop" in (await channel.wait_for(3))[2]
         await dispatcher.deliver(message("/estop clear", "4"), tasks)
         await channel.wait_for(4)
-        agent.hands.pins.write("fan", on=True)
+        agent.peripherals.pins.write("fan", on=True)
     assert not pi.lines[FAN].is_on
     assert pi.lines[FAN].is_closed

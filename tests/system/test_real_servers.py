@@ -9,9 +9,9 @@ from typing import Protocol
 
 import pytest
 
-from agent.clock import SystemClock
-from agent.dispatch.people import Account, People
-from agent.dispatch.rank import Rank
+from agent.access.people import PeopleStore, PersonAccount
+from agent.access.roles import PersonRole
+from agent.system.clock import SystemClock
 from tests.fakes import llm_server
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.echoing_model import EchoingModel
@@ -20,8 +20,7 @@ from tests.fakes.irc_conversation import irc
 from tests.fakes.left_behind import all_confirmed
 from tests.fakes.matrix_conversation import matrix, sealed_matrix
 from tests.fakes.xmpp_conversation import xmpp
-
-LIMIT_S = 25.0
+from tests.waits import wait_until
 
 
 class Talk(Protocol):
@@ -33,7 +32,7 @@ class Talk(Protocol):
     """
 
     table: str
-    account: Account
+    account: PersonAccount
 
     async def write(self, text: str) -> None:
         """Say it; where the server keeps nothing for who is away, once the agent is there."""
@@ -55,12 +54,6 @@ TALKS: dict[str, Opens] = {
 }
 
 
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - the other side is another process
-            await asyncio.sleep(0.01)
-
-
 @pytest.fixture(params=TALKS)
 async def talk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Talk]:
     async with TALKS[request.param](tmp_path / "server") as opened:
@@ -74,13 +67,15 @@ class Conversation:
         self._talk = talk
         self._state = folder / "state"
         self.agent = DaemonProcess(folder, config)
-        People(self._state / "people.json", SystemClock()).let_in(Rank.OWNER, talk.account, "Anna")
+        PeopleStore(self._state / "people.json", SystemClock()).let_in(
+            PersonRole.OWNER, talk.account, "Anna"
+        )
 
     async def hears(self, text: str) -> None:
         """Until Anna has the answer, and the agent knows it."""
         try:
-            await until(lambda: f"echo: {text}" in self._talk.shown())
-            await until(lambda: all_confirmed(self._state, {f"echo: {text}"}))
+            await wait_until(lambda: f"echo: {text}" in self._talk.shown())
+            await wait_until(lambda: all_confirmed(self._state, {f"echo: {text}"}))
         except TimeoutError:
             raise AssertionError(f"{self._talk.shown()}\n{self.agent.log()}") from None
 
@@ -100,7 +95,7 @@ async def test_a_conversation_survives_a_cut_and_a_kill(talk: Talk, tmp_path: Pa
             await conversation.hears("two")
             model.holds = True
             await talk.write("three")
-            await until(lambda: model.is_asked("three"))
+            await wait_until(lambda: model.is_asked("three"))
             agent.kill()
             model.holds = False
             await asyncio.to_thread(agent.start)

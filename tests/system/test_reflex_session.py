@@ -3,8 +3,7 @@
 The session that the README shows, on real parts: a terminal, the agent, the link, the firmware.
 """
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from tests.fakes.board_sim import BoardSim, unavailable_reason
 from tests.fakes.llm_thread import LlmThread
 from tests.fakes.terminal_chat import TerminalChat
+from tests.waits import stays_sync, wait_until_sync
 
 pytestmark = pytest.mark.skipif(unavailable_reason() is not None, reason=str(unavailable_reason()))
 
@@ -51,13 +51,6 @@ def service() -> Iterator[LlmThread]:
         yield service
 
 
-def until(holds: Callable[[], object]) -> None:
-    begun_s = time.monotonic()
-    while not holds():
-        assert time.monotonic() - begun_s < SOON_S
-        time.sleep(0.02)
-
-
 def test_a_sensor_is_added_asked_watched_and_acted_on_without_the_agent(
     sim: BoardSim, service: LlmThread, tmp_path: Path
 ) -> None:
@@ -68,7 +61,7 @@ def test_a_sensor_is_added_asked_watched_and_acted_on_without_the_agent(
 
     with TerminalChat(tmp_path, config + ROOM) as chat:
         # The board takes its new configuration while the chat begins
-        until(lambda: "firmware" in chat.say("/status"))
+        wait_until_sync(lambda: "firmware" in chat.say("/status"))
         assert "The humidity is 45.0 %." in chat.say("what is the humidity of the room?")
         assert "high_humidity" in chat.say("tell me when room.humidity goes above 55")
         chat.type(REFLEX)
@@ -83,11 +76,9 @@ def test_a_sensor_is_added_asked_watched_and_acted_on_without_the_agent(
         chat.kill()
 
     sim.set(humidity=65)
-    until(lambda: sim.value("relay") == 1)
-    until(lambda: sim.value("relay") == 0)
+    wait_until_sync(lambda: sim.value("relay") == 1, SOON_S)
+    wait_until_sync(lambda: sim.value("relay") == 0, SOON_S)
     (_, on_ms), (_, off_ms) = sim.changes("relay")[-2:]
     assert FOR_MS - LATE_MS <= off_ms - on_ms <= FOR_MS + LATE_MS
     # At most once a minute, however damp it stays
-    time.sleep(1.0)
-    assert [value for value, _ in sim.changes("relay")][-2:] == [1, 0]
-    assert sim.changes("relay")[-1] == (0, off_ms)
+    stays_sync(lambda: sim.changes("relay")[-1] == (0, off_ms), 1.0)

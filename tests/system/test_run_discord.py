@@ -2,15 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.discord_server import TOKEN, DiscordServer, Fault, running
 from tests.fakes.discord_world import ANNA, BOT, DM, ROOM, Json
+from tests.waits import wait_until
 
-# A start, and a back-off
-LIMIT_S = 30.0
 CALLED = f"<@{BOT['id']}>"
 
 
@@ -19,12 +17,6 @@ def config(url: str) -> str:
         '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n'
         f'[channels.discord]\nbase_url = "{url}"\ntoken = "{TOKEN}"\n'
     )
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
 
 
 def mine(server: DiscordServer) -> list[Json]:
@@ -49,19 +41,19 @@ class Asked:
         self.ids.append(told["id"])
 
     async def answered(self) -> None:
-        await until(lambda: {*self.ids} <= {*answered(self._server)})
+        await wait_until(lambda: {*self.ids} <= {*answered(self._server)})
 
 
 async def begin(agent: DaemonProcess, server: DiscordServer) -> None:
     """The owner is known, and the agent speaks in the room."""
-    await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+    await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
     code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
     assert code is not None
-    await until(lambda: server.world.sessions)
+    await wait_until(lambda: server.world.sessions)
     server.world.post(DM, ANNA, code[0])
-    await until(lambda: any("owner" in one["content"] for one in mine(server)))
+    await wait_until(lambda: any("owner" in one["content"] for one in mine(server)))
     server.world.post(ROOM, ANNA, f"{CALLED} /pair group")
-    await until(lambda: any("/pair group off" in one["content"] for one in mine(server)))
+    await wait_until(lambda: any("/pair group off" in one["content"] for one in mine(server)))
 
 
 async def test_nothing_is_lost_or_doubled_over_cuts_and_kills(tmp_path: Path) -> None:

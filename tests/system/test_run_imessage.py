@@ -2,14 +2,11 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.bluebubbles_server import PASSWORD, BlueBubblesServer, running
 from tests.fakes.daemon_process import DaemonProcess
-
-# A start, and a back-off
-LIMIT_S = 45.0
+from tests.waits import wait_until
 
 
 def config(url: str) -> str:
@@ -19,12 +16,6 @@ def config(url: str) -> str:
     )
 
 
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
-
-
 def told(server: BlueBubblesServer, wanted: str) -> int:
     return sum(wanted in one["text"] for one in server.ours())
 
@@ -32,25 +23,25 @@ def told(server: BlueBubblesServer, wanted: str) -> int:
 async def test_nothing_is_lost_or_doubled_over_a_cut_and_a_kill(tmp_path: Path) -> None:
     async with running(BlueBubblesServer()) as server:
         with DaemonProcess(tmp_path, config(server.url)) as agent:
-            await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+            await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
             code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
             assert code is not None
-            await until(lambda: server.looked)
+            await wait_until(lambda: server.looked)
             server.write(code[0])
-            await until(lambda: told(server, "owner"))
+            await wait_until(lambda: told(server, "owner"))
             server.write("what time is it?")
-            await until(lambda: told(server, "It is ") == 1)
+            await wait_until(lambda: told(server, "It is ") == 1)
             server.cut()
             server.loses_receipt = True
             server.write("and now, what time is it?")
-            await until(lambda: told(server, "It is ") == 2)
+            await wait_until(lambda: told(server, "It is ") == 2)
             server.write("what time is it?")
             agent.kill()
             server.write("what time is it?")
             await asyncio.to_thread(agent.start)
-            await until(lambda: told(server, "It is ") == 4)
+            await wait_until(lambda: told(server, "It is ") == 4)
             server.write("and at last, what time is it?")
-            await until(lambda: told(server, "It is ") == 5)
+            await wait_until(lambda: told(server, "It is ") == 5)
             log = agent.log()
             assert await asyncio.to_thread(agent.stop) == 0
     assert told(server, "It is ") == 5

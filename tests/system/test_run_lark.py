@@ -3,14 +3,12 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.lark_server import ANNA, APP_ID, DM, SECRET, LarkServer, running, text_of
+from tests.waits import wait_until
 
-# A start, and a back-off
-LIMIT_S = 30.0
 QUESTION = "what time is it?"
 
 
@@ -19,12 +17,6 @@ def config(url: str) -> str:
         '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n'
         f'[channels.lark]\nbase_url = "{url}"\napp_id = "{APP_ID}"\napp_secret = "{SECRET}"\n'
     )
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
 
 
 def answered(server: LarkServer) -> list[str]:
@@ -43,28 +35,28 @@ async def test_nothing_is_lost_or_doubled_over_cuts_and_kills(tmp_path: Path) ->
             asked.append(told["event"]["message"]["message_id"])
 
         with DaemonProcess(tmp_path, config(server.url)) as agent:
-            await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+            await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
             code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
             assert code is not None
             await server.write(ANNA, DM, {"text": code[0]})
-            await until(lambda: any("owner" in text_of(one) for one in server.messages))
+            await wait_until(lambda: any("owner" in text_of(one) for one in server.messages))
             await ask()
-            await until(lambda: len(answered(server)) == 1)
+            await wait_until(lambda: len(answered(server)) == 1)
             # In the middle of what is asked and told
             await ask()
             server.cut()
             await ask()
-            await until(lambda: len({*answered(server)}) == 3)
+            await wait_until(lambda: len({*answered(server)}) == 3)
             # Its token ends before its time
             server.tokens.append("another")
             await ask()
-            await until(lambda: len({*answered(server)}) == 4)
+            await wait_until(lambda: len({*answered(server)}) == 4)
             await ask()
             agent.kill()
             await ask()
             await asyncio.to_thread(agent.start)
-            await until(lambda: len({*answered(server)}) == 6)
+            await wait_until(lambda: len({*answered(server)}) == 6)
             await ask()
-            await until(lambda: asked[-1] in answered(server) and not server.pending)
+            await wait_until(lambda: asked[-1] in answered(server) and not server.pending)
             assert await asyncio.to_thread(agent.stop) == 0
     assert sorted(answered(server)) == sorted(asked)

@@ -3,14 +3,12 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.mattermost_server import ANNA, DM, ME, TOKEN, MattermostServer, running
+from tests.waits import wait_until
 
-# A start, and a back-off
-LIMIT_S = 30.0
 QUESTION = "what time is it?"
 
 
@@ -19,12 +17,6 @@ def config(url: str) -> str:
         '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n'
         f'[channels.mattermost]\nbase_url = "{url}"\ntoken = "{TOKEN}"\n'
     )
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
 
 
 def ask(server: MattermostServer, words: str = QUESTION) -> str:
@@ -45,11 +37,11 @@ def answers(server: MattermostServer) -> Counter[str]:
 
 
 async def pair(server: MattermostServer, agent: DaemonProcess) -> None:
-    await until(lambda: server.entered and re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+    await wait_until(lambda: server.entered and re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
     code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
     assert code is not None
     server.post(DM, ANNA, code[0])
-    await until(lambda: told(server, "owner"))
+    await wait_until(lambda: told(server, "owner"))
 
 
 async def test_nothing_is_lost_or_answered_twice_over_a_cut_and_a_kill(tmp_path: Path) -> None:
@@ -57,22 +49,22 @@ async def test_nothing_is_lost_or_answered_twice_over_a_cut_and_a_kill(tmp_path:
         with DaemonProcess(tmp_path, config(server.url)) as agent:
             await pair(server, agent)
             asked = [ask(server)]
-            await until(lambda: len(answers(server)) == 1)
+            await wait_until(lambda: len(answers(server)) == 1)
             server.cut()
-            await until(lambda: not server.entered)
+            await wait_until(lambda: not server.entered)
             asked += [ask(server), ask(server)]
-            await until(lambda: len(answers(server)) == 3)
+            await wait_until(lambda: len(answers(server)) == 3)
             asked.append(ask(server))
             # Its answer is on its way, and perhaps a draft of it stands there
-            await until(lambda: len(answers(server)) == 4)
+            await wait_until(lambda: len(answers(server)) == 4)
             agent.kill()
             asked += [ask(server), ask(server)]
             await asyncio.to_thread(agent.start)
-            await until(lambda: len(answers(server)) == 6)
+            await wait_until(lambda: len(answers(server)) == 6)
             # Once more by the socket what was read by asking
             server.tell(next(one for one in server.posts.values() if one["root_id"] == asked[4]))
             asked.append(ask(server, f"and at last, {QUESTION}"))
-            await until(lambda: len(answers(server)) == 7)
+            await wait_until(lambda: len(answers(server)) == 7)
             assert await asyncio.to_thread(agent.stop) == 0
             assert not [text for text in (TOKEN, "Traceback") if text in agent.log()]
     # A server takes an answer once, and a draft that stood there becomes it
@@ -88,17 +80,17 @@ async def test_a_file_that_was_on_its_way_when_the_agent_died_is_had_afterwards(
             server.may_hand_out.clear()
             file = server.keep("sheet.pdf", b"%PDF-1.7 of a datasheet")
             server.post(DM, ANNA, "look at this", file_ids=[file])
-            await until(lambda: ("GET", f"/files/{file}") in server.calls)
+            await wait_until(lambda: ("GET", f"/files/{file}") in server.calls)
             # What cannot wait is heard over it
             server.post(DM, ANNA, "/stop")
-            await until(lambda: len(told(server, "")) == 2)
+            await wait_until(lambda: len(told(server, "")) == 2)
             agent.kill()
             server.may_hand_out.set()
             await asyncio.to_thread(agent.start)
             inbox = tmp_path / "state" / "inbox"
-            await until(lambda: [*inbox.glob("*.pdf")])
+            await wait_until(lambda: [*inbox.glob("*.pdf")])
             ask(server)
-            await until(lambda: len(answers(server)) == 1)
+            await wait_until(lambda: len(answers(server)) == 1)
             [kept] = inbox.glob("*.pdf")
             assert kept.read_bytes() == b"%PDF-1.7 of a datasheet"
             assert await asyncio.to_thread(agent.stop) == 0

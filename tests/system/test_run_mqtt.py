@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ from tests.fakes import board_sim, mosquitto, mqtt_peer
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.mqtt_peer import MqttPeer
+from tests.waits import wait_until
 
-# A start, a back-off, and what a broker takes to notice
-LIMIT_S = 30.0
 PUMP = "barnacle/board/board/pump"
 pytestmark = pytest.mark.skipif(
     mosquitto.unavailable_reason() is not None, reason=str(mosquitto.unavailable_reason())
@@ -27,19 +25,13 @@ def config(port: int, more: str = "") -> str:
     )
 
 
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - other processes
-            await asyncio.sleep(0.02)
-
-
 async def pair(peer: MqttPeer, agent: DaemonProcess) -> None:
-    await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+    await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
     code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
     assert code is not None
-    await until(lambda: peer.shows("barnacle/status") == b"online")
+    await wait_until(lambda: peer.shows("barnacle/status") == b"online")
     peer.publish("barnacle/in/anna", code[0])
-    await until(lambda: any("owner" in one["text"] for one in peer.told()))
+    await wait_until(lambda: any("owner" in one["text"] for one in peer.told()))
 
 
 def answers(peer: MqttPeer) -> list[str]:
@@ -52,26 +44,26 @@ async def test_nothing_is_lost_or_doubled_over_a_cut_and_a_kill(tmp_path: Path) 
         with DaemonProcess(tmp_path, config(broker.port)) as agent:
             await pair(peer, agent)
             peer.say("what time is it?", id="1")
-            await until(lambda: answers(peer) == ["anna:1"])
+            await wait_until(lambda: answers(peer) == ["anna:1"])
             # The broker is restarted: everybody is cut off
             await asyncio.to_thread(broker.stop)
             peer.came.append(("barnacle/status", b""))
             await asyncio.to_thread(broker.start)
-            await until(lambda: peer.shows("barnacle/status") == b"online")
+            await wait_until(lambda: peer.shows("barnacle/status") == b"online")
             peer.say("what time is it?", id="2")
-            await until(lambda: len(answers(peer)) == 2)
+            await wait_until(lambda: len(answers(peer)) == 2)
             # The power goes while something is on its way, and more is said meanwhile
             peer.say("what time is it?", id="3")
             agent.kill()
             peer.say("what time is it?", id="4")
             peer.say("what time is it?", id="3")
             await asyncio.to_thread(agent.start)
-            await until(lambda: len(answers(peer)) >= 4)
+            await wait_until(lambda: len(answers(peer)) >= 4)
             peer.say("what time is it?", id="5")
-            await until(lambda: "anna:5" in answers(peer))
+            await wait_until(lambda: "anna:5" in answers(peer))
             assert sorted(answers(peer)) == [f"anna:{number}" for number in range(1, 6)]
             assert await asyncio.to_thread(agent.stop) == 0
-        await until(lambda: peer.shows("barnacle/status") == b"offline")
+        await wait_until(lambda: peer.shows("barnacle/status") == b"offline")
 
 
 @pytest.mark.skipif(
@@ -85,23 +77,25 @@ async def test_a_switch_of_the_home_moves_a_pin_only_through_the_gate(tmp_path: 
         DaemonProcess(tmp_path, config(broker.port, f'[board]\nport = "{board.port}"\n')) as agent,
     ):
         await pair(peer, agent)
-        await until(lambda: peer.shows(PUMP) == b"off")
+        await wait_until(lambda: peer.shows(PUMP) == b"off")
         # Nobody has let the home in
         peer.publish(f"{PUMP}/set", "on", quality=0)
-        await until(lambda: any("do not know you" in one["text"] for one in peer.told("home")))
+        await wait_until(
+            lambda: any("You have no access" in one["text"] for one in peer.told("home"))
+        )
         peer.say("/pair new user home")
-        await until(lambda: _code(peer))
+        await wait_until(lambda: _code(peer))
         peer.publish("barnacle/in/home", f"/pair {_code(peer)}")
-        await until(lambda: len(peer.told("home")) > 1)
+        await wait_until(lambda: len(peer.told("home")) > 1)
         # A user's wish to move something is the owner's to grant
         peer.publish(f"{PUMP}/set", "ON", quality=0)
-        await until(lambda: _question(peer))
+        await wait_until(lambda: _question(peer))
         assert peer.shows(PUMP) == b"off"
         peer.say(f"yes {_question(peer)}")
-        await until(lambda: peer.shows(PUMP) == b"on")
+        await wait_until(lambda: peer.shows(PUMP) == b"on")
         # The owner's own word moves it without a question
         peer.say("turn the pump off")
-        await until(lambda: peer.shows(PUMP) == b"off")
+        await wait_until(lambda: peer.shows(PUMP) == b"off")
 
 
 def _code(peer: MqttPeer) -> str:

@@ -2,15 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.ntfy_server import NtfyServer, running
+from tests.waits import wait_until
 
 TOPIC = "greenhouse-4711"
-# A start, and a back-off
-LIMIT_S = 30.0
 
 
 def config(url: str) -> str:
@@ -18,12 +16,6 @@ def config(url: str) -> str:
         '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n'
         f'[channels.ntfy]\nbase_url = "{url}"\ntopic = "{TOPIC}"\n'
     )
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
 
 
 def told(server: NtfyServer, wanted: str) -> set[str]:
@@ -35,23 +27,23 @@ def told(server: NtfyServer, wanted: str) -> set[str]:
 async def test_nothing_is_lost_or_doubled_over_a_cut_and_a_kill(tmp_path: Path) -> None:
     async with running(NtfyServer()) as server:
         with DaemonProcess(tmp_path, config(server.url)) as agent:
-            await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+            await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
             code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
             assert code is not None
-            await until(lambda: server.opened)
+            await wait_until(lambda: server.opened)
             server.publish(TOPIC, code[0])
-            await until(lambda: any("owner" in one["message"] for one in server.cache))
+            await wait_until(lambda: any("owner" in one["message"] for one in server.cache))
             server.publish(TOPIC, "what time is it?")
-            await until(lambda: len(told(server, "It is ")) == 1)
+            await wait_until(lambda: len(told(server, "It is ")) == 1)
             server.cut()
             server.publish(TOPIC, "and now, what time is it?")
-            await until(lambda: len(told(server, "It is ")) == 2)
+            await wait_until(lambda: len(told(server, "It is ")) == 2)
             server.publish(TOPIC, "what time is it?")
             agent.kill()
             server.publish(TOPIC, "what time is it?")
             await asyncio.to_thread(agent.start)
-            await until(lambda: len(told(server, "It is ")) == 4)
+            await wait_until(lambda: len(told(server, "It is ")) == 4)
             server.publish(TOPIC, "and at last, what time is it?")
-            await until(lambda: len(told(server, "It is ")) == 5)
+            await wait_until(lambda: len(told(server, "It is ")) == 5)
             assert await asyncio.to_thread(agent.stop) == 0
     assert len(told(server, "It is ")) == 5

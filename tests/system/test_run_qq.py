@@ -2,14 +2,11 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.qq_server import APP_ID, SECRET, QqServer, running
-
-# A start, and a back-off
-LIMIT_S = 30.0
+from tests.waits import wait_until
 
 
 def config(url: str) -> str:
@@ -18,12 +15,6 @@ def config(url: str) -> str:
         f'[channels.qq]\nbase_url = "{url}"\nauth_url = "{url}"\n'
         f'app_id = "{APP_ID}"\napp_secret = "{SECRET}"\n'
     )
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
 
 
 def ask(server: QqServer) -> str:
@@ -38,11 +29,11 @@ def answers(server: QqServer) -> list[str]:
 
 async def begun(server: QqServer, agent: DaemonProcess) -> None:
     """Somebody is the owner."""
-    await until(lambda: server.sessions and re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+    await wait_until(lambda: server.sessions and re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
     code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
     assert code is not None
     server.write(code[0])
-    await until(lambda: any("owner" in one["content"] for one in server.messages))
+    await wait_until(lambda: any("owner" in one["content"] for one in server.messages))
 
 
 async def killed(agent: DaemonProcess) -> None:
@@ -55,18 +46,18 @@ async def test_nothing_is_lost_or_said_twice_over_a_cut_and_a_kill(tmp_path: Pat
         with DaemonProcess(tmp_path, config(server.url)) as agent:
             await begun(server, agent)
             asked = [ask(server)]
-            await until(lambda: answers(server) == asked)
+            await wait_until(lambda: answers(server) == asked)
             server.cut()
             asked.append(ask(server))
-            await until(lambda: answers(server) == asked)
+            await wait_until(lambda: answers(server) == asked)
             # One is on its way, one comes while nobody is there
             asked.append(ask(server))
             agent.kill()
             asked.append(ask(server))
             await asyncio.to_thread(agent.start)
-            await until(lambda: sorted(answers(server)) == sorted(asked))
+            await wait_until(lambda: sorted(answers(server)) == sorted(asked))
             asked.append(ask(server))
-            await until(lambda: len(answers(server)) == len(asked))
+            await wait_until(lambda: len(answers(server)) == len(asked))
             assert await asyncio.to_thread(agent.stop) == 0
         assert sorted(answers(server)) == sorted(asked)
         assert not [text for text in (SECRET, "Traceback") if text in agent.log()]
@@ -80,12 +71,12 @@ async def test_what_may_not_be_said_waits_for_the_next_word_over_a_kill_and_goes
             await begun(server, agent)
             server.is_shut = True
             asked = ask(server)
-            await until(lambda: "waits until something is written there" in agent.log())
+            await wait_until(lambda: "waits until something is written there" in agent.log())
             server.closed.update(server.written)
             server.is_shut = False
             await killed(agent)
             last = server.write("/help")["d"]["id"]
-            await until(lambda: len(server.messages) == 3)
+            await wait_until(lambda: len(server.messages) == 3)
             assert await asyncio.to_thread(agent.stop) == 0
         late, helped = server.messages[1:]
         assert (late["msg_id"], late["msg_seq"]) == (last, 1)

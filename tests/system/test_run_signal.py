@@ -3,7 +3,6 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from agent.health.status import read_status
@@ -11,9 +10,7 @@ from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.signal_daemon import SignalDaemon, running
 from tests.fakes.signal_events import ANNA, BERND, message
 from tests.fakes.signal_faults import Hangs
-
-# A start, a back-off and two looks of whoever writes the status
-LIMIT_S = 20.0
+from tests.waits import wait_until
 
 
 def config(url: str) -> str:
@@ -21,12 +18,6 @@ def config(url: str) -> str:
         '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n'
         f'[channels.signal]\nbase_url = "{url}"\n'
     )
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
 
 
 def shown(daemon: SignalDaemon, wanted: str, who: str = ANNA) -> int:
@@ -43,11 +34,11 @@ def trouble(folder: Path) -> str:
 
 
 async def pair(daemon: SignalDaemon, agent: DaemonProcess) -> None:
-    await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+    await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
     code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
     assert code is not None
     daemon.tell(said(code[0]))
-    await until(lambda: shown(daemon, "owner"))
+    await wait_until(lambda: shown(daemon, "owner"))
 
 
 async def test_a_person_pairs_and_is_answered_and_a_stranger_is_not(tmp_path: Path) -> None:
@@ -55,9 +46,9 @@ async def test_a_person_pairs_and_is_answered_and_a_stranger_is_not(tmp_path: Pa
         with DaemonProcess(tmp_path, config(daemon.url)) as agent:
             await pair(daemon, agent)
             daemon.tell(said("what time is it?", BERND))
-            await until(lambda: shown(daemon, "I do not know you", BERND))
+            await wait_until(lambda: shown(daemon, "You have no access", BERND))
             daemon.tell(said("what time is it?"))
-            await until(lambda: shown(daemon, "It is "))
+            await wait_until(lambda: shown(daemon, "It is "))
             assert await asyncio.to_thread(agent.stop) == 0
     assert len(daemon.shown(BERND)) == 1
     read = [told["recipient"] for told in daemon.called("sendReceipt")]
@@ -70,12 +61,12 @@ async def test_an_agent_killed_while_it_answers_answers_once(tmp_path: Path) -> 
             await pair(daemon, agent)
             daemon.fail("send", Hangs())
             daemon.tell(said("what time is it?"))
-            await until(lambda: not daemon.faults["send"])
+            await wait_until(lambda: not daemon.faults["send"])
             agent.kill()
             await asyncio.to_thread(agent.start)
-            await until(lambda: shown(daemon, "It is "))
+            await wait_until(lambda: shown(daemon, "It is "))
             daemon.tell(said("and now, what time is it?"))
-            await until(lambda: shown(daemon, "It is ") > 1)
+            await wait_until(lambda: shown(daemon, "It is ") > 1)
     assert shown(daemon, "It is ") == 2
 
 
@@ -83,7 +74,7 @@ async def test_a_daemon_that_is_away_is_in_the_status_until_it_is_back(tmp_path:
     async with running(SignalDaemon()) as daemon:
         url = daemon.url
     with DaemonProcess(tmp_path, config(url)):
-        await until(lambda: "signal-cli daemon is not there" in trouble(tmp_path))
+        await wait_until(lambda: "cannot reach the signal-cli daemon" in trouble(tmp_path))
         async with running(SignalDaemon(), int(url.rpartition(":")[2])):
-            await until(lambda: read_status(tmp_path / "state" / "status.json"))
-            await until(lambda: not trouble(tmp_path))
+            await wait_until(lambda: read_status(tmp_path / "state" / "status.json"))
+            await wait_until(lambda: not trouble(tmp_path))

@@ -2,15 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.slack_server import APP_TOKEN, BOT_TOKEN, SlackServer, running
 from tests.fakes.slack_world import ANNA, DM, seen
+from tests.waits import wait_until
 
-# A start, and a back-off
-LIMIT_S = 30.0
 QUESTION = "what time is it?"
 
 
@@ -19,12 +17,6 @@ def config(url: str) -> str:
         '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n'
         f'[channels.slack]\nbase_url = "{url}"\ntoken = "{BOT_TOKEN}"\napp_token = "{APP_TOKEN}"\n'
     )
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
 
 
 def ask(server: SlackServer, words: str = QUESTION) -> None:
@@ -41,25 +33,25 @@ def answers(server: SlackServer) -> list[str]:
 async def test_nothing_is_lost_over_a_cut_another_line_and_a_kill(tmp_path: Path) -> None:
     async with running() as server:
         with DaemonProcess(tmp_path, config(server.url)) as agent:
-            await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+            await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
             code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
             assert code is not None
             server.world.post(DM, ANNA, f" {code[0]}")
-            await until(lambda: any("owner" in seen(one) for one in server.world.mine()))
+            await wait_until(lambda: any("owner" in seen(one) for one in server.world.mine()))
             ask(server)
-            await until(lambda: len(answers(server)) == 1)
+            await wait_until(lambda: len(answers(server)) == 1)
             await server.disconnect("warning")
             ask(server)
-            await until(lambda: len(answers(server)) == 2 and server.begun == 2)
+            await wait_until(lambda: len(answers(server)) == 2 and server.begun == 2)
             server.cut()
             ask(server)
-            await until(lambda: len(answers(server)) == 3)
+            await wait_until(lambda: len(answers(server)) == 3)
             ask(server)
             agent.kill()
             ask(server)
             await asyncio.to_thread(agent.start)
-            await until(lambda: len({*answers(server)}) == 5)
+            await wait_until(lambda: len({*answers(server)}) == 5)
             ask(server, f"and at last, {QUESTION}")
-            await until(lambda: len({*answers(server)}) == 6 and not server.world.waiting)
+            await wait_until(lambda: len({*answers(server)}) == 6 and not server.world.waiting)
             assert await asyncio.to_thread(agent.stop) == 0
     assert len(answers(server)) == 6

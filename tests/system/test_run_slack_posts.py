@@ -2,16 +2,14 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.slack_poster import SIGNING_SECRET, posting
 from tests.fakes.slack_server import BOT_TOKEN, SlackServer, running
 from tests.fakes.slack_world import ANNA, DM, seen
+from tests.waits import wait_until
 
-# A start, and a back-off
-LIMIT_S = 30.0
 QUESTION = "what time is it?"
 
 
@@ -22,12 +20,6 @@ def config(server: SlackServer, port: int) -> str:
         f'[channels.slack]\nbase_url = "{server.url}"\ntoken = "{BOT_TOKEN}"\n'
         f'signing_secret = "{SIGNING_SECRET}"\n'
     )
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
 
 
 def ask(server: SlackServer, words: str = QUESTION) -> None:
@@ -46,27 +38,27 @@ async def test_nothing_that_is_posted_is_lost_or_done_twice_over_a_kill(
 ) -> None:
     async with running() as server, posting(server.world, unused_tcp_port) as poster:
         with DaemonProcess(tmp_path, config(server, unused_tcp_port)) as agent:
-            await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+            await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
             code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
             assert code is not None
             told = await poster.say({"type": "url_verification", "challenge": "3eZbrw1aBm2rZg"})
             assert (told.status, told.said) == (200, "3eZbrw1aBm2rZg")
             server.world.post(DM, ANNA, f" {code[0]}")
-            await until(lambda: any("owner" in seen(one) for one in server.world.mine()))
+            await wait_until(lambda: any("owner" in seen(one) for one in server.world.mine()))
             ask(server)
-            await until(lambda: len(answers(server)) == 1)
+            await wait_until(lambda: len(answers(server)) == 1)
             [asked] = [one for one in poster.posted if QUESTION.encode() in one[1]]
             ask(server)
             agent.kill()
             # What comes now comes again until somebody is there
             ask(server)
             await asyncio.to_thread(agent.start)
-            await until(lambda: len({*answers(server)}) == 3)
+            await wait_until(lambda: len({*answers(server)}) == 3)
             # Slack had not heard that the first one was taken
             again = await poster.post(asked[1], asked[0] | {"x-slack-retry-num": "1"})
             assert again.status == 200
             ask(server, f"and at last, {QUESTION}")
-            await until(lambda: len({*answers(server)}) == 4 and not server.world.waiting)
+            await wait_until(lambda: len({*answers(server)}) == 4 and not server.world.waiting)
             assert await asyncio.to_thread(agent.stop) == 0
             hidden = (BOT_TOKEN, SIGNING_SECRET, "Traceback")
             assert not [text for text in hidden if text in agent.log()]

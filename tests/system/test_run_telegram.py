@@ -9,15 +9,16 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.health.starts import MANY_STARTS, Starts
 from agent.health.status import read_status
+from agent.system.clock import SystemClock
 from tests.fakes import llm_server, telegram_server
 from tests.fakes.chat_process import chat_environ
 from tests.fakes.llm_server import Json, Reply
 from tests.fakes.obedient_model import obey
 from tests.fakes.telegram_server import Fault, TelegramServer
 from tests.fakes.telegram_world import ANNA
+from tests.waits import wait_until
 
 LIMIT_S = 40.0
 
@@ -54,9 +55,7 @@ async def code_in_log(process: asyncio.subprocess.Process) -> str:
 
 
 async def until_shown(server: TelegramServer, wanted: str) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not any(wanted in text for text in server.world.shown(ANNA)):  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: any(wanted in text for text in server.world.shown(ANNA)))
 
 
 async def test_a_person_pairs_with_the_code_in_the_log_and_is_answered(tmp_path: Path) -> None:
@@ -89,9 +88,7 @@ async def test_told_to_end_in_a_turn_it_ends_at_once_and_answers_after_the_next_
             hangs.set()
             asked = len(model.requests)
             await server.world.write("Hello there")
-            async with asyncio.timeout(LIMIT_S):
-                while len(model.requests) == asked:  # noqa: ASYNC110 - another process asks
-                    await asyncio.sleep(0.01)
+            await wait_until(lambda: len(model.requests) != asked)
             process.send_signal(signal.SIGTERM)
             async with asyncio.timeout(LIMIT_S):
                 await process.communicate()
@@ -115,7 +112,7 @@ async def test_in_a_crash_loop_it_talks_without_tools_and_tells_the_owner(tmp_pa
             await process.wait()
         assert [starts.begin() for _ in range(MANY_STARTS - 2)] == [False] * (MANY_STARTS - 2)
         async with daemon(tmp_path, config(server, model.base_url)):
-            await until_shown(server, "I use no tools now")
+            await until_shown(server, "so I now only talk and use no tools")
             await server.world.write("Remember that my cat is called Mia")
             await until_shown(server, "No tool memory_store")
 
@@ -126,13 +123,9 @@ async def test_a_bot_that_is_not_reached_is_in_the_status_until_it_is(tmp_path: 
         server.faults.extend(Fault("getUpdates", html=502) for _ in range(100))
         async with daemon(tmp_path, config(server, model.base_url)) as process:
             await code_in_log(process)
-            async with asyncio.timeout(LIMIT_S):
-                while not _trouble(tmp_path):  # noqa: ASYNC110 - another process
-                    await asyncio.sleep(0.05)
+            await wait_until(lambda: _trouble(tmp_path))
             server.faults.clear()
-            async with asyncio.timeout(LIMIT_S):
-                while _trouble(tmp_path):  # noqa: ASYNC110 - another process
-                    await asyncio.sleep(0.05)
+            await wait_until(lambda: not _trouble(tmp_path))
 
 
 async def test_the_doctor_says_how_long_ago_the_bot_was_heard_and_when_nobody_answers(
@@ -141,16 +134,16 @@ async def test_the_doctor_says_how_long_ago_the_bot_was_heard_and_when_nobody_an
     async with telegram_server.running() as server, llm_server.running(obey) as model:
         server.longest_poll_s = 1.0
         text = config(server, model.base_url)
-        assert "no agent runs" in (await examined(tmp_path, text))["channels"]["sentence"]
+        assert "no agent is running" in (await examined(tmp_path, text))["channels"]["sentence"]
         async with daemon(tmp_path, text) as process:
             await code_in_log(process)
             async with asyncio.timeout(LIMIT_S):
                 while (
-                    "heard: telegram"
+                    "connected: telegram"
                     not in (found := await examined(tmp_path, text))["channels"]["sentence"]
                 ):
                     assert found["channels"]["level"] == "ok"
-            assert re.search(r"heard: telegram \d+ s ago", found["channels"]["sentence"])
+            assert re.search(r"connected: telegram \d+ s ago", found["channels"]["sentence"])
             # Asking has attached nobody: the agent answers as before
             assert {found[name]["level"] for name in ("chat", "telegram")} == {"ok"}, found
             process.send_signal(signal.SIGSTOP)

@@ -2,15 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from pathlib import Path
 
-from agent.channels.whatsapp.signing import verify_token
+from agent.channels.whatsapp.events import verify_token
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.whatsapp_server import APP_SECRET, NUMBER_ID, TOKEN, WhatsAppServer, running
-
-# A start, and a back-off
-LIMIT_S = 30.0
+from tests.waits import wait_until
 
 
 def config(server: WhatsAppServer) -> str:
@@ -20,12 +17,6 @@ def config(server: WhatsAppServer) -> str:
         f'[channels.whatsapp]\nbase_url = "{server.url}"\nphone_number_id = "{NUMBER_ID}"\n'
         f'token = "{TOKEN}"\napp_secret = "{APP_SECRET}"\n'
     )
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.02)
 
 
 def told(server: WhatsAppServer, wanted: str) -> int:
@@ -39,26 +30,26 @@ async def test_a_conversation_goes_on_after_a_kill_and_nothing_is_answered_twice
     async with running() as server:
         server.gateway_port = unused_tcp_port
         with DaemonProcess(tmp_path, config(server)) as agent:
-            await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+            await wait_until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
             code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
             assert code is not None
             query = f"hub.mode=subscribe&hub.verify_token={verify_token(APP_SECRET)}"
             shown = await server.ask("GET", f"/whatsapp?{query}&hub.challenge=4711")
             assert (shown.status, shown.said) == (200, "4711")
             await server.say(code[0])
-            await until(lambda: told(server, "owner"))
+            await wait_until(lambda: told(server, "owner"))
             await server.say("what time is it?")
             asked = server.last
-            await until(lambda: told(server, "It is ") == 1)
+            await wait_until(lambda: told(server, "It is ") == 1)
             # What comes now comes again until somebody is there
             agent.kill()
             await server.say("/help")
             await asyncio.to_thread(agent.start)
-            await until(lambda: told(server, "/pair"))
+            await wait_until(lambda: told(server, "/pair"))
             answered = told(server, "It is ")
             await server.post(asked)
             await server.say("what is the time?")
-            await until(lambda: told(server, "It is ") > answered)
+            await wait_until(lambda: told(server, "It is ") > answered)
             assert await asyncio.to_thread(agent.stop) == 0
             assert told(server, "It is ") == answered + 1
             assert not [text for text in (TOKEN, APP_SECRET, "Traceback") if text in agent.log()]

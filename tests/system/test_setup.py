@@ -24,15 +24,15 @@ def service_url() -> Iterator[str]:
 
 
 def _answer_up_to_the_last(terminal: SetupTerminal, service_url: str) -> None:
-    terminal.sees("Which service?")
+    terminal.sees("Which model service?")
     terminal.type(f"custom:{service_url}")
     terminal.sees("Its API key (not shown): ")
     terminal.type(KEY)
     terminal.sees("Good: ")
-    terminal.sees("Which of its models? [fake-model] ")
+    terminal.sees("Which model? [fake-model] ")
     terminal.type("")
     terminal.sees("telegram, ")
-    terminal.sees("Over which, with commas between? [telegram] ")
+    terminal.sees("Which platforms, separated by commas? [telegram] ")
     terminal.type("none")
     terminal.sees("[Y/n] ")
 

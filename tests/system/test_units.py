@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.attached.place import SYSTEM_FOLDER
+from agent.channels.attached.socket import SYSTEM_FOLDER
 from agent.cli import exits
 from agent.health.starts import MANY_STARTS, WITHIN_S
 from agent.link.discovery import _VENDORS

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown, PinRefused
 from agent.link.base import BoardState, BoardStatus, Value
-from agent.link.events import Subscription, Watch
+from agent.link.events import BoardSubscription, Watch
 from agent.link.manifest import Manifest, read_manifest
 from tests.fakes.board import MANIFEST_JSON, FakeBoard
 from tests.fakes.events import TalkingBoard
@@ -104,7 +104,7 @@ class PlantedEvents(TalkingBoard):
         super().__init__()
         self._made = made
 
-    def subscribe(self, watch: Watch) -> Subscription:
+    def subscribe(self, watch: Watch) -> BoardSubscription:
         subscription = super().subscribe(watch)
         subscription.trouble = self._made.text if self._made.is_at("watch trouble") else ""
         return subscription

@@ -16,18 +16,18 @@ import msgspec
 import pytest
 
 import agent.tools
+from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question
-from agent.dispatch.gate import Gate
-from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.messages import Provenance, Role
 from agent.passage import Passage
-from agent.providers.base import ChatRequest, ChatResponse, Provider, Stop
+from agent.providers.base import ChatRequest, ChatResponse, Provider, StopReason
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Policy
 from agent.tools.base import AnyTool, Tool, ToolContext
 from agent.tools.registry import Registry
 from agent.tools.search import ToolSearchTool
+from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import calls as answered_by
 from tests.fakes.said import user_said
@@ -57,13 +57,13 @@ class RecordingModel(Provider):
             return self._of_another(request)
         if request.messages[-1].role is Role.USER:
             return self._response
-        return ChatResponse("done", stop=Stop.END)
+        return ChatResponse("done", stop=StopReason.END)
 
     def _of_another(self, request: ChatRequest) -> ChatResponse:
         """Another agent within this turn reads a page."""
         if request.messages[-1].role is Role.USER:
             return answered_by(("web_fetch", f'{{"url": "{URL}"}}'))
-        return ChatResponse(f"it says: {request.messages[-1].text}", stop=Stop.END)
+        return ChatResponse(f"it says: {request.messages[-1].text}", stop=StopReason.END)
 
     @property
     def shown(self) -> list[Provenance]:
@@ -120,7 +120,7 @@ async def use(made: World, tool: AnyTool, tally: Tally) -> None:
     """One turn in which the model calls it in every way that its schema allows."""
     source = made.planted
     wanted = tuple(calls(tool))
-    model = RecordingModel(ChatResponse("", wanted, Stop.TOOLS))
+    model = RecordingModel(ChatResponse("", wanted, StopReason.TOOLS))
     gate = Gate(
         Policy(Autonomy.FULL),
         StandingApprovals(made.folder / "standing.json", SteppedClock()),

@@ -11,11 +11,11 @@ from agent.link.settings import WatchSettings
 from agent.memory.base import CORE, MemoryEntry, MemoryStats, Scope
 from agent.messages import Provenance
 from agent.schedule.job import Job
-from agent.schedule.timer import Timer, TimerState
-from agent.security.sandbox import Job as Program
-from agent.security.sandbox import Outcome
+from agent.schedule.timer import CountdownTimer, TimerState
+from agent.security.sandbox import SandboxJob as Program
+from agent.security.sandbox import SandboxOutcome
 from agent.security.sandbox_process import LimitedProcess
-from agent.tools.mcp.lines import Answer
+from agent.tools.mcp.lines import BridgeAnswer
 from agent.tools.send_message import Addressee
 from agent.tools.watch import Watches
 from tests.fakes.memory import PreparedMemory
@@ -103,23 +103,23 @@ class PlantedSandbox:
     def __init__(self, made: World) -> None:
         self._made = made
 
-    async def run(self, job: Program) -> Outcome:
+    async def run(self, job: Program) -> SandboxOutcome:
         made = self._made
         if job.folder is None:
             return await self._read(job)
         if made.is_at("program failure"):
             raise SandboxBroken(f"the sandbox said {made.text}")
         if made.is_at("program end"):
-            return Outcome(None, b"", b"", ended=f"it was ended: {made.text}")
+            return SandboxOutcome(None, b"", b"", ended=f"it was ended: {made.text}")
         printed = made.at("program output", "printed ").encode()
-        return Outcome(0, printed, made.at("program complaint", "").encode())
+        return SandboxOutcome(0, printed, made.at("program complaint", "").encode())
 
-    async def _read(self, job: Program) -> Outcome:
+    async def _read(self, job: Program) -> SandboxOutcome:
         """What works on hostile text is run where there is some, since a start takes long."""
         if self._made.planted.startswith(("page", "pdf", "broken", "file", "kept")):
             return await LimitedProcess().run(job)
         told = next((told for name, told in _READ.items() if name in " ".join(job.argv)), b"")
-        return Outcome(0, told, b"")
+        return SandboxOutcome(0, told, b"")
 
 
 def programs(made: World) -> str:
@@ -140,12 +140,12 @@ class PlantedServer:
     def __init__(self, made: World) -> None:
         self._made = made
 
-    async def call(self, tool: str, digest: str, arguments: Mapping[str, object]) -> Answer:
+    async def call(self, tool: str, digest: str, arguments: Mapping[str, object]) -> BridgeAnswer:
         if self._made.is_at("mcp trouble"):
             raise McpAway(f"the server is away: {self._made.text}")
         if self._made.is_at("mcp error"):
-            return Answer(self._made.text, is_error=True)
-        return Answer(self._made.at("mcp text", "dry "))
+            return BridgeAnswer(self._made.text, is_error=True)
+        return BridgeAnswer(self._made.at("mcp text", "dry "))
 
 
 def _entry(made: World, kind: str) -> MemoryEntry:
@@ -243,7 +243,7 @@ def jobs(made: World) -> list[Job]:
     return [said, asked]
 
 
-def timers(made: World) -> list[Timer]:
+def timers(made: World) -> list[CountdownTimer]:
     """What a guest set; they wait, so that none ends."""
     common = {"number": 0, "channel": "telegram", "target": "7", "person": "anna", "trust": 0}
     words = (
@@ -252,7 +252,7 @@ def timers(made: World) -> list[Timer]:
         {"text": made.at("timer text", "Water! ")},
     )
     return [
-        Timer(seconds=60.0 * place, left_s=60.0, state=TimerState.PAUSED, **common, **one)  # type: ignore[arg-type]  # the same for all
+        CountdownTimer(seconds=60.0 * place, left_s=60.0, state=TimerState.PAUSED, **common, **one)  # type: ignore[arg-type]  # the same for all
         for place, one in enumerate(words, 1)
     ]
 

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import httpx
 
-from agent.dispatch.watcher import Watcher
-from agent.http import HttpClient
+from agent.app.tools import ToolParts, all_tools
+from agent.hardware.watches import BoardWatcher
+from agent.net.http import HttpClient
 from agent.peripherals.gpio import PiPins
 from agent.peripherals.i2c import I2cBuses
 from agent.peripherals.settings import I2cSettings, PiPinSettings
-from agent.schedule.book import JobBook
-from agent.schedule.reminding import ReminderBook
-from agent.schedule.store import JobStore
+from agent.schedule.job_book import JobBook
+from agent.schedule.job_store import JobStore
+from agent.schedule.reminder_book import ReminderBook
 from agent.schedule.timer import Instant
 from agent.schedule.timer_book import TimerBook
 from agent.schedule.timer_store import TimerStore
@@ -29,13 +30,12 @@ from agent.tools.board import BoardTools
 from agent.tools.datasheet import DatasheetSearchTool
 from agent.tools.gpio import gpio_tools
 from agent.tools.i2c import i2c_tools
-from agent.tools.mcp.offer import Offer
+from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.tool import McpTool
 from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
-from agent.tools.memory_known import MemoryListTool, MemorySourceTool
+from agent.tools.memory_sources import MemoryListTool, MemorySourceTool
 from agent.tools.reflex import ReflexTools
 from agent.tools.settings import DelegateSettings, SearchSettings, WebSettings
-from agent.toolset import Surroundings, all_tools
 from tests.fakes.clock import SteppedClock
 from tests.fakes.owner import ListeningOwner
 from tests.fakes.pi_pins import FakePi
@@ -63,7 +63,7 @@ async def world(folder: Path, planted: str, text: str = CANARY) -> AsyncIterator
     """Its files are written, and its watches are at work."""
     made = World(folder, planted, text)
     lay_out(made)
-    watcher = Watcher(PlantedEvents(made), {}, folder / "watches.json", SteppedClock())
+    watcher = BoardWatcher(PlantedEvents(made), {}, folder / "watches.json", SteppedClock())
     watching = asyncio.create_task(watcher.run(ListeningOwner()))
     http = HttpClient(httpx.MockTransport(partial(answered, made)))
     try:
@@ -82,7 +82,7 @@ async def world(folder: Path, planted: str, text: str = CANARY) -> AsyncIterator
         await http.aclose()
 
 
-def _surroundings(made: World, http: HttpClient, watcher: Watcher) -> Surroundings:
+def _surroundings(made: World, http: HttpClient, watcher: BoardWatcher) -> ToolParts:
     folder = made.folder
     devices = folder / "dev"
     devices.mkdir()
@@ -98,7 +98,7 @@ def _surroundings(made: World, http: HttpClient, watcher: Watcher) -> Surroundin
     timer_book = TimerBook(timer_store, lambda: _NOW)
     book = JobBook(store, SteppedClock())
     made.pi = FakePi({"fan": PiPinSettings(gpio=17, kind="output")}, line(made))
-    return Surroundings(
+    return ToolParts(
         WebSettings(search={"duckduckgo": SearchSettings()}),
         Paths(None, folder),
         SteppedClock(),
@@ -124,7 +124,7 @@ def _surroundings(made: World, http: HttpClient, watcher: Watcher) -> Surroundin
 def _further(made: World) -> list[AnyTool]:
     """What is composed elsewhere: memory and the servers of others."""
     memory, library = PlantedMemory(made), PlantedLibrary(made)
-    offer = Offer("garden", "look", "mcp_garden_look", "Looks.", _NO_FIELDS, "digest")
+    offer = ToolOffer("garden", "look", "mcp_garden_look", "Looks.", _NO_FIELDS, "digest")
     return [
         DatasheetSearchTool(library),
         McpTool(offer, PlantedServer(made), reads=True),

@@ -7,7 +7,7 @@ from agent.errors import BadArguments, ChannelUnavailable
 from agent.messages import Effect, Provenance
 from agent.tools.ask_user import MAX_ANSWER_CHARS, AskUserTool, chosen
 from agent.tools.base import ToolContext
-from agent.tools.inquiry import Heard
+from agent.tools.inquiry import InquiryAnswer
 from tests.fakes.workspace import CONTEXT
 
 CHOICES = ("tea", "Coffee", "2 cups")
@@ -34,9 +34,9 @@ def test_a_choice_is_meant_by_its_number_or_its_words(said: str, meant: str) -> 
 async def test_the_person_sees_the_question_and_the_choices_and_nothing_that_acts() -> None:
     shown: list[str] = []
 
-    async def inquire(question: str) -> Heard:
+    async def inquire(question: str) -> InquiryAnswer:
         shown.append(question)
-        return Heard("x" * (MAX_ANSWER_CHARS + 9) + "\x1b", Provenance.USER)
+        return InquiryAnswer("x" * (MAX_ANSWER_CHARS + 9) + "\x1b", Provenance.USER)
 
     tool = AskUserTool()
     arguments = tool.parse(json.dumps({"question": "Tea?\x1b[2J", "choices": ["yes", "no"]}))
@@ -50,11 +50,11 @@ async def test_the_person_sees_the_question_and_the_choices_and_nothing_that_act
 async def test_where_nobody_is_there_it_says_so() -> None:
     tool = AskUserTool()
     result = await tool.execute(tool.parse('{"question":"Tea?"}'), CONTEXT)
-    assert (result.success, result.text) == (False, "nobody can be asked from here")
+    assert (result.success, result.text) == (False, "no person can be asked from here")
 
 
 async def test_who_does_not_answer_in_time_is_not_waited_for() -> None:
-    async def inquire(_question: str) -> Heard:
+    async def inquire(_question: str) -> InquiryAnswer:
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
 
@@ -65,7 +65,7 @@ async def test_who_does_not_answer_in_time_is_not_waited_for() -> None:
 
 
 async def test_a_question_that_cannot_be_sent_is_a_sentence() -> None:
-    async def inquire(_question: str) -> Heard:
+    async def inquire(_question: str) -> InquiryAnswer:
         raise ChannelUnavailable("the question could not be sent")
 
     tool = AskUserTool()

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from agent.errors import CallRefused
-from agent.link.manifest import Manifest, Method, Pin
-from agent.link.wiring import PinSettings
+from agent.link.manifest import BoardPin, Manifest, Method
+from agent.link.pin_settings import PinSettings
 from agent.messages import Provenance, ToolResult
 from agent.passage import own
 from agent.tools.board import BoardTools
@@ -89,7 +89,7 @@ def test_what_another_firmware_says_of_a_method_is_not_told() -> None:
 def test_a_name_that_the_owner_gave_is_the_owners_and_another_the_boards() -> None:
     board = FakeBoard()
     assert board.manifest is not None
-    pins = [*board.manifest.pins, Pin(9, "frog_pond", "PB5", ("the pond",), ("in", "out"))]
+    pins = [*board.manifest.pins, BoardPin(9, "frog_pond", "PB5", ("the pond",), ("in", "out"))]
     board.learn(msgspec.structs.replace(board.manifest, pins=tuple(pins)))
     assert trust_of(board, "board_gpio_write") is SENSOR
     assert trust_of(board, "board_gpio_write", "frog_pond") is SENSOR
@@ -99,7 +99,9 @@ def test_a_name_that_the_owner_gave_is_the_owners_and_another_the_boards() -> No
 def test_where_a_pin_is_and_what_it_belongs_to_are_the_owners_or_the_boards() -> None:
     board = FakeBoard()
     assert board.manifest is not None
-    lamp = Pin(9, "lamp", "PB5", ("moonlight",), ("in", "out"), place="attic", groups=("spots",))
+    lamp = BoardPin(
+        9, "lamp", "PB5", ("moonlight",), ("in", "out"), place="attic", groups=("spots",)
+    )
     board.learn(msgspec.structs.replace(board.manifest, pins=(*board.manifest.pins, lamp)))
     wired = PinSettings(pin="PB5", also=("moonlight",), place="attic", group=("spots",))
     assert trust_of(board, "board_gpio_write", "lamp", *wired.called) is OWNER

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from agent.clock import SystemClock
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
+from agent.link.pin_settings import PinSettings
 from agent.link.settings import BoardSettings
-from agent.link.wiring import PinSettings
 from agent.messages import Effect, Provenance
+from agent.system.clock import SystemClock
 from agent.tools.base import ToolContext
 from agent.tools.board import BoardTools
 from tests.fakes.board_sim import BoardSim
+from tests.waits import PATIENCE_S, wait_until
 
 PINS = {
     "arm": PinSettings(pin="PA6", kind="servo"),
@@ -33,7 +34,6 @@ PINS = {
     "tank": PinSettings(pin="PB12", kind="ds18b20"),
 }
 CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
-PATIENCE_S = 10.0
 WORLD = {
     "values": {
         "air_temperature": 21.5,
@@ -62,9 +62,7 @@ async def wired(folder: Path) -> AsyncIterator[BoardTools]:
         board = SerialBoard(settings, folder, SystemClock())
         task = asyncio.create_task(board.run())
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                while board.status.state is not BoardState.READY:  # noqa: ASYNC110 - no event
-                    await asyncio.sleep(0.01)
+            await wait_until(lambda: board.status.state is BoardState.READY)
             assert not board.status.trouble
             yield BoardTools(board)
         finally:

@@ -49,7 +49,7 @@ def test_it_says_what_is_missing(tmp_path: Path) -> None:
     devices, programs = tmp_path / "dev", tmp_path / "bin"
     devices.mkdir()
     (devices / "video10").touch()
-    assert "no camera is connected" in trouble_with_camera(devices, str(programs))
+    assert "no camera found" in trouble_with_camera(devices, str(programs))
     (devices / "v4l-subdev0").touch()
     assert "install the package" in trouble_with_camera(devices, str(programs))
     install(programs, "libcamera-still", "working")

@@ -6,8 +6,8 @@ import pytest
 
 from agent.errors import BadArguments
 from agent.messages import Effect, Provenance
-from agent.security.paths import Found, walk_beneath
-from agent.tools import confined, content_search
+from agent.security.paths import WalkEntry, walk_beneath
+from agent.tools import content_search, helper_program
 from agent.tools.content_search import MAX_FILE_BYTES, ContentSearchTool
 from agent.tools.files import RESULTS_FOLDER
 from tests.fakes.workspace import refused, told, used, workspace_in
@@ -109,7 +109,7 @@ async def test_this_process_stays_awake_while_a_pattern_explodes(
 @pytest.mark.parametrize("pattern", ["(", "[a", "*", "(?P<1>a)", "a{2,1}", "\\"])
 async def test_what_is_no_expression_is_said(workspace: Path, pattern: str) -> None:
     text = await refused(ContentSearchTool(workspace), query=pattern, regex=True)
-    assert text.startswith("the pattern is no regular expression: ")
+    assert text.startswith("the pattern is not a regular expression: ")
 
 
 @EITHER
@@ -134,7 +134,7 @@ async def test_a_picture_is_no_text(workspace: Path) -> None:
 async def test_a_file_that_becomes_a_link_on_the_way_is_passed_over(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def walk_then_swap(root: Path, relative: str, limit: int) -> Iterator[Found]:
+    def walk_then_swap(root: Path, relative: str, limit: int) -> Iterator[WalkEntry]:
         for found in walk_beneath(root, relative, limit):
             if found.relative == "plan.txt":
                 (workspace / "plan.txt").unlink()
@@ -157,8 +157,8 @@ async def test_a_slow_card_ends_the_search(
 async def test_an_answer_that_never_ends_is_cut(tmp_path: Path) -> None:
     program = tmp_path / "endless.py"
     program.write_text("import sys\nwhile True: sys.stdout.write('x' * 65536)\n")
-    with pytest.raises(confined.Overstrained, match="more time or memory"):
-        await confined.output_of(str(program), [], b"", 10.0)
+    with pytest.raises(helper_program.LimitsExceeded, match="limit of time or memory"):
+        await helper_program.output_of(str(program), [], b"", 10.0)
 
 
 def test_arguments_that_make_no_sense_are_refused(workspace: Path) -> None:

@@ -6,7 +6,7 @@ from agent.errors import BadArguments
 from agent.messages import Effect, Provenance
 from agent.tools.base import ToolContext
 from agent.tools.delegate import MAX_TASK_CHARS, DelegateTool
-from agent.tools.nested import Order, Told
+from agent.tools.nested_turn import NestedAnswer, NestedOrder
 from agent.tools.settings import DelegateSettings
 from tests.fakes.workspace import CONTEXT
 
@@ -40,16 +40,16 @@ def test_nothing_else_can_be_asked_for(arguments: dict[str, object]) -> None:
 
 
 async def test_the_order_is_what_the_owner_configured() -> None:
-    orders: list[Order] = []
+    orders: list[NestedOrder] = []
 
-    async def nested(order: Order) -> Told:
+    async def nested(order: NestedOrder) -> NestedAnswer:
         orders.append(order)
-        return Told("roses", Provenance.WEB, "https://example.org")
+        return NestedAnswer("roses", Provenance.WEB, "https://example.org")
 
     tool = DelegateTool(AGENTS, timeout_s=3.0)
     context = ToolContext("terminal", "owner", Provenance.OWNER, nested=nested)
     result = await tool.execute(tool.parse('{"agent":"poet","task":"rhyme"}'), context)
-    assert orders == [Order("poet", "You rhyme.", "rhyme", (), "hint:deep", 5, 3.0)]
+    assert orders == [NestedOrder("poet", "You rhyme.", "rhyme", (), "hint:deep", 5, 3.0)]
     assert json.loads(result.text) == {"agent": "poet", "answer": "roses"}
     assert (result.provenance, result.source) == (Provenance.WEB, "https://example.org")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.errors import BadArguments, PathRefused
 from agent.messages import Effect
-from agent.security.binding import act_hash
+from agent.security.act import act_hash
 from agent.security.paths import change_beneath
 from agent.tools.file_edit import FileEditTool, replaced
 from agent.tools.files import MAX_CONTENT_BYTES, RESULTS_FOLDER, FileWriteTool
@@ -44,7 +44,7 @@ async def test_a_file_never_stays_able_to_run_as_somebody_else(workspace: Path) 
 
 async def test_a_text_that_is_not_there_is_refused(workspace: Path) -> None:
     text = await refused(FileEditTool(workspace), path="plan.txt", old="pump  5 s", new="x")
-    assert "does not stand in the file" in text
+    assert "is not in the file" in text
     assert (workspace / "plan.txt").read_text() == "pump 5 s\nlamp 30 min\n"
 
 
@@ -55,7 +55,7 @@ async def test_a_text_at_several_places_is_refused_with_their_lines(workspace: P
     assert (workspace / "notes/today.md").read_bytes() == before
     (workspace / "many.txt").write_text("same\n" * 30)
     text = await refused(tool, path="many.txt", old="same", new="x")
-    assert "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and further ones" in text
+    assert "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more" in text
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_lost(workspace: Path) -> None
         (workspace / "plan.txt").write_text("the owner's own words\n")
         return content + b"ours"
 
-    with pytest.raises(PathRefused, match="changed by somebody else"):
+    with pytest.raises(PathRefused, match="changed by another program"):
         change_beneath(workspace, "plan.txt", change)
     assert (workspace / "plan.txt").read_text() == "the owner's own words\n"
     assert sorted(one.name for one in workspace.iterdir()) == ["notes", "picture.png", "plan.txt"]

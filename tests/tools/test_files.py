@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.errors import PathRefused
 from agent.messages import Effect, Provenance, ToolResult
-from agent.security.policy import Autonomy, Call, Policy, Verdict, decide
+from agent.security.policy import Autonomy, GateCall, Policy, Verdict, decide
 from agent.tools import files
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.files import (
@@ -208,5 +208,7 @@ def test_only_writing_is_an_effect(workspace: Path) -> None:
     effects = [tool(workspace).effect for tool in (FileReadTool, FileListTool, FileWriteTool)]
     assert effects == [Effect.READ, Effect.READ, Effect.WRITE]
     # What a file says cannot write another file without a question
-    decision = decide(Call("file_write", Effect.WRITE), Provenance.TOOL, Policy(Autonomy.FULL), {})
+    decision = decide(
+        GateCall("file_write", Effect.WRITE), Provenance.TOOL, Policy(Autonomy.FULL), {}
+    )
     assert decision.verdict is Verdict.ASK

@@ -42,7 +42,7 @@ async def test_the_model_is_told_when_it_will_end(tools: dict[str, AnyTool]) -> 
 async def test_an_output_that_does_not_move_is_no_success() -> None:
     stuck = tools_of(FakePi(PINS, StuckLine))
     told = await used(stuck["gpio_write"], pin="fan", value="on")
-    assert (told.success, told.text) == (False, "fan was switched on and is not")
+    assert (told.success, told.text) == (False, "fan was switched on, but reads the opposite")
 
 
 async def test_everything_is_listed_with_its_limits(tools: dict[str, AnyTool]) -> None:

@@ -45,7 +45,7 @@ async def test_where_a_change_is_redirected_to_is_only_told() -> None:
 async def test_a_body_that_is_no_text_is_left_out() -> None:
     prepared = PreparedWeb({URL: page(b"\x89PNG", "image/png")})
     found = await told(HttpRequestTool(prepared.web), url=URL)
-    assert found["left_out"] == "4 bytes of image/png, which is no text"
+    assert found["left_out"] == "4 bytes of image/png, not text"
     assert "body" not in found
 
 

@@ -36,6 +36,6 @@ async def test_what_is_no_picture_or_not_in_the_workspace_is_refused(tmp_path: P
         ("pipe.png", "not a plain file"),
         ("none.png", "there is no"),
         ("bomb.png", "never opened"),
-        ("words.png", "no PNG"),
+        ("words.png", "not a PNG"),
     ):
         assert why in await refused(tool, path=path)

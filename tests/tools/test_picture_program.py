@@ -28,7 +28,7 @@ async def failed(album: Album, behaviour: str) -> str:
     [
         ("without_camera", "no cameras available"),
         ("flooding", "larger than 20 MB"),
-        ("lying", "no PNG"),
+        ("lying", "not a PNG"),
         ("silent", "ended with status 0"),
         ("colourful", "ERROR: [31mred[0m alert"),
     ],
@@ -43,7 +43,7 @@ async def test_a_program_that_never_ends_is_ended_with_its_children(
     album: Album, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picture_program, "PICTURE_TIMEOUT_S", 0.3)
-    assert "nothing came within" in await failed(album, "never_ending")
+    assert "no picture within" in await failed(album, "never_ending")
 
 
 async def test_a_program_that_is_gone_is_a_sentence(album: Album) -> None:

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
+from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question
-from agent.dispatch.gate import Gate
-from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.errors import BadArguments, OutcomeUnknown
 from agent.link import frame as wire
 from agent.messages import Effect, Provenance, ToolResult
@@ -16,6 +15,7 @@ from agent.security.policy import Autonomy, Policy
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.reflex import ReflexTools
 from agent.tools.registry import Registry
+from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
@@ -130,7 +130,7 @@ async def test_what_a_rule_has_been_through_is_told(board: FakeBoard, table: Ref
 
 
 @pytest.mark.parametrize(
-    ("state", "words"), [(2, "paused"), (3, "not configured"), (4, "limit"), (99, "unknown")]
+    ("state", "words"), [(2, "paused"), (3, "no longer configured"), (4, "limit"), (99, "unknown")]
 )
 async def test_every_state_has_words(
     board: FakeBoard, table: ReflexTable, state: int, words: str
@@ -144,7 +144,7 @@ async def test_every_state_has_words(
 
 
 @pytest.mark.parametrize(
-    ("keeping", "words"), [(1, "nowhere"), (2, "damaged"), (3, "as soon as"), (4, "not store")]
+    ("keeping", "words"), [(1, "no storage"), (2, "damaged"), (3, "as soon as"), (4, "not store")]
 )
 async def test_rules_that_may_be_lost_are_told(
     board: FakeBoard, table: ReflexTable, keeping: int, words: str
@@ -172,7 +172,7 @@ def test_only_what_makes_the_board_quieter_needs_no_question(board: FakeBoard) -
     assert pausing.effect_of(rest) is Effect.WRITE
     assert pausing.effect_of(resume) is Effect.HAZARD
     assert deleting.effect_of(deleting.parse('{"name":"x"}')) is Effect.WRITE
-    assert "will rest" in pausing.in_words(rest)
+    assert "will pause" in pausing.in_words(rest)
     assert "again" in pausing.in_words(resume)
     assert "forget" in deleting.in_words(deleting.parse('{"name":"x"}'))
 
@@ -202,9 +202,9 @@ async def test_a_name_that_is_none_of_ours_is_not_shown(
 async def test_failures_of_the_board_are_told(board: FakeBoard, table: ReflexTable) -> None:
     await use(board, "reflex_add", **WATERING)
     table.rules[0] = (*table.rules[0][:5], b"short")
-    assert "too short for a rule" in (await use(board, "reflex_list")).text
+    assert "too short for a reflex" in (await use(board, "reflex_list")).text
     board.link_methods[wire.METHOD_REFLEX] = lambda _: b""
-    assert "too short for its reflexes" in (await use(board, "reflex_list")).text
+    assert "too short for a list of reflexes" in (await use(board, "reflex_list")).text
     board.link_methods.clear()
     assert "update it" in (await use(board, "reflex_delete", name="x")).text
     board.unplug()
@@ -217,7 +217,7 @@ async def test_a_rule_that_may_have_been_added_is_told_as_such(board: FakeBoard)
 
     board.link_methods[wire.METHOD_REFLEX] = lose
     result = await use(board, "reflex_add", **WATERING)
-    assert "not known whether" in result.text
+    assert "may or may not have done it" in result.text
     assert "reflex_list" in result.text
 
 

@@ -1,7 +1,7 @@
 import errno
 import json
 import os
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -189,8 +189,12 @@ async def test_a_storage_that_hangs_costs_the_handle_and_not_the_result(
     keeper: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "DISK_TIMEOUT_S", 0.05)
-    monkeypatch.setattr(os, "fsync", lambda _: time.sleep(0.3))
-    result = await bounded(keeper, json.dumps({"rows": ROWS}))
+    goes_on = threading.Event()
+    monkeypatch.setattr(os, "fsync", lambda _: goes_on.wait())
+    try:
+        result = await bounded(keeper, json.dumps({"rows": ROWS}))
+    finally:
+        goes_on.set()
     told = json.loads(result.text)["cut"]
     assert told == "the rest could not be kept: the storage did not answer in time"
 

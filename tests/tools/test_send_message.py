@@ -47,7 +47,7 @@ class FullPost(KeptPost):
 
 
 @pytest.mark.parametrize(
-    ("is_there", "state"), [(True, "on its way"), (False, "kept until telegram is there")]
+    ("is_there", "state"), [(True, "on its way"), (False, "kept until telegram is connected")]
 )
 async def test_a_paired_person_is_written_to(*, is_there: bool, state: str) -> None:
     post = KeptPost(is_there=is_there)

@@ -61,18 +61,21 @@ def test_a_searxng_has_a_host_and_a_port(url: str, spot: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[web.search.google]", "search`: google is no service: there are searxng, brave"),
+        (
+            "[web.search.google]",
+            "search`: google is not a known service; choose from searxng, brave",
+        ),
         ("[web.search.searxng]", "search`: searxng needs its url"),
         ("[web.search.brave]", "search`: brave needs a key"),
         ("[web.search.tavily]", "search`: tavily needs a key"),
         (
             '[web.search.tavily]\nkey = "schlüssel"',
-            "search`: tavily has a key that is none: only plain characters",
+            "search`: tavily has an invalid key: only plain characters are allowed",
         ),
         ('[web.search.searxng]\nurl = "ftp://a"', "search.searxng.url"),
         ('[web.search.searxng]\nurl = "http://user@host/"', "search.searxng.url"),
         ("[web.search.brave]\nkey = 5", "search.brave.key"),
-        ('[web.search.brave]\nkey = "a"\n[web.search.duckduckgo]', "search.*must be one"),
+        ('[web.search.brave]\nkey = "a"\n[web.search.duckduckgo]', "search.*must name one"),
     ],
 )
 def test_a_search_that_cannot_work_is_refused_by_name(text: str, why: str) -> None:

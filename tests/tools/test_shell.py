@@ -7,7 +7,7 @@ from agent.config import decode
 from agent.errors import BadArguments, ConfigRefused, SandboxBroken
 from agent.messages import Effect, Provenance
 from agent.security.environment import SANDBOX_HOME
-from agent.security.sandbox import Job, Outcome
+from agent.security.sandbox import SandboxJob, SandboxOutcome
 from agent.settings import Settings
 from agent.tools.settings import PROGRAMS, ShellSettings
 from agent.tools.shell import ShellTool, Workshop
@@ -22,7 +22,7 @@ class BrokenSandbox:
 
     name = "broken"
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, job: SandboxJob) -> SandboxOutcome:
         raise SandboxBroken("the sandbox cannot be started: no such file")
 
 
@@ -68,9 +68,7 @@ async def test_a_script_can_change_things_and_says_where(
 ) -> None:
     arguments = shell.parse('{"script":"for x in 1 2; do\\n\\techo $x; done"}')
     assert shell.effect_of(arguments) is Effect.EXECUTE
-    assert "sandbox (an echo): no network, the workspace can be changed" in shell.in_words(
-        arguments
-    )
+    assert "sandbox (an echo): no network; it can change the workspace" in shell.in_words(arguments)
     await shell.execute(arguments, None)  # type: ignore[arg-type]  # it is not looked at
     assert echo.jobs[0].argv == ("sh", "-c", "for x in 1 2; do\n\techo $x; done")
     assert echo.jobs[0].writes
@@ -81,10 +79,10 @@ async def test_a_script_can_change_things_and_says_where(
     [
         ({}, "either argv or script"),
         ({"argv": ["ls"], "script": "ls"}, "either argv or script"),
-        ({"argv": ["rm", "x"]}, "not among the programs"),
+        ({"argv": ["rm", "x"]}, "not an allowed program"),
         ({"argv": ["ls"], "folder": "../x"}, "folder:"),
-        ({"argv": ["ls"], "folder": ".results"}, "only for file_read"),
-        ({"script": "ls \u202e"}, "cannot be seen"),
+        ({"argv": ["ls"], "folder": ".results"}, "only file_read reads"),
+        ({"script": "ls \u202e"}, "invisible characters"),
         ({"script": "x" * 5000}, "length <= 4096"),
         ({"argv": ["ls"] * 65}, "length <= 64"),
         ({"argv": ["ls"], "approved": True}, "unknown field"),
@@ -135,7 +133,7 @@ def test_the_owner_chooses_among_programs_with_a_grammar() -> None:
 
     assert settings("").programs == PROGRAMS
     assert settings('programs = ["ls"]').programs == ("ls",)
-    with pytest.raises(ConfigRefused, match="no grammar for python3"):
+    with pytest.raises(ConfigRefused, match="unknown program python3"):
         settings('programs = ["ls", "python3"]')
 
 

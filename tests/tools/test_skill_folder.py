@@ -88,7 +88,7 @@ def hidden(folder: Path) -> None:
         (linked, "is a link"),
         (twice_named, "more than one name"),
         (piped, "not a plain file"),
-        (scripted, "never run"),
+        (scripted, "holds only text"),
         (disguised, "is a script"),
         (crowded, "more than 32 files"),
         (deep, "deeper than"),
@@ -96,7 +96,7 @@ def hidden(folder: Path) -> None:
         (heavy, "larger than 256 KB"),
         (nameless, "no SKILL.md"),
         (binary, "not UTF-8"),
-        (hidden, "cannot be seen"),
+        (hidden, "invisible character"),
     ],
 )
 def test_what_cannot_be_taken_as_it_is_is_refused_whole(
@@ -111,9 +111,9 @@ def test_what_cannot_be_taken_as_it_is_is_refused_whole(
 @pytest.mark.parametrize(
     ("front", "why"),
     [
-        ("name: other\ndescription: x", "another name"),
+        ("name: other\ndescription: x", "differs from the folder"),
         ("name: watering", "no description"),
-        ("title: x", "another name"),
+        ("title: x", "differs from the folder"),
     ],
 )
 def test_the_front_has_to_name_and_describe_it(tmp_path: Path, front: str, why: str) -> None:

@@ -70,9 +70,7 @@ async def test_the_list_says_what_is_refused_and_why(skills: Skills, tmp_path: P
         "skills": [
             {"name": "watering", "description": "How the basil is watered", "approved": False}
         ],
-        "refused": [
-            {"name": "bad", "why": "run.sh is no .md or .txt: scripts and programs are never run"}
-        ],
+        "refused": [{"name": "bad", "why": "run.sh is not .md or .txt: a skill holds only text"}],
     }
     assert (await used(tool)).provenance is Provenance.TOOL
 
@@ -85,10 +83,10 @@ async def test_of_two_with_one_name_the_systems_stays(skills: Skills, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ({"name": "none"}, "no such skill"),
-        ({"name": ".."}, "no such skill"),
-        ({"name": "../../etc"}, "no such skill"),
-        ({"name": ""}, "no such skill"),
+        ({"name": "none"}, "unknown skill"),
+        ({"name": ".."}, "unknown skill"),
+        ({"name": "../../etc"}, "unknown skill"),
+        ({"name": ""}, "unknown skill"),
         ({"name": "watering", "file": "../../../etc/passwd"}, "no such file"),
         ({"name": "bad"}, "refused: run.sh"),
     ],

@@ -58,7 +58,7 @@ async def test_a_watch_is_added_listed_and_removed(watches: KeptWatches) -> None
 async def test_what_makes_no_sense_is_said_and_not_kept(watches: KeptWatches) -> None:
     both = await use(WatchAddTool(watches), name="x", pin="a0", above=1, below=2)
     assert not both.success
-    assert "exclude each other" in both.text
+    assert "use only one of above, below and becomes" in both.text
     assert not (await use(WatchAddTool(watches), name="full", pin="a0")).success
     assert not (await use(WatchRemoveTool(watches), name="full")).success
     assert watches.kept == {}

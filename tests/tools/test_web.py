@@ -5,10 +5,11 @@ import logging
 import pytest
 
 from agent.errors import AddressRefused, BarnacleError, NetworkError
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 from agent.security.net import WebRules
 from agent.tools import web
 from agent.tools.web import MAX_BODY_BYTES, Web, WebRequest, look_up, seen
+from tests.fakes.drip import drip
 from tests.fakes.pages import PreparedWeb, page, redirect
 from tests.fakes.raw_server import serving
 from tests.fakes.resolver import FixedResolver
@@ -60,7 +61,7 @@ async def test_nothing_personal_goes_along_to_another_form_of_the_host() -> None
 
 async def test_a_protected_connection_is_not_left() -> None:
     prepared = PreparedWeb({"https://example.org/": redirect("http://example.org/")})
-    with pytest.raises(AddressRefused, match="not protected"):
+    with pytest.raises(AddressRefused, match="redirects from https to plain http"):
         await prepared.web.fetch(WebRequest("GET", "https://example.org/"))
 
 
@@ -100,7 +101,7 @@ async def test_nothing_that_is_sent_or_answered_is_logged(
     url = "http://example.org/canary-7f3a?key=canary-7f3a"
     await prepared.web.fetch(WebRequest("PUT", url, SENT, b"canary-7f3a"))
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("agent")]
-    assert ours == ["PUT example.org: 200"]
+    assert ours == ["web: answered (method=PUT, host=example.org, status=200)"]
 
 
 @pytest.mark.parametrize(
@@ -154,10 +155,7 @@ async def test_a_page_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatc
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        while True:
-            writer.write(b"x")
-            await writer.drain()
-            await asyncio.sleep(0.02)
+        await drip(writer, b"x", 0.02)
 
     http = HttpClient()
     async with serving(serve) as url:

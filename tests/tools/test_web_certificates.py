@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from agent.errors import NetworkError
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 from agent.security.net import WebRules
 from agent.tools.web import Web, WebRequest
 from tests.fakes.certificates import trusted
 from tests.fakes.resolver import FixedResolver
+from tests.waits import wait_until
 
 
 @pytest.fixture
@@ -38,7 +39,9 @@ async def fetched(name: str, authority: ssl.SSLContext) -> bytes:
     finally:
         await http.aclose()
         server.close()
-        await asyncio.sleep(0.05)
+        # What the loop still reads and writes: there is no public list of it
+        transports = asyncio.get_running_loop()._transports.values()  # type: ignore[attr-defined]
+        await wait_until(lambda: all(one.is_closing() for one in [*transports]))
 
 
 async def test_the_certificate_is_the_names(authority: ssl.SSLContext) -> None:

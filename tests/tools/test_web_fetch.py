@@ -5,7 +5,7 @@ import pytest
 from agent.errors import BadArguments
 from agent.messages import Effect, Provenance
 from agent.security.net import WebRules
-from agent.security.policy import Autonomy, Call, Policy, Verdict, decide
+from agent.security.policy import Autonomy, GateCall, Policy, Verdict, decide
 from agent.tools.web_fetch import PART_CHARS, WebFetchTool
 from tests.fakes.pages import PreparedWeb, page, redirect
 from tests.fakes.workspace import refused, told, used
@@ -70,7 +70,7 @@ async def test_other_texts_are_shown_as_they_are(kind: str, body: bytes) -> None
 async def test_what_is_no_text_is_refused(kind: str, body: bytes) -> None:
     web = PreparedWeb({"http://example.org/": page(body, kind)}).web
     text = await refused(WebFetchTool(web), url="http://example.org/")
-    assert text == f"this is {kind}, which is no text"
+    assert text == f"this is {kind}, not text"
 
 
 async def test_an_answer_that_is_no_page_is_an_error_without_its_words() -> None:
@@ -82,7 +82,7 @@ async def test_an_answer_that_is_no_page_is_an_error_without_its_words() -> None
 async def test_pages_beyond_the_list_are_refused() -> None:
     web = PreparedWeb({"http://example.org/": page()}, rules=WebRules(("example.org",))).web
     assert (await used(WebFetchTool(web), url="http://example.org/")).success
-    with pytest.raises(BadArguments, match="not among the hosts"):
+    with pytest.raises(BadArguments, match="not in \\[web\\] allow"):
         WebFetchTool(web).parse('{"url": "http://example.com/"}')
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_sent_out_on_the_word_of_a_page(
     provenance: Provenance, autonomy: Autonomy
 ) -> None:
     assert WebFetchTool.effect is Effect.NETWORK
-    decision = decide(Call("web_fetch", Effect.NETWORK), provenance, Policy(autonomy), {})
+    decision = decide(GateCall("web_fetch", Effect.NETWORK), provenance, Policy(autonomy), {})
     assert decision.verdict is not Verdict.ALLOW
 
 

@@ -17,7 +17,7 @@ from tests.fakes.pages import PreparedWeb, page
 from tests.fakes.workspace import refused, told, used
 
 KEY = secret("search")
-NO_JSON = "gives no JSON: its owner adds json to search.formats in its settings.yml"
+NO_JSON = "returns no JSON: add json to search.formats in its settings.yml"
 SEARXNG = "http://192.168.1.20:8080"
 BRAVE_ANSWER = {
     "type": "search",
@@ -174,7 +174,7 @@ async def test_hits_are_bounded_and_show_nothing_hidden() -> None:
     ("name", "url", "status", "why"),
     [
         ("brave", BRAVE_URL, 401, "Brave refuses the key in [web.search]"),
-        ("brave", BRAVE_URL, 429, "Brave was asked too often: try again later"),
+        ("brave", BRAVE_URL, 429, "Brave had too many requests: try again later"),
         ("brave", BRAVE_URL, 500, "Brave answered with status 500"),
         ("tavily", TAVILY_URL, 432, "Tavily has no credit left for this key"),
         ("searxng", f"{SEARXNG}/search", 403, f"the SearXNG {NO_JSON}"),
@@ -194,7 +194,7 @@ async def test_a_refusal_says_what_to_do_and_repeats_nothing(
 )
 async def test_an_answer_that_is_none_is_a_sentence(body: bytes) -> None:
     tool, _ = searching("tavily", TAVILY_URL, page(body, "application/json"))
-    assert await refused(tool, query="basil") == "Tavily gave an answer that is none"
+    assert await refused(tool, query="basil") == "Tavily gave an invalid answer"
 
 
 async def test_nothing_found_is_no_failure() -> None:

@@ -73,7 +73,7 @@ def test_a_file_that_names_no_slot_or_two_is_left_alone(firmware: Path, content:
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UpdateRefused, match=r"config\.txt cannot be read"):
+    with pytest.raises(UpdateRefused, match=r"cannot read .*config\.txt"):
         bootloader.configured(tmp_path)
 
 

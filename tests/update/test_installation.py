@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UpdateRefused
-from agent.update.bundle import MAGIC, Manifest
+from agent.update.bundle import MAGIC, UpdateManifest
 from agent.update.installation import Installation
-from agent.update.records import Held, Phase, Records, Trial
+from agent.update.records import Held, Phase, Trial, UpdateRecords
 from tests.fakes.card import NEW, OLD, SLOT_BYTES, Card, Started, in_pieces, make_key, system
 
 
-async def install(card: Card, content: bytes, *, may_go_back: bool = False) -> Manifest:
+async def install(card: Card, content: bytes, *, may_go_back: bool = False) -> UpdateManifest:
     return await Installation(card.machine()).run(in_pieces(content), may_go_back=may_go_back)
 
 
@@ -21,7 +21,7 @@ async def refused(card: Card, content: bytes) -> str:
     with pytest.raises(UpdateRefused) as caught:
         await install(card, content)
     assert card.would_start() == card.would_start(is_trial=True) == Started("A", OLD)
-    assert Records(card.machine().records).trial() is None
+    assert UpdateRecords(card.machine().records).trial() is None
     return str(caught.value)
 
 
@@ -32,7 +32,7 @@ async def test_a_good_update_waits_in_the_other_slot_for_its_trial(card: Card) -
     assert manifest.version == NEW
     assert card.would_start() == Started("A", OLD)
     assert card.would_start(is_trial=True) == Started("B", NEW)
-    assert Records(card.machine().records).trial() == Trial("B", NEW, OLD, Phase.WRITTEN)
+    assert UpdateRecords(card.machine().records).trial() == Trial("B", NEW, OLD, Phase.WRITTEN)
     assert done[-1] == (2 * manifest.size_bytes, 2 * manifest.size_bytes)
     assert [one for one, _ in done] == sorted(one for one, _ in done)
 
@@ -47,19 +47,19 @@ async def test_lines_that_the_owner_added_are_in_force_in_the_trial_too(card: Ca
 async def test_a_part_that_was_changed_is_not_installed(card: Card) -> None:
     content = bytearray(card.bundle())
     content[-5] ^= 1
-    assert "system is not what was signed" in await refused(card, bytes(content))
+    assert "system does not match its signature" in await refused(card, bytes(content))
 
 
 async def test_a_changed_list_of_parts_is_not_even_read(card: Card) -> None:
     content = card.bundle().replace(b'"version": "0.2.0"', b'"version": "9.2.0"')
     before = card.partition("B").read_bytes()
-    assert "not signed by a key" in await refused(card, content)
+    assert "not signed with a key" in await refused(card, content)
     assert card.partition("B").read_bytes() == before
 
 
 async def test_somebody_elses_signature_is_none(card: Card, tmp_path: Path) -> None:
     theirs = make_key(tmp_path / "theirs.pem")
-    assert "not signed by a key" in await refused(card, card.bundle(key=theirs))
+    assert "not signed with a key" in await refused(card, card.bundle(key=theirs))
 
 
 async def test_a_system_without_keys_takes_nothing(card: Card) -> None:
@@ -71,15 +71,15 @@ async def test_a_system_without_keys_takes_nothing(card: Card) -> None:
 
 @pytest.mark.parametrize("end", [len(MAGIC), len(MAGIC) + 3, 200, 60_000, -1])
 async def test_an_update_that_ends_early_is_not_installed(card: Card, end: int) -> None:
-    assert "ends in its middle" in await refused(card, card.bundle()[:end])
+    assert "is incomplete" in await refused(card, card.bundle()[:end])
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "no update for Barnacle"),
-        (MAGIC[:-1], "no update for Barnacle"),
-        (b"PK\3\4" * 100, "no update for Barnacle"),
+        (b"", "not a Barnacle update"),
+        (MAGIC[:-1], "not a Barnacle update"),
+        (b"PK\3\4" * 100, "not a Barnacle update"),
         (MAGIC + b"\xff" * 200, "list of parts is too long"),
     ],
 )
@@ -116,14 +116,14 @@ async def test_a_system_that_does_not_fit_is_refused_before_a_byte_is_written(
 ) -> None:
     content = card.bundle(content=system(NEW).ljust(size_bytes, b"x"))
     before = card.partition("B").read_bytes()
-    assert "too big for its slot" in await refused(card, content)
+    assert "too large for its slot" in await refused(card, content)
     assert card.partition("B").read_bytes() == before
 
 
 async def test_what_waits_for_its_trial_is_not_written_over(card: Card) -> None:
     content = card.bundle()
     await install(card, content)
-    with pytest.raises(UpdateRefused, match=r"0\.2\.0 waits for its trial"):
+    with pytest.raises(UpdateRefused, match=r"0\.2\.0 already waits for its trial"):
         await install(card, content)
     assert card.would_start(is_trial=True) == Started("B", NEW)
 
@@ -146,7 +146,7 @@ async def test_two_updates_at_once_are_one(card: Card) -> None:
 async def test_the_version_that_was_there_is_no_way_back_once_it_is_written_over(
     card: Card,
 ) -> None:
-    records = Records(card.machine().records)
+    records = UpdateRecords(card.machine().records)
     records.write(Held("B", "0.0.9"))
     content = bytearray(card.bundle())
     content[-5] ^= 1
@@ -161,7 +161,7 @@ async def test_a_card_that_gives_back_something_else_is_said_to_be_worn(card: Ca
                 file.seek(1000)
                 file.write(b"?")
 
-    with pytest.raises(UpdateRefused, match="gives system back damaged"):
+    with pytest.raises(UpdateRefused, match="system differs when read back"):
         await Installation(card.machine(), spoil).run(in_pieces(card.bundle()))
     assert card.would_start(is_trial=True) == Started("A", OLD)
 

@@ -34,7 +34,7 @@ def test_versions_are_compared_as_numbers(
 @pytest.mark.parametrize("content", ["", "{}", '{"version": "one"}', "[" * 5000])
 def test_a_machine_that_says_nothing_of_itself_has_no_slots(card: Card, content: str) -> None:
     (card.root / "usr/share/barnacle/image.json").write_text(content)
-    with pytest.raises(UpdateRefused, match="not started from an image"):
+    with pytest.raises(UpdateRefused, match="does not run a Barnacle image"):
         find_machine(card.root)
 
 
@@ -44,5 +44,5 @@ def test_a_machine_that_says_nothing_of_itself_has_no_slots(card: Card, content:
 )
 def test_a_kernel_that_was_told_something_else_is_not_believed(card: Card, line: str) -> None:
     (card.root / "proc/cmdline").write_text(line + "\n")
-    with pytest.raises(UpdateRefused, match="not told which slot"):
+    with pytest.raises(UpdateRefused, match="does not name the running slot"):
         find_machine(card.root)

@@ -6,11 +6,13 @@ import pytest
 
 from agent.errors import StorageFull
 from agent.update.news import News, sentence_of
-from agent.update.records import Outcome, Records
+from agent.update.records import UpdateOutcome, UpdateRecords
 from tests.fakes.clock import SteppedClock
 
-KEPT = Outcome("0.2.0", "0.1.0", is_kept=True, at_s=1.0)
-RETURNED = Outcome("0.3.0", "0.2.0", is_kept=False, at_s=2.0, reason="barnacle.service failed")
+KEPT = UpdateOutcome("0.2.0", "0.1.0", is_kept=True, at_s=1.0)
+RETURNED = UpdateOutcome(
+    "0.3.0", "0.2.0", is_kept=False, at_s=2.0, reason="barnacle.service failed"
+)
 
 
 class Over(Exception):
@@ -41,13 +43,13 @@ def owner() -> Owner:
     return Owner()
 
 
-async def some_looks(records: Records, told: Path, owner: Owner) -> None:
+async def some_looks(records: UpdateRecords, told: Path, owner: Owner) -> None:
     with pytest.raises(Over):
         await News(records, told, ShortClock()).run(owner.tell)
 
 
 async def test_each_outcome_is_told_once_also_after_a_restart(tmp_path: Path, owner: Owner) -> None:
-    records = Records(tmp_path / "update")
+    records = UpdateRecords(tmp_path / "update")
     await some_looks(records, tmp_path / "told", owner)
     assert owner.heard == []
     for outcome in (KEPT, RETURNED):
@@ -63,7 +65,7 @@ async def test_without_room_it_is_told_once_in_this_life(
     def full(_path: Path, _content: bytes) -> None:
         raise StorageFull("no room")
 
-    records = Records(tmp_path / "update")
+    records = UpdateRecords(tmp_path / "update")
     records.write(KEPT)
     monkeypatch.setattr("agent.update.news.write_atomic", full)
     await some_looks(records, tmp_path / "told", owner)
@@ -71,7 +73,7 @@ async def test_without_room_it_is_told_once_in_this_life(
 
 
 def test_what_is_said_names_both_versions_and_why() -> None:
-    assert "I run version 0.2.0 now" in sentence_of(KEPT)
+    assert "I now run version 0.2.0" in sentence_of(KEPT)
     assert (
         sentence_of(RETURNED)
         == "Version 0.3.0 is not kept: barnacle.service failed. I run 0.2.0 again."

@@ -14,7 +14,7 @@ from agent.update.probation import (
     MOST_S,
     Health,
     Sign,
-    Verdict,
+    TrialVerdict,
     failed_units,
     judge,
     look_at_service,
@@ -28,7 +28,7 @@ BAD = Sign(Health.BROKEN, "barnacle.service failed")
 ACTIVE = {"ActiveState": "active", "NRestarts": "0", "WatchdogTimestampMonotonic": "90000000"}
 
 
-async def judged(signs: Iterable[Sign]) -> tuple[Verdict, float]:
+async def judged(signs: Iterable[Sign]) -> tuple[TrialVerdict, float]:
     """What comes of it, and after how long."""
     clock = SteppedClock()
     coming: Iterator[Sign] = iter(signs)
@@ -44,7 +44,7 @@ async def test_ten_healthy_minutes_are_enough() -> None:
 
 async def test_what_fails_is_given_up_at_once() -> None:
     verdict, after_s = await judged(chain([AWAY, GOOD], repeat(BAD)))
-    assert verdict == Verdict(is_kept=False, reason="barnacle.service failed")
+    assert verdict == TrialVerdict(is_kept=False, reason="barnacle.service failed")
     assert after_s == 2 * LOOK_S
 
 
@@ -71,7 +71,7 @@ async def test_what_never_settles_is_given_up_within_the_hour() -> None:
 async def test_what_is_begun_again_and_again_is_given_up() -> None:
     looks = [Sign(Health.HEALTHY, "healthy", restarts=number // 5) for number in range(100)]
     verdict, _ = await judged(looks)
-    assert verdict.reason == f"barnacle.service had to be started {MAX_RESTARTS + 1} times anew"
+    assert verdict.reason == f"barnacle.service had to be restarted {MAX_RESTARTS + 1} times"
 
 
 def test_an_active_service_that_has_looked_at_itself_is_healthy() -> None:
@@ -81,7 +81,7 @@ def test_an_active_service_that_has_looked_at_itself_is_healthy() -> None:
 def test_one_that_has_not_looked_for_long_is_not() -> None:
     sign = sign_of(ACTIVE, [], 90.0 + FRESH_S + 1)
     assert sign.health is Health.UNSETTLED
-    assert "has not looked at itself for 46 s" in sign.said
+    assert "has not checked itself for 46 s" in sign.said
 
 
 @pytest.mark.parametrize("state", ["activating", "deactivating", "inactive", "failed"])

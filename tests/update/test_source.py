@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import AddressRefused, BarnacleError, NetworkError, UpdateRefused
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 from agent.update.source import (
     MAX_FAILURES,
     RETRY_WAIT_S,
@@ -101,20 +101,20 @@ async def test_a_server_that_goes_on_elsewhere_in_the_file_is_not_believed(
             await cut_off(writer, "HTTP/1.1 200 -\r\ncontent-length: 9000", b"x" * 10)
         await write(writer, 206, b"y" * 10)
 
-    with pytest.raises(UpdateRefused, match="answered 206"):
+    with pytest.raises(UpdateRefused, match="answered with status 206"):
         await fetched(http, answer)
 
 
 async def test_a_server_that_gives_nothing_is_given_up(http: HttpClient) -> None:
     clock = SteppedClock()
-    with pytest.raises(NetworkError, match="answered 503"):
+    with pytest.raises(NetworkError, match="answered with status 503"):
         await fetched(http, lambda _, writer: write(writer, 503), clock=clock)
     assert clock.slept_s == [RETRY_WAIT_S] * MAX_FAILURES
 
 
 async def test_what_is_not_there_is_said_at_once(http: HttpClient) -> None:
     clock = SteppedClock()
-    with pytest.raises(UpdateRefused, match="answered 404: is the address right"):
+    with pytest.raises(UpdateRefused, match="answered with status 404: is the address correct"):
         await fetched(http, lambda _, writer: write(writer, 404), clock=clock)
     assert clock.slept_s == []
 

@@ -7,8 +7,8 @@ import pytest
 from agent.errors import UpdateRefused
 from agent.update import bootloader
 from agent.update.installation import Installation
-from agent.update.records import Held, Outcome, Phase, Records, Trial
-from agent.update.trial import TRYBOOT, Standing, Trials
+from agent.update.records import Held, Phase, Trial, UpdateOutcome, UpdateRecords
+from agent.update.trial import TRYBOOT, Trials, TrialStanding
 from tests.fakes.card import NEW, OLD, Card, NothingStarts, Started, in_pieces
 from tests.fakes.clock import SteppedClock
 
@@ -23,7 +23,7 @@ class Restarts(list[str]):
 def trials_of(card: Card, restarts: Restarts | None = None) -> Trials:
     machine = card.machine()
     restart = Restarts() if restarts is None else restarts
-    return Trials(machine, Records(machine.records), restart, SteppedClock())
+    return Trials(machine, UpdateRecords(machine.records), restart, SteppedClock())
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ async def updated(card: Card) -> Card:
 def on_trial(updated: Card) -> Card:
     trials_of(updated).begin()
     assert updated.start(is_trial=True) == Started("B", NEW)
-    assert trials_of(updated).settle() is Standing.ON_TRIAL
+    assert trials_of(updated).settle() is TrialStanding.ON_TRIAL
     return updated
 
 
@@ -51,19 +51,19 @@ async def test_a_trial_is_asked_for_once_and_only_of_the_boot_loader(updated: Ca
 
 async def test_what_had_failed_before_is_on_record(updated: Card) -> None:
     trials_of(updated).begin(["barnacle-provision.service"])
-    trial = Records(updated.machine().records).trial()
+    trial = UpdateRecords(updated.machine().records).trial()
     assert trial is not None
     assert trial.failed_before == ("barnacle-provision.service",)
 
 
 async def test_what_waits_goes_on_waiting_at_other_starts(updated: Card) -> None:
     updated.start()
-    assert trials_of(updated).settle() is Standing.WAITING
+    assert trials_of(updated).settle() is TrialStanding.WAITING
     assert updated.would_start(is_trial=True) == Started("B", NEW)
 
 
 async def test_without_a_version_that_waits_there_is_no_trial(card: Card) -> None:
-    assert trials_of(card).settle() is Standing.SETTLED
+    assert trials_of(card).settle() is TrialStanding.SETTLED
     with pytest.raises(UpdateRefused, match="no version waits"):
         trials_of(card).begin()
 
@@ -75,9 +75,9 @@ async def test_until_it_is_kept_every_other_start_is_the_version_before(on_trial
 async def test_what_is_kept_starts_from_then_on(on_trial: Card) -> None:
     trials_of(on_trial).keep()
     assert on_trial.start() == Started("B", NEW)
-    assert trials_of(on_trial).settle() is Standing.SETTLED
-    records = Records(on_trial.machine().records)
-    assert records.outcome() == Outcome(NEW, OLD, is_kept=True, at_s=SteppedClock().wall_s())
+    assert trials_of(on_trial).settle() is TrialStanding.SETTLED
+    records = UpdateRecords(on_trial.machine().records)
+    assert records.outcome() == UpdateOutcome(NEW, OLD, is_kept=True, at_s=SteppedClock().wall_s())
     assert records.held() == Held("A", OLD)
 
 
@@ -86,8 +86,8 @@ async def test_the_version_before_says_why_it_is_back(on_trial: Card) -> None:
     trials_of(on_trial, restarts).give_way("barnacle.service failed")
     assert restarts == [""]
     assert on_trial.start() == Started("A", OLD)
-    assert trials_of(on_trial).settle() is Standing.SETTLED
-    outcome = Records(on_trial.machine().records).outcome()
+    assert trials_of(on_trial).settle() is TrialStanding.SETTLED
+    outcome = UpdateRecords(on_trial.machine().records).outcome()
     assert outcome is not None
     assert (outcome.is_kept, outcome.reason) == (False, "barnacle.service failed")
     assert on_trial.would_start(is_trial=True) == Started("A", OLD)
@@ -96,9 +96,9 @@ async def test_the_version_before_says_why_it_is_back(on_trial: Card) -> None:
 async def test_a_trial_that_ends_by_itself_is_over_and_said_so(on_trial: Card) -> None:
     on_trial.start()
     trials_of(on_trial).settle()
-    outcome = Records(on_trial.machine().records).outcome()
+    outcome = UpdateRecords(on_trial.machine().records).outcome()
     assert outcome is not None
-    assert "did not start, or ended before" in outcome.reason
+    assert "did not start, or stopped before" in outcome.reason
 
 
 async def test_the_owner_can_go_back_after_it_was_kept_and_forth_again(on_trial: Card) -> None:
@@ -115,7 +115,7 @@ async def test_the_owner_can_go_back_after_it_was_kept_and_forth_again(on_trial:
 async def test_what_waits_can_be_forgotten(updated: Card) -> None:
     trials_of(updated).go_back()
     assert updated.would_start(is_trial=True) == Started("A", OLD)
-    assert Records(updated.machine().records).trial() is None
+    assert UpdateRecords(updated.machine().records).trial() is None
 
 
 async def test_the_owner_can_end_a_trial(on_trial: Card) -> None:
@@ -126,7 +126,7 @@ async def test_the_owner_can_end_a_trial(on_trial: Card) -> None:
 
 
 async def test_without_a_version_before_there_is_no_way_back(card: Card) -> None:
-    with pytest.raises(UpdateRefused, match="holds no whole version"):
+    with pytest.raises(UpdateRefused, match="has no complete version"):
         trials_of(card).go_back()
 
 
@@ -177,7 +177,7 @@ class TestAKernelWithoutTryboot:
         trials_of(without, restarts).begin()
         assert restarts == [""]
         assert without.start() == Started("B", NEW)
-        assert trials_of(without).settle() is Standing.ON_TRIAL
+        assert trials_of(without).settle() is TrialStanding.ON_TRIAL
         assert without.would_start() == Started("A", OLD)
 
     async def test_a_start_that_comes_to_nothing_is_followed_by_one_of_the_old_version(
@@ -188,8 +188,8 @@ class TestAKernelWithoutTryboot:
         if "noted" in request.node.name:
             # The initial RAM disk has seen to it; nothing of the new version was started
             assert without.start() == Started("A", OLD)
-            assert trials_of(without).settle() is Standing.SETTLED
-            outcome = Records(without.machine().records).outcome()
+            assert trials_of(without).settle() is TrialStanding.SETTLED
+            outcome = UpdateRecords(without.machine().records).outcome()
             assert outcome is not None
             assert not outcome.is_kept
 
@@ -207,7 +207,7 @@ class TestAKernelWithoutTryboot:
         trials_of(without).settle()
         trials_of(without).keep()
         assert without.start() == Started("B", NEW)
-        assert trials_of(without).settle() is Standing.SETTLED
+        assert trials_of(without).settle() is TrialStanding.SETTLED
 
     async def test_a_pi_whose_kernel_has_the_mailbox_asks_the_boot_loader(
         self, without: Card
@@ -219,10 +219,10 @@ class TestAKernelWithoutTryboot:
 
 
 async def test_a_damaged_record_is_none(card: Card) -> None:
-    records = Records(card.machine().records)
+    records = UpdateRecords(card.machine().records)
     records.write(Trial("B", NEW, OLD, Phase.TRYING))
     (records.folder / "trial.json").write_text('{"slot": "B", "ver')
-    assert trials_of(card).settle() is Standing.SETTLED
+    assert trials_of(card).settle() is TrialStanding.SETTLED
 
 
 async def test_the_model_of_the_boot_loader_starts_nothing_that_is_not_whole(card: Card) -> None:

@@ -24,7 +24,7 @@ MessageId = Annotated[str, msgspec.Meta(min_length=1, max_length=64, pattern=r"^
 Said = Annotated[str, msgspec.Meta(max_length=MAX_SAID_CHARS)]
 
 
-class Hello(msgspec.Struct, frozen=True, tag="hello"):
+class HelloFrame(msgspec.Struct, frozen=True, tag="hello"):
     """The terminal's first word."""
 
     version: int
@@ -34,35 +34,35 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
     looks: bool = False
 
 
-class Say(msgspec.Struct, frozen=True, tag="say"):
+class SayFrame(msgspec.Struct, frozen=True, tag="say"):
     """A line for the agent; the same id is taken once, however often it is said."""
 
     id: MessageId
     text: Said
 
 
-class Stop(msgspec.Struct, frozen=True, tag="stop"):
+class StopFrame(msgspec.Struct, frozen=True, tag="stop"):
     """Break off what is being worked on for this terminal."""
 
 
-class Shown(msgspec.Struct, frozen=True, tag="shown"):
+class ShownFrame(msgspec.Struct, frozen=True, tag="shown"):
     """The person has it on the screen."""
 
     number: int
 
 
-class Told(msgspec.Struct, frozen=True, tag="told"):
+class AnswerFrame(msgspec.Struct, frozen=True, tag="told"):
     """The person's word on a question; None where nobody is there to say one."""
 
     question: int
     text: Said | None = None
 
 
-class Leave(msgspec.Struct, frozen=True, tag="leave"):
+class LeaveFrame(msgspec.Struct, frozen=True, tag="leave"):
     """The person goes; an answer that is still to come waits for the next time."""
 
 
-class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
+class WelcomeFrame(msgspec.Struct, frozen=True, tag="welcome"):
     """The terminal is attached; `text` says how the agent is.
 
     Args:
@@ -74,20 +74,20 @@ class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
     heard_s: dict[str, float] = {}
 
 
-class Taken(msgspec.Struct, frozen=True, tag="taken"):
+class AcceptedFrame(msgspec.Struct, frozen=True, tag="taken"):
     """The message is committed and will be answered."""
 
     id: str
 
 
-class Refused(msgspec.Struct, frozen=True, tag="refused"):
+class RefusedFrame(msgspec.Struct, frozen=True, tag="refused"):
     """The message will not be answered, and why."""
 
     id: str
     why: str
 
 
-class Draft(msgspec.Struct, frozen=True, tag="draft"):
+class DraftFrame(msgspec.Struct, frozen=True, tag="draft"):
     """An answer that grows: after its first `at` characters it goes on with `text`."""
 
     id: str
@@ -95,7 +95,7 @@ class Draft(msgspec.Struct, frozen=True, tag="draft"):
     text: str
 
 
-class Answer(msgspec.Struct, frozen=True, tag="answer"):
+class MessageFrame(msgspec.Struct, frozen=True, tag="answer"):
     """Something to show, to be confirmed by its number.
 
     Args:
@@ -109,7 +109,7 @@ class Answer(msgspec.Struct, frozen=True, tag="answer"):
     outbox_id: int = 0
 
 
-class Ask(msgspec.Struct, frozen=True, tag="ask"):
+class ApprovalFrame(msgspec.Struct, frozen=True, tag="ask"):
     """A question about a tool call."""
 
     question: int
@@ -120,28 +120,38 @@ class Ask(msgspec.Struct, frozen=True, tag="ask"):
     always: str = ""
 
 
-class Inquire(msgspec.Struct, frozen=True, tag="inquire"):
+class QuestionFrame(msgspec.Struct, frozen=True, tag="inquire"):
     """A question in words."""
 
     question: int
     text: str
 
 
-class Withdraw(msgspec.Struct, frozen=True, tag="withdraw"):
+class WithdrawFrame(msgspec.Struct, frozen=True, tag="withdraw"):
     """The question is answered elsewhere, or too late."""
 
     question: int
 
 
-class Bye(msgspec.Struct, frozen=True, tag="bye"):
+class ByeFrame(msgspec.Struct, frozen=True, tag="bye"):
     """The agent ends the connection; trying again helps, or it does not."""
 
     text: str
     is_final: bool = False
 
 
-FromTerminal = Hello | Say | Stop | Shown | Told | Leave
-FromAgent = Welcome | Taken | Refused | Draft | Answer | Ask | Inquire | Withdraw | Bye
+FromTerminal = HelloFrame | SayFrame | StopFrame | ShownFrame | AnswerFrame | LeaveFrame
+FromAgent = (
+    WelcomeFrame
+    | AcceptedFrame
+    | RefusedFrame
+    | DraftFrame
+    | MessageFrame
+    | ApprovalFrame
+    | QuestionFrame
+    | WithdrawFrame
+    | ByeFrame
+)
 
 _FROM_TERMINAL: msgspec.json.Decoder[FromTerminal] = msgspec.json.Decoder(FromTerminal)
 _FROM_AGENT: msgspec.json.Decoder[FromAgent] = msgspec.json.Decoder(FromAgent)
@@ -171,7 +181,9 @@ def _decoded(decoder: "msgspec.json.Decoder[T]", line: bytes) -> T:
     try:
         return decoder.decode(line)
     except (msgspec.MsgspecError, ValueError, RecursionError) as err:
-        raise ChannelRefused("what came is not said as a barnacle says it") from err
+        raise ChannelRefused(
+            "unreadable frame: the other side is not barnacle, or another version"
+        ) from err
 
 
 def field_of(line: bytes, name: str) -> Any:

@@ -1,14 +1,86 @@
 """Peers of a Unix socket, as the kernel reports them, never as they claim."""
 
+import contextlib
 import grp
 import os
+import select
 import socket
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from agent.channels.attached.lineage import is_own
 from agent.channels.terminal import LOCAL, OWNER
 from agent.messages import Provenance
+
+# Python has no name for it: Linux 6.5 and newer
+_SO_PEERPIDFD = 77
+# Deeper than any shell that somebody sits at
+_MAX_PARENTS = 64
+_PROC = Path("/proc")
+_SERVICE = ".service"
+
+
+def is_own(connection: socket.socket, pid: int) -> bool:
+    """Return whether the process that has connected is one of the agent's."""
+    with _held(connection) as handle:
+        ours = _is_ours(pid, _PROC)
+        # Gone meanwhile: its number may be another's by now, who would be taken for it
+        return ours or (handle is not None and _has_ended(handle))
+
+
+def _is_ours(pid: int, proc: Path) -> bool:
+    try:
+        return (
+            (pid != os.getpid() and os.getpid() in _parents(pid, proc))
+            or (proc / str(pid) / "ns/user").readlink() != (proc / "self/ns/user").readlink()
+            or (pid != os.getpid() and _is_in_our_service(pid, proc))
+        )
+    except (OSError, ValueError, IndexError):
+        return True
+
+
+def _parents(pid: int, proc: Path) -> Iterator[int]:
+    for _ in range(_MAX_PARENTS):
+        yield pid
+        # The name before it may hold spaces and brackets
+        fields = (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        pid = int(fields[1])
+        if pid <= 1:
+            return
+    raise ValueError("it has too many parents")
+
+
+def _is_in_our_service(pid: int, proc: Path) -> bool:
+    own, other = _group(proc / "self"), _group(proc / str(pid))
+    if not own.endswith(_SERVICE):
+        # A session or a terminal, which the owner's own chat may share with us
+        return False
+    return other == own or other.startswith(f"{own}/")
+
+
+def _group(process: Path) -> str:
+    return (process / "cgroup").read_text().strip().rpartition(":")[2]
+
+
+@contextlib.contextmanager
+def _held(connection: socket.socket) -> Iterator[int | None]:
+    """A handle of the process, so that its number stays its own while it is looked at."""
+    try:
+        handle = connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
+    except OSError:
+        # An older kernel
+        yield None
+        return
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _has_ended(handle: int) -> bool:
+    return bool(select.select([handle], [], [], 0)[0])
+
 
 # People of this group may talk to the agent, without being its owner
 GROUP = "barnacle"
@@ -24,7 +96,7 @@ _MAX_OPTION_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class SocketPeer:
     """The process at the other end, as it was when it connected.
 
     Args:
@@ -37,7 +109,7 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class TerminalUser:
     """Somebody who may talk to the agent: who they are to it, and where their answers go."""
 
     uid: int
@@ -46,23 +118,23 @@ class Visitor:
     provenance: Provenance
 
 
-def peer_of(connection: socket.socket) -> Peer:
+def peer_of(connection: socket.socket) -> SocketPeer:
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, uid, gid = _CREDENTIALS.unpack(raw)
     own = uid == os.geteuid() and is_own(connection, pid)
-    return Peer(uid, frozenset({gid, *_further_groups(connection)}), own)
+    return SocketPeer(uid, frozenset({gid, *_further_groups(connection)}), own)
 
 
-def visitor(peer: Peer, own_uid: int, group: int | None) -> Visitor | None:
+def visitor(peer: SocketPeer, own_uid: int, group: int | None) -> TerminalUser | None:
     """Return the visitor if this machine admits them: root, the agent's user, or its group."""
     if peer.is_own:
         return None
     if peer.uid == _ROOT or peer.uid == own_uid != _UNKNOWN_UID:
-        return Visitor(peer.uid, OWNER, LOCAL, Provenance.OWNER)
+        return TerminalUser(peer.uid, OWNER, LOCAL, Provenance.OWNER)
     if group is not None and group in peer.gids and peer.uid != _UNKNOWN_UID:
         # By number: a name can be given to somebody else
         who = f"uid-{peer.uid}"
-        return Visitor(peer.uid, who, who, Provenance.USER)
+        return TerminalUser(peer.uid, who, who, Provenance.USER)
     return None
 
 
@@ -74,7 +146,7 @@ def group_id() -> int | None:
         return None
 
 
-def refusal(peer: Peer) -> str:
+def refusal(peer: SocketPeer) -> str:
     """Return the text for somebody without access."""
     if peer.is_own:
         return "the agent has started you, so you are nobody to it"

@@ -1,4 +1,4 @@
-"""Messages to the robot, and their meaning for us: sender, place, and if it is called.
+"""Messages to the robot: sender, place, and if they call the robot.
 
 A person is known by their id in the robot's organisation; whoever has none there is known by the
 one that the platform makes up. Where an answer goes says by itself how it can be sent.
@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from agent.channels.dingtalk.api import text_in
+from agent.channels.dingtalk.client import text_in
 from agent.messages import Inbound, Provenance
-from agent.printable import printable_line, printable_text
+from agent.text.printable import printable_line, printable_text
 
 NAME = "dingtalk"
 MAX_TEXT_CHARS = 8000
@@ -35,7 +35,7 @@ Groups = Literal["mention", "off"]
 Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 
 
-class Message(msgspec.Struct, frozen=True, rename="camel"):
+class DingTalkMessage(msgspec.Struct, frozen=True, rename="camel"):
     """Message, and the address that takes answers for a while."""
 
     msg_id: str = ""
@@ -63,14 +63,14 @@ class Message(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def hook_lasts_s(self) -> float:
-        """By the platform's clock alone: ours may be wrong."""
+        """Return the lifetime of the webhook, by the platform's clock alone."""
         if self.create_at <= 0:
             return 0.0
         return (self.session_webhook_expired_time - self.create_at) / 1000
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class DingTalkFile:
     """File of a message; `kind` is the platform's word for it."""
 
     code: str
@@ -90,26 +90,26 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """A message's words and files."""
+class DingTalkContent:
+    """Text and files of a message."""
 
     text: str = ""
-    files: tuple[File, ...] = ()
+    files: tuple[DingTalkFile, ...] = ()
 
 
-def read(data: str) -> Message | None:
-    """None of what is not as documented."""
+def read(data: str) -> DingTalkMessage | None:
+    """Decode a message; None if it is not as documented."""
     try:
         told = msgspec.json.decode(data)
         if isinstance(told, dict):
             # Whatever there is not is null at times
             told = {name: value for name, value in told.items() if value is not None}
-        return msgspec.convert(told, Message, strict=False)
+        return msgspec.convert(told, DingTalkMessage, strict=False)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
 
 
-def is_for_us(message: Message, groups: Groups) -> bool:
+def is_for_us(message: DingTalkMessage, groups: Groups) -> bool:
     """Return true if a person writes to the robot."""
     if not _is_id(message.msg_id) or not _is_id(message.conversation_id):
         return False
@@ -120,14 +120,14 @@ def is_for_us(message: Message, groups: Groups) -> bool:
     return message.conversation_type == _PRIVATE
 
 
-def staff_id(message: Message) -> str:
+def staff_id(message: DingTalkMessage) -> str:
     """Return the person's id in the robot's organisation; other organisations may use the same."""
     corps = {message.sender_corp_id, message.chatbot_corp_id} - {""}
     known = message.sender_staff_id
     return known if len(corps) < 2 and _is_id(known) else ""  # noqa: PLR2004 - they differ
 
 
-def target(message: Message) -> str:
+def target(message: DingTalkMessage) -> str:
     """Return the target of the answer."""
     if message.is_group:
         return f"{GROUP}:{message.conversation_id}"
@@ -135,8 +135,8 @@ def target(message: Message) -> str:
     return f"{PERSON}:{known}" if known else f"{CHAT}:{message.conversation_id}"
 
 
-def understood(message: Message, content: Content, now_s: float) -> Inbound:
-    """The message, but for its files."""
+def understood(message: DingTalkMessage, content: DingTalkContent, now_s: float) -> Inbound:
+    """Convert the message, without its files."""
     return Inbound(
         message_id=message.msg_id,
         channel=NAME,
@@ -151,28 +151,28 @@ def understood(message: Message, content: Content, now_s: float) -> Inbound:
     )
 
 
-def content_of(message: Message) -> Content:
+def content_of(message: DingTalkMessage) -> DingTalkContent:
     kind, content = message.msgtype, message.content
     if kind == "text":
-        return Content(text_in(message.text, "content"))
+        return DingTalkContent(text_in(message.text, "content"))
     if kind == "richText":
         return _rich(content)
     if kind == "audio" and (said := text_in(content, "recognition")):
         # The platform has written it down
-        return Content(said)
+        return DingTalkContent(said)
     if kind in _NAMES and (file := _file(content, kind)) is not None:
-        return Content(files=(file,))
-    return Content(f"[something that cannot be read here: {printable_line(kind, 40)}]")
+        return DingTalkContent(files=(file,))
+    return DingTalkContent(f"[something that cannot be read here: {printable_line(kind, 40)}]")
 
 
-def _rich(content: object) -> Content:
-    """Text with pictures in between."""
+def _rich(content: object) -> DingTalkContent:
+    """Read text with pictures in between."""
     words, files = [], []
     for piece in _pieces(content):
         words.append(text_in(piece, "text"))
         if (file := _file(piece, "picture")) is not None:
             files.append(file)
-    return Content("".join(words), tuple(files[:MAX_FILES]))
+    return DingTalkContent("".join(words), tuple(files[:MAX_FILES]))
 
 
 def _pieces(content: object) -> Iterator[object]:
@@ -181,11 +181,11 @@ def _pieces(content: object) -> Iterator[object]:
         yield from told
 
 
-def _file(told: object, kind: str) -> File | None:
+def _file(told: object, kind: str) -> DingTalkFile | None:
     code = text_in(told, "downloadCode")
     if not code or len(code) > MAX_CODE_CHARS:
         return None
-    return File(code, kind, printable_line(text_in(told, "fileName"), MAX_NAME_CHARS))
+    return DingTalkFile(code, kind, printable_line(text_in(told, "fileName"), MAX_NAME_CHARS))
 
 
 def _is_id(told: str) -> bool:

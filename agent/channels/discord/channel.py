@@ -1,26 +1,31 @@
-"""Discord as a channel: its parts put together, and what is only a courtesy kept quiet."""
+"""Discord channel, and the platform that builds it from the settings."""
 
 import logging
+import re
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from agent.channels.answers import OpenQuestions
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.discord import words
-from agent.channels.discord.api import ApiRefused, DiscordApi
-from agent.channels.discord.asking import Asking
-from agent.channels.discord.dialect import DiscordDialect
-from agent.channels.discord.fetching import Fetching
-from agent.channels.discord.listening import Listening, Parts
-from agent.channels.discord.places import Places, messages_in
-from agent.channels.discord.sending import DiscordDrafts, Sending
-from agent.channels.discord.understanding import NAME
-from agent.channels.opcodes.gateway import Gateway
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.discord import markup
+from agent.channels.discord.approvals import DiscordApprovals
+from agent.channels.discord.client import DiscordApi, DiscordRefused
+from agent.channels.discord.files import DiscordFiles
+from agent.channels.discord.inbound import NAME
+from agent.channels.discord.rate_limits import DiscordRateLimits
+from agent.channels.discord.receive import DiscordDialect, DiscordReceiver, DiscordReceiverParts
+from agent.channels.discord.send import DiscordDrafts, DiscordSender
+from agent.channels.discord.threads import DiscordThreads, messages_in
+from agent.channels.opcodes.gateway import GatewayClient
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
-from agent.channels.settings import DiscordSettings
-from agent.clock import Clock
-from agent.errors import ChannelError
+from agent.channels.settings import ChannelsSettings, DiscordSettings
+from agent.config import Secret
+from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Inbound, Outbound
+from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +38,7 @@ MAX_PLAIN_CHATS = 1000
 
 
 class DiscordChannel(Channel):
-    """One bot.
+    """Channel of one bot.
 
     Args:
         api: with the bot's token.
@@ -51,22 +56,29 @@ class DiscordChannel(Channel):
     )
 
     def __init__(
-        self, api: DiscordApi, settings: DiscordSettings, place: Place, clock: Clock
+        self, api: DiscordApi, settings: DiscordSettings, place: ChannelContext, clock: Clock
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._api = api
         self._drafts = DiscordDrafts(api, place.folder, clock)
-        self._sending = Sending(api, self._drafts)
-        questions = OpenQuestions()
-        self._asking = Asking(api, questions)
+        self._sending = DiscordSender(api, self._drafts)
+        questions = OpenApprovals()
+        self._asking = DiscordApprovals(api, questions)
         path = place.folder / "session.json"
         dialect = DiscordDialect(api, reads_all=settings.groups == "all")
-        gateway = Gateway(dialect, path, self.pulse, clock)
-        fetching = Fetching(api, place, self.pulse.beat)
-        parts = Parts(
-            api, gateway, self._asking, questions, fetching, Places(api), place, settings.groups
+        gateway = GatewayClient(dialect, path, self.pulse, clock)
+        fetching = DiscordFiles(api, place, self.pulse.beat)
+        parts = DiscordReceiverParts(
+            api,
+            gateway,
+            self._asking,
+            questions,
+            fetching,
+            DiscordThreads(api),
+            place,
+            settings.groups,
         )
-        self._listening = Listening(parts, self.pulse, clock)
+        self._listening = DiscordReceiver(parts, self.pulse, clock)
         self._without_signs: set[str] = set()
 
     async def listen(self, deliver: Deliver) -> None:
@@ -76,7 +88,7 @@ class DiscordChannel(Channel):
         await self._sending.send(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return words.parts(text)
+        return markup.parts(text)
 
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         if text_so_far.strip():
@@ -110,8 +122,8 @@ class DiscordChannel(Channel):
         try:
             await self._api.call(method, path)
         except ChannelError as err:
-            _log.info("%s", err)
-            return not (isinstance(err, ApiRefused) and err.is_forbidden)
+            _log.info("discord: request failed (reason=%s)", err)
+            return not (isinstance(err, DiscordRefused) and err.is_forbidden)
         return True
 
 
@@ -121,9 +133,72 @@ async def identify(api: DiscordApi) -> str:
     Raises:
         ChannelError: it cannot be used, or not now.
     """
-    from agent.printable import printable_line  # noqa: PLC0415 - who listens needs it not
+    from agent.text.printable import printable_line  # noqa: PLC0415 - who listens needs it not
 
     me = await api.call("GET", "/users/@me")
     told = me if isinstance(me, dict) else {}
     name = printable_line(str(told.get("username", "")), 64)
     return f"@{name} (id {printable_line(str(told.get('id', '')), 20)}) is there"
+
+
+# It goes into a header: nothing else may be smuggled in with it
+_BOT_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,100}\.[A-Za-z0-9_-]{1,100}\.[A-Za-z0-9_-]{1,200}")
+
+
+class Discord(Platform):
+    """Platform of a bot in Discord."""
+
+    name = DiscordChannel.name
+    about = "a bot that people write to, in private and in servers"
+    wanted = (
+        SetupKey(
+            "token",
+            "The bot's token",
+            "At discord.com/developers make an application; its page Bot gives a token. Switch on "
+            "Message Content Intent there.",
+            is_secret=True,
+        ),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _token(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        place = channel_context(self.name, channels, reach)
+        return DiscordChannel(_api(channels, reach), _wanted(channels), place, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        return await identify(_api(channels, reach))
+
+
+PLATFORM = Discord()
+
+
+def _wanted(channels: ChannelsSettings) -> DiscordSettings:
+    return channels.discord or DiscordSettings()
+
+
+def _api(channels: ChannelsSettings, reach: PlatformContext) -> DiscordApi:
+    """Return the configured bot.
+
+    Raises:
+        ConfigRefused: there is no token, or none that is one.
+    """
+    wanted = _wanted(channels)
+    token = _token(wanted, reach.environ)
+    if not token:
+        raise ConfigRefused(
+            "channels.discord has no token: make an application at "
+            "https://discord.com/developers/applications, reset the token on its page Bot, and set "
+            "token_file or token, or BARNACLE_DISCORD_TOKEN"
+        )
+    return DiscordApi(token, wanted.base_url, reach.http, DiscordRateLimits(reach.clock))
+
+
+def _token(wanted: DiscordSettings, environ: Mapping[str, str]) -> Secret:
+    token = find_secret("discord_token", wanted.token, wanted.token_file, environ)
+    if token and not _BOT_TOKEN.fullmatch(token.reveal()):
+        raise ConfigRefused(
+            'invalid channels.discord.token: expected three parts with points between (omit "Bot")'
+        )
+    return token

@@ -19,11 +19,11 @@ Kind = TypeVar("Kind", bound="_Wire")
 
 
 class _Wire(msgspec.Struct, frozen=True, rename={"kind": "type"}):
-    """Fields that are not named here are passed over."""
+    """Base of the events; fields that are not named are ignored."""
 
 
-class User(_Wire, frozen=True):
-    """A person, or a bot."""
+class DiscordUser(_Wire, frozen=True):
+    """Person or bot."""
 
     id: str
     username: str = ""
@@ -32,28 +32,28 @@ class User(_Wire, frozen=True):
     system: bool = False
 
 
-class Numbered(_Wire, frozen=True):
-    """Anything that has a number."""
+class DiscordId(_Wire, frozen=True):
+    """Object with an id."""
 
     id: str
 
 
-class Application(_Wire, frozen=True):
+class DiscordApplication(_Wire, frozen=True):
     """Application that the commands belong to."""
 
     id: str
 
 
-class Ready(_Wire, frozen=True):
-    """A session has begun."""
+class DiscordReady(_Wire, frozen=True):
+    """Begin of a session."""
 
-    user: User
+    user: DiscordUser
     session_id: str
     resume_gateway_url: str
-    application: Application
+    application: DiscordApplication
 
 
-class File(_Wire, frozen=True):
+class DiscordFile(_Wire, frozen=True):
     """A file of a message."""
 
     id: str
@@ -63,48 +63,48 @@ class File(_Wire, frozen=True):
     size: int = 0
 
 
-class Sticker(_Wire, frozen=True):
-    """A picture that stands for a word."""
+class DiscordSticker(_Wire, frozen=True):
+    """Sticker in a message."""
 
     name: str = ""
 
 
-class Reference(_Wire, frozen=True):
-    """The message that one answers, or passes on."""
+class DiscordReference(_Wire, frozen=True):
+    """Reference to the answered or forwarded message."""
 
     kind: int = 0
 
 
-class Passed(_Wire, frozen=True):
-    """The words and files of a message that is passed on."""
+class DiscordForwarded(_Wire, frozen=True):
+    """Text and files of a forwarded message."""
 
     content: str = ""
-    attachments: tuple[File, ...] = ()
+    attachments: tuple[DiscordFile, ...] = ()
 
 
-class Snapshot(_Wire, frozen=True):
-    """A message as it was when it was passed on."""
+class DiscordSnapshot(_Wire, frozen=True):
+    """Forwarded message as it was."""
 
-    message: Passed
+    message: DiscordForwarded
 
 
-class Message(_Wire, frozen=True):
-    """Of a person, where its author is one."""
+class DiscordMessage(_Wire, frozen=True):
+    """Message; written by a person if its author is one."""
 
     id: str
     channel_id: str
-    author: User
+    author: DiscordUser
     guild_id: str | None = None
     content: str = ""
     kind: int = 0
     flags: int = 0
     webhook_id: str | None = None
-    mentions: tuple[User, ...] = ()
-    attachments: tuple[File, ...] = ()
-    sticker_items: tuple[Sticker, ...] = ()
-    message_reference: Reference | None = None
-    referenced_message: "Message | None" = None
-    message_snapshots: tuple[Snapshot, ...] = ()
+    mentions: tuple[DiscordUser, ...] = ()
+    attachments: tuple[DiscordFile, ...] = ()
+    sticker_items: tuple[DiscordSticker, ...] = ()
+    message_reference: DiscordReference | None = None
+    referenced_message: "DiscordMessage | None" = None
+    message_snapshots: tuple[DiscordSnapshot, ...] = ()
 
     @property
     def is_forwarded(self) -> bool:
@@ -112,12 +112,12 @@ class Message(_Wire, frozen=True):
 
     @property
     def sent_at_s(self) -> float | None:
-        """By its id."""
+        """Return the time of the message, which is in its id."""
         return (int(self.id) >> 22) / 1000 + _EPOCH_S if self.id.isdigit() else None
 
 
-class Channel(_Wire, frozen=True):
-    """A place where messages are."""
+class DiscordPlace(_Wire, frozen=True):
+    """Channel of Discord."""
 
     id: str
     kind: int = 0
@@ -125,51 +125,51 @@ class Channel(_Wire, frozen=True):
 
     @property
     def thread_of(self) -> str:
-        """The channel that it is a thread of; empty where it is none."""
+        """Return the parent channel; empty if this is no thread."""
         return (self.parent_id or "") if self.kind in _THREADS else ""
 
 
-class Option(_Wire, frozen=True):
+class DiscordOption(_Wire, frozen=True):
     """Option that was typed behind a command."""
 
     name: str
     value: str | int | float | bool | None = None
 
 
-class Data(_Wire, frozen=True):
-    """The button that was pressed, or the command that was chosen."""
+class DiscordInteractionData(_Wire, frozen=True):
+    """Pressed button, or chosen command."""
 
     custom_id: str = ""
     name: str = ""
-    options: tuple[Option, ...] = ()
+    options: tuple[DiscordOption, ...] = ()
 
 
-class Member(_Wire, frozen=True):
-    """Somebody in a guild."""
+class DiscordMember(_Wire, frozen=True):
+    """Member of a guild."""
 
-    user: User
+    user: DiscordUser
 
 
-class Interaction(_Wire, frozen=True):
-    """A button or a command; its token lets us answer for a quarter of an hour."""
+class DiscordInteraction(_Wire, frozen=True):
+    """Button or command; its token is valid for 15 minutes."""
 
     id: str
     token: str
     kind: int
     channel_id: str = ""
     guild_id: str | None = None
-    channel: Channel | None = None
-    data: Data = Data()
-    user: User | None = None
-    member: Member | None = None
+    channel: DiscordPlace | None = None
+    data: DiscordInteractionData = DiscordInteractionData()
+    user: DiscordUser | None = None
+    member: DiscordMember | None = None
 
     @property
-    def person(self) -> User | None:
+    def person(self) -> DiscordUser | None:
         return self.member.user if self.member is not None else self.user
 
 
 def read(told: msgspec.Raw, kind: type[Kind]) -> Kind:
-    """The value.
+    """Decode the value.
 
     Raises:
         msgspec.DecodeError: it is none.

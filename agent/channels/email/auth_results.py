@@ -21,7 +21,7 @@ _VALUE = re.compile(r"[^\s;\"()\\]+")
 
 
 @dataclass(frozen=True, slots=True)
-class MethodResult:
+class AuthMethodResult:
     """One check that a server did; names and result in lower case."""
 
     method: str
@@ -34,7 +34,7 @@ class AuthResults:
     """One field: the server by its `authserv-id`, in lower case, and its checks."""
 
     server: str
-    results: tuple[MethodResult, ...]
+    results: tuple[AuthMethodResult, ...]
 
 
 def parse_auth_results(value: str) -> AuthResults:
@@ -69,7 +69,7 @@ class _Scanner:
                 results.append(found)
         return AuthResults(server, tuple(results))
 
-    def _result(self) -> MethodResult | None:
+    def _result(self) -> AuthMethodResult | None:
         method = self._spaced(_WORD).lower()
         if method == "none" and (self._is_at_end() or self._is_at(";")):
             return None
@@ -79,7 +79,7 @@ class _Scanner:
                 raise UnclearHeader("its Authentication-Results have a method of another version")
         self._sign("=")
         result = self._require(_WORD).lower()
-        return MethodResult(method, result, self._properties())
+        return AuthMethodResult(method, result, self._properties())
 
     def _properties(self) -> Mapping[str, str]:
         found: dict[str, str] = {}

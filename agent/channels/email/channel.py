@@ -1,30 +1,40 @@
-"""Mail as a channel: one mailbox that is the agent's own.
-
-A letter that the receiving server does not vouch for is not read: anybody can write any name on it,
-and an answer would go to somebody who has written nothing.
-"""
+"""Email channel, and the platform that builds it from the settings."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
+from urllib.parse import urlsplit
 
-from agent.channels import worded
-from agent.channels.answers import OpenQuestions
+from agent.channels import approvals
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
-from agent.channels.email import posting
-from agent.channels.email.letter import File, Letter, parsed, read_letter, why_not_for_us
-from agent.channels.email.mailbox import Account, Arrived, Mailbox, entered
-from agent.channels.email.position import Position
-from agent.channels.email.posting import Draft, Submission
-from agent.channels.email.threads import Threads
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.delivery_steps import unsendable
+from agent.channels.email.cursor import EmailCursor
+from agent.channels.email.inbound import (
+    EmailFile,
+    ReceivedEmail,
+    parsed,
+    read_letter,
+    why_not_for_us,
+)
+from agent.channels.email.receive import ImapAccount, ImapMailbox, NewEmail, entered
+from agent.channels.email.send import EmailDraft, SmtpSubmission, attach, greet, submit, written
+from agent.channels.email.threads import EmailThreads
 from agent.channels.email.verification import why_unverified
-from agent.channels.incoming import Coming, IncomingFiles
-from agent.channels.outgoing import unsendable
-from agent.channels.place import Place
-from agent.clock import Clock
+from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
+from agent.channels.settings import ChannelsSettings, EmailSettings
+from agent.config import Secret
+from agent.errors import ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound, Provenance
-from agent.printable import printable_line
+from agent.net.addresses import is_this_machine
+from agent.net.tls import tls_context
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +52,7 @@ UPLOAD_TIMEOUT_S = 120.0
 
 
 class EmailChannel(Channel):
-    """One address.
+    """Channel of one mail address.
 
     Args:
         authserv_id: the receiving server, by the name that it puts before its results.
@@ -52,7 +62,12 @@ class EmailChannel(Channel):
     abilities = Abilities(hint=HINT, upload_s=UPLOAD_TIMEOUT_S, takes_files=True, asks=True)
 
     def __init__(
-        self, account: Account, submission: Submission, authserv_id: str, place: Place, clock: Clock
+        self,
+        account: ImapAccount,
+        submission: SmtpSubmission,
+        authserv_id: str,
+        place: ChannelContext,
+        clock: Clock,
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._account = account
@@ -60,10 +75,12 @@ class EmailChannel(Channel):
         self._authserv_id = authserv_id
         self._place = place
         self._clock = clock
-        self._position = Position(place.folder / "position.json", f"{account.user}@{account.host}")
-        self._threads = Threads(place.folder / "letters.json")
+        self._position = EmailCursor(
+            place.folder / "position.json", f"{account.user}@{account.host}"
+        )
+        self._threads = EmailThreads(place.folder / "letters.json")
         self._files = IncomingFiles(place.transcriber, self.pulse.beat, FILES_TIMEOUT_S)
-        self._questions = OpenQuestions()
+        self._questions = OpenApprovals()
 
     async def listen(self, deliver: Deliver) -> None:
         async with entered(self._account) as mailbox:
@@ -72,14 +89,14 @@ class EmailChannel(Channel):
             if not self._position.is_known:
                 # What was there before the agent came is not for it
                 await self._position.advance(mailbox.validity, mailbox.following - 1)
-            _log.info("reading the letters of %s", self._submission.sender)
+            _log.info("email: listening (address=%s)", self._submission.sender)
             while True:
                 await self._take_new(mailbox, deliver)
                 await mailbox.wait()
                 self.pulse.beat()
 
     async def send(self, message: Outbound) -> None:
-        from agent.channels.render import to_plain  # noqa: PLC0415 - an answer needs it, no start
+        from agent.channels.render.plain import to_plain  # noqa: PLC0415 - an answer needs it, no start
 
         files = [
             (file, unsendable(file, MAX_FILE_BYTES, "a letter takes")) for file in message.files
@@ -88,13 +105,13 @@ class EmailChannel(Channel):
         text = "\n\n".join([to_plain(message.text), *troubles])
         heading = await self._threads.heading(message.in_reply_to)
         own_id = self._id(f"{message.outbox_id}.{message.part}.{int(self._clock.wall_s())}")
-        draft = Draft(
+        draft = EmailDraft(
             message.recipient, text, own_id, message.in_reply_to, message.thread or "", heading
         )
         await self._post(draft, [file for file, trouble in files if not trouble])
 
     def parts(self, text: str) -> tuple[str, ...]:
-        from agent.channels.render import split  # noqa: PLC0415 - an answer needs it, no start
+        from agent.channels.render.splitter import split  # noqa: PLC0415 - an answer needs it, no start
 
         return split(text, MAX_PART_CHARS, len)
 
@@ -105,12 +122,12 @@ class EmailChannel(Channel):
             thread = address.thread or ""
             answers = address.message_id
             await self._post(
-                Draft(message.recipient, message.text, own_id, answers, thread, heading), []
+                EmailDraft(message.recipient, message.text, own_id, answers, thread, heading), []
             )
 
-        return await worded.ask(self._questions, address, question, put)
+        return await approvals.ask(self._questions, address, question, put)
 
-    async def _take_new(self, mailbox: Mailbox, deliver: Deliver) -> None:
+    async def _take_new(self, mailbox: ImapMailbox, deliver: Deliver) -> None:
         async for arrived in mailbox.new(self._position):
             self.pulse.beat()
             await self._take(arrived, deliver)
@@ -119,15 +136,15 @@ class EmailChannel(Channel):
             # Nothing of late is there under the new numbers
             await self._position.advance(mailbox.validity, mailbox.following - 1)
 
-    async def _take(self, arrived: Arrived, deliver: Deliver) -> None:
+    async def _take(self, arrived: NewEmail, deliver: Deliver) -> None:
         message = await asyncio.to_thread(parsed, arrived.raw)
         if reason := why_not_for_us(message, self._submission.sender):
-            _log.info("a letter is not answered: %s", reason)
+            _log.info("email: message not answered (reason=%s)", reason)
             return
         letter = await asyncio.to_thread(read_letter, message)
         if trouble := why_unverified(arrived.raw, letter.sender, self._authserv_id):
             _log.warning(
-                "email: a letter in the name of %s is not read: %s",
+                "email: message dropped, sender not verified (from=%s, reason=%s)",
                 printable_line(letter.sender, MAX_ADDRESS_CHARS),
                 trouble,
             )
@@ -139,7 +156,7 @@ class EmailChannel(Channel):
             await self._threads.note(letter)
             await deliver(await self._with_files(inbound, letter))
 
-    def _inbound(self, letter: Letter) -> Inbound:
+    def _inbound(self, letter: ReceivedEmail) -> Inbound:
         # The subject of an answer only repeats that of the letter before
         subject = "" if letter.references else letter.subject
         return Inbound(
@@ -156,7 +173,7 @@ class EmailChannel(Channel):
             is_forwarded=letter.is_forwarded,
         )
 
-    async def _with_files(self, inbound: Inbound, letter: Letter) -> Inbound:
+    async def _with_files(self, inbound: Inbound, letter: ReceivedEmail) -> Inbound:
         if not letter.files:
             return inbound
         if not self._place.knows(inbound):
@@ -165,20 +182,117 @@ class EmailChannel(Channel):
             return replace(inbound, text="\n".join([inbound.text, *told]))
         return await self._files.added_to(inbound, [self._coming(file) for file in letter.files])
 
-    def _coming(self, file: File) -> Coming:
+    def _coming(self, file: EmailFile) -> IncomingFile:
         async def fetch() -> Attachment | str:
             return await self._place.keeping.keep(_pieces(file), file.media_type, file.name)
 
-        return Coming(file.name or "a file", fetch, lambda _: file.media_type.startswith("audio/"))
+        return IncomingFile(
+            file.name or "a file", fetch, lambda _: file.media_type.startswith("audio/")
+        )
 
-    async def _post(self, draft: Draft, files: list[Attachment]) -> None:
-        letter = posting.written(draft, self._submission.sender, self._clock.wall_s())
-        await asyncio.to_thread(posting.attach, letter, files)
-        await posting.submit(letter, self._submission)
+    async def _post(self, draft: EmailDraft, files: list[Attachment]) -> None:
+        letter = written(draft, self._submission.sender, self._clock.wall_s())
+        await asyncio.to_thread(attach, letter, files)
+        await submit(letter, self._submission)
 
     def _id(self, name: str) -> str:
         return f"<barnacle.{name}@{self._submission.sender.rpartition('@')[2]}>"
 
 
-async def _pieces(file: File) -> AsyncIterator[bytes]:
+async def _pieces(file: EmailFile) -> AsyncIterator[bytes]:
     yield file.content
+
+
+_PORTS = {"imaps": 993, "imap": 143, "submissions": 465, "submission": 587}
+
+
+class Email(Platform):
+    """Platform of a mailbox."""
+
+    name = NAME
+    about = "a mailbox of the agent's own"
+    wanted = (
+        SetupKey("address", "The address", "Give the agent a mailbox that nobody else reads."),
+        SetupKey("imap", "Where it is read, such as imaps://imap.example.org"),
+        SetupKey("smtp", "Where letters are handed in, such as submissions://smtp.example.org"),
+        SetupKey("user", "What it logs in as, where that is not the address", is_needed=False),
+        SetupKey("password", "The password", is_secret=True),
+        SetupKey(
+            "authserv_id",
+            "Who vouches for letters",
+            "It is what stands before the first ; of Authentication-Results, in the source of any "
+            "letter that came to that mailbox.",
+        ),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _password(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        wanted = _wanted(channels)
+        password = _password(wanted, reach.environ)
+        _check(wanted, password)
+        account, submission = _account(wanted, password), _submission(wanted, password)
+        place = channel_context(self.name, channels, reach)
+        return EmailChannel(account, submission, wanted.authserv_id, place, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        wanted = _wanted(channels)
+        password = _password(wanted, reach.environ)
+        _check(wanted, password)
+        async with entered(_account(wanted, password)):
+            pass
+        await greet(_submission(wanted, password))
+        return f"reads and writes letters as {wanted.address}, where {wanted.authserv_id} vouches"
+
+
+PLATFORM = Email()
+
+
+def _wanted(channels: ChannelsSettings) -> EmailSettings:
+    return channels.email or EmailSettings()
+
+
+def _password(wanted: EmailSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("email_password", wanted.password, wanted.password_file, environ)
+
+
+def _check(wanted: EmailSettings, password: Secret) -> None:
+    for key in ("address", "imap", "smtp"):
+        if not getattr(wanted, key):
+            raise ConfigRefused(f"channels.email.{key} is not set")
+    if not password:
+        raise ConfigRefused(
+            "channels.email has no password: set password_file, or BARNACLE_EMAIL_PASSWORD"
+        )
+    if not wanted.authserv_id:
+        raise ConfigRefused(
+            "channels.email.authserv_id is not set: it is needed to tell real senders from "
+            "forged ones. Set it to the text before the first ; of Authentication-Results in "
+            "any mail of that mailbox"
+        )
+
+
+def _account(wanted: EmailSettings, password: Secret) -> ImapAccount:
+    place = urlsplit(wanted.imap)
+    host, port = place.hostname or "", place.port or _PORTS[place.scheme]
+    context = _context("imap", host, is_encrypted=place.scheme == "imaps")
+    return ImapAccount(host, port, context, wanted.user or wanted.address, password, wanted.folder)
+
+
+def _submission(wanted: EmailSettings, password: Secret) -> SmtpSubmission:
+    place = urlsplit(wanted.smtp)
+    host, port = place.hostname or "", place.port or _PORTS[place.scheme]
+    is_implicit = place.scheme == "submissions"
+    # Without TLS from the first byte it is begun, unless nobody is between
+    context = None if not is_implicit and is_this_machine(host) else tls_context()
+    user = wanted.user or wanted.address
+    return SmtpSubmission(host, port, context, is_implicit, user, password, wanted.address)
+
+
+def _context(key: str, host: str, *, is_encrypted: bool) -> ssl.SSLContext | None:
+    if is_encrypted:
+        return tls_context()
+    if not is_this_machine(host):
+        raise ConfigRefused(f"channels.email.{key} needs TLS: use {key}s://")
+    return None

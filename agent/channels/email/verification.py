@@ -12,7 +12,7 @@ and no parser can tell. So a letter in which one of those texts is not plain is 
 import re
 from collections.abc import Sequence
 
-from agent.channels.email.auth_results import AuthResults, MethodResult, parse_auth_results
+from agent.channels.email.auth_results import AuthMethodResult, AuthResults, parse_auth_results
 from agent.channels.email.header_fields import HeaderField, UnclearHeader, split_header
 
 RESULTS = "authentication-results"
@@ -70,7 +70,7 @@ def _author(fields: Sequence[HeaderField]) -> str:
 
 
 def _topmost(fields: Sequence[HeaderField], server: str) -> tuple[int, AuthResults]:
-    """Return the server's own results: what stands below them may be anybody's."""
+    """Return the server's own results; lower ones may come from anybody."""
     for place, field in enumerate(fields):
         if field.name == RESULTS:
             results = parse_auth_results(field.value)
@@ -129,5 +129,5 @@ def _is_proven(results: AuthResults, domain: str) -> bool:
     )
 
 
-def _domain(result: MethodResult, name: str) -> str:
+def _domain(result: AuthMethodResult, name: str) -> str:
     return result.properties.get(name, "").rpartition("@")[2].lower().removesuffix(".")

@@ -1,34 +1,32 @@
-"""iMessage as a channel: a BlueBubbles server on a Mac, asked every few seconds for what is new.
-
-It could push as well, but to an address that it reaches, and only once: what is asked for is there
-however long the agent was away.
-"""
+"""iMessage channel, and the platform that builds it; needs a Mac with a BlueBubbles server."""
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from agent.channels import worded
-from agent.channels.answers import OpenQuestions
+from agent.channels import approvals
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
-from agent.channels.imessage import sending
-from agent.channels.imessage.api import UPLOAD_TIMEOUT_S, BlueBubblesApi
-from agent.channels.imessage.events import NAME, File, Message, understood
-from agent.channels.imessage.position import Position
-from agent.channels.imessage.sending import Sending
-from agent.channels.incoming import Coming, IncomingFiles
-from agent.channels.keeping import MAX_FILE_BYTES
-from agent.channels.place import Place
-from agent.channels.settings import ImessageSettings
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.imessage.client import UPLOAD_TIMEOUT_S, BlueBubblesApi
+from agent.channels.imessage.cursor import ImessageCursor
+from agent.channels.imessage.events import NAME, ImessageFile, ImessageMessage, understood
+from agent.channels.imessage.send import ImessageSender, parts
+from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
+from agent.channels.received_files import MAX_FILE_BYTES
+from agent.channels.settings import ChannelsSettings, ImessageSettings
 from agent.channels.urgency import is_urgent
-from agent.clock import Clock
-from agent.errors import BarnacleError, ChannelUnavailable, NetworkError
-from agent.http import HttpAnswer
+from agent.config import Secret
+from agent.errors import BarnacleError, ChannelUnavailable, ConfigRefused, NetworkError
 from agent.messages import Address, Attachment, Inbound, Outbound
-from agent.printable import printable_line
+from agent.net.http import HttpAnswer
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +43,7 @@ _ANY_TYPE = "application/octet-stream"
 
 
 class ImessageChannel(Channel):
-    """One account of Apple's, on one Mac."""
+    """Channel of one Apple account, on one Mac."""
 
     name = NAME
     abilities = Abilities(hint=HINT, upload_s=UPLOAD_TIMEOUT_S, takes_files=True, asks=True)
@@ -54,7 +52,7 @@ class ImessageChannel(Channel):
         self,
         api: BlueBubblesApi,
         settings: ImessageSettings,
-        place: Place,
+        place: ChannelContext,
         clock: Clock,
         every_s: float = EVERY_S,
     ) -> None:
@@ -64,9 +62,9 @@ class ImessageChannel(Channel):
         self._place = place
         self._clock = clock
         self._every_s = every_s
-        self._position = Position(place.folder / "position.json", settings.base_url)
-        self._questions = OpenQuestions()
-        self._sending = Sending(api, self._position, place.folder)
+        self._position = ImessageCursor(place.folder / "position.json", settings.base_url)
+        self._questions = OpenApprovals()
+        self._sending = ImessageSender(api, self._position, place.folder)
         self._files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
@@ -90,13 +88,13 @@ class ImessageChannel(Channel):
         await self._sending.send(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return sending.parts(text)
+        return parts(text)
 
     async def ask(self, address: Address, question: Question) -> Answer:
         put = partial(self._sending.question, question=question)
-        return await worded.ask(self._questions, address, question, put)
+        return await approvals.ask(self._questions, address, question, put)
 
-    async def _take(self, message: Message, deliver: Deliver) -> None:
+    async def _take(self, message: ImessageMessage, deliver: Deliver) -> None:
         inbound = self._heard(message)
         if inbound is not None:
             async with self._watched(message.guid, deliver):
@@ -109,7 +107,7 @@ class ImessageChannel(Channel):
 
     @contextlib.asynccontextmanager
     async def _watched(self, guid: str, deliver: Deliver) -> AsyncIterator[None]:
-        """The block, which is about that message, does not keep waiting what cannot wait."""
+        """Deliver urgent messages while the block works on that message."""
         watching = asyncio.create_task(self._watch(guid, deliver))
         try:
             yield
@@ -127,9 +125,9 @@ class ImessageChannel(Channel):
                         await self._hurry(message, deliver)
         except BarnacleError as err:
             # Whoever reads on meets the same
-            _log.info("nothing is heard while a file is fetched: %s", err)
+            _log.info("imessage: cannot listen while a file is fetched (reason=%s)", err)
 
-    async def _hurry(self, message: Message, deliver: Deliver) -> None:
+    async def _hurry(self, message: ImessageMessage, deliver: Deliver) -> None:
         inbound = self._heard(message)
         if inbound is not None:
             if not is_urgent(inbound.text):
@@ -139,8 +137,8 @@ class ImessageChannel(Channel):
         self._position.note(message.guid, 0)
         await self._position.save()
 
-    def _heard(self, message: Message) -> Inbound | None:
-        """None of what is nobody's order, or has answered a question by now."""
+    def _heard(self, message: ImessageMessage) -> Inbound | None:
+        """Convert a message; None if it is not for us or has answered a question."""
         heard = understood(message, self._clock.wall_s())
         if heard is None or self._position.is_old(message.at_ms):
             return None
@@ -149,16 +147,16 @@ class ImessageChannel(Channel):
         is_for_us = heard.calls_us if self._groups == "mention" else self._groups == "all"
         return heard.inbound if is_for_us or not heard.inbound.is_group else None
 
-    async def _with_files(self, inbound: Inbound, files: tuple[File, ...]) -> Inbound:
+    async def _with_files(self, inbound: Inbound, files: tuple[ImessageFile, ...]) -> Inbound:
         if not files:
             return inbound
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return replace(inbound, text=f"{inbound.text}\n[a file that was not fetched]".strip())
-        coming = [Coming("a file", partial(self._fetch, one), _is_speech) for one in files]
+        coming = [IncomingFile("a file", partial(self._fetch, one), _is_speech) for one in files]
         return await self._files.added_to(inbound, coming[:MAX_FILES])
 
-    async def _fetch(self, file: File) -> Attachment | str:
+    async def _fetch(self, file: ImessageFile) -> Attachment | str:
         if (file.total_bytes or 0) > MAX_FILE_BYTES:
             return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
         for _ in range(FETCH_TRIES - 1):
@@ -167,7 +165,7 @@ class ImessageChannel(Channel):
             await self._clock.sleep(self._every_s)
         return await self._downloaded(file)
 
-    async def _downloaded(self, file: File) -> Attachment | str:
+    async def _downloaded(self, file: ImessageFile) -> Attachment | str:
         async with self._api.download(file.guid) as answer:
             # The server makes a JPEG of what only Apple's programs show
             kind = printable_line(answer.header("content-type") or file.mime_type or _ANY_TYPE, 100)
@@ -197,3 +195,64 @@ async def identify(api: BlueBubblesApi) -> str:
 
 def _is_speech(kept: Attachment) -> bool:
     return kept.media_type.startswith("audio/")
+
+
+WHY = (
+    "channels.imessage has no base_url: Apple lets messages go through a Mac with its own program "
+    "alone, and this is none. Set it to a BlueBubbles server on a Mac, such as "
+    "http://mac.local:1234, or take the table out; over Signal the agent reaches the same telephone"
+)
+
+
+class Imessage(Platform):
+    """Platform of an Apple account on a Mac."""
+
+    name = ImessageChannel.name
+    about = "an account on a Mac, by the BlueBubbles server there"
+    wanted = (
+        SetupKey(
+            "base_url",
+            "The BlueBubbles server, such as http://mac.local:1234",
+            "Apple lets messages go through a Mac alone: install it there, from bluebubbles.app.",
+        ),
+        SetupKey("password", "The password in that server's settings", is_secret=True),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _password(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        api, place = _api(channels, reach), channel_context(self.name, channels, reach)
+        return ImessageChannel(api, _wanted(channels), place, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        return await identify(_api(channels, reach))
+
+
+PLATFORM = Imessage()
+
+
+def _wanted(channels: ChannelsSettings) -> ImessageSettings:
+    return channels.imessage or ImessageSettings()
+
+
+def _password(wanted: ImessageSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("imessage_password", wanted.password, wanted.password_file, environ)
+
+
+def _api(channels: ChannelsSettings, reach: PlatformContext) -> BlueBubblesApi:
+    """Return the configured server.
+
+    Raises:
+        ConfigRefused: there is none, or no password of it.
+    """
+    wanted = _wanted(channels)
+    if not wanted.base_url:
+        raise ConfigRefused(WHY)
+    password = _password(wanted, reach.environ)
+    if not password:
+        raise ConfigRefused(
+            "channels.imessage has no password: take it from the BlueBubbles server's "
+            "settings and set password_file or password, or BARNACLE_IMESSAGE_PASSWORD"
+        )
+    return BlueBubblesApi(wanted.base_url, password, reach.http)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from msgspec import Struct, field
 
 from agent.messages import Inbound, Provenance
-from agent.printable import printable_line, printable_text
+from agent.text.printable import printable_line, printable_text
 
 NAME = "imessage"
 # By which people call it in a group, where others are spoken to as well
@@ -26,8 +26,8 @@ _ANYWHERE = re.compile(rf"(?<!\w){CALLED}(?!\w)", re.IGNORECASE)
 _ID = re.compile(r"[\x21-\x7e]{1,200}")
 
 
-class Info(Struct, frozen=True):
-    """The server, by its `/server/info`."""
+class BlueBubblesInfo(Struct, frozen=True):
+    """Description of the server, from `/server/info`."""
 
     server_version: str = ""
     os_version: str = ""
@@ -42,21 +42,21 @@ class Info(Struct, frozen=True):
         return "private-api" if self.private_api and self.helper_connected else "apple-script"
 
 
-class Handle(Struct, frozen=True):
-    """Somebody, by one of the services that Messages speaks."""
+class ImessageHandle(Struct, frozen=True):
+    """Person, by one of the services of Messages."""
 
     address: str = ""
     service: str = ""
 
 
-class Chat(Struct, frozen=True):
+class ImessageChat(Struct, frozen=True):
     """Chat of a message."""
 
     guid: str = ""
     style: int = 0
 
 
-class File(Struct, frozen=True, rename="camel"):
+class ImessageFile(Struct, frozen=True, rename="camel"):
     """File of a message."""
 
     guid: str = ""
@@ -65,23 +65,23 @@ class File(Struct, frozen=True, rename="camel"):
     total_bytes: int | None = None
 
 
-class Sent(Struct, frozen=True):
+class ImessageSent(Struct, frozen=True):
     """Sent message, as the Mac has it."""
 
     guid: str = ""
     row: int = field(name="originalROWID", default=0)
 
 
-class Message(Struct, frozen=True, rename="camel"):
-    """A row of the Mac's messages, as far as it says something to us."""
+class ImessageMessage(Struct, frozen=True, rename="camel"):
+    """Row of the Mac's messages, as far as it is used."""
 
     guid: str
     row: int = field(name="originalROWID")
     text: str | None = None
     subject: str | None = None
-    handle: Handle | None = None
-    chats: tuple[Chat, ...] = ()
-    attachments: tuple[File, ...] = ()
+    handle: ImessageHandle | None = None
+    chats: tuple[ImessageChat, ...] = ()
+    attachments: tuple[ImessageFile, ...] = ()
     date_created: int | None = None
     is_from_me: bool = False
     item_type: int | None = 0
@@ -111,16 +111,16 @@ class Message(Struct, frozen=True, rename="camel"):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A message, and whether it is for us where others read along."""
+class ImessageInbound:
+    """Message, and if it is meant for us in a group."""
 
     inbound: Inbound
     calls_us: bool
 
 
-def understood(message: Message, now_s: float) -> Heard | None:
-    """The message, but for its files; None where nobody says anything to the agent."""
-    handle, chat = message.handle, next(iter(message.chats), Chat())
+def understood(message: ImessageMessage, now_s: float) -> ImessageInbound | None:
+    """Convert the message, without its files; None if nobody speaks to the agent."""
+    handle, chat = message.handle, next(iter(message.chats), ImessageChat())
     if not message.is_of_a_person or handle is None or handle.service.lower() != _IMESSAGE:
         return None
     ids = (message.guid, handle.address, chat.guid)
@@ -139,8 +139,8 @@ def understood(message: Message, now_s: float) -> Heard | None:
         sent_at_s=message.at_ms / 1000 if message.at_ms > 0 else None,
     )
     if not inbound.is_group:
-        return Heard(inbound, calls_us=True)
+        return ImessageInbound(inbound, calls_us=True)
     called = _BEFORE.match(inbound.text)
     without = inbound.text[called.end() :] if called else inbound.text
     is_called = called is not None or _ANYWHERE.search(inbound.text) is not None
-    return Heard(replace(inbound, text=without), is_called)
+    return ImessageInbound(replace(inbound, text=without), is_called)

@@ -1,27 +1,31 @@
-"""IRC as a channel: one account on one server, in its rooms and in private.
-
-Nothing is kept there for who is away: what is said while the agent is not connected is not heard.
-"""
+"""IRC channel, and the platform that builds it from the settings."""
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from agent.channels import worded
-from agent.channels.answers import OpenQuestions, in_words
+from agent.channels import approvals
+from agent.channels.approvals import OpenApprovals, question_text
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
-from agent.channels.irc.pace import BURST_LINES, EVERY_S, Pace
-from agent.channels.irc.session import Session
-from agent.channels.irc.understanding import CHANNEL_SIGNS, NAME, understood
-from agent.channels.irc.welcome import Login, Welcome, enter
-from agent.channels.irc.wire import MAX_LINE_BYTES, Line, folded
-from agent.channels.settings import IrcSettings
-from agent.clock import Clock
+from agent.channels.credentials import find_secret
+from agent.channels.irc.client import BURST_LINES, EVERY_S, IrcConnection, IrcRateLimit
+from agent.channels.irc.inbound import (
+    CHANNEL_SIGNS,
+    MAX_LINE_BYTES,
+    NAME,
+    IrcLine,
+    folded,
+    understood,
+)
+from agent.channels.irc.login import IrcLogin, IrcWelcome, enter
+from agent.channels.platform import Platform, PlatformContext, SetupKey
+from agent.channels.settings import ChannelsSettings, IrcSettings
 from agent.config import Secret
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Address, Inbound, Outbound
-from agent.printable import printable_line
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +48,7 @@ _NOT_LET_IN = frozenset({"403", "405", "471", "473", "474", "475", "476", "477",
 
 
 class IrcChannel(Channel):
-    """One nick."""
+    """Channel of one nick."""
 
     name = NAME
     abilities = Abilities(hint=HINT, asks=True)
@@ -54,12 +58,12 @@ class IrcChannel(Channel):
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         account = settings.account or settings.nick
-        self._login = Login(settings.url, settings.nick, account, password)
+        self._login = IrcLogin(settings.url, settings.nick, account, password)
         self._settings = settings
         self._clock = clock
-        self._pace = Pace(clock, line_every_s)
-        self._questions = OpenQuestions()
-        self._welcome: Welcome | None = None
+        self._pace = IrcRateLimit(clock, line_every_s)
+        self._questions = OpenApprovals()
+        self._welcome: IrcWelcome | None = None
         self._nick = settings.nick
         self._count = 0
         self._introduced_s = -INTRODUCE_EVERY_S
@@ -68,7 +72,7 @@ class IrcChannel(Channel):
         welcome = await enter(self._login)
         self.pulse.beat()
         self._nick = welcome.nick
-        _log.info("on IRC as %s", printable_line(welcome.nick, MAX_LINE_BYTES))
+        _log.info("irc: connected (nick=%s)", printable_line(welcome.nick, MAX_LINE_BYTES))
         looking = asyncio.ensure_future(self._look(welcome.session))
         try:
             self._welcome = welcome
@@ -85,7 +89,8 @@ class IrcChannel(Channel):
         await self._say(message.recipient, _lines(message.text))
 
     def parts(self, text: str) -> tuple[str, ...]:
-        from agent.channels.render import split, utf8_bytes  # noqa: PLC0415 - no start needs it
+        from agent.channels.render.splitter import split  # noqa: PLC0415 - no start needs it
+        from agent.channels.render.styled import utf8_bytes  # noqa: PLC0415 - as above
 
         def measure(piece: str) -> int:
             # A line end costs as much as a line: few go at once
@@ -94,10 +99,10 @@ class IrcChannel(Channel):
         return split(text, MAX_TEXT_BYTES, measure)
 
     async def ask(self, address: Address, question: Question) -> Answer:
-        told = [piece for line in in_words(question).splitlines() for piece in _pieces(line)]
+        told = [piece for line in question_text(question).splitlines() for piece in _pieces(line)]
         if len(told) > MAX_QUESTION_LINES:
             return Answer.NONE
-        return await worded.ask(
+        return await approvals.ask(
             self._questions, address, question, lambda _: self._say(address.target, told)
         )
 
@@ -106,7 +111,7 @@ class IrcChannel(Channel):
         if welcome is None:
             raise ChannelUnavailable("not connected to the IRC server")
         if "," in target:
-            raise MessageRefused("a message goes to one nick or room of IRC")
+            raise MessageRefused("invalid IRC target: expected one nick or channel")
         try:
             for line in lines:
                 # More at once is a flood, and a server ends it
@@ -114,38 +119,41 @@ class IrcChannel(Channel):
                 heard = await welcome.session.settle([("PRIVMSG", target, line)])
                 self._check(target, line, heard, welcome)
         except ValueError as err:
-            raise MessageRefused(f"that cannot be said on IRC: {err}") from err
+            raise MessageRefused(f"cannot send that over IRC: {err}") from err
 
-    def _check(self, target: str, text: str, heard: list[Line], welcome: Welcome) -> None:
-        """Check that the server repeated the message; one that it did not repeat was not taken."""
+    def _check(self, target: str, text: str, heard: list[IrcLine], welcome: IrcWelcome) -> None:
+        """Check that the server repeated the message; otherwise it was not accepted."""
         is_echoed = "echo-message" not in welcome.abilities
         for line in heard:
             if line.command in _NOT_THERE and _is_about(line, target):
                 raise MessageRefused(f"{target} {_NOT_THERE[line.command]}")
             if line.command in _NOT_TAKEN:
                 reason = printable_line(line.parameter(-1), MAX_LINE_BYTES)
-                raise MessageRefused(f"the IRC server does not take it for {target}: {reason}")
+                raise MessageRefused(f"the IRC server refused the message for {target}: {reason}")
             if line.command == "PRIVMSG" and folded(line.nick) == folded(self._nick):
                 is_echoed = is_echoed or line.parameter(1) == text
         if not is_echoed:
-            raise ChannelUnavailable("the IRC server did not pass on a line")
+            raise ChannelUnavailable("the IRC server did not confirm a line")
 
-    async def _hear(self, line: Line, session: Session, deliver: Deliver) -> None:
+    async def _hear(self, line: IrcLine, session: IrcConnection, deliver: Deliver) -> None:
         self._count += 1
         if line.command == "NICK" and folded(line.nick) == folded(self._nick):
             self._nick = line.parameter(0)
         elif line.command == "KICK" and folded(line.parameter(1)) == folded(self._nick):
-            _log.warning("put out of %s on IRC", printable_line(line.parameter(0), MAX_LINE_BYTES))
+            _log.warning(
+                "irc: removed from a channel (channel=%s)",
+                printable_line(line.parameter(0), MAX_LINE_BYTES),
+            )
         elif line.command in _NOT_LET_IN and line.parameter(1)[:1] in CHANNEL_SIGNS:
             reason = printable_line(" ".join(line.parameters[1:]), MAX_LINE_BYTES)
-            _log.warning("not let into a room of IRC: %s", reason)
+            _log.warning("irc: cannot join a channel (reason=%s)", reason)
         elif line.command == "PRIVMSG":
             if line.parameter(1).strip("\x01").upper() == "VERSION":
                 await self._introduce(line, session)
             else:
                 await self._listen_to(line, deliver)
 
-    async def _listen_to(self, line: Line, deliver: Deliver) -> None:
+    async def _listen_to(self, line: IrcLine, deliver: Deliver) -> None:
         heard = understood(line, self._nick, self._clock.wall_s(), self._count)
         # An answer to a question in a room needs no name: it has the question's id
         if heard is None or self._questions.answer(heard.inbound):
@@ -157,15 +165,15 @@ class IrcChannel(Channel):
         groups = self._settings.groups
         return not inbound.is_group or groups == "all" or (groups == "mention" and calls_us)
 
-    async def _introduce(self, line: Line, session: Session) -> None:
+    async def _introduce(self, line: IrcLine, session: IrcConnection) -> None:
         now_s = self._clock.monotonic_s()
         if now_s - self._introduced_s >= INTRODUCE_EVERY_S:
             self._introduced_s = now_s
             with contextlib.suppress(ValueError):
                 await session.say("NOTICE", line.nick, "\x01VERSION Barnacle\x01")
 
-    async def _look(self, session: Session) -> None:
-        """Into the rooms, and back to our name, again and again: both may work later."""
+    async def _look(self, session: IrcConnection) -> None:
+        """Rejoin rooms and regain the nick regularly: both may work later."""
         with contextlib.suppress(ChannelUnavailable):
             await self._log_in_by_service(session)
             while True:
@@ -175,7 +183,7 @@ class IrcChannel(Channel):
                     await session.say("NICK", self._login.nick)
                 await self._clock.sleep(LOOK_EVERY_S)
 
-    async def _log_in_by_service(self, session: Session) -> None:
+    async def _log_in_by_service(self, session: IrcConnection) -> None:
         """Log in by NickServ, on servers without accounts of their own."""
         welcome = self._welcome
         if self._login.password and welcome is not None and "sasl" not in welcome.abilities:
@@ -184,14 +192,14 @@ class IrcChannel(Channel):
 
 
 def _lines(markdown: str) -> list[str]:
-    """The lines of a part as they are said; a server takes no empty one."""
-    from agent.channels.render import to_plain  # noqa: PLC0415 - an answer needs it, no start
+    """Split a part into its lines; a server takes no empty one."""
+    from agent.channels.render.plain import to_plain  # noqa: PLC0415 - an answer needs it, no start
 
     return [piece for line in to_plain(markdown).splitlines() for piece in _pieces(line)]
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """The line, in as many as it takes; cut between signs, never inside one."""
+    """Split a line at visible characters into as many as the server needs."""
     rest = line.rstrip()
     while rest:
         cut = rest.encode()[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
@@ -199,5 +207,48 @@ def _pieces(line: str) -> Iterator[str]:
         rest = rest[len(cut) :]
 
 
-def _is_about(line: Line, target: str) -> bool:
+def _is_about(line: IrcLine, target: str) -> bool:
     return folded(line.parameter(1)) == folded(target)
+
+
+MAX_NICK_CHARS = 64
+
+
+class Irc(Platform):
+    """Platform of a nick on one server."""
+
+    name = IrcChannel.name
+    about = "a nick on one server, in its channels and in private"
+    wanted = (
+        SetupKey("url", "The server, such as ircs://irc.libera.chat"),
+        SetupKey("nick", "The nick", is_needed=False),
+        SetupKey("channels", "Channels to join, such as #lab", is_needed=False, is_list=True),
+        SetupKey("password", "The password of its account", is_secret=True, is_needed=False),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _password(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        wanted = _wanted(channels)
+        return IrcChannel(wanted, _password(wanted, reach.environ), reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        wanted = _wanted(channels)
+        password = _password(wanted, reach.environ)
+        account = wanted.account or wanted.nick
+        welcome = await enter(IrcLogin(wanted.url, wanted.nick, account, password))
+        await welcome.session.aclose()
+        logged_in = f"as {account}" if "sasl" in welcome.abilities else "with no account"
+        return f"{wanted.url} takes {printable_line(welcome.nick, MAX_NICK_CHARS)} {logged_in}"
+
+
+PLATFORM = Irc()
+
+
+def _wanted(channels: ChannelsSettings) -> IrcSettings:
+    return channels.irc or IrcSettings()
+
+
+def _password(wanted: IrcSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("irc_password", wanted.password, wanted.password_file, environ)

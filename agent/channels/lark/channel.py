@@ -1,28 +1,32 @@
-"""Lark as a channel: what it tells on its way in, and what is only a courtesy kept quiet."""
+"""Lark channel, and the platform that builds it from the settings."""
 
 import contextlib
 import logging
+import re
 from collections import OrderedDict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from agent.channels.answers import OpenQuestions
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.incoming import Coming, IncomingFiles
-from agent.channels.lark import events, sending
-from agent.channels.lark.api import LarkApi, text_in
-from agent.channels.lark.connection import Connection
-from agent.channels.lark.events import NAME, Event, File, Told
-from agent.channels.lark.sending import Sending
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.lark import events
+from agent.channels.lark.client import LarkApi, text_in
+from agent.channels.lark.events import NAME, LarkEvent, LarkEventBody, LarkFile
+from agent.channels.lark.receive import LarkReceiver
+from agent.channels.lark.send import LarkSender, parts
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
-from agent.channels.settings import LarkSettings
-from agent.clock import Clock
-from agent.errors import ChannelError, ChannelUnavailable, NetworkError
-from agent.http import HttpAnswer
+from agent.channels.settings import ChannelsSettings, LarkSettings
+from agent.config import Secret
+from agent.errors import ChannelError, ChannelUnavailable, ConfigRefused, NetworkError
 from agent.messages import Address, Attachment, Inbound, Outbound
-from agent.printable import printable_line
+from agent.net.http import HttpAnswer
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -36,14 +40,16 @@ _ANY_TYPE = "application/octet-stream"
 
 
 class LarkChannel(Channel):
-    """One app's bot."""
+    """Channel of one app's bot."""
 
     name = NAME
     abilities = Abilities(
         hint=HINT, upload_s=UPLOAD_TIMEOUT_S, shows_marks=True, takes_files=True, asks=True
     )
 
-    def __init__(self, api: LarkApi, settings: LarkSettings, place: Place, clock: Clock) -> None:
+    def __init__(
+        self, api: LarkApi, settings: LarkSettings, place: ChannelContext, clock: Clock
+    ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._api = api
         self._groups = settings.groups
@@ -51,9 +57,9 @@ class LarkChannel(Channel):
         self._clock = clock
         self._me = ""
         self._signs: OrderedDict[str, str] = OrderedDict()
-        self._questions = OpenQuestions()
-        self._sending = Sending(api, self._questions)
-        self._connection = Connection(api, self.pulse, clock)
+        self._questions = OpenApprovals()
+        self._sending = LarkSender(api, self._questions)
+        self._connection = LarkReceiver(api, self.pulse, clock)
         self._files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
@@ -65,7 +71,7 @@ class LarkChannel(Channel):
         await self._sending.send(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return sending.parts(text)
+        return parts(text)
 
     async def ask(self, address: Address, question: Question) -> Answer:
         return await self._sending.ask(address, question)
@@ -84,23 +90,23 @@ class LarkChannel(Channel):
                 await self._api.call("DELETE", f"{signs}/{before}")
         except ChannelError as err:
             # An answer never waits for it
-            _log.info("a sign is not shown: %s", err)
+            _log.info("lark: reaction not shown (reason=%s)", err)
 
-    async def _take(self, deliver: Deliver, told: Told) -> None:
+    async def _take(self, deliver: Deliver, told: LarkEvent) -> None:
         kind, event = told.header.event_type, told.event
         if kind == events.PRESSED:
             self._sending.pressed(event)
         elif kind == events.MESSAGE and events.is_for_us(event, self._me, self._groups):
             await self._hear(event, deliver)
 
-    async def _hear(self, event: Event, deliver: Deliver) -> None:
+    async def _hear(self, event: LarkEventBody, deliver: Deliver) -> None:
         content = events.content_of(event.message)
         inbound = events.understood(event, content, self._me, self._clock.wall_s())
         if self._questions.answer(inbound):
             return
         if content.files and self._place.knows(inbound):
             coming = [
-                Coming(file.what, partial(self._fetch, inbound.message_id, file), _is_speech)
+                IncomingFile(file.what, partial(self._fetch, inbound.message_id, file), _is_speech)
                 for file in content.files
             ]
             inbound = await self._files.added_to(inbound, coming)
@@ -113,7 +119,7 @@ class LarkChannel(Channel):
             inbound = replace(inbound, text="\n".join(line for line in lines if line))
         await deliver(inbound)
 
-    async def _fetch(self, message_id: str, file: File) -> Attachment | str:
+    async def _fetch(self, message_id: str, file: LarkFile) -> Attachment | str:
         kind = "image" if file.kind == "image" else "file"
         path = f"/im/v1/messages/{message_id}/resources/{file.key}?type={kind}"
         async with self._api.download(path) as answer:
@@ -131,7 +137,7 @@ class LarkChannel(Channel):
 
 
 async def who(api: LarkApi) -> tuple[str, str]:
-    """The open id of the app's bot, and its name.
+    """Return the open id of the app's bot, and its name.
 
     Raises:
         ChannelError: it cannot be used, or not now.
@@ -142,3 +148,64 @@ async def who(api: LarkApi) -> tuple[str, str]:
 
 def _is_speech(kept: Attachment) -> bool:
     return kept.media_type.startswith("audio/")
+
+
+_APP_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+class Lark(Platform):
+    """Platform of a bot in Lark."""
+
+    name = LarkChannel.name
+    about = "a bot in Lark, or Feishu as it is called in China"
+    wanted = (
+        SetupKey("app_id", "The app's id", "cli_..., on the app's page Credentials"),
+        SetupKey("app_secret", "The app's secret", "beside it", is_secret=True),
+        SetupKey(
+            "base_url",
+            "Its address, https://open.feishu.cn for Feishu",
+            is_needed=False,
+        ),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _secret(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        place = channel_context(self.name, channels, reach)
+        return LarkChannel(_api(channels, reach), _wanted(channels), place, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        api = _api(channels, reach)
+        known, name = await who(api)
+        # Whether events can come is not the token's to say
+        await api.endpoint()
+        return f"{name or 'a bot'} (id {known}) is there"
+
+
+PLATFORM = Lark()
+
+
+def _wanted(channels: ChannelsSettings) -> LarkSettings:
+    return channels.lark or LarkSettings()
+
+
+def _secret(wanted: LarkSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("lark_app_secret", wanted.app_secret, wanted.app_secret_file, environ)
+
+
+def _api(channels: ChannelsSettings, reach: PlatformContext) -> LarkApi:
+    """Return the configured app.
+
+    Raises:
+        ConfigRefused: it is not told which.
+    """
+    wanted = _wanted(channels)
+    secret = _secret(wanted, reach.environ)
+    if not _APP_ID.fullmatch(wanted.app_id) or not secret:
+        raise ConfigRefused(
+            "channels.lark needs app_id and app_secret: make an app at "
+            "https://open.larksuite.com/app (https://open.feishu.cn/app for Feishu) and set "
+            "app_secret_file or app_secret, or BARNACLE_LARK_APP_SECRET"
+        )
+    return LarkApi(wanted.app_id, secret, wanted.base_url, reach.http, reach.clock)

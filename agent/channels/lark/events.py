@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from agent.channels.lark.api import text_in
+from agent.channels.lark.client import text_in
 from agent.messages import Inbound, Provenance
-from agent.printable import printable_line, printable_text
+from agent.text.printable import printable_line, printable_text
 
 NAME = "lark"
 MESSAGE, PRESSED = "im.message.receive_v1", "card.action.trigger"
@@ -29,36 +29,36 @@ _NAMES = {"image": "a picture", "audio": "a voice message", "media": "a video", 
 Groups = Literal["mention", "all", "off"]
 
 
-class Header(msgspec.Struct, frozen=True):
+class LarkEventHeader(msgspec.Struct, frozen=True):
     """Header of an event: its id and kind."""
 
     event_id: str = ""
     event_type: str = ""
 
 
-class Ids(msgspec.Struct, frozen=True):
-    """A person, or the app."""
+class LarkIds(msgspec.Struct, frozen=True):
+    """Ids of a person, or of the app."""
 
     open_id: str = ""
 
 
-class Sender(msgspec.Struct, frozen=True):
+class LarkEventSender(msgspec.Struct, frozen=True):
     """Sender of a message."""
 
-    sender_id: Ids = Ids()
+    sender_id: LarkIds = LarkIds()
     # An app's words are no person's
     sender_type: str = ""
 
 
-class Mention(msgspec.Struct, frozen=True):
-    """Somebody who is called in a message, who stands there as `key`."""
+class LarkMention(msgspec.Struct, frozen=True):
+    """Mention of somebody, which stands in the text as `key`."""
 
     key: str = ""
-    id: Ids = Ids()
+    id: LarkIds = LarkIds()
     name: str = ""
 
 
-class Message(msgspec.Struct, frozen=True):
+class LarkMessage(msgspec.Struct, frozen=True):
     """Message, with its place."""
 
     message_id: str = ""
@@ -69,42 +69,42 @@ class Message(msgspec.Struct, frozen=True):
     chat_type: str = ""
     message_type: str = ""
     content: str = ""
-    mentions: tuple[Mention, ...] | None = ()
+    mentions: tuple[LarkMention, ...] | None = ()
 
 
-class Action(msgspec.Struct, frozen=True):
+class LarkAction(msgspec.Struct, frozen=True):
     """Action of a button."""
 
     # Of one's own making: whatever stood in a card
     value: Any = None
 
 
-class Context(msgspec.Struct, frozen=True):
-    """The message that a button is on."""
+class LarkContext(msgspec.Struct, frozen=True):
+    """Message that a pressed button is on."""
 
     open_message_id: str = ""
     open_chat_id: str = ""
 
 
-class Event(msgspec.Struct, frozen=True):
+class LarkEventBody(msgspec.Struct, frozen=True):
     """Event: a message, or a press of a button."""
 
-    sender: Sender = Sender()
-    message: Message = Message()
-    operator: Ids = Ids()
-    action: Action = Action()
-    context: Context = Context()
+    sender: LarkEventSender = LarkEventSender()
+    message: LarkMessage = LarkMessage()
+    operator: LarkIds = LarkIds()
+    action: LarkAction = LarkAction()
+    context: LarkContext = LarkContext()
 
 
-class Told(msgspec.Struct, frozen=True):
-    """An event whole."""
+class LarkEvent(msgspec.Struct, frozen=True):
+    """Whole event."""
 
-    header: Header = Header()
-    event: Event = Event()
+    header: LarkEventHeader = LarkEventHeader()
+    event: LarkEventBody = LarkEventBody()
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class LarkFile:
     """File of a message; `kind` is the platform's word for it."""
 
     key: str
@@ -117,21 +117,21 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """A message's words and files."""
+class LarkContent:
+    """Text and files of a message."""
 
     text: str = ""
-    files: tuple[File, ...] = ()
+    files: tuple[LarkFile, ...] = ()
 
 
-def read(payload: bytes) -> Told | None:
+def read(payload: bytes) -> LarkEvent | None:
     try:
-        return msgspec.json.decode(payload, type=Told)
+        return msgspec.json.decode(payload, type=LarkEvent)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def is_for_us(event: Event, me: str, groups: Groups) -> bool:
+def is_for_us(event: LarkEventBody, me: str, groups: Groups) -> bool:
     """Return true if a person writes to the app."""
     message = event.message
     if event.sender.sender_type != "user" or not event.sender.sender_id.open_id:
@@ -143,8 +143,8 @@ def is_for_us(event: Event, me: str, groups: Groups) -> bool:
     return groups == "mention" and any(one.id.open_id == me for one in message.mentions or ())
 
 
-def understood(event: Event, content: Content, me: str, now_s: float) -> Inbound:
-    """The message, but for its files."""
+def understood(event: LarkEventBody, content: LarkContent, me: str, now_s: float) -> Inbound:
+    """Convert the message, without its files."""
     message = event.message
     # A thread is answered by answering the message that it hangs on
     root = message.root_id if _KEY.fullmatch(message.root_id) else message.message_id
@@ -163,33 +163,33 @@ def understood(event: Event, content: Content, me: str, now_s: float) -> Inbound
     )
 
 
-def content_of(message: Message) -> Content:
+def content_of(message: LarkMessage) -> LarkContent:
     told = _object(message.content)
     kind = message.message_type
     if kind == "text":
-        return Content(text_in(told, "text"))
+        return LarkContent(text_in(told, "text"))
     if kind == "post":
         return _post(told)
     key = text_in(told, "image_key" if kind == "image" else "file_key")
     if kind in _NAMES and _KEY.fullmatch(key):
         name = printable_line(text_in(told, "file_name"), MAX_NAME_CHARS)
-        return Content(files=(File(key, kind, name),))
-    return Content(f"[something that cannot be read here: {printable_line(kind, 40)}]")
+        return LarkContent(files=(LarkFile(key, kind, name),))
+    return LarkContent(f"[something that cannot be read here: {printable_line(kind, 40)}]")
 
 
-def _post(told: dict[str, Any]) -> Content:
-    """A rich text: a title, and paragraphs of pieces."""
+def _post(told: dict[str, Any]) -> LarkContent:
+    """Read a rich text: a title, and paragraphs of pieces."""
     lines, files = [text_in(told, "title")], []
     for paragraph in _lists(told.get("content")):
         words = []
         for piece in paragraph:
             key = text_in(piece, "image_key") or text_in(piece, "file_key")
             if _KEY.fullmatch(key):
-                files.append(File(key, "image" if text_in(piece, "image_key") else "media"))
+                files.append(LarkFile(key, "image" if text_in(piece, "image_key") else "media"))
             # Somebody who is mentioned stands there by the key of the mention
             words.append(text_in(piece, "text") or text_in(piece, "user_id"))
         lines.append("".join(words))
-    return Content("\n".join(line for line in lines if line), tuple(files[:MAX_FILES]))
+    return LarkContent("\n".join(line for line in lines if line), tuple(files[:MAX_FILES]))
 
 
 def _lists(told: object) -> Iterator[list[object]]:
@@ -197,7 +197,7 @@ def _lists(told: object) -> Iterator[list[object]]:
         yield from (one for one in told if isinstance(one, list))
 
 
-def _named(text: str, mentions: tuple[Mention, ...], me: str) -> str:
+def _named(text: str, mentions: tuple[LarkMention, ...], me: str) -> str:
     names = {
         one.key: "" if one.id.open_id == me else f"@{printable_line(one.name, MAX_NAME_CHARS)}"
         for one in mentions

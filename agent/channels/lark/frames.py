@@ -1,6 +1,6 @@
-"""The frames of Lark's long connection: one message of protobuf, written and read by hand.
+"""Frames of Lark's long connection: one protobuf message, coded by hand.
 
-Nothing that comes from outside makes this raise anything but `BadFrame`.
+Nothing that comes from outside makes this raise anything but `LarkFrameError`.
 """
 
 from collections import OrderedDict
@@ -23,13 +23,13 @@ _SEQUENCE, _LOG, _SERVICE, _METHOD, _HEADERS = 1, 2, 3, 4, 5
 _ENCODING, _TYPE, _PAYLOAD, _NEW_LOG = 6, 7, 8, 9
 
 
-class BadFrame(ValueError):
+class LarkFrameError(ValueError):
     """Bytes that are no frame."""
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One frame; what is None was not in it, and is not written either."""
+class LarkFrame:
+    """Frame; fields that are None are absent."""
 
     service: int = 0
     method: int = CONTROL
@@ -45,22 +45,22 @@ class Frame:
         return next((value for key, value in self.headers if key == name), "")
 
     def number(self, name: str) -> int:
-        """A header that counts something; 0 where it does not."""
+        """Return a header as a number; 0 if it is none."""
         told = self.header(name)
         return int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0  # noqa: PLR2004 - no huge ints
 
 
-def ping(service: int) -> Frame:
-    return Frame(service, CONTROL, (("type", "ping"),))
+def ping(service: int) -> LarkFrame:
+    return LarkFrame(service, CONTROL, (("type", "ping"),))
 
 
-def acknowledged(frame: Frame, took_ms: int) -> Frame:
+def acknowledged(frame: LarkFrame, took_ms: int) -> LarkFrame:
     """Return the frame that tells the platform not to repeat this one."""
     headers = (*frame.headers, ("biz_rt", str(took_ms)))
     return replace(frame, headers=headers, payload=b'{"code":200}')
 
 
-def encode(frame: Frame) -> bytes:
+def encode(frame: LarkFrame) -> bytes:
     numbers = (frame.sequence, frame.log, frame.service, frame.method)
     out = bytearray()
     for field, number in zip((_SEQUENCE, _LOG, _SERVICE, _METHOD), numbers, strict=True):
@@ -74,8 +74,8 @@ def encode(frame: Frame) -> bytes:
     return bytes(out)
 
 
-def decode(data: bytes) -> Frame:
-    """The frame.
+def decode(data: bytes) -> LarkFrame:
+    """Decode a frame.
 
     Raises:
         BadFrame: it is none.
@@ -90,7 +90,7 @@ def decode(data: bytes) -> Frame:
             texts[field] = value
         elif len(headers) < MAX_HEADERS:
             headers.append(_header(value))
-    return Frame(
+    return LarkFrame(
         _signed(numbers.get(_SERVICE, 0)),
         _signed(numbers.get(_METHOD, 0)),
         tuple(headers),
@@ -103,14 +103,14 @@ def decode(data: bytes) -> Frame:
     )
 
 
-class Joining:
-    """Messages that come in parts."""
+class LarkFrameParts:
+    """Assembler of messages that come in parts."""
 
     def __init__(self) -> None:
         self._parts: OrderedDict[str, tuple[float, dict[int, bytes]]] = OrderedDict()
 
-    def add(self, frame: Frame, now_s: float) -> bytes | None:
-        """The whole payload; None where a part is missing."""
+    def add(self, frame: LarkFrame, now_s: float) -> bytes | None:
+        """Add a part; return the whole payload, or None while parts are missing."""
         count, place = frame.number("sum"), frame.number("seq")
         payload = frame.payload or b""
         if count <= 1:
@@ -147,10 +147,10 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         size = {_FIXED64: 8, _FIXED32: 4}.get(kind)
         if size is None:
             if kind != _BYTES:
-                raise BadFrame("a field of no known kind")
+                raise LarkFrameError("a field of no known kind")
             size, at = _read_varint(data, at)
         if at + size > len(data):
-            raise BadFrame("it ends in a field")
+            raise LarkFrameError("it ends in a field")
         if kind == _BYTES:
             yield field, data[at : at + size]
         at += size
@@ -162,7 +162,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         number |= (byte & 0x7F) << (7 * count)
         if byte < 0x80:  # noqa: PLR2004 - the sign that more comes
             return number & _U64, at + count + 1
-    raise BadFrame("a number without an end")
+    raise LarkFrameError("a number without an end")
 
 
 def _varint(number: int) -> bytes:

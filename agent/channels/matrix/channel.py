@@ -1,30 +1,38 @@
-"""Matrix as a channel: its parts put together, and what is only a courtesy kept quiet."""
+"""Matrix channel, and the platform that builds it from the settings."""
 
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.channels import worded
-from agent.channels.answers import OpenQuestions
+from agent.channels import approvals
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.incoming import IncomingFiles
-from agent.channels.matrix import words
-from agent.channels.matrix.api import MatrixApi, quoted
-from agent.channels.matrix.listening import Ears, Listening
-from agent.channels.matrix.position import Position
-from agent.channels.matrix.rooms import Rooms
-from agent.channels.matrix.sending import Sending
-from agent.channels.matrix.understanding import NAME, Groups
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.incoming_files import IncomingFiles
+from agent.channels.matrix import markup
+from agent.channels.matrix.client import MatrixAccess, MatrixApi, MatrixFixedToken, quoted
+from agent.channels.matrix.cursor import MatrixCursor
+from agent.channels.matrix.encrypted_events import encryption_for, has_libraries
+from agent.channels.matrix.inbound import NAME, Groups
+from agent.channels.matrix.login import MatrixLogin
+from agent.channels.matrix.receive import MatrixReceiver, MatrixReceiverParts
+from agent.channels.matrix.rooms import MatrixRooms
+from agent.channels.matrix.send import MatrixSender
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
-from agent.clock import Clock
-from agent.errors import ChannelError
+from agent.channels.settings import ChannelsSettings, MatrixSettings
+from agent.config import Secret
+from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Inbound, Outbound
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 if TYPE_CHECKING:
-    from agent.channels.matrix.encryption.encryption import Encryption
+    from agent.channels.matrix.encryption.rooms import MatrixEncryption
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +48,7 @@ _SIGNS = {Mark.SEEN: "👀", Mark.DONE: "👍", Mark.FAILED: "😢"}
 
 
 class MatrixChannel(Channel):
-    """One account on its homeserver.
+    """Channel of one account on its homeserver.
 
     Args:
         crypt: reads and writes in encrypted rooms; None where nothing is installed for it.
@@ -60,20 +68,20 @@ class MatrixChannel(Channel):
     def __init__(
         self,
         api: MatrixApi,
-        crypt: "Encryption | None",
+        crypt: "MatrixEncryption | None",
         groups: Groups,
-        place: Place,
+        place: ChannelContext,
         clock: Clock,
     ) -> None:
         self._crypt = crypt
         self.pulse: Pulse = Pulse(clock)
         self._api = api
-        position = Position(place.folder / "position.json")
-        self._sending = Sending(api, Rooms(api), position, self._crypt, clock)
-        self._questions = OpenQuestions()
+        position = MatrixCursor(place.folder / "position.json")
+        self._sending = MatrixSender(api, MatrixRooms(api), position, self._crypt, clock)
+        self._questions = OpenApprovals()
         files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
-        ears = Ears(self._questions, files, place.keeping, place.knows, groups)
-        self._listening = Listening(api, ears, self._sending, self.pulse, clock)
+        ears = MatrixReceiverParts(self._questions, files, place.keeping, place.knows, groups)
+        self._listening = MatrixReceiver(api, ears, self._sending, self.pulse, clock)
         # The event of the sign on a message
         self._signs: OrderedDict[str, str] = OrderedDict()
         self._typing: set[str] = set()
@@ -85,14 +93,14 @@ class MatrixChannel(Channel):
         await self._sending.send(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return words.parts(text)
+        return markup.parts(text)
 
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         if text_so_far.strip():
             self._sending.drafts.show(inbound, text_so_far)
 
     async def ask(self, address: Address, question: Question) -> Answer:
-        return await worded.ask(self._questions, address, question, self.send)
+        return await approvals.ask(self._questions, address, question, self.send)
 
     async def typing(self, inbound: Inbound) -> None:
         self._typing.add(inbound.reply_target)
@@ -129,6 +137,92 @@ class MatrixChannel(Channel):
         try:
             told = await self._api.call(method, path, body)
         except ChannelError as err:
-            _log.info("%s", err)
+            _log.info("matrix: request failed (reason=%s)", err)
             return ""
         return str(told.get("event_id") or "")
+
+
+MAX_ACCOUNT_CHARS = 255
+
+
+class Matrix(Platform):
+    """Platform of an account on a homeserver."""
+
+    name = MatrixChannel.name
+    about = "an account on a homeserver"
+    wanted = (
+        SetupKey("base_url", "The homeserver, such as https://matrix.org", is_needed=False),
+        SetupKey(
+            "user",
+            "The account's name",
+            "Make an account for the agent alone. With its name and password the agent has a login "
+            "of its own, which encrypted rooms need; leave it empty to give an access token.",
+            is_needed=False,
+        ),
+        SetupKey("password", "Its password", is_secret=True, is_needed=False),
+        SetupKey(
+            "token",
+            "Its access token, where there is no password",
+            "Log in as the agent's account in Element: All settings, Help & About, Access Token; "
+            "then close the window without signing out.",
+            is_secret=True,
+            is_needed=False,
+        ),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        wanted = _wanted(channels)
+        yield _token(wanted, environ)
+        yield _password(wanted, environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        place = channel_context(self.name, channels, reach)
+        wanted = _wanted(channels)
+        api = MatrixApi(wanted.base_url, _access(wanted, reach, place.folder), reach.http)
+        crypt = encryption_for(api, place.folder, reach.clock)
+        return MatrixChannel(api, crypt, wanted.groups, place, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        wanted = _wanted(channels)
+        folder = reach.paths.state_dir / self.name
+        access = _access(wanted, reach, folder)
+        try:
+            told = await MatrixApi(wanted.base_url, access, reach.http).whoami()
+        finally:
+            if isinstance(access, MatrixLogin):
+                await access.leave_if_new()
+        account = printable_line(told, MAX_ACCOUNT_CHARS)
+        said = f"{account} at {wanted.base_url}, which is asked for what is new"
+        return said if has_libraries() else f"{said}; encrypted rooms need the extra matrix"
+
+
+PLATFORM = Matrix()
+
+
+def _wanted(channels: ChannelsSettings) -> MatrixSettings:
+    return channels.matrix or MatrixSettings()
+
+
+def _token(wanted: MatrixSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("matrix_token", wanted.token, wanted.token_file, environ)
+
+
+def _password(wanted: MatrixSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("matrix_password", wanted.password, wanted.password_file, environ)
+
+
+def _access(wanted: MatrixSettings, reach: PlatformContext, folder: Path) -> MatrixAccess:
+    if wanted.user:
+        if password := _password(wanted, reach.environ):
+            path = folder / "login.json"
+            return MatrixLogin(wanted.base_url, wanted.user, password, path, reach.http)
+        raise ConfigRefused(
+            "channels.matrix has a user and no password: set password_file or password, or "
+            "BARNACLE_MATRIX_PASSWORD"
+        )
+    if token := _token(wanted, reach.environ):
+        return MatrixFixedToken(token)
+    raise ConfigRefused(
+        "channels.matrix has no login: set user and password_file, or token_file or token, or "
+        "BARNACLE_MATRIX_TOKEN"
+    )

@@ -1,4 +1,4 @@
-"""Events of a homeserver, as far as they are used; the rest is left alone.
+"""Events of a homeserver, as far as they are used.
 
 An event's content is somebody's and is taken apart where it is read: what does not fit is no
 message, and never the end of listening.
@@ -14,8 +14,8 @@ from msgspec import Struct, field
 _ID = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]{1,255}")
 
 
-class Event(Struct, frozen=True):
-    """One thing that happened in a room."""
+class MatrixEvent(Struct, frozen=True):
+    """Event in a room."""
 
     type: str = ""
     event_id: str = ""
@@ -30,7 +30,7 @@ class Event(Struct, frozen=True):
         return _text(self.content, key)
 
     @property
-    def relation(self) -> "Relation":
+    def relation(self) -> "MatrixRelation":
         told = self.content.get("m.relates_to")
         about: dict[str, Any] = told if isinstance(told, dict) else {}
         answered = about.get("m.in_reply_to")
@@ -39,10 +39,10 @@ class Event(Struct, frozen=True):
         if kind == "m.thread" and about.get("is_falling_back") is True:
             # For programs that know no threads
             reply = ""
-        return Relation(kind, _id(about, "event_id"), reply)
+        return MatrixRelation(kind, _id(about, "event_id"), reply)
 
 
-class Relation(Struct, frozen=True):
+class MatrixRelation(Struct, frozen=True):
     """Relation of an event to another; empty if it stands alone."""
 
     kind: str
@@ -50,7 +50,7 @@ class Relation(Struct, frozen=True):
     answers: str
 
 
-class Timeline(Struct, frozen=True):
+class MatrixTimeline(Struct, frozen=True):
     """Timeline of a room; a limited one has a gap before it."""
 
     events: list[Any] = field(default_factory=list)
@@ -58,69 +58,69 @@ class Timeline(Struct, frozen=True):
     prev_batch: str = ""
 
 
-class InviteState(Struct, frozen=True):
+class MatrixInviteState(Struct, frozen=True):
     """State of a room before it is joined."""
 
     events: list[Any] = field(default_factory=list)
 
 
-class ToDevice(Struct, frozen=True):
+class MatrixToDevice(Struct, frozen=True):
     """Messages of devices to ours alone."""
 
     events: list[Any] = field(default_factory=list)
 
 
-class DeviceLists(Struct, frozen=True):
+class MatrixDeviceLists(Struct, frozen=True):
     """Accounts whose devices changed."""
 
     changed: list[Any] = field(default_factory=list)
 
 
-class Joined(Struct, frozen=True):
-    """A room that we are in."""
+class MatrixJoinedRoom(Struct, frozen=True):
+    """Room that we are in."""
 
-    timeline: Timeline = field(default_factory=Timeline)
-
-
-class Invited(Struct, frozen=True):
-    """A room that somebody asks us into."""
-
-    invite_state: InviteState = field(default_factory=InviteState)
+    timeline: MatrixTimeline = field(default_factory=MatrixTimeline)
 
 
-class Rooms(Struct, frozen=True):
-    """Those where something happened, by id."""
+class MatrixInvitedRoom(Struct, frozen=True):
+    """Room that somebody invites us to."""
 
-    join: dict[str, Joined] = field(default_factory=dict)
-    invite: dict[str, Invited] = field(default_factory=dict)
+    invite_state: MatrixInviteState = field(default_factory=MatrixInviteState)
 
 
-class Sync(Struct, frozen=True):
+class MatrixSyncRooms(Struct, frozen=True):
+    """Rooms with new events, by id."""
+
+    join: dict[str, MatrixJoinedRoom] = field(default_factory=dict)
+    invite: dict[str, MatrixInvitedRoom] = field(default_factory=dict)
+
+
+class MatrixSync(Struct, frozen=True):
     """Events since the last sync, and the position to go on from."""
 
     next_batch: str = ""
-    rooms: Rooms = field(default_factory=Rooms)
-    to_device: ToDevice = field(default_factory=ToDevice)
-    device_lists: DeviceLists = field(default_factory=DeviceLists)
+    rooms: MatrixSyncRooms = field(default_factory=MatrixSyncRooms)
+    to_device: MatrixToDevice = field(default_factory=MatrixToDevice)
+    device_lists: MatrixDeviceLists = field(default_factory=MatrixDeviceLists)
     # Keys that the server has of ours, by kind
     device_one_time_keys_count: dict[str, int] = field(default_factory=dict)
     device_unused_fallback_key_types: list[str] | None = None
 
 
-def sync_in(told: object) -> Sync | None:
-    """None where the answer is no such thing."""
+def sync_in(told: object) -> MatrixSync | None:
+    """Decode a sync; None if it is invalid."""
     try:
-        return msgspec.convert(told, Sync)
+        return msgspec.convert(told, MatrixSync)
     except (msgspec.ValidationError, UnicodeEncodeError):
         return None
 
 
-def events_in(told: object) -> list[Event]:
-    """Those that are events; others are passed over."""
-    found: list[Event] = []
+def events_in(told: object) -> list[MatrixEvent]:
+    """Return the valid events; others are skipped."""
+    found: list[MatrixEvent] = []
     for one in told if isinstance(told, list) else ():
         try:
-            found.append(msgspec.convert(one, Event))
+            found.append(msgspec.convert(one, MatrixEvent))
         # The second one where the first would quote half a character
         except (msgspec.ValidationError, UnicodeEncodeError):
             continue

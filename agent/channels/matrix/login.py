@@ -1,4 +1,4 @@
-"""A login by password: its token and its device are kept, and a token that lapsed is renewed.
+"""Login by password: keeps its token and device, and renews the token.
 
 The device stays the same as long as its file does: other people's programs know it by its keys.
 """
@@ -10,10 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from agent.channels.matrix.api import FixedToken, Lapsed, MatrixApi, MatrixRefused
+from agent.channels.matrix.client import (
+    MatrixApi,
+    MatrixFixedToken,
+    MatrixRefused,
+    MatrixTokenLapsed,
+)
 from agent.config import Secret
 from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, StorageFull
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 from agent.storage.files import write_atomic
 
 _log = logging.getLogger(__name__)
@@ -30,8 +35,8 @@ class _Kept(msgspec.Struct, frozen=True):
     token: str
 
 
-class Login:
-    """The login of one account at one server.
+class MatrixLogin:
+    """Login of one account at one server.
 
     Args:
         user: as people log in with it: `barnacle`, or `@barnacle:example.org`.
@@ -47,7 +52,7 @@ class Login:
         self._http = http
         self._path = path
         # A login is asked for without a token
-        self._api = MatrixApi(base_url, FixedToken(Secret()), http)
+        self._api = MatrixApi(base_url, MatrixFixedToken(Secret()), http)
         self._entering = asyncio.Lock()
         self._kept: _Kept | None = None
         self._is_new = False
@@ -61,21 +66,20 @@ class Login:
                 self._is_new = True
             return self._token()
 
-    async def renew(self, used: Secret, lapsed: Lapsed) -> None:
+    async def renew(self, used: Secret, lapsed: MatrixTokenLapsed) -> None:
         async with self._entering:
             if self._kept is not None and used != self._token():
                 # Somebody else had it renewed meanwhile
                 return
             if not lapsed.is_soft:
                 raise ChannelRefused(
-                    "the agent's login was ended at the Matrix server: to let it log in again, "
-                    f"remove {self._path}"
+                    f"the Matrix server ended the login: remove {self._path} to log in again"
                 ) from lapsed
             await self._enter(self._kept.device if self._kept else "")
 
     async def start_over(self) -> bool:
-        """The keys of the device are lost: it is given up, and another one begins."""
-        api = MatrixApi(self._base_url, FixedToken(await self.token()), self._http)
+        """Give up the login, whose keys are lost, and start another."""
+        api = MatrixApi(self._base_url, MatrixFixedToken(await self.token()), self._http)
         with contextlib.suppress(ChannelError):
             await api.call("POST", "/logout", {})
         async with self._entering:
@@ -85,7 +89,7 @@ class Login:
         return True
 
     async def leave_if_new(self) -> None:
-        """End what was begun for a question alone: no device is left behind at the server."""
+        """Log out if this login was made only for a question."""
         if self._is_new:
             await self.start_over()
 
@@ -112,7 +116,7 @@ class Login:
         except MatrixRefused as err:
             # The server's own words may repeat what it was sent
             raise ChannelRefused(
-                f"the Matrix server does not take user and password of channels.matrix ({err.code})"
+                f"Matrix login refused ({err.code}): check user and password of channels.matrix"
             ) from None
         token, device_id = told.get("access_token"), told.get("device_id")
         if not (isinstance(token, str) and token.isprintable() and token == token.strip()):
@@ -122,9 +126,9 @@ class Login:
             await asyncio.to_thread(write_atomic, self._path, msgspec.json.encode(entered))
         except (StorageFull, OSError) as err:
             # A device more at each start, whose keys are lost with it
-            raise ChannelUnavailable(f"the Matrix login cannot be kept: {err}") from err
+            raise ChannelUnavailable(f"cannot save the Matrix login: {err}") from err
         self._kept = entered
-        _log.info("logged in to Matrix as the device %s", entered.device)
+        _log.info("matrix: logged in (device=%s)", entered.device)
 
     def _token(self) -> Secret:
         return Secret(self._kept.token) if self._kept else Secret()

@@ -3,9 +3,9 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from agent.channels.matrix.api import MatrixApi, quoted
+from agent.channels.matrix.client import MatrixApi, quoted
 from agent.channels.matrix.events import events_in
-from agent.channels.matrix.understanding import membership
+from agent.channels.matrix.inbound import membership
 from agent.errors import ChannelUnavailable
 
 # Rooms whose people are known at a time
@@ -16,7 +16,7 @@ _THERE = frozenset({"join", "invite"})
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class MatrixMembers:
     """Names of the members, by account; the invited can read, and count."""
 
     names: dict[str, str]
@@ -26,15 +26,15 @@ class People:
         return len(self.names) > _TWO
 
 
-class Rooms:
-    """The rooms of one account."""
+class MatrixRooms:
+    """Members of one account's rooms."""
 
     def __init__(self, api: MatrixApi) -> None:
         self._api = api
-        self._known: OrderedDict[str, People] = OrderedDict()
+        self._known: OrderedDict[str, MatrixMembers] = OrderedDict()
 
-    async def people(self, room: str) -> People:
-        """Raises ChannelError where the server does not tell."""
+    async def people(self, room: str) -> MatrixMembers:
+        """Return the members; raises ChannelError if the server does not list them."""
         if room not in self._known:
             self._known[room] = await self._ask(room)
             if len(self._known) > MAX_ROOMS:
@@ -48,12 +48,12 @@ class Rooms:
         """Return true if the room was last known as a group; unknown rooms are chats of two."""
         return room in self._known and self._known[room].is_group
 
-    async def _ask(self, room: str) -> People:
+    async def _ask(self, room: str) -> MatrixMembers:
         told = await self._api.call("GET", f"/rooms/{quoted(room)}/members", not_membership="leave")
         names: dict[str, str] = {}
         for event in events_in(told.get("chunk")):
             if event.state_key and membership(event.content) in _THERE:
                 names[event.state_key] = event.text("displayname")
         if not names:
-            raise ChannelUnavailable("the Matrix server does not say who is in a room")
-        return People(names)
+            raise ChannelUnavailable("unreadable member list from the Matrix server")
+        return MatrixMembers(names)

@@ -1,21 +1,25 @@
-"""Mattermost as a channel: its parts put together, and what is only a courtesy kept quiet."""
+"""Mattermost channel, and the platform that builds it from the settings."""
 
 import logging
+import re
+from collections.abc import Iterator, Mapping
 
-from agent.channels import worded
+from agent.channels import approvals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.mattermost import sending
-from agent.channels.mattermost.api import MattermostApi, is_id
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.mattermost.client import MattermostApi, is_id
 from agent.channels.mattermost.events import MAX_NAME_CHARS, NAME
-from agent.channels.mattermost.listening import Listening, who
-from agent.channels.mattermost.sending import MattermostDrafts, Sending
-from agent.channels.place import Place
+from agent.channels.mattermost.receive import MattermostReceiver, who
+from agent.channels.mattermost.send import MattermostDrafts, MattermostSender, parts
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
-from agent.channels.settings import MattermostSettings
-from agent.clock import Clock
-from agent.errors import ChannelError
+from agent.channels.settings import ChannelsSettings, MattermostSettings
+from agent.config import Secret
+from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Inbound, Outbound
-from agent.printable import printable_line
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +30,7 @@ _SIGNS = {Mark.SEEN: "eyes", Mark.DONE: "white_check_mark", Mark.FAILED: "warnin
 
 
 class MattermostChannel(Channel):
-    """One bot.
+    """Channel of one bot.
 
     Args:
         api: with the bot's token.
@@ -44,13 +48,13 @@ class MattermostChannel(Channel):
     )
 
     def __init__(
-        self, api: MattermostApi, settings: MattermostSettings, place: Place, clock: Clock
+        self, api: MattermostApi, settings: MattermostSettings, place: ChannelContext, clock: Clock
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._api = api
         self._drafts = MattermostDrafts(api, place.folder, clock)
-        self._sending = Sending(api, self._drafts)
-        self._listening = Listening(api, place, settings.groups, self.pulse, clock)
+        self._sending = MattermostSender(api, self._drafts)
+        self._listening = MattermostReceiver(api, place, settings.groups, self.pulse, clock)
 
     async def listen(self, deliver: Deliver) -> None:
         await self._listening.run(deliver)
@@ -59,7 +63,7 @@ class MattermostChannel(Channel):
         await self._sending.send(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return sending.parts(text)
+        return parts(text)
 
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         if text_so_far.strip():
@@ -69,7 +73,7 @@ class MattermostChannel(Channel):
         async def put(message: Outbound) -> None:
             await self._sending.question(message, question)
 
-        return await worded.ask(self._listening.questions, address, question, put)
+        return await approvals.ask(self._listening.questions, address, question, put)
 
     async def typing(self, inbound: Inbound) -> None:
         told = {"channel_id": inbound.reply_target, "parent_id": inbound.thread or ""}
@@ -90,11 +94,11 @@ class MattermostChannel(Channel):
         await self._drafts.aclose()
 
     async def _courtesy(self, method: str, path: str, body: object = None) -> None:
-        """An answer never waits for it."""
+        """Do something optional; an answer never waits for it."""
         try:
             await self._api.call(method, path, body)
         except ChannelError as err:
-            _log.info("%s", err)
+            _log.info("mattermost: request failed (reason=%s)", err)
 
 
 async def identify(api: MattermostApi) -> str:
@@ -106,3 +110,70 @@ async def identify(api: MattermostApi) -> str:
     me = await who(api)
     name = printable_line(me.username, MAX_NAME_CHARS)
     return f"@{name} (id {printable_line(me.id, MAX_NAME_CHARS)}) is there"
+
+
+# It goes into a header: nothing else may be smuggled in with it
+_TOKEN = re.compile(r"[A-Za-z0-9._-]{8,500}")
+
+
+class Mattermost(Platform):
+    """Platform of a bot on a Mattermost server."""
+
+    name = MattermostChannel.name
+    about = "a bot on a Mattermost server, in private, in channels and threads"
+    wanted = (
+        SetupKey("base_url", "The server, such as https://chat.example.org"),
+        SetupKey(
+            "token",
+            "The bot's token",
+            "Made under Integrations > Bot Accounts; shown once.",
+            is_secret=True,
+        ),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _token(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        place = channel_context(self.name, channels, reach)
+        return MattermostChannel(_api(channels, reach), _wanted(channels), place, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        return await identify(_api(channels, reach))
+
+
+PLATFORM = Mattermost()
+
+
+def _wanted(channels: ChannelsSettings) -> MattermostSettings:
+    return channels.mattermost or MattermostSettings()
+
+
+def _api(channels: ChannelsSettings, reach: PlatformContext) -> MattermostApi:
+    """Return the configured bot.
+
+    Raises:
+        ConfigRefused: it cannot be used so.
+    """
+    wanted = _wanted(channels)
+    if not wanted.base_url:
+        raise ConfigRefused(
+            "channels.mattermost has no base_url: set it to the server, such as "
+            "https://chat.example.org"
+        )
+    token = _token(wanted, reach.environ)
+    if not token:
+        raise ConfigRefused(
+            "channels.mattermost has no token: make a bot under Integrations > Bot Accounts, and "
+            "set token_file or token, or BARNACLE_MATTERMOST_TOKEN"
+        )
+    return MattermostApi(token, wanted.base_url, reach.http)
+
+
+def _token(wanted: MattermostSettings, environ: Mapping[str, str]) -> Secret:
+    token = find_secret("mattermost_token", wanted.token, wanted.token_file, environ)
+    if token and not _TOKEN.fullmatch(token.reveal()):
+        raise ConfigRefused(
+            'invalid channels.mattermost.token: expected letters and digits only (omit "Bearer")'
+        )
+    return token

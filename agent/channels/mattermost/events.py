@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from agent.messages import Inbound, Provenance
-from agent.printable import printable_line, printable_text
+from agent.text.printable import printable_line, printable_text
 
 NAME = "mattermost"
 # A person may write 16383; servers that were set up otherwise take more
@@ -22,7 +22,7 @@ DIRECT = "D"
 Groups = Literal["mention", "all", "off"]
 
 
-class File(msgspec.Struct, frozen=True):
+class MattermostFile(msgspec.Struct, frozen=True):
     """File of a post."""
 
     id: str
@@ -31,14 +31,14 @@ class File(msgspec.Struct, frozen=True):
     mime_type: str = ""
 
 
-class Metadata(msgspec.Struct, frozen=True):
+class MattermostMetadata(msgspec.Struct, frozen=True):
     """Additions of the server to a post."""
 
-    files: tuple[File, ...] | None = None
+    files: tuple[MattermostFile, ...] | None = None
 
 
-class Post(msgspec.Struct, frozen=True, rename={"kind": "type"}):
-    """Of a person where `kind` is empty and `props` say nothing else."""
+class MattermostPost(msgspec.Struct, frozen=True, rename={"kind": "type"}):
+    """Post; written by a person if `kind` is empty and `props` say nothing else."""
 
     id: str
     channel_id: str
@@ -50,7 +50,7 @@ class Post(msgspec.Struct, frozen=True, rename={"kind": "type"}):
     kind: str = ""
     props: dict[str, Any] | None = None
     file_ids: tuple[str, ...] | None = None
-    metadata: Metadata | None = None
+    metadata: MattermostMetadata | None = None
 
     @property
     def is_of_a_person(self) -> bool:
@@ -59,14 +59,14 @@ class Post(msgspec.Struct, frozen=True, rename={"kind": "type"}):
         return not (self.kind or self.delete_at or is_machine)
 
 
-class Me(msgspec.Struct, frozen=True):
+class MattermostSelf(msgspec.Struct, frozen=True):
     """Account of the token."""
 
     id: str
     username: str
 
 
-class Room(msgspec.Struct, frozen=True, rename={"kind": "type"}):
+class MattermostRoom(msgspec.Struct, frozen=True, rename={"kind": "type"}):
     """A channel that the bot is in."""
 
     id: str
@@ -74,14 +74,14 @@ class Room(msgspec.Struct, frozen=True, rename={"kind": "type"}):
     last_post_at: int = 0
 
 
-class Posts(msgspec.Struct, frozen=True):
+class MattermostPosts(msgspec.Struct, frozen=True):
     """Several posts, the newest first."""
 
     order: tuple[str, ...] = ()
     posts: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Posted(msgspec.Struct, frozen=True):
+class MattermostPosted(msgspec.Struct, frozen=True):
     """Announcement of a new post; `post` is JSON in itself."""
 
     post: str = ""
@@ -89,7 +89,7 @@ class Posted(msgspec.Struct, frozen=True):
     sender_name: str = ""
 
 
-class Event(msgspec.Struct, frozen=True):
+class MattermostEvent(msgspec.Struct, frozen=True):
     """Event of the WebSocket, or the answer to a request there."""
 
     event: str = ""
@@ -99,18 +99,20 @@ class Event(msgspec.Struct, frozen=True):
 
 
 def challenge(token: str) -> str:
-    """Says who we are."""
+    """Return the login of the WebSocket."""
     told = {"seq": 1, "action": "authentication_challenge", "data": {"token": token}}
     return json.dumps(told)
 
 
-def calls(post: Post, username: str) -> bool:
+def calls(post: MattermostPost, username: str) -> bool:
     """Return true if the post has our name in it, as the platform marks names."""
     return _calling(username).search(post.message) is not None
 
 
-def understood(post: Post, me: Me, kind: str, sender_name: str, now_s: float) -> Inbound:
-    """The message, but for its files.
+def understood(
+    post: MattermostPost, me: MattermostSelf, kind: str, sender_name: str, now_s: float
+) -> Inbound:
+    """Convert the message, without its files.
 
     Args:
         kind: of the channel that it stands in.

@@ -1,29 +1,32 @@
-"""MQTT as a channel: letters to one topic for each writer, answers at another, boards beside them.
-
-A message is confirmed to the broker when it is committed here, so that neither a cut nor a restart
-loses one. Who may write at whose topic is the broker's to decide.
-"""
+"""MQTT channel, and the platform that builds it from the settings."""
 
 import asyncio
 import logging
 import secrets
-from collections.abc import Sequence
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from agent.channels import worded
-from agent.channels.answers import OpenQuestions
+from agent.channels import approvals
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
-from agent.channels.mqtt import letters
-from agent.channels.mqtt.connection import Broker, Came, Connection, connected
-from agent.channels.mqtt.home import Device
-from agent.channels.mqtt.mirror import Mirror
-from agent.channels.mqtt.session import Session
-from agent.channels.mqtt.topics import HOME, Topics
-from agent.channels.settings import MqttSettings
-from agent.clock import Clock
-from agent.errors import ChannelUnavailable
+from agent.channels.credentials import find_secret
+from agent.channels.mqtt import messages
+from agent.channels.mqtt.board_mirror import BoardMirror
+from agent.channels.mqtt.client import MqttArrival, MqttBroker, MqttConnection, connected
+from agent.channels.mqtt.home_assistant import HomeAssistantDevice
+from agent.channels.mqtt.messages import HOME, MqttTopics
+from agent.channels.mqtt.state import MqttState
+from agent.channels.platform import Platform, PlatformContext, SetupKey
+from agent.channels.settings import ChannelsSettings, MqttSettings
+from agent.config import Secret, expanded
+from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.link.base import Board
 from agent.messages import Address, Inbound, Outbound
+from agent.net.tls import tls_context
+from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -39,15 +42,15 @@ _LETTERS, _COMMANDS = 1, 0
 
 
 class MqttChannel(Channel):
-    """One device at one broker."""
+    """Channel of one device at one broker."""
 
-    name = letters.NAME
+    name = messages.NAME
     abilities = Abilities(hint=HINT, asks=True)
 
     def __init__(
         self,
         settings: MqttSettings,
-        broker: Broker,
+        broker: MqttBroker,
         folder: Path,
         boards: Sequence[Board],
         clock: Clock,
@@ -57,11 +60,11 @@ class MqttChannel(Channel):
         self._broker = broker
         self._boards = boards
         self._clock = clock
-        self._topics = Topics(settings.topic)
-        self._session = Session(folder / "session.json")
-        self._mirror = Mirror(boards, self._topics, settings.every_s, clock)
-        self._questions = OpenQuestions()
-        self._connection: Connection | None = None
+        self._topics = MqttTopics(settings.topic)
+        self._session = MqttState(folder / "session.json")
+        self._mirror = BoardMirror(boards, self._topics, settings.every_s, clock)
+        self._questions = OpenApprovals()
+        self._connection: MqttConnection | None = None
         self._is_connected = asyncio.Event()
 
     async def listen(self, deliver: Deliver) -> None:
@@ -89,26 +92,26 @@ class MqttChannel(Channel):
     async def send(self, message: Outbound) -> None:
         connection = await self._connected()
         known = message.outbox_id or secrets.token_hex(8)
-        payload = letters.told_by(message, f"{known}-{message.part}")
+        payload = messages.told_by(message, f"{known}-{message.part}")
         is_heard = await connection.publish(self._topics.answers_for(message.recipient), payload)
         # The home looks at values, not at what is said of them
         if message.recipient == HOME:
             self._mirror.look_again()
         elif not is_heard:
             raise ChannelUnavailable(
-                f"nobody has subscribed to {self._topics.answers_for(message.recipient)}",
+                f"nobody subscribes to {self._topics.answers_for(message.recipient)}",
                 retry_after_s=NOBODY_RETRY_S,
             )
 
     def parts(self, text: str) -> tuple[str, ...]:
-        from agent.channels.render import split  # noqa: PLC0415 - an answer needs it, no start
+        from agent.channels.render.splitter import split  # noqa: PLC0415 - an answer needs it, no start
 
         return split(text, MAX_PART_CHARS, len)
 
     async def ask(self, address: Address, question: Question) -> Answer:
-        return await worded.ask(self._questions, address, question, self.send)
+        return await approvals.ask(self._questions, address, question, self.send)
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> MqttConnection:
         try:
             async with asyncio.timeout(CONNECTED_TIMEOUT_S):
                 while self._connection is None or not self._connection.is_up:
@@ -118,31 +121,31 @@ class MqttChannel(Channel):
         except TimeoutError as err:
             raise ChannelUnavailable(f"{self._broker.name} is not connected") from err
 
-    async def _hear(self, came: Came, deliver: Deliver) -> None:
+    async def _hear(self, came: MqttArrival, deliver: Deliver) -> None:
         if came.is_retained:
             # It was written some time ago, and would come again with every start
-            _log.info("what is retained at %r is nobody's message", came.topic)
+            _log.info("mqtt: retained message ignored (topic=%r)", came.topic)
             return
         inbound = self._command(came) or await self._letter(came)
         if inbound is None:
-            _log.info("what came at %r is no message", came.topic[:100])
+            _log.info("mqtt: message skipped, not readable (topic=%r)", came.topic[:100])
         elif not self._questions.answer(inbound):
             await deliver(inbound)
 
-    def _command(self, came: Came) -> Inbound | None:
+    def _command(self, came: MqttArrival) -> Inbound | None:
         place = self._topics.pin_of(came.topic)
         board = next((one for one in self._boards if place and one.name == place[0]), None)
         if place is None or board is None:
             return None
         is_only = len(self._boards) == 1
-        order = letters.order_of(board, place[1], came.payload, is_only=is_only)
+        order = messages.order_of(board, place[1], came.payload, is_only=is_only)
         if not order:
             return None
-        return letters.command_of(order, *place, secrets.token_hex(8), self._clock.wall_s())
+        return messages.command_of(order, *place, secrets.token_hex(8), self._clock.wall_s())
 
-    async def _letter(self, came: Came) -> Inbound | None:
+    async def _letter(self, came: MqttArrival) -> Inbound | None:
         sender = self._topics.sender_of(came.topic)
-        letter = letters.read(came.payload) if sender else None
+        letter = messages.read(came.payload) if sender else None
         if letter is None:
             return None
         known = f"{sender}:{letter.id}"
@@ -150,8 +153,100 @@ class MqttChannel(Channel):
             known = await self._session.message_id(
                 came.number, came.topic, came.payload, is_again=came.is_again
             )
-        return letters.inbound_of(letter, sender, known, self._clock.wall_s())
+        return messages.inbound_of(letter, sender, known, self._clock.wall_s())
 
-    def _device(self, known: str) -> Device:
+    def _device(self, known: str) -> HomeAssistantDevice:
         wanted = self._settings
-        return Device(known, wanted.topic, wanted.home_assistant, wanted.every_s)
+        return HomeAssistantDevice(known, wanted.topic, wanted.home_assistant, wanted.every_s)
+
+
+# Not the device's own name at the broker: that would throw the device out
+_CLIENT_ID = "barnacle-probe"
+_HERE = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+async def probe(broker: MqttBroker) -> str:
+    """Return our account at the broker, in a sentence.
+
+    Raises:
+        ChannelError: it does not let us in, or is not there.
+    """
+    # Nobody is told that the device is gone when this is
+    async with connected(replace(broker, will=""), _CLIENT_ID, lambda: None):
+        who = f"user {broker.user}" if broker.user else "nobody in particular"
+        return f"{broker.name} lets us in as {who}, {secured(broker)}"
+
+
+def secured(broker: MqttBroker) -> str:
+    """Return the protection of the connection, in words."""
+    if broker.context is not None:
+        return "with TLS"
+    is_here = broker.host in _HERE or not broker.password
+    return "without TLS" if is_here else "without TLS, so that the network can read the password"
+
+
+_PORT, _TLS_PORT = 1883, 8883
+
+
+class Mqtt(Platform):
+    """Platform of an MQTT broker, which also shows the boards."""
+
+    name = MqttChannel.name
+    about = "a broker at which people and programs write, and Home Assistant looks"
+    wanted = (
+        SetupKey("url", "The broker, such as mqtts://broker.example"),
+        SetupKey("user", "Who the agent is there", is_needed=False),
+        SetupKey("password", "The password", is_secret=True, is_needed=False),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _password(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        wanted = _wanted(channels)
+        folder = reach.paths.state_dir / self.name
+        broker = broker_of(wanted, reach.environ)
+        return MqttChannel(wanted, broker, folder, reach.boards, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        return await probe(broker_of(_wanted(channels), reach.environ))
+
+
+PLATFORM = Mqtt()
+
+
+def broker_of(wanted: MqttSettings, environ: Mapping[str, str]) -> MqttBroker:
+    """Return the configured broker.
+
+    Raises:
+        ConfigRefused: its authority's certificate or the password cannot be read.
+    """
+    parts = urlsplit(wanted.url)
+    is_secured = parts.scheme == "mqtts"
+    try:
+        port = parts.port or (_TLS_PORT if is_secured else _PORT)
+    except ValueError as err:
+        raise ConfigRefused("invalid port in channels.mqtt.url: expected 1 to 65535") from err
+    context = _context(wanted.ca_file, environ) if is_secured else None
+    password = _password(wanted, environ)
+    will = MqttTopics(wanted.topic).status
+    return MqttBroker(parts.hostname or "", port, wanted.user, password, context, will)
+
+
+def _wanted(channels: ChannelsSettings) -> MqttSettings:
+    return channels.mqtt or MqttSettings()
+
+
+def _password(wanted: MqttSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("mqtt_password", wanted.password, wanted.password_file, environ)
+
+
+def _context(ca_file: str, environ: Mapping[str, str]) -> ssl.SSLContext:
+    if not ca_file:
+        return tls_context()
+    path = expanded(ca_file, environ)
+    try:
+        return ssl.create_default_context(cafile=path)
+    except OSError as err:
+        said = err.strerror or "it holds no certificate"
+        raise ConfigRefused(f"cannot use channels.mqtt.ca_file {path}: {said}") from err

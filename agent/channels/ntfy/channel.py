@@ -1,29 +1,29 @@
-"""ntfy as a channel: one topic that both write to, each known by what it leaves there.
-
-A topic has no writers, only whoever may write: to the agent they are one person.
-"""
+"""ntfy channel, and the platform that builds it from the settings."""
 
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from agent.channels.answers import OpenQuestions
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
-from agent.channels.incoming import Coming, IncomingFiles
-from agent.channels.keeping import MAX_FILE_BYTES
-from agent.channels.ntfy import sending
-from agent.channels.ntfy.api import NtfyApi, path_of
-from agent.channels.ntfy.events import NAME, Event, EventLines, File, inbound_of
-from agent.channels.ntfy.position import Position
-from agent.channels.ntfy.sending import Sending
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.ntfy.client import NtfyApi, path_of
+from agent.channels.ntfy.cursor import NtfyCursor
+from agent.channels.ntfy.events import NAME, NtfyEvent, NtfyEventLines, NtfyFile, inbound_of
+from agent.channels.ntfy.send import NtfySender, parts
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
+from agent.channels.received_files import MAX_FILE_BYTES
 from agent.channels.rest import UPLOAD_TIMEOUT_S
-from agent.clock import Clock
-from agent.errors import ChannelUnavailable, NetworkError
-from agent.http import HttpAnswer
+from agent.channels.settings import ChannelsSettings, NtfySettings
+from agent.config import Secret
+from agent.errors import ChannelUnavailable, ConfigRefused, NetworkError
 from agent.messages import Address, Attachment, Inbound, Outbound
-from agent.printable import printable_line
+from agent.net.http import HttpAnswer
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 # A server says something every 45 s; a connection that is silent for longer is dead
 SILENCE_LIMIT_S = 75.0
@@ -34,35 +34,35 @@ _ANY_TYPE = "application/octet-stream"
 
 
 class NtfyChannel(Channel):
-    """One topic."""
+    """Channel of one topic."""
 
     name = NAME
     abilities = Abilities(hint=HINT, upload_s=UPLOAD_TIMEOUT_S, takes_files=True, asks=True)
 
-    def __init__(self, api: NtfyApi, place: Place, clock: Clock) -> None:
+    def __init__(self, api: NtfyApi, place: ChannelContext, clock: Clock) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._api = api
         self._place = place
         self._clock = clock
-        self._position = Position(place.folder / "position.json", api.topic)
-        self._questions = OpenQuestions()
-        self._sending = Sending(api, self._questions)
+        self._position = NtfyCursor(place.folder / "position.json", api.topic)
+        self._questions = OpenApprovals()
+        self._sending = NtfySender(api, self._questions)
         self._files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
         await self._position.load()
         async with self._api.stream(self._position.since) as answer:
-            lines = EventLines()
+            lines = NtfyEventLines()
             async for piece in self._pieces(answer):
                 for event in lines.feed(piece):
                     await self._take(event, deliver)
-        raise ChannelUnavailable("ntfy has ended the stream of messages")
+        raise ChannelUnavailable("ntfy ended the stream of messages")
 
     async def send(self, message: Outbound) -> None:
         await self._sending.send(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return sending.parts(text)
+        return parts(text)
 
     async def ask(self, address: Address, question: Question) -> Answer:
         return await self._sending.ask(address, question)
@@ -78,7 +78,7 @@ class NtfyChannel(Channel):
             self.pulse.beat()
             yield piece
 
-    async def _take(self, event: Event, deliver: Deliver) -> None:
+    async def _take(self, event: NtfyEvent, deliver: Deliver) -> None:
         if event.is_message:
             inbound = inbound_of(event, self._api.topic, self._clock.wall_s())
             if not self._questions.answer(inbound):
@@ -88,7 +88,7 @@ class NtfyChannel(Channel):
         if event.place and (event.event == "message" or not self._position.since):
             await self._position.advance(event.place)
 
-    async def _with_file(self, inbound: Inbound, file: File | None) -> Inbound:
+    async def _with_file(self, inbound: Inbound, file: NtfyFile | None) -> Inbound:
         if file is None:
             return inbound
         if not path_of(file.url):
@@ -97,10 +97,10 @@ class NtfyChannel(Channel):
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return _with_line(inbound, "[a file that was not fetched]")
-        coming = Coming("a file", partial(self._fetch, file), _is_speech)
+        coming = IncomingFile("a file", partial(self._fetch, file), _is_speech)
         return await self._files.added_to(inbound, [coming])
 
-    async def _fetch(self, file: File) -> Attachment | str:
+    async def _fetch(self, file: NtfyFile) -> Attachment | str:
         if file.size > MAX_FILE_BYTES:
             return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
         kind = printable_line(file.type, 100).strip()
@@ -117,3 +117,49 @@ def _with_line(inbound: Inbound, line: str) -> Inbound:
 
 def _is_speech(kept: Attachment) -> bool:
     return kept.media_type.startswith("audio/")
+
+
+class Ntfy(Platform):
+    """Platform of a topic that telephones subscribe to."""
+
+    name = NtfyChannel.name
+    about = "a topic that telephones subscribe to"
+    wanted = (
+        SetupKey("base_url", "The server", "ntfy.sh is everybody's; one of your own is better."),
+        SetupKey("topic", "The topic: whoever knows its name may read and write there"),
+        SetupKey("token", "Its token, tk_..., where it has one", is_secret=True, is_needed=False),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _token(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        place = channel_context(self.name, channels, reach)
+        return NtfyChannel(_api(channels, reach), place, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        api = _api(channels, reach)
+        await api.may_read()
+        name = await api.account()
+        return f"the topic at {api.url} is ours to read{f', as {name}' if name else ''}"
+
+
+PLATFORM = Ntfy()
+
+
+def _wanted(channels: ChannelsSettings) -> NtfySettings:
+    return channels.ntfy or NtfySettings()
+
+
+def _token(wanted: NtfySettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("ntfy_token", wanted.token, wanted.token_file, environ)
+
+
+def _api(channels: ChannelsSettings, reach: PlatformContext) -> NtfyApi:
+    wanted = _wanted(channels)
+    if not wanted.topic:
+        raise ConfigRefused(
+            "channels.ntfy has no topic: choose one that nobody guesses (`openssl rand -hex "
+            "12`); everybody who knows it can read and write there"
+        )
+    return NtfyApi(wanted.base_url, wanted.topic, _token(wanted, reach.environ), reach.http)

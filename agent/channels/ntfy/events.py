@@ -1,4 +1,4 @@
-"""The lines of a topic's stream, and what of them is a message of a person."""
+"""Lines of a topic's stream, and the messages in them."""
 
 import re
 
@@ -6,7 +6,7 @@ import msgspec
 
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Provenance
-from agent.printable import printable_line
+from agent.text.printable import printable_line
 
 NAME = "ntfy"
 # What we write ourselves carries it: topics have no writers. Whoever else uses it is not heard
@@ -17,8 +17,8 @@ MAX_TITLE_CHARS = 250
 _ID = re.compile(r"[-_A-Za-z0-9]{1,64}")
 
 
-class File(msgspec.Struct, frozen=True):
-    """A file beside a message; size and type only where it lies on this server."""
+class NtfyFile(msgspec.Struct, frozen=True):
+    """File of a message; size and type only if it is on this server."""
 
     name: str = ""
     url: str = ""
@@ -26,8 +26,8 @@ class File(msgspec.Struct, frozen=True):
     size: int = 0
 
 
-class Event(msgspec.Struct, frozen=True):
-    """A line; only those of kind `message` were written by anybody."""
+class NtfyEvent(msgspec.Struct, frozen=True):
+    """Line of the stream; only the kind `message` was written by somebody."""
 
     id: str = ""
     time: int = 0
@@ -36,7 +36,7 @@ class Event(msgspec.Struct, frozen=True):
     title: str = ""
     encoding: str = ""
     tags: tuple[str, ...] = ()
-    attachment: File | None = None
+    attachment: NtfyFile | None = None
 
     @property
     def is_message(self) -> bool:
@@ -52,33 +52,33 @@ class Event(msgspec.Struct, frozen=True):
         return str(self.time) if self.event == "open" and self.time > 0 else ""
 
 
-class EventLines:
-    """Splits one stream."""
+class NtfyEventLines:
+    """Splitter of one stream."""
 
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, piece: bytes) -> list[Event]:
-        """Every event that `piece` completed; what is none is passed over.
+    def feed(self, piece: bytes) -> list[NtfyEvent]:
+        """Return the events that `piece` completed; invalid lines are skipped.
 
         Raises:
             ChannelUnavailable: a line has no end.
         """
         *lines, self._rest = (self._rest + piece).split(b"\n")
         if len(self._rest) > MAX_LINE_BYTES:
-            raise ChannelUnavailable("ntfy sends a line without an end")
+            raise ChannelUnavailable("ntfy sent a line that is too long")
         return [event for line in lines if (event := read(line)) is not None]
 
 
-def read(line: bytes) -> Event | None:
+def read(line: bytes) -> NtfyEvent | None:
     try:
-        return msgspec.json.decode(line, type=Event)
+        return msgspec.json.decode(line, type=NtfyEvent)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def inbound_of(event: Event, topic: str, now_s: float) -> Inbound:
-    """The message; whoever may write to the topic is one and the same to us."""
+def inbound_of(event: NtfyEvent, topic: str, now_s: float) -> Inbound:
+    """Convert the message; everybody who writes to the topic is the same sender."""
     title = printable_line(event.title, MAX_TITLE_CHARS)
     return Inbound(
         message_id=event.id,

@@ -1,1 +1,1 @@
-"""Gateways that speak in op codes, as Discord's does and those that were modelled on it."""
+"""Gateways by op codes: Discord's, and those modelled on it."""

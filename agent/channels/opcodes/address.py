@@ -8,7 +8,7 @@ MS_PER_S = 1000
 
 
 def told_address(told: object, name: str, base_url: str) -> str:
-    """The gateway's address in the answer to `/gateway/bot`.
+    """Return the gateway's address from `/gateway/bot`.
 
     Args:
         name: of the platform, for people.
@@ -23,13 +23,13 @@ def told_address(told: object, name: str, base_url: str) -> str:
         after_ms = limit.get("reset_after")
         wait_s = after_ms / MS_PER_S if isinstance(after_ms, int) else None
         raise ChannelUnavailable(
-            f"the bot has begun too many sessions with {name} today", retry_after_s=wait_s
+            f"the bot has started too many sessions with {name} today", retry_after_s=wait_s
         )
     return checked(url if isinstance(url, str) else "", base_url)
 
 
 def checked(url: str, base_url: str) -> str:
-    """A gateway's address: the token goes there, so never in the clear where it need not.
+    """Return the address if the token may go there.
 
     Raises:
         ChannelUnavailable: it is none.
@@ -41,5 +41,5 @@ def checked(url: str, base_url: str) -> str:
         is_one = False
     schemes = {"wss"} if base_url.startswith("https:") else {"ws", "wss"}
     if not is_one or place.scheme not in schemes:
-        raise ChannelUnavailable("the gateway is at no address that can be trusted")
+        raise ChannelUnavailable("the gateway's address cannot be trusted")
     return url

@@ -1,7 +1,7 @@
-"""A gateway: one connection, its heart, and a session that is taken up again.
+"""Gateway connection: heartbeat, and a session that is resumed.
 
 It is told of nothing that is not committed: it says again what came after, also to the next
-process. What differs between platforms is their `Dialect`.
+process. What differs between platforms is their `GatewayDialect`.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ import msgspec
 
 from agent.channels.base import Pulse
 from agent.channels.opcodes.address import MS_PER_S
-from agent.channels.opcodes.session import Begun, Session
-from agent.channels.socket import Socket, SocketClosed, opened
-from agent.clock import Clock
+from agent.channels.opcodes.session import GatewaySession, ResumableSession
+from agent.channels.websocket import SocketClosed, WebSocket, opened
 from agent.errors import ChannelError, ChannelUnavailable
+from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -42,13 +42,13 @@ _RECONNECT, _INVALID, _HELLO, _ACKNOWLEDGED = 7, 9, 10, 11
 
 # An event's name and what it holds; the session, for whom it is about. When it returns, the event
 # is committed; where it says so, how far that is is kept at once
-Take = Callable[[str, msgspec.Raw, Begun], Awaitable[bool]]
+Take = Callable[[str, msgspec.Raw, ResumableSession], Awaitable[bool]]
 # The same as it comes, before its turn; it must not wait for anything
-Glance = Callable[[str, msgspec.Raw, Begun], None]
+Glance = Callable[[str, msgspec.Raw, ResumableSession], None]
 
 
-class Payload(msgspec.Struct, frozen=True):
-    """One message of a gateway; what it holds is read by whoever knows its name."""
+class GatewayPayload(msgspec.Struct, frozen=True):
+    """Payload; its content is read by whoever knows its name."""
 
     op: int
     d: msgspec.Raw = msgspec.Raw(b"null")
@@ -60,7 +60,7 @@ class _Hello(msgspec.Struct, frozen=True):
     heartbeat_interval: float
 
 
-class Dialect(Protocol):
+class GatewayDialect(Protocol):
     """Dialect of one platform.
 
     Args:
@@ -75,7 +75,7 @@ class Dialect(Protocol):
     forgetting: frozenset[int]
     says_what_is_gone: bool
 
-    async def address(self, begun: Begun | None) -> str:
+    async def address(self, begun: ResumableSession | None) -> str:
         """Return the address to connect to.
 
         Args:
@@ -88,11 +88,11 @@ class Dialect(Protocol):
     async def introduction(self) -> dict[str, object]:
         """Return the first payload of a new session."""
 
-    async def resumption(self, begun: Begun) -> dict[str, object]:
+    async def resumption(self, begun: ResumableSession) -> dict[str, object]:
         """Return the first payload of a resumed session."""
 
-    def begun(self, ready: msgspec.Raw) -> Begun:
-        """The session that has begun.
+    def begun(self, ready: msgspec.Raw) -> ResumableSession:
+        """Return the session that has begun.
 
         Raises:
             msgspec.DecodeError: it is none.
@@ -103,15 +103,15 @@ class Dialect(Protocol):
 
 
 class _Again(Exception):
-    """The gateway wishes for another connection."""
+    """The gateway wants another connection."""
 
 
-class Gateway:
-    """Listens for one bot."""
+class GatewayClient:
+    """Gateway client of one bot."""
 
-    def __init__(self, dialect: Dialect, path: Path, pulse: Pulse, clock: Clock) -> None:
+    def __init__(self, dialect: GatewayDialect, path: Path, pulse: Pulse, clock: Clock) -> None:
         self._dialect = dialect
-        self._session = Session(path, dialect.account)
+        self._session = GatewaySession(path, dialect.account)
         self._pulse = pulse
         self._clock = clock
         self._glance: Glance = _pass_over
@@ -165,37 +165,39 @@ class Gateway:
                 if payload.t == "READY":
                     self._begin(payload)
                 elif payload.t == "RESUMED":
-                    _log.info("the session with %s goes on", self._dialect.name)
+                    _log.info("%s: session resumed", self._dialect.name.lower())
                 talk.queue(payload, self._glance)
             elif payload.op == _RECONNECT:
                 raise _Again
             elif payload.op == _INVALID:
                 await self._begin_anew(payload)
 
-    def _begin(self, payload: Payload) -> None:
+    def _begin(self, payload: GatewayPayload) -> None:
         try:
             self._session.begun = self._dialect.begun(payload.d)
         except msgspec.DecodeError as err:
             raise _unreadable(self._dialect.name) from err
-        _log.info("listening to %s as %s", self._dialect.name, self._session.begun.me)
+        _log.info("%s: listening (account=%s)", self._dialect.name.lower(), self._session.begun.me)
 
-    async def _begin_anew(self, payload: Payload) -> None:
-        """The session is not taken up: at once again where it may be, else without it."""
+    async def _begin_anew(self, payload: GatewayPayload) -> None:
+        """Handle a refused session: resume it later if possible, else drop it."""
         name, was_begun = self._dialect.name, self._session.begun is not None
         if bytes(payload.d) != b"true":
-            _log.info("%s has forgotten the session; what came meanwhile is not said again", name)
+            _log.info(
+                "%s: session forgotten by the server; messages since then are lost", name.lower()
+            )
             await self._session.forget()
         if not was_begun:
-            raise ChannelUnavailable(f"{name} does not begin a session now")
+            raise ChannelUnavailable(f"{name} starts no session for now")
         await self._clock.sleep(random.uniform(*ANEW_AFTER_S))  # noqa: S311 - it spreads, it hides nothing
         raise _Again
 
     async def _beat(self, talk: "_Talk", interval_s: float) -> None:
-        """Keep it alive, and see whether it is."""
+        """Send heartbeats, and check that they are answered."""
         await self._clock.sleep(interval_s * random.random())  # noqa: S311 - as above
         while True:
             if not talk.is_acknowledged:
-                raise ChannelUnavailable(f"{self._dialect.name}'s gateway has fallen silent")
+                raise ChannelUnavailable(f"{self._dialect.name}'s gateway no longer answers")
             await talk.beat()
             await self._clock.sleep(interval_s)
 
@@ -210,13 +212,13 @@ class Gateway:
 class _Talk:
     """Conversation over one connection."""
 
-    def __init__(self, socket: Socket, session: Session, pulse: Pulse, name: str) -> None:
+    def __init__(self, socket: WebSocket, session: GatewaySession, pulse: Pulse, name: str) -> None:
         self._socket = socket
         self._session = session
         self._pulse = pulse
         self._name = name
-        self._waiting: asyncio.Queue[Payload] = asyncio.Queue(MAX_WAITING)
-        self._decoder = msgspec.json.Decoder(Payload)
+        self._waiting: asyncio.Queue[GatewayPayload] = asyncio.Queue(MAX_WAITING)
+        self._decoder = msgspec.json.Decoder(GatewayPayload)
         self._is_behind = False
         self.is_acknowledged = True
         self.has_heard = False
@@ -231,10 +233,10 @@ class _Talk:
                         interval_s = hello.heartbeat_interval / MS_PER_S
                         return min(max(interval_s, MIN_HEARTBEAT_S), MAX_HEARTBEAT_S)
         except (TimeoutError, msgspec.DecodeError) as err:
-            raise ChannelUnavailable(f"{self._name}'s gateway does not greet") from err
-        raise ChannelUnavailable(f"{self._name}'s gateway does not greet")
+            raise ChannelUnavailable(f"{self._name}'s gateway sent no hello") from err
+        raise ChannelUnavailable(f"{self._name}'s gateway sent no hello")
 
-    async def payloads(self) -> AsyncIterator[Payload]:
+    async def payloads(self) -> AsyncIterator[GatewayPayload]:
         """Yield the payloads; heartbeat requests are answered here."""
         while True:
             message = await self._socket.receive()
@@ -259,7 +261,7 @@ class _Talk:
         # What it is told of it may forget
         await self.say(_HEARTBEAT, begun.seq if begun is not None and begun.seq else None)
 
-    def queue(self, payload: Payload, glance: Glance) -> None:
+    def queue(self, payload: GatewayPayload, glance: Glance) -> None:
         self.has_heard = True
         if self._session.begun is not None:
             glance(payload.t or "", payload.d, self._session.begun)
@@ -269,7 +271,7 @@ class _Talk:
             self._waiting.put_nowait(payload)
 
     async def work(self, take: Take) -> None:
-        """Event by event, each committed before the next."""
+        """Handle event by event, each committed before the next."""
         while not (self._is_behind and self._waiting.empty()):
             payload = await self._waiting.get()
             begun = self._session.begun
@@ -283,7 +285,7 @@ class _Talk:
 
 
 async def _first_to_fail(*parts: Awaitable[None]) -> None:
-    """All at once; what one raises ends the others."""
+    """Run all at once; a failure of one ends the others."""
     tasks = [asyncio.ensure_future(part) for part in parts]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -295,8 +297,8 @@ async def _first_to_fail(*parts: Awaitable[None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _pass_over(_name: str, _told: msgspec.Raw, _begun: Begun) -> None:
-    """Everything waits for its turn."""
+def _pass_over(_name: str, _told: msgspec.Raw, _begun: ResumableSession) -> None:
+    """Ignore the payload: everything waits for its turn."""
 
 
 def _unreadable(name: str) -> ChannelUnavailable:

@@ -1,21 +1,16 @@
-"""A session with a gateway, kept over restarts: what was said meanwhile is then said again.
+"""Gateway session, kept over restarts so that missed events are sent again.
 
 Losing it loses what was written while nobody listened; a session of another bot is none of ours.
 """
 
-import asyncio
-import logging
 from pathlib import Path
 
 import msgspec
 
-_log = logging.getLogger(__name__)
-
-# Five words
-MAX_FILE_BYTES = 64 * 1024
+from agent.channels.cursor import CursorFile
 
 
-class Begun(msgspec.Struct):
+class ResumableSession(msgspec.Struct):
     """Session of a gateway, with the committed position in it.
 
     Args:
@@ -30,46 +25,29 @@ class Begun(msgspec.Struct):
     seq: int = 0
 
 
-class Session:
-    """`begun` is None where it has to begin anew.
+class GatewaySession:
+    """Session on disk; `begun` is None if it must begin anew.
 
     Args:
         account: which bot it is of, and what that bot hears.
     """
 
     def __init__(self, path: Path, account: str) -> None:
-        self._path = path
+        self._file = CursorFile(path, ResumableSession, "gateway session")
         self.account = account
-        self.begun: Begun | None = None
+        self.begun: ResumableSession | None = None
 
     async def load(self) -> None:
-        """Once: what this process knows is newer."""
+        """Load once: later this process knows better."""
         if self.begun is None:
-            self.begun = await asyncio.to_thread(self._read)
+            begun = await self._file.read()
+            self.begun = begun if begun is not None and begun.account == self.account else None
 
     async def save(self) -> None:
-        await asyncio.to_thread(self._write)
+        if self.begun is not None:
+            await self._file.write(self.begun)
 
     async def forget(self) -> None:
-        """The gateway has."""
+        """Forget the session, as the gateway has."""
         self.begun = None
-        await asyncio.to_thread(self._path.unlink, missing_ok=True)
-
-    def _read(self) -> Begun | None:
-        try:
-            with self._path.open("rb") as file:
-                begun = msgspec.json.decode(file.read(MAX_FILE_BYTES), type=Begun)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        return begun if begun.account == self.account else None
-
-    def _write(self) -> None:
-        if self.begun is None:
-            return
-        temp = self._path.with_name(f"{self._path.name}.part")
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temp.write_bytes(msgspec.json.encode(self.begun))
-            temp.replace(self._path)
-        except OSError as err:
-            _log.warning("%s is not kept: %s", self._path.name, err.strerror)
+        await self._file.remove()

@@ -1,20 +1,26 @@
-"""QQ as a channel: its parts put together."""
+"""QQ channel, and the platform that builds it from the settings."""
 
-from agent.channels.answers import OpenQuestions
+import re
+from collections.abc import Iterator, Mapping
+
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
-from agent.channels.opcodes.gateway import Gateway
-from agent.channels.place import Place
-from agent.channels.qq import sending
-from agent.channels.qq.api import QqApi
-from agent.channels.qq.dialect import QqDialect
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.opcodes.gateway import GatewayClient
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
+from agent.channels.qq.client import QqApi
 from agent.channels.qq.events import NAME, Groups
-from agent.channels.qq.listening import Ears, Listening
-from agent.channels.qq.sending import Sending
-from agent.channels.qq.windows import Windows
+from agent.channels.qq.receive import QqDialect, QqReceiver, QqReceiverParts
+from agent.channels.qq.reply_windows import QqWindows
+from agent.channels.qq.send import QqSender, parts
 from agent.channels.rest import UPLOAD_TIMEOUT_S
-from agent.clock import Clock
+from agent.channels.settings import ChannelsSettings, QqSettings
+from agent.config import Secret
+from agent.errors import ConfigRefused
 from agent.messages import Address, Outbound
-from agent.printable import printable_line
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 HINT = (
     "Your answer is shown in QQ as plain text: short paragraphs, no Markdown, and no addresses of "
@@ -23,7 +29,7 @@ HINT = (
 
 
 class QqChannel(Channel):
-    """One bot.
+    """Channel of one bot.
 
     Args:
         windows: what may be answered, kept over restarts.
@@ -35,15 +41,15 @@ class QqChannel(Channel):
     )
 
     def __init__(
-        self, api: QqApi, groups: Groups, windows: Windows, place: Place, clock: Clock
+        self, api: QqApi, groups: Groups, windows: QqWindows, place: ChannelContext, clock: Clock
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
-        questions = OpenQuestions()
-        self._sending = Sending(api, windows, questions)
+        questions = OpenApprovals()
+        self._sending = QqSender(api, windows, questions)
         path = place.folder / "session.json"
-        gateway = Gateway(QqDialect(api), path, self.pulse, clock)
-        ears = Ears(api, gateway, windows, questions, place, groups)
-        self._listening = Listening(ears, self.pulse, clock)
+        gateway = GatewayClient(QqDialect(api), path, self.pulse, clock)
+        ears = QqReceiverParts(api, gateway, windows, questions, place, groups)
+        self._listening = QqReceiver(ears, self.pulse, clock)
 
     async def listen(self, deliver: Deliver) -> None:
         await self._listening.run(deliver)
@@ -56,7 +62,7 @@ class QqChannel(Channel):
         return self._sending.may_go(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return sending.parts(text)
+        return parts(text)
 
     async def ask(self, address: Address, question: Question) -> Answer:
         return await self._sending.ask(address, question)
@@ -73,3 +79,57 @@ async def identify(api: QqApi) -> str:
     await QqDialect(api).address(None)
     name = printable_line(str(me.get("username", "")), 64)
     return f"{name or 'a bot'} (id {printable_line(str(me.get('id', '')), 32)}) is there"
+
+
+_APP_ID = re.compile(r"[0-9]{1,32}")
+
+
+class Qq(Platform):
+    """Platform of an official bot of QQ."""
+
+    name = QqChannel.name
+    about = "a bot on QQ, for private messages, groups and guilds"
+    wanted = (
+        SetupKey("app_id", "The bot's AppID", "A number, on the bot's page at https://q.qq.com"),
+        SetupKey("app_secret", "Its AppSecret", "Beside it; it is shown once", is_secret=True),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _secret(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        wanted, place = _wanted(channels), channel_context(self.name, channels, reach)
+        api = _api(channels, reach)
+        windows = QqWindows(place.folder / "windows.json", api.app_id, reach.clock)
+        return QqChannel(api, wanted.groups, windows, place, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        return await identify(_api(channels, reach))
+
+
+PLATFORM = Qq()
+
+
+def _wanted(channels: ChannelsSettings) -> QqSettings:
+    return channels.qq or QqSettings()
+
+
+def _secret(wanted: QqSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("qq_app_secret", wanted.app_secret, wanted.app_secret_file, environ)
+
+
+def _api(channels: ChannelsSettings, reach: PlatformContext) -> QqApi:
+    """Return the configured bot.
+
+    Raises:
+        ConfigRefused: it is not told which.
+    """
+    wanted = _wanted(channels)
+    secret = _secret(wanted, reach.environ)
+    if not _APP_ID.fullmatch(wanted.app_id) or not secret:
+        raise ConfigRefused(
+            "channels.qq needs app_id and app_secret: make a bot at https://q.qq.com and set "
+            "app_secret_file or app_secret, or BARNACLE_QQ_APP_SECRET"
+        )
+    urls = (wanted.base_url, wanted.auth_url)
+    return QqApi(wanted.app_id, secret, urls, reach.http, reach.clock)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from agent.messages import Inbound, Provenance
-from agent.printable import printable_line, printable_text
+from agent.text.printable import printable_line, printable_text
 
 NAME = "qq"
 # As of any message of a person
@@ -45,7 +45,7 @@ Id = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{0,128}\Z")]
 MessageId = Annotated[str, Meta(pattern=r"^[\x21-\x7e]{1,256}\Z")]
 
 
-class Author(msgspec.Struct, frozen=True):
+class QqAuthor(msgspec.Struct, frozen=True):
     """Author of a message; the place decides which ids it has."""
 
     id: Id = ""
@@ -55,7 +55,7 @@ class Author(msgspec.Struct, frozen=True):
     bot: bool = False
 
 
-class File(msgspec.Struct, frozen=True):
+class QqFile(msgspec.Struct, frozen=True):
     """A file of a message, by its address."""
 
     url: str = ""
@@ -90,38 +90,38 @@ class File(msgspec.Struct, frozen=True):
         return _CALLS.get(self.content_type.partition("/")[0], "a file")
 
 
-class Element(msgspec.Struct, frozen=True):
-    """A message within one, such as the one that it answers."""
+class QqElement(msgspec.Struct, frozen=True):
+    """Message inside another one, such as the answered one."""
 
     content: str = ""
 
 
-class Message(msgspec.Struct, frozen=True):
-    """Somebody's words to the bot."""
+class QqMessage(msgspec.Struct, frozen=True):
+    """Message to the bot."""
 
     id: MessageId
-    author: Author = Author()
+    author: QqAuthor = QqAuthor()
     content: str = ""
     timestamp: str = ""
     group_openid: Id = ""
     channel_id: Id = ""
     guild_id: Id = ""
-    attachments: tuple[File, ...] = ()
+    attachments: tuple[QqFile, ...] = ()
     message_type: int = 0
-    msg_elements: tuple[Element, ...] = ()
+    msg_elements: tuple[QqElement, ...] = ()
 
 
-class User(msgspec.Struct, frozen=True):
+class QqUser(msgspec.Struct, frozen=True):
     """The bot itself."""
 
     id: Id = ""
 
 
-class Ready(msgspec.Struct, frozen=True):
-    """A session has begun."""
+class QqReady(msgspec.Struct, frozen=True):
+    """Begin of a session."""
 
     session_id: str
-    user: User = User()
+    user: QqUser = QqUser()
 
 
 def kind_of(place: str) -> str:
@@ -129,12 +129,12 @@ def kind_of(place: str) -> str:
     return place.partition(":")[0]
 
 
-def files_of(message: Message) -> tuple[File, ...]:
+def files_of(message: QqMessage) -> tuple[QqFile, ...]:
     return tuple(file for file in message.attachments if file.url)[:MAX_FILES]
 
 
-def understood(message: Message, kind: str, now_s: float) -> Inbound | None:
-    """The message; None where it is of nobody, or of another bot."""
+def understood(message: QqMessage, kind: str, now_s: float) -> Inbound | None:
+    """Convert the message; None if no person wrote it."""
     author = message.author
     sender = {USER: author.user_openid, GROUP: author.member_openid}.get(kind) or author.id
     at = {USER: sender, GROUP: message.group_openid, CHANNEL: message.channel_id}
@@ -156,7 +156,7 @@ def understood(message: Message, kind: str, now_s: float) -> Inbound | None:
     )
 
 
-def _words(message: Message, kind: str) -> str:
+def _words(message: QqMessage, kind: str) -> str:
     raw = message.content[: 2 * MAX_TEXT_CHARS]
     if kind in {GROUP, CHANNEL}:
         raw = _MENTION.sub("", raw)
@@ -168,7 +168,7 @@ def _words(message: Message, kind: str) -> str:
     return text if text or files_of(message) else "[something that cannot be read here]"
 
 
-def _quoted(message: Message) -> str:
+def _quoted(message: QqMessage) -> str:
     """Return the answered message, whoever wrote it; the platform does not always send it."""
     if message.message_type != _ANSWERS or not message.msg_elements:
         return ""

@@ -1,10 +1,10 @@
-"""The HTML that Telegram takes: few tags, always closed in order, everything else escaped."""
+"""HTML of Telegram: few tags, closed in order, everything else escaped."""
 
 import html
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent.channels.render.reading import read
+from agent.channels.render.parser import read
 from agent.channels.render.styled import Span, Style, Styled
 
 _ORDER = {style: place for place, style in enumerate(Style)}
@@ -21,7 +21,7 @@ _FIXED_WIDTH = frozenset({Style.CODE, Style.BLOCK})
 
 
 def to_html_telegram(markdown: str) -> str:
-    """For `parse_mode` HTML; of its text no more is left than `split` has measured."""
+    """Return the text for `parse_mode` HTML; never longer than `split` has measured."""
     return _html(read(markdown))
 
 
@@ -42,7 +42,7 @@ def _html(styled: Styled) -> str:
 
 
 def _styles_at(styled: Styled, place: int) -> list[Span]:
-    """The spans that a character is in, outermost first, each style once."""
+    """Return the spans around a character, outermost first, each style once."""
     found: dict[Style, Span] = {}
     for span in styled.spans:
         if span.start <= place < span.end:

@@ -1,4 +1,4 @@
-"""Text with styles: what all platforms' forms of an answer are made from.
+"""Styled text, from which each platform's form is made.
 
 Ranges count characters of Python; what a platform counts is measured at its edge.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 
 class Style(enum.Enum):
-    """Style of a stretch of text; the order is that of nesting, outermost first."""
+    """Style of a span; in order of nesting, outermost first."""
 
     # Somebody else's words
     QUOTE = "quote"
@@ -39,13 +39,13 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Styled:
-    """A text and its styles; of two spans that overlap one holds the other."""
+    """Text and its styles; spans nest."""
 
     text: str
     spans: tuple[Span, ...] = ()
 
     def cut(self, start: int, end: int) -> "Styled":
-        """The stretch with the styles that reach into it."""
+        """Return a part with its styles."""
         spans = (
             Span(max(span.start, start) - start, min(span.end, end) - start, span.style, span.value)
             for span in self.spans
@@ -57,7 +57,7 @@ class Styled:
 
 
 def joined(pieces: Iterable[Styled], between: str) -> Styled:
-    """One text of several."""
+    """Join texts into one."""
     text, spans = "", list[Span]()
     for number, piece in enumerate(pieces):
         text += between if number else ""
@@ -67,10 +67,10 @@ def joined(pieces: Iterable[Styled], between: str) -> Styled:
 
 
 def utf16_units(text: str) -> int:
-    """As Telegram and Signal count."""
+    """Return the length in UTF-16 units, as Telegram and Signal count."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def utf8_bytes(text: str) -> int:
-    """As it goes over the wire."""
+    """Return the length in bytes of UTF-8."""
     return len(text.encode("utf-8", "replace"))

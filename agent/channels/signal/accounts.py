@@ -3,21 +3,21 @@
 from dataclasses import dataclass
 from typing import Any
 
-from agent.channels.signal.daemon import Daemon, unknown
-from agent.channels.signal.failures import MethodMissing
+from agent.channels.signal.client import SignalClient, unknown
+from agent.channels.signal.errors import SignalMethodMissing
 from agent.errors import ChannelRefused
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """Account: its name in calls, empty if the daemon has only one, and its other names."""
+class SignalAccount:
+    """Account; `name` for calls is empty if the daemon has only one."""
 
     name: str
     names: tuple[str, ...]
 
 
-async def find_account(daemon: Daemon, wanted: str) -> Account:
-    """The account that is named, or the only one.
+async def find_account(daemon: SignalClient, wanted: str) -> SignalAccount:
+    """Return the named account, or the only one.
 
     Raises:
         ChannelRefused: there is none, another, or too many.
@@ -25,14 +25,14 @@ async def find_account(daemon: Daemon, wanted: str) -> Account:
     """
     try:
         told = await daemon.call("listAccounts", {})
-    except MethodMissing:
+    except SignalMethodMissing:
         # Started with -a: it serves that account, whatever it is asked
-        return Account(wanted, (wanted,))
+        return SignalAccount(wanted, (wanted,))
     accounts = [one for one in told or () if isinstance(one, dict)]
     names = _names(_chosen(accounts, wanted))
     if not names:
         raise ChannelRefused(unknown(wanted))
-    return Account(wanted or names[0], names)
+    return SignalAccount(wanted or names[0], names)
 
 
 def _chosen(accounts: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
@@ -47,12 +47,12 @@ def _chosen(accounts: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
         )
     if len(accounts) > 1:
         raise ChannelRefused(
-            "the signal-cli daemon has several accounts: say which by channels.signal.account"
+            "the signal-cli daemon has several accounts: set channels.signal.account"
         )
     return accounts[0]
 
 
 def _names(account: dict[str, Any]) -> tuple[str, ...]:
-    """Its number, and its id where it has none or the daemon tells both."""
+    """Return the number, and the id if there is one."""
     told = (account.get("number"), account.get("aci"), account.get("uuid"))
     return tuple(name for name in told if isinstance(name, str) and name)

@@ -1,27 +1,31 @@
-"""Signal as a channel: its parts put together, and what is only a courtesy kept quiet."""
+"""Signal channel, and the platform that builds it from the settings."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from agent.channels.answers import OpenQuestions
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.place import Place
-from agent.channels.settings import SignalSettings
-from agent.channels.signal import letters
-from agent.channels.signal.asking import Asking
-from agent.channels.signal.daemon import Daemon
+from agent.channels.context import ChannelContext
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
+from agent.channels.settings import ChannelsSettings, SignalSettings
+from agent.channels.signal import writer
+from agent.channels.signal.accounts import find_account
+from agent.channels.signal.approvals import SignalApprovals
+from agent.channels.signal.client import SignalClient
+from agent.channels.signal.cursor import SignalCursor
 from agent.channels.signal.drafts import SignalDrafts
-from agent.channels.signal.fetching import Fetching
-from agent.channels.signal.letters import Letters
-from agent.channels.signal.listening import Ears, Listening
-from agent.channels.signal.places import parameters_of, written_of
-from agent.channels.signal.position import Position
-from agent.channels.signal.sending import Sending
-from agent.channels.signal.understanding import NAME
-from agent.clock import Clock
+from agent.channels.signal.files import SignalFiles
+from agent.channels.signal.ids import parameters_of, written_of
+from agent.channels.signal.inbound import NAME
+from agent.channels.signal.receive import SignalReceiver, SignalReceiverParts
+from agent.channels.signal.send import SignalSender
+from agent.channels.signal.writer import SignalWriter
+from agent.config import Secret
 from agent.errors import ChannelError
-from agent.http import HttpClient
 from agent.messages import Address, Inbound, Outbound
+from agent.net.http import HttpClient
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -39,13 +43,13 @@ MAX_TYPING = 200
 
 
 class SignalChannel(Channel):
-    """One account, by the daemon that holds its keys."""
+    """Channel of one account, by the daemon that holds its keys."""
 
     name = NAME
     abilities = Abilities(
         hint=HINT,
         typing_every_s=TYPING_EVERY_S,
-        upload_s=letters.UPLOAD_TIMEOUT_S,
+        upload_s=writer.UPLOAD_TIMEOUT_S,
         shows_drafts=True,
         shows_marks=True,
         takes_files=True,
@@ -53,19 +57,19 @@ class SignalChannel(Channel):
     )
 
     def __init__(
-        self, settings: SignalSettings, place: Place, http: HttpClient, clock: Clock
+        self, settings: SignalSettings, place: ChannelContext, http: HttpClient, clock: Clock
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
-        self._daemon = Daemon(settings.base_url, settings.account, http)
-        self._letters = Letters(self._daemon)
+        self._daemon = SignalClient(settings.base_url, settings.account, http)
+        self._letters = SignalWriter(self._daemon)
         self._drafts = SignalDrafts(self._letters, place.folder, clock)
-        self._sending = Sending(self._daemon, self._letters, self._drafts)
-        questions = OpenQuestions()
-        self._asking = Asking(self._daemon, questions)
-        fetching = Fetching(self._daemon, place.keeping, place.transcriber, self.pulse.beat)
-        ears = Ears(questions, fetching, self._sending, place.knows, settings)
-        position = Position(place.folder / "position.json")
-        self._listening = Listening(self._daemon, ears, position, self.pulse, clock)
+        self._sending = SignalSender(self._daemon, self._letters, self._drafts)
+        questions = OpenApprovals()
+        self._asking = SignalApprovals(self._daemon, questions)
+        fetching = SignalFiles(self._daemon, place.keeping, place.transcriber, self.pulse.beat)
+        ears = SignalReceiverParts(questions, fetching, self._sending, place.knows, settings)
+        position = SignalCursor(place.folder / "position.json")
+        self._listening = SignalReceiver(self._daemon, ears, position, self.pulse, clock)
         self._typing: set[str] = set()
 
     async def listen(self, deliver: Deliver) -> None:
@@ -77,7 +81,7 @@ class SignalChannel(Channel):
         self._typing.discard(message.recipient)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return letters.parts(text)
+        return writer.parts(text)
 
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         if text_so_far.strip():
@@ -115,4 +119,56 @@ class SignalChannel(Channel):
         try:
             await self._daemon.call(method, parameters, COURTESY_TIMEOUT_S)
         except ChannelError as err:
-            _log.info("%s", err)
+            _log.info("signal: request failed (reason=%s)", err)
+
+
+MAX_VERSION_CHARS = 40
+
+
+async def probe(settings: SignalSettings, http: HttpClient) -> str:
+    """Return the account, in a sentence.
+
+    Raises:
+        ChannelError: it cannot be used, and why.
+    """
+    daemon = SignalClient(settings.base_url, "", http)
+    await daemon.check()
+    account = await find_account(daemon, settings.account)
+    told = await daemon.call("version", {})
+    version = told.get("version") if isinstance(told, dict) else None
+    known = printable_line(str(version or "of an unknown version"), MAX_VERSION_CHARS)
+    return f"signal-cli {known} is there with {account.name or 'its only account'}"
+
+
+class Signal(Platform):
+    """Platform of an account in a signal-cli daemon."""
+
+    name = SignalChannel.name
+    about = "an account that a signal-cli daemon holds the keys of"
+    wanted = (
+        SetupKey(
+            "account",
+            "The account's number, such as +4915112345678",
+            "Run `signal-cli daemon --http` and `barnacle signal link` first. Where the daemon has "
+            "one account it need not be named.",
+            is_needed=False,
+        ),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        """Return nothing: the daemon holds the secrets."""
+        yield from ()
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        place = channel_context(self.name, channels, reach)
+        return SignalChannel(_wanted(channels), place, reach.http, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        return await probe(_wanted(channels), reach.http)
+
+
+PLATFORM = Signal()
+
+
+def _wanted(channels: ChannelsSettings) -> SignalSettings:
+    return channels.signal or SignalSettings()

@@ -1,99 +1,183 @@
-"""Slack as a channel: its parts put together, and what is only a courtesy kept quiet."""
+"""Slack channel, and the platform that builds it from the settings."""
 
-import logging
+import re
+from collections.abc import Iterator, Mapping
 
-from agent.channels.answers import OpenQuestions
-from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.place import Place
-from agent.channels.rest import UPLOAD_TIMEOUT_S
-from agent.channels.settings import SlackSettings
-from agent.channels.slack import words
-from agent.channels.slack.api import ApiRefused, SlackApi
-from agent.channels.slack.asking import Asking
-from agent.channels.slack.fetching import Fetching
-from agent.channels.slack.hearing import Ears, Hearing
-from agent.channels.slack.listening import Listening
-from agent.channels.slack.posting import Posting
-from agent.channels.slack.sending import Sending, SlackDrafts
-from agent.channels.slack.understanding import NAME, place_of
-from agent.clock import Clock
-from agent.errors import ChannelError
-from agent.messages import Address, Inbound, Outbound
+from agent.channels.base import Channel
+from agent.channels.credentials import find_secret
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
+from agent.channels.settings import ChannelsSettings, SlackSettings
+from agent.channels.slack.client import SlackApi, SlackTokens
+from agent.channels.slack.socket_mode import SlackChannel
+from agent.config import Secret
+from agent.errors import ConfigRefused
+from agent.text.printable import printable_line
 
-_log = logging.getLogger(__name__)
-
-HINT = "Your answer is shown in Slack: short paragraphs, Markdown, no tables."
-_SIGNS = {Mark.SEEN: "eyes", Mark.DONE: "white_check_mark", Mark.FAILED: "warning"}
-# It stands already, or is gone already
-_AS_WISHED = frozenset({"already_reacted", "no_reaction"})
+# The platform's names have 80
+MAX_NAME_CHARS = 80
 
 
-class SlackChannel(Channel):
-    """One app in one workspace, by Socket Mode; Slack shows nobody that it is typing.
+async def who(api: SlackApi) -> str:
+    """Return the app's name and workspace.
 
-    Args:
-        api: with the app's tokens.
+    Raises:
+        ChannelError: it cannot be used, or not now.
     """
+    me = await api.call("auth.test", {})
+    name, user, team = (
+        printable_line(str(me.get(key) or ""), MAX_NAME_CHARS)
+        for key in ("user", "user_id", "team")
+    )
+    return f"@{name} (id {user}) is in {team}"
 
-    name = NAME
-    abilities = Abilities(
-        hint=HINT,
-        upload_s=UPLOAD_TIMEOUT_S,
-        shows_drafts=True,
-        shows_marks=True,
-        takes_files=True,
-        asks=True,
+
+async def can_listen(api: SlackApi) -> None:
+    """Return where the other token lets the app open connections of its own.
+
+    Raises:
+        ChannelError: it does not, or not now.
+    """
+    # An address that nobody connects to is forgotten there
+    await api.socket_url()
+
+
+# They go into a header: nothing else may be smuggled in with them
+_TOKEN = re.compile(r"(xoxb|xapp)-[A-Za-z0-9.-]{1,300}")
+_WHERE = "https://api.slack.com/apps"
+# Hexadecimal so far
+_SIGNING_SECRET = re.compile(r"[A-Za-z0-9]{16,128}")
+
+
+class Slack(Platform):
+    """Platform of an app in a Slack workspace."""
+
+    name = SlackChannel.name
+    about = "an app of a workspace that people write to"
+    wanted = (
+        SetupKey(
+            "token",
+            "The app's bot token, xoxb-...",
+            f"Make an app at {_WHERE}, install it, and look at its page OAuth & Permissions.",
+            is_secret=True,
+        ),
+        SetupKey(
+            "app_token",
+            "The app-level token, xapp-...",
+            "For Socket Mode: on the app's page Basic Information, with connections:write.",
+            is_secret=True,
+            is_needed=False,
+        ),
+        SetupKey(
+            "signing_secret",
+            "The Signing Secret",
+            "Only without Socket Mode, where Slack posts to the gateway: on the same page.",
+            is_secret=True,
+            is_needed=False,
+        ),
     )
 
-    def __init__(self, api: SlackApi, settings: SlackSettings, place: Place, clock: Clock) -> None:
-        pulse = Pulse(clock)
-        self.pulse: Pulse | None = pulse
-        self._api = api
-        posting = Posting(api, clock)
-        self._drafts = SlackDrafts(api, posting, place.folder, clock)
-        self._sending = Sending(api, self._drafts, posting)
-        questions = OpenQuestions()
-        self._asking = Asking(api, questions)
-        fetching = Fetching(api, place, pulse.beat)
-        ears = Ears(api, self._asking, questions, fetching, settings.groups)
-        self._hearing = Hearing(ears, clock)
-        self._listening = Listening(api, self._hearing, pulse, clock)
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        wanted = _wanted(channels)
+        yield _bot(wanted, environ)
+        yield _app(wanted, environ)
+        yield _signing(wanted, environ)
 
-    async def listen(self, deliver: Deliver) -> None:
-        await self._listening.run(deliver)
+    def comes_by_gateway(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> bool:
+        return bool(_way_in(_wanted(channels), environ))
 
-    async def send(self, message: Outbound) -> None:
-        await self._sending.send(message)
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        place = channel_context(self.name, channels, reach)
+        api, wanted = _api(channels, reach), _wanted(channels)
+        secret = _way_in(wanted, reach.environ)
+        if not secret:
+            return SlackChannel(api, wanted, place, reach.clock)
+        from agent.channels.push_ledger import PushLedger  # noqa: PLC0415 - Socket Mode needs none
+        from agent.channels.slack.events_api import EventsApiChannel, EventsApiParts  # noqa: PLC0415 - as above
 
-    def parts(self, text: str) -> tuple[str, ...]:
-        return words.parts(text)
+        mailbox = EventsApiParts(secret, PushLedger(place.folder / "ledger.db", reach.clock))
+        return EventsApiChannel(api, wanted, place, reach.clock, mailbox)
 
-    async def draft(self, inbound: Inbound, text_so_far: str) -> None:
-        if text_so_far.strip():
-            self._drafts.show(inbound, text_so_far)
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        api = _api(channels, reach)
+        told = await who(api)
+        if self.comes_by_gateway(channels, reach.environ):
+            return f"{told}; posts come to /{self.name} of the gateway"
+        await can_listen(api)
+        return f"{told}, and Socket Mode is on"
 
-    async def ask(self, address: Address, question: Question) -> Answer:
-        return await self._asking.ask(address, question)
 
-    async def mark(self, inbound: Inbound, mark: Mark) -> None:
-        place = place_of(inbound.message_id)
-        if place is None:
-            return
-        where = {"channel": place[0], "timestamp": place[1]}
-        await self._courtesy("reactions.add", {**where, "name": _SIGNS[mark]})
-        if mark is not Mark.SEEN:
-            await self._courtesy("reactions.remove", {**where, "name": _SIGNS[Mark.SEEN]})
+PLATFORM = Slack()
 
-    async def aclose(self) -> None:
-        await self._drafts.aclose()
-        await self._asking.aclose()
 
-    async def _courtesy(self, method: str, body: dict[str, object]) -> None:
-        """An answer never waits for it."""
-        try:
-            await self._api.call(method, body)
-        except ApiRefused as err:
-            if err.code not in _AS_WISHED:
-                _log.info("%s", err)
-        except ChannelError as err:
-            _log.info("%s", err)
+def _wanted(channels: ChannelsSettings) -> SlackSettings:
+    return channels.slack or SlackSettings()
+
+
+def _api(channels: ChannelsSettings, reach: PlatformContext) -> SlackApi:
+    """Return the configured app.
+
+    Raises:
+        ConfigRefused: a token is missing, or is none.
+    """
+    wanted = _wanted(channels)
+    bot = _bot(wanted, reach.environ)
+    if not bot:
+        raise ConfigRefused(
+            f"channels.slack has no token: make an app at {_WHERE}, install it, and set "
+            "token_file or token, or BARNACLE_SLACK_TOKEN, to the token on its page OAuth & "
+            "Permissions"
+        )
+    _way_in(wanted, reach.environ)
+    return SlackApi(SlackTokens(bot, _app(wanted, reach.environ)), wanted.base_url, reach.http)
+
+
+def _way_in(wanted: SlackSettings, environ: Mapping[str, str]) -> Secret:
+    """Return the secret that posts are signed with; empty in Socket Mode.
+
+    Raises:
+        ConfigRefused: it comes by neither, or by both.
+    """
+    app, signing = _app(wanted, environ), _signing(wanted, environ)
+    if app and signing:
+        raise ConfigRefused(
+            "channels.slack has both app_token and signing_secret: keep app_token for Socket "
+            "Mode, or signing_secret for posts to the gateway"
+        )
+    if not app and not signing:
+        raise ConfigRefused(
+            "channels.slack has no app_token: make one with the scope connections:write at "
+            f"{_WHERE}, page Basic Information, and set app_token_file or app_token, or "
+            "BARNACLE_SLACK_APP_TOKEN; or, if Slack can reach the gateway, set "
+            "signing_secret_file to a file with the Signing Secret of that page"
+        )
+    return signing
+
+
+def _bot(wanted: SlackSettings, environ: Mapping[str, str]) -> Secret:
+    token = find_secret("slack_token", wanted.token, wanted.token_file, environ)
+    return _checked(token, "token", "xoxb-")
+
+
+def _app(wanted: SlackSettings, environ: Mapping[str, str]) -> Secret:
+    token = find_secret("slack_app_token", wanted.app_token, wanted.app_token_file, environ)
+    return _checked(token, "app_token", "xapp-")
+
+
+def _signing(wanted: SlackSettings, environ: Mapping[str, str]) -> Secret:
+    given, file = wanted.signing_secret, wanted.signing_secret_file
+    secret = find_secret("slack_signing_secret", given, file, environ)
+    if secret and not _SIGNING_SECRET.fullmatch(secret.reveal()):
+        raise ConfigRefused(
+            "invalid channels.slack.signing_secret: expected the letters and digits of "
+            f"Signing Secret on the app's page Basic Information at {_WHERE}"
+        )
+    return secret
+
+
+def _checked(token: Secret, key: str, begins: str) -> Secret:
+    told = token.reveal() if token else begins + "-"
+    if not told.startswith(begins) or not _TOKEN.fullmatch(told):
+        raise ConfigRefused(
+            f"invalid channels.slack.{key}: expected a token that begins with {begins}"
+        )
+    return token

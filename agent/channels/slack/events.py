@@ -11,8 +11,8 @@ _Text = Annotated[str, Meta(max_length=100_000)]
 MAX_FILES = 10
 
 
-class Envelope(msgspec.Struct, frozen=True):
-    """One thing that is said, and the number that it is acknowledged by."""
+class SlackEnvelope(msgspec.Struct, frozen=True):
+    """Envelope of an event, with the number that acknowledges it."""
 
     type: _Short
     envelope_id: _Short = ""
@@ -20,8 +20,8 @@ class Envelope(msgspec.Struct, frozen=True):
     payload: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class File(msgspec.Struct, frozen=True):
-    """A file of a message; `mode` is "hosted" where Slack keeps it."""
+class SlackFile(msgspec.Struct, frozen=True):
+    """File of a message; `mode` is "hosted" if Slack keeps it."""
 
     id: _Short = ""
     name: str | None = None
@@ -33,15 +33,15 @@ class File(msgspec.Struct, frozen=True):
     url_private_download: str = ""
 
 
-class Shared(msgspec.Struct, frozen=True):
-    """What hangs below a message; a message that somebody passes on is one."""
+class SlackShared(msgspec.Struct, frozen=True):
+    """Attachment of a message; a shared message is one."""
 
     is_share: Any = False
     text: Any = ""
     fallback: Any = ""
 
 
-class Event(msgspec.Struct, frozen=True):
+class SlackEvent(msgspec.Struct, frozen=True):
     """A message, or a mention of the app."""
 
     type: _Short
@@ -54,11 +54,11 @@ class Event(msgspec.Struct, frozen=True):
     bot_id: str | None = None
     thread_ts: str | None = None
     parent_user_id: str | None = None
-    files: list[File] = []
-    attachments: list[Shared] | None = None
+    files: list[SlackFile] = []
+    attachments: list[SlackShared] | None = None
 
 
-class Post(msgspec.Struct, frozen=True):
+class SlackPost(msgspec.Struct, frozen=True):
     """Post to an app without connections of its own, with its number."""
 
     type: _Short
@@ -66,44 +66,44 @@ class Post(msgspec.Struct, frozen=True):
     challenge: _Short = ""
 
 
-class EventCall(msgspec.Struct, frozen=True):
-    """The payload of an envelope with an event, or all of a post with one."""
+class SlackEventCall(msgspec.Struct, frozen=True):
+    """Payload of an envelope with an event, or body of a post with one."""
 
-    event: Event
+    event: SlackEvent
 
 
-class Known(msgspec.Struct, frozen=True):
-    """Somebody or some place, of which the id is enough."""
+class SlackId(msgspec.Struct, frozen=True):
+    """Person or place, of which the id is enough."""
 
     id: _Short = ""
 
 
-class Pressed(msgspec.Struct, frozen=True):
-    """A button."""
+class SlackAction(msgspec.Struct, frozen=True):
+    """Pressed button."""
 
     action_id: _Short = ""
     value: _Short = ""
 
 
-class Message(msgspec.Struct, frozen=True):
-    """The message that a button is on."""
+class SlackMessage(msgspec.Struct, frozen=True):
+    """Message that a button is on."""
 
     ts: _Short = ""
     thread_ts: str | None = None
 
 
-class Interaction(msgspec.Struct, frozen=True):
-    """Somebody pressed something."""
+class SlackInteraction(msgspec.Struct, frozen=True):
+    """Press of a button."""
 
     type: _Short
-    user: Known = Known()
-    channel: Known = Known()
-    message: Message = Message()
-    actions: list[Pressed] = []
+    user: SlackId = SlackId()
+    channel: SlackId = SlackId()
+    message: SlackMessage = SlackMessage()
+    actions: list[SlackAction] = []
 
 
-class Command(msgspec.Struct, frozen=True):
-    """A slash command of the app."""
+class SlackCommand(msgspec.Struct, frozen=True):
+    """Slash command of the app."""
 
     command: _Short
     channel_id: _Short

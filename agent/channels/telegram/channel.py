@@ -1,27 +1,33 @@
-"""Telegram as a channel: its parts put together, and what is only a courtesy kept quiet."""
+"""Telegram channel, and the platform that builds it from the settings."""
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
-from agent.channels.answers import OpenQuestions
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
-from agent.channels.settings import TelegramSettings
-from agent.channels.telegram import words
-from agent.channels.telegram.api import ApiRefused, TelegramApi
-from agent.channels.telegram.asking import Asking
+from agent.channels.settings import ChannelsSettings, TelegramSettings
+from agent.channels.telegram import markup
+from agent.channels.telegram.approvals import TelegramApprovals
+from agent.channels.telegram.client import TelegramApi, TelegramRefused
+from agent.channels.telegram.cursor import TelegramCursor
 from agent.channels.telegram.drafts import TelegramDrafts
-from agent.channels.telegram.fetching import Fetching
-from agent.channels.telegram.listening import Ears, Listening
-from agent.channels.telegram.position import Position
-from agent.channels.telegram.sending import Sending
-from agent.channels.telegram.silence import Silence
-from agent.channels.telegram.understanding import NAME, number_of
-from agent.channels.telegram.words import Words
-from agent.clock import Clock
-from agent.errors import ChannelError, ChannelUnavailable
+from agent.channels.telegram.files import TelegramFiles
+from agent.channels.telegram.inbound import NAME, number_of
+from agent.channels.telegram.markup import TelegramTexts
+from agent.channels.telegram.rate_limits import TelegramRateLimits
+from agent.channels.telegram.receive import TelegramReceiver, TelegramReceiverParts
+from agent.channels.telegram.send import TelegramSender
+from agent.config import Secret
+from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, ConfigRefused
 from agent.messages import Address, Inbound, Outbound
+from agent.net.http import HttpClient
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +43,7 @@ MAX_PLAIN_CHATS = 1000
 
 
 class TelegramChannel(Channel):
-    """One bot.
+    """Channel of one bot.
 
     Args:
         api: with the bot's token.
@@ -56,20 +62,22 @@ class TelegramChannel(Channel):
     )
 
     def __init__(
-        self, api: TelegramApi, settings: TelegramSettings, place: Place, clock: Clock
+        self, api: TelegramApi, settings: TelegramSettings, place: ChannelContext, clock: Clock
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._api = api
-        self._silence = Silence(clock)
-        self._words = Words(api)
+        self._silence = TelegramRateLimits(clock)
+        self._words = TelegramTexts(api)
         self._drafts = TelegramDrafts(self._words, self._silence, place.folder, clock)
-        self._sending = Sending(api, self._words, self._drafts, self._silence)
-        questions = OpenQuestions()
-        self._asking = Asking(api, self._words, questions, self._silence)
-        fetching = Fetching(api, place.keeping, place.transcriber, self.pulse.beat)
-        ears = Ears(self._asking, questions, fetching, place.knows, settings.groups, place.commands)
-        position = Position(place.folder / "position.json", clock)
-        self._listening = Listening(api, ears, position, self.pulse, clock)
+        self._sending = TelegramSender(api, self._words, self._drafts, self._silence)
+        questions = OpenApprovals()
+        self._asking = TelegramApprovals(api, self._words, questions, self._silence)
+        fetching = TelegramFiles(api, place.keeping, place.transcriber, self.pulse.beat)
+        ears = TelegramReceiverParts(
+            self._asking, questions, fetching, place.knows, settings.groups, place.commands
+        )
+        position = TelegramCursor(place.folder / "position.json", clock)
+        self._listening = TelegramReceiver(api, ears, position, self.pulse, clock)
         self._without_signs: set[str] = set()
 
     async def listen(self, deliver: Deliver) -> None:
@@ -79,7 +87,7 @@ class TelegramChannel(Channel):
         await self._sending.send(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return words.parts(text)
+        return markup.parts(text)
 
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         if text_so_far.strip():
@@ -113,11 +121,101 @@ class TelegramChannel(Channel):
             return True
         try:
             await self._api.call(method, body)
-        except ApiRefused as err:
-            _log.info("%s", err)
+        except TelegramRefused as err:
+            _log.info("telegram: request failed (reason=%s)", err)
             return False
         except ChannelUnavailable as err:
             self._silence.note(chat, err)
         except ChannelError as err:
-            _log.info("%s", err)
+            _log.info("telegram: request failed (reason=%s)", err)
         return True
+
+
+# The platform's names have 32
+MAX_NAME_CHARS = 64
+
+
+async def probe(api: TelegramApi) -> str:
+    """Return the bot's name and how it receives, in a sentence.
+
+    Raises:
+        ChannelError: it cannot be used, or not now.
+    """
+    me = await api.call("getMe", {})
+    hook = await api.call("getWebhookInfo", {})
+    name = printable_line(str(me.get("username", "")), MAX_NAME_CHARS)
+    if hook.get("url"):
+        raise ChannelRefused(
+            f"@{name} has a webhook, so messages do not come here: delete it (method "
+            "deleteWebhook), or use another bot for this device"
+        )
+    in_groups = (
+        "reads all of its groups"
+        if me.get("can_read_all_group_messages")
+        else ("in groups it is shown what calls it by name")
+    )
+    return f"@{name} is there; {in_groups}"
+
+
+# It is part of an address: nothing else may be smuggled in with it
+_BOT_TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")
+
+
+class Telegram(Platform):
+    """Platform of a bot in Telegram."""
+
+    name = TelegramChannel.name
+    about = "a bot that people write to"
+    wanted = (
+        SetupKey(
+            "token",
+            "The bot's token",
+            "Write to @BotFather in Telegram, send /newbot, and it gives a token.",
+            is_secret=True,
+        ),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _token(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        wanted = _wanted(channels)
+        api = telegram_api(wanted, reach.environ, reach.http)
+        place = channel_context(self.name, channels, reach)
+        return TelegramChannel(api, wanted, place, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        return await probe(telegram_api(_wanted(channels), reach.environ, reach.http))
+
+
+PLATFORM = Telegram()
+
+
+def telegram_api(
+    wanted: TelegramSettings, environ: Mapping[str, str], http: HttpClient
+) -> TelegramApi:
+    """Return the configured bot.
+
+    Raises:
+        ConfigRefused: there is no token, or none that is one.
+    """
+    token = _token(wanted, environ)
+    if not token:
+        raise ConfigRefused(
+            "channels.telegram has no token: ask @BotFather for one and set token_file or token, "
+            "or BARNACLE_TELEGRAM_TOKEN"
+        )
+    return TelegramApi(token, wanted.base_url, http)
+
+
+def _wanted(channels: ChannelsSettings) -> TelegramSettings:
+    return channels.telegram or TelegramSettings()
+
+
+def _token(wanted: TelegramSettings, environ: Mapping[str, str]) -> Secret:
+    token = find_secret("telegram_token", wanted.token, wanted.token_file, environ)
+    if token and not _BOT_TOKEN.fullmatch(token.reveal()):
+        raise ConfigRefused(
+            "invalid channels.telegram.token: expected a token from @BotFather such as 123456:ABC-"
+        )
+    return token

@@ -1,4 +1,4 @@
-"""An answer that is still growing, shown in its chat without slowing down whoever writes it.
+"""Drafts on Telegram, by its draft method or as messages that are edited.
 
 In private chats as a draft of the platform's own, elsewhere as a message that is edited; that
 message becomes the answer's first part. A draft is a courtesy: it is left out where it cannot be.
@@ -7,13 +7,13 @@ message becomes the answer's first part. A draft is a courtesy: it is left out w
 import logging
 from pathlib import Path
 
-from agent.channels.drafts import Draft, Drafts
-from agent.channels.telegram.api import ApiRefused
-from agent.channels.telegram.silence import Silence
-from agent.channels.telegram.understanding import number_of
-from agent.channels.telegram.words import Words, answering, first_part
-from agent.clock import Clock
+from agent.channels.drafts import AnswerDraft, Drafts
+from agent.channels.telegram.client import TelegramRefused
+from agent.channels.telegram.inbound import number_of
+from agent.channels.telegram.markup import TelegramTexts, answering, first_part
+from agent.channels.telegram.rate_limits import TelegramRateLimits
 from agent.errors import ChannelUnavailable
+from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -24,29 +24,31 @@ GROUP_INTERVAL_S = 4.0
 
 
 class TelegramDrafts(Drafts):
-    """The drafts of one bot."""
+    """Drafts of one bot."""
 
-    def __init__(self, words: Words, silence: Silence, folder: Path, clock: Clock) -> None:
+    def __init__(
+        self, words: TelegramTexts, silence: TelegramRateLimits, folder: Path, clock: Clock
+    ) -> None:
         super().__init__(folder, clock)
         self._words = words
         self._silence = silence
         # Servers of one's own may be older than drafts
         self._has_drafts = True
 
-    def _silence_s(self, draft: Draft) -> float:
+    def _silence_s(self, draft: AnswerDraft) -> float:
         return self._silence.left_s(draft.inbound.reply_target)
 
-    def _interval_s(self, draft: Draft) -> float:
+    def _interval_s(self, draft: AnswerDraft) -> float:
         return GROUP_INTERVAL_S if draft.inbound.is_group else INTERVAL_S
 
-    async def _put(self, draft: Draft, text: str) -> None:
+    async def _put(self, draft: AnswerDraft, text: str) -> None:
         try:
             await self._show(draft, first_part(text))
         except ChannelUnavailable as err:
             # The next one may come through
             self._silence.note(draft.inbound.reply_target, err)
 
-    async def _show(self, draft: Draft, text: str) -> None:
+    async def _show(self, draft: AnswerDraft, text: str) -> None:
         parameters = self._words.place(draft.inbound.reply_target, draft.inbound.thread)
         if draft.message_id:
             where = {"chat_id": parameters["chat_id"], "message_id": int(draft.message_id)}
@@ -59,15 +61,17 @@ class TelegramDrafts(Drafts):
             told = await self._words.put("sendMessage", parameters, text)
             draft.message_id = _message_id(told)
 
-    async def _put_draft(self, draft: Draft, parameters: dict[str, object], text: str) -> None:
+    async def _put_draft(
+        self, draft: AnswerDraft, parameters: dict[str, object], text: str
+    ) -> None:
         # The same number animates the same draft; 0 is none
         number = number_of(draft.inbound.message_id) or 1
         try:
             await self._words.put("sendMessageDraft", {**parameters, "draft_id": number}, text)
-        except ApiRefused as err:
+        except TelegramRefused as err:
             if not err.says("method"):
                 raise
-            _log.info("this server has no drafts; a message is edited instead")
+            _log.info("telegram: server has no drafts; editing a message instead")
             self._has_drafts = False
             await self._show(draft, text)
 

@@ -1,1 +1,1 @@
-"""WhatsApp by the Cloud API of its maker: pushed to us, and answered over HTTP."""
+"""WhatsApp by the Cloud API: pushed to the gateway, answered over HTTP."""

@@ -1,36 +1,45 @@
-"""WhatsApp as a channel: posts come in by the gateway, answers go out by the Graph API.
-
-The platform is told that a message was taken when it is committed with its files, never before;
-until then it posts it again, for days. Nothing can be changed once it is sent, so no draft is.
-"""
+"""WhatsApp channel, and the platform that builds it from the settings."""
 
 import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agent.channels.answers import OpenQuestions
+from agent.channels.approval_buttons import NOT_OPEN
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Question
-from agent.channels.incoming import Coming, IncomingFiles
-from agent.channels.ledger import Ledger
-from agent.channels.place import Place
-from agent.channels.pushed import Answered, Push
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
+from agent.channels.push import PushAnswer, PushRequest
+from agent.channels.push_ledger import PushLedger
+from agent.channels.settings import ChannelsSettings, WhatsAppSettings
 from agent.channels.urgency import is_urgent
-from agent.channels.whatsapp import events, sending, signing
-from agent.channels.whatsapp.api import UPLOAD_TIMEOUT_S, WhatsAppApi
-from agent.channels.whatsapp.events import FILES, Media, Said, Status
-from agent.channels.whatsapp.failures import in_words, is_window_over
-from agent.channels.whatsapp.sending import Sending
-from agent.channels.whatsapp.windows import Windows
-from agent.clock import Clock
+from agent.channels.whatsapp import events
+from agent.channels.whatsapp.client import UPLOAD_TIMEOUT_S, WhatsAppApi
+from agent.channels.whatsapp.errors import in_words, is_window_over
+from agent.channels.whatsapp.events import (
+    FILES,
+    WhatsAppInbound,
+    WhatsAppMedia,
+    WhatsAppStatus,
+    challenged,
+    is_true,
+    refusal,
+    verify_token,
+)
+from agent.channels.whatsapp.reply_windows import WhatsAppWindows
+from agent.channels.whatsapp.send import WhatsAppSender, parts, to
 from agent.config import Secret
-from agent.errors import ChannelError, ChannelUnavailable, NetworkError, StorageFull
-from agent.http import HttpAnswer
+from agent.errors import ChannelError, ChannelUnavailable, ConfigRefused, NetworkError, StorageFull
 from agent.messages import Address, Attachment, Inbound, Outbound
-from agent.printable import printable_line
+from agent.net.http import HttpAnswer
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -43,12 +52,12 @@ FETCH_TIMEOUT_S = 40.0
 TYPING_EVERY_S = 20.0
 HINT = "Your answer is shown in WhatsApp, as plain text: short paragraphs, no tables."
 _SIGNS = {Mark.SEEN: "👀", Mark.DONE: "✅", Mark.FAILED: "❌"}
-_TAKEN = Answered(200, "taken")
-_NOT_NOW = Answered(503, "nobody listens now", AGAIN_S)
+_TAKEN = PushAnswer(200, "taken")
+_NOT_NOW = PushAnswer(503, "nobody listens now", AGAIN_S)
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class WhatsAppParts:
     """Parts that the channel is made with.
 
     Args:
@@ -56,14 +65,14 @@ class House:
     """
 
     app_secret: Secret
-    ledger: Ledger
-    windows: Windows
-    place: Place
+    ledger: PushLedger
+    windows: WhatsAppWindows
+    place: ChannelContext
     clock: Clock
 
 
 class WhatsAppChannel(Channel):
-    """One business number."""
+    """Channel of one business number."""
 
     name = events.NAME
     abilities = Abilities(
@@ -77,7 +86,7 @@ class WhatsAppChannel(Channel):
     )
     path = PATH
 
-    def __init__(self, api: WhatsAppApi, house: House) -> None:
+    def __init__(self, api: WhatsAppApi, house: WhatsAppParts) -> None:
         self._api = api
         self._house = house
         self._place = house.place
@@ -86,8 +95,8 @@ class WhatsAppChannel(Channel):
         # What cannot wait, and everything else, in the order in which it came
         self._at_once = asyncio.Lock()
         self._in_turn = asyncio.Lock()
-        self._questions = OpenQuestions()
-        self._sending = Sending(api, house.windows, self._questions)
+        self._questions = OpenApprovals()
+        self._sending = WhatsAppSender(api, house.windows, self._questions)
         self._files = IncomingFiles(house.place.transcriber, lambda: None, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
@@ -97,25 +106,25 @@ class WhatsAppChannel(Channel):
         finally:
             self._deliver = None
 
-    def challenge(self, query: bytes) -> Answered:
-        return signing.challenged(query, signing.verify_token(self._house.app_secret.reveal()))
+    def challenge(self, query: bytes) -> PushAnswer:
+        return challenged(query, verify_token(self._house.app_secret.reveal()))
 
-    def refusal(self, headers: Mapping[str, str]) -> Answered | None:
-        return signing.refusal(headers)
+    def refusal(self, headers: Mapping[str, str]) -> PushAnswer | None:
+        return refusal(headers)
 
-    async def push(self, push: Push) -> Answered:
-        if not signing.is_true(self._house.app_secret.reveal(), push.headers, push.body):
-            return Answered(401, "no signature is over this body")
+    async def push(self, push: PushRequest) -> PushAnswer:
+        if not is_true(self._house.app_secret.reveal(), push.headers, push.body):
+            return PushAnswer(401, "no signature is over this body")
         try:
             told = tuple(events.read(push.body, self._api.number_id))
         except ValueError as err:
             # It is the platform's own, and would come again for days
-            _log.warning("%s", err)
+            _log.warning("whatsapp: request failed (reason=%s)", err)
             return _TAKEN
         try:
             return await self._take(told)
         except StorageFull:
-            return Answered(503, "there is no room to keep it", AGAIN_S)
+            return PushAnswer(503, "there is no room to keep it", AGAIN_S)
 
     async def send(self, message: Outbound) -> None:
         await self._sending.send(message)
@@ -125,20 +134,20 @@ class WhatsAppChannel(Channel):
         return self._house.windows.is_open(message.recipient)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return sending.parts(text)
+        return parts(text)
 
     async def ask(self, address: Address, question: Question) -> Answer:
         return await self._sending.ask(address, question)
 
     async def typing(self, inbound: Inbound) -> None:
-        """Shows that it was read, too: the platform knows one only with the other."""
+        """Show typing, which also shows that it was read: the platform knows only both."""
         read = {"status": "read", "message_id": inbound.message_id}
         await self._courtesy({**read, "typing_indicator": {"type": "text"}})
 
     async def mark(self, inbound: Inbound, mark: Mark) -> None:
         sign = {"message_id": inbound.message_id, "emoji": _SIGNS[mark]}
-        to = sending.to(inbound.reply_target)
-        await self._courtesy({**to, "type": "reaction", "reaction": sign})
+        recipient = to(inbound.reply_target)
+        await self._courtesy({**recipient, "type": "reaction", "reaction": sign})
 
     async def aclose(self) -> None:
         # Not before the message that is being kept
@@ -151,18 +160,18 @@ class WhatsAppChannel(Channel):
         try:
             await self._api.send(message)
         except ChannelError as err:
-            _log.info("%s", err)
+            _log.info("whatsapp: request failed (reason=%s)", err)
 
-    async def _take(self, told: Sequence[Said | Status]) -> Answered:
-        """Each message of a post is on record by itself: of one cut short the rest comes again."""
-        said = [one for one in told if isinstance(one, Said)]
+    async def _take(self, told: Sequence[WhatsAppInbound | WhatsAppStatus]) -> PushAnswer:
+        """Keep each message by itself: the rest of an interrupted post comes again."""
+        said = [one for one in told if isinstance(one, WhatsAppInbound)]
         async with self._at_once:
             if not self._listens():
                 return _NOT_NOW
             if wait_s := await self._house.ledger.wait_s():
-                return Answered(429, "too many messages", math.ceil(wait_s))
+                return PushAnswer(429, "too many messages", math.ceil(wait_s))
             waiting = [one for one in said if not await self._has(one, self._hurry)]
-        for status in (one for one in told if isinstance(one, Status)):
+        for status in (one for one in told if isinstance(one, WhatsAppStatus)):
             await self._note(status)
         if waiting:
             async with self._in_turn:
@@ -175,7 +184,9 @@ class WhatsAppChannel(Channel):
     def _listens(self) -> bool:
         return self._deliver is not None and not self._is_closed
 
-    async def _has(self, said: Said, take: Callable[[Said, Deliver], Awaitable[bool]]) -> bool:
+    async def _has(
+        self, said: WhatsAppInbound, take: Callable[[WhatsAppInbound, Deliver], Awaitable[bool]]
+    ) -> bool:
         """Keep a message if it is new; return true if it is kept by now."""
         ledger, deliver = self._house.ledger, self._deliver
         known = said.message.id
@@ -188,16 +199,16 @@ class WhatsAppChannel(Channel):
         await ledger.keep(known, _TAKEN)
         return True
 
-    async def _hurry(self, said: Said, deliver: Deliver) -> bool:
+    async def _hurry(self, said: WhatsAppInbound, deliver: Deliver) -> bool:
         """Deliver it at once if it needs no file; return true if it was delivered."""
         inbound = events.inbound_of(said, self._house.clock.wall_s())
         if inbound is None:
-            _log.info("whatsapp: %s is no message", printable_line(said.message.type, 30))
+            _log.info("whatsapp: event skipped (type=%s)", printable_line(said.message.type, 30))
             return True
         await self._open(inbound)
         if pressed := said.message.pressed:
             if not self._sending.press(inbound.address, pressed):
-                await self._tell(inbound, "This question is not open for you.")
+                await self._tell(inbound, NOT_OPEN)
         elif not self._questions.answer(inbound):
             if not is_urgent(inbound.text):
                 return False
@@ -209,7 +220,7 @@ class WhatsAppChannel(Channel):
         is_known = self._place.knows(inbound)
         await self._house.windows.open(inbound.reply_target, said_at_s, is_known=is_known)
 
-    async def _hear(self, said: Said, deliver: Deliver) -> bool:
+    async def _hear(self, said: WhatsAppInbound, deliver: Deliver) -> bool:
         inbound = events.inbound_of(said, self._house.clock.wall_s())
         if inbound is not None:
             await deliver(await self._with_file(inbound, said.message.type, said.message.media))
@@ -219,28 +230,28 @@ class WhatsAppChannel(Channel):
         try:
             await self._sending.say(inbound.reply_target, text)
         except ChannelError as err:
-            _log.info("%s", err)
+            _log.info("whatsapp: request failed (reason=%s)", err)
 
-    async def _note(self, status: Status) -> None:
-        """Report a message that was taken and did not arrive: nobody else knows."""
+    async def _note(self, status: WhatsAppStatus) -> None:
+        """Log a message that was accepted and not delivered: nobody else knows."""
         if status.status != "failed":
             return
         why = "; ".join(in_words(one.code) for one in status.errors[:3])
-        _log.warning("whatsapp: a message did not arrive: %s", why or "no reason is given")
+        _log.warning("whatsapp: message not delivered (reason=%s)", why or "none given")
         if any(is_window_over(one.code) for one in status.errors):
             await self._house.windows.close(status.recipient_id, events.time_of(status.timestamp))
 
-    async def _with_file(self, inbound: Inbound, kind: str, media: Media | None) -> Inbound:
+    async def _with_file(self, inbound: Inbound, kind: str, media: WhatsAppMedia | None) -> Inbound:
         if media is None:
             return inbound
         what = FILES.get(kind, "a file")
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return replace(inbound, text=f"{inbound.text}\n[{what} that was not fetched]".strip())
-        coming = Coming(what, partial(self._fetch, media), lambda _kept: media.voice)
+        coming = IncomingFile(what, partial(self._fetch, media), lambda _kept: media.voice)
         return await self._files.added_to(inbound, [coming])
 
-    async def _fetch(self, media: Media) -> Attachment | str:
+    async def _fetch(self, media: WhatsAppMedia) -> Attachment | str:
         async with (
             self._api.media(media.id) as answer,
             contextlib.aclosing(_pieces(answer)) as pieces,
@@ -255,3 +266,81 @@ async def _pieces(answer: HttpAnswer) -> AsyncGenerator[bytes, None]:
             yield piece
     except NetworkError as err:
         raise ChannelUnavailable(str(err)) from err
+
+
+class WhatsApp(Platform):
+    """Platform of a business number, by the Cloud API."""
+
+    name = WhatsAppChannel.name
+    about = "a number of yours at WhatsApp's Cloud API, which posts to the gateway"
+    wanted = (
+        SetupKey("phone_number_id", "The id of the number", "Not the number: the app's API Setup"),
+        SetupKey(
+            "token",
+            "The token",
+            "Of a system user of the business, with whatsapp_business_messaging",
+            is_secret=True,
+        ),
+        SetupKey(
+            "app_secret", "The app's secret", "The app's page Settings, Basic", is_secret=True
+        ),
+    )
+    is_pushed = True
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        wanted = _wanted(channels)
+        yield _token(wanted, environ)
+        yield _app_secret(wanted, environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        place = channel_context(self.name, channels, reach)
+        ledger = PushLedger(place.folder / "ledger.db", reach.clock)
+        secret, api = _signing(channels, reach), _api(channels, reach)
+        windows = WhatsAppWindows(place.folder / "windows.json", api.number_id, reach.clock)
+        return WhatsAppChannel(api, WhatsAppParts(secret, ledger, windows, place, reach.clock))
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        token = verify_token(_signing(channels, reach).reveal())
+        who = await _api(channels, reach).whoami()
+        return f"{who}; posts come to {PATH} of the gateway, with the verify token {token}"
+
+
+PLATFORM = WhatsApp()
+
+
+def _wanted(channels: ChannelsSettings) -> WhatsAppSettings:
+    return channels.whatsapp or WhatsAppSettings()
+
+
+def _token(wanted: WhatsAppSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("whatsapp_token", wanted.token, wanted.token_file, environ)
+
+
+def _app_secret(wanted: WhatsAppSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("whatsapp_app_secret", wanted.app_secret, wanted.app_secret_file, environ)
+
+
+def _signing(channels: ChannelsSettings, reach: PlatformContext) -> Secret:
+    secret = _app_secret(_wanted(channels), reach.environ)
+    if not secret:
+        raise ConfigRefused(
+            "channels.whatsapp has no app_secret, so anybody could write there: set "
+            "app_secret_file to a file with the secret on the app's page Settings, Basic"
+        )
+    return secret
+
+
+def _api(channels: ChannelsSettings, reach: PlatformContext) -> WhatsAppApi:
+    wanted = _wanted(channels)
+    if not wanted.phone_number_id:
+        raise ConfigRefused(
+            "channels.whatsapp has no phone_number_id: find it below the number on the app's "
+            "page API Setup"
+        )
+    token = _token(wanted, reach.environ)
+    if not token:
+        raise ConfigRefused(
+            "channels.whatsapp has no token: set token_file to a file with the token of a "
+            "system user of the business that has whatsapp_business_messaging"
+        )
+    return WhatsAppApi(wanted.base_url, wanted.phone_number_id, token, reach.http)

@@ -4,15 +4,65 @@ One post may hold several messages of several people; one that cannot be read co
 Reactions, edits and notices of the platform are no messages.
 """
 
+import hashlib
+import hmac
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import Annotated, TypeVar
+from urllib.parse import parse_qs
 
 import msgspec
 from msgspec import Meta
 
+from agent.channels.push import PushAnswer
 from agent.messages import Inbound, Provenance
-from agent.printable import printable_line, printable_text
+from agent.text.printable import printable_line, printable_text
+
+HEADER = "x-hub-signature-256"
+# As any 128 bits
+_TOKEN_CHARS = 32
+# A mode, a token and a challenge, and what may be added to them
+_MAX_FIELDS = 10
+_SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")
+# Digits so far; nothing that a browser would take for a page
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{1,256}")
+
+
+def verify_token(app_secret: str) -> str:
+    """Return the text to paste into the app's page, so that nobody has to invent one."""
+    known = hmac.new(app_secret.encode(), b"barnacle verify token", hashlib.sha256)
+    return known.hexdigest()[:_TOKEN_CHARS]
+
+
+def refusal(headers: Mapping[str, str]) -> PushAnswer | None:
+    """Return the refusal if no body can be right with these headers; else None."""
+    if _SIGNATURE.fullmatch(headers.get(HEADER, "")):
+        return None
+    return PushAnswer(401, f"{HEADER} is missing or no signature")
+
+
+def is_true(app_secret: str, headers: Mapping[str, str], body: bytes) -> bool:
+    """Return true if the signature fits this body; the time taken reveals nothing."""
+    right = hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()
+    told = headers.get(HEADER, "").removeprefix("sha256=")
+    return hmac.compare_digest(right.encode(), told.encode())
+
+
+def challenged(query: bytes, token: str) -> PushAnswer:
+    """Return the challenge if the token is right; else a refusal."""
+    try:
+        told = parse_qs(query.decode("ascii"), max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        told = {}
+    mode, given, challenge = (
+        told.get(f"hub.{name}", [""])[0] for name in ("mode", "verify_token", "challenge")
+    )
+    is_right = hmac.compare_digest(given.encode(), token.encode())
+    if mode != "subscribe" or not is_right or not _CHALLENGE.fullmatch(challenge):
+        return PushAnswer(403, "the verify token is not ours; `barnacle channel test` says it")
+    return PushAnswer(200, challenge)
+
 
 _log = logging.getLogger(__name__)
 
@@ -42,8 +92,8 @@ MessageId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._=+/:-]{1,256}\Z")]
 MediaId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,128}\Z")]
 
 
-class Media(msgspec.Struct, frozen=True):
-    """A file, by the id that it is asked for with."""
+class WhatsAppMedia(msgspec.Struct, frozen=True):
+    """File, by its id."""
 
     id: MediaId
     mime_type: str = ""
@@ -91,8 +141,8 @@ class _Context(msgspec.Struct, frozen=True):
     frequently_forwarded: bool = False
 
 
-class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
-    """One message; `from_user_id` is of who shows no number."""
+class WhatsAppMessage(msgspec.Struct, frozen=True, rename={"sender": "from"}):
+    """Message; `from_user_id` is set if the sender hides the number."""
 
     id: MessageId
     type: str
@@ -102,11 +152,11 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     timestamp: str = ""
     text: _Text = _Text()
     button: dict[str, object] = {}
-    image: Media | None = None
-    audio: Media | None = None
-    video: Media | None = None
-    document: Media | None = None
-    sticker: Media | None = None
+    image: WhatsAppMedia | None = None
+    audio: WhatsAppMedia | None = None
+    video: WhatsAppMedia | None = None
+    document: WhatsAppMedia | None = None
+    sticker: WhatsAppMedia | None = None
     location: _Place | None = None
     contacts: tuple[_Card, ...] = ()
     interactive: _Interactive = _Interactive()
@@ -117,7 +167,7 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
         return self.sender or self.from_user_id or ""
 
     @property
-    def media(self) -> Media | None:
+    def media(self) -> WhatsAppMedia | None:
         return self.image or self.audio or self.video or self.document or self.sticker
 
     @property
@@ -127,20 +177,20 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
         return reply.id if reply is not None else ""
 
 
-class Failure(msgspec.Struct, frozen=True):
+class WhatsAppFailure(msgspec.Struct, frozen=True):
     """Reason why a message of ours did not arrive."""
 
     code: int = 0
     title: str = ""
 
 
-class Status(msgspec.Struct, frozen=True):
+class WhatsAppStatus(msgspec.Struct, frozen=True):
     """Status of a message of ours."""
 
     status: str = ""
     recipient_id: str = ""
     timestamp: str = ""
-    errors: tuple[Failure, ...] = ()
+    errors: tuple[WhatsAppFailure, ...] = ()
 
 
 class _Profile(msgspec.Struct, frozen=True):
@@ -177,14 +227,14 @@ class _Post(msgspec.Struct, frozen=True):
     entry: tuple[_Entry, ...] = ()
 
 
-class Said(msgspec.Struct, frozen=True):
-    """A message with the name that its sender has given themselves."""
+class WhatsAppInbound(msgspec.Struct, frozen=True):
+    """Message with its sender's own name for themselves."""
 
-    message: Message
+    message: WhatsAppMessage
     name: str
 
 
-def read(body: bytes, number_id: str) -> Iterator[Said | Status]:
+def read(body: bytes, number_id: str) -> Iterator[WhatsAppInbound | WhatsAppStatus]:
     """Yield the messages to this number, and the statuses of its own.
 
     Raises:
@@ -193,7 +243,7 @@ def read(body: bytes, number_id: str) -> Iterator[Said | Status]:
     try:
         post = msgspec.json.decode(body, type=_Post)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
-        raise ValueError("the body is no post of WhatsApp") from err
+        raise ValueError("the body is not a WhatsApp event") from err
     changes = [change for entry in post.entry for change in entry.changes]
     values = [_decoded(change.value, _Value) for change in changes if change.field == _FIELD]
     # A second number of the same business has an agent of its own, or none
@@ -201,21 +251,23 @@ def read(body: bytes, number_id: str) -> Iterator[Said | Status]:
     return (said for value in ours for said in _of_value(value))
 
 
-def _of_value(value: _Value) -> Iterator[Said | Status]:
+def _of_value(value: _Value) -> Iterator[WhatsAppInbound | WhatsAppStatus]:
     names = {
         known: one.profile.name for one in value.contacts for known in (one.wa_id, one.user_id)
     }
     for raw in value.messages[:MAX_MESSAGES]:
-        message = _decoded(raw, Message)
+        message = _decoded(raw, WhatsAppMessage)
         if message is not None and message.person:
-            yield Said(message, printable_line(names.get(message.person, ""), MAX_NAME_CHARS))
+            yield WhatsAppInbound(
+                message, printable_line(names.get(message.person, ""), MAX_NAME_CHARS)
+            )
     for raw in value.statuses[:MAX_MESSAGES]:
-        if (status := _decoded(raw, Status)) is not None:
+        if (status := _decoded(raw, WhatsAppStatus)) is not None:
             yield status
 
 
-def inbound_of(said: Said, now_s: float) -> Inbound | None:
-    """The message; None where it is none."""
+def inbound_of(said: WhatsAppInbound, now_s: float) -> Inbound | None:
+    """Convert the message; None if it is none."""
     message = said.message
     # The answer would go to one of them alone
     if message.type in _SILENT or message.group_id:
@@ -239,7 +291,7 @@ def inbound_of(said: Said, now_s: float) -> Inbound | None:
     )
 
 
-def _words(message: Message) -> str:
+def _words(message: WhatsAppMessage) -> str:
     if message.media is not None:
         return printable_text(message.media.caption, MAX_TEXT_CHARS).strip()
     if message.location is not None and not _is_named(message.location):
@@ -255,8 +307,8 @@ def _words(message: Message) -> str:
     return text or f"[{printable_line(message.type, 30)}: a message that nothing here can read]"
 
 
-def _shown(message: Message) -> str:
-    """In words, what the sender shows of others."""
+def _shown(message: WhatsAppMessage) -> str:
+    """Return words for content that the sender shows of others."""
     if message.location is not None and _is_named(message.location):
         return _place_in_words(message.location)
     return "\n".join(_card_in_words(card) for card in message.contacts[:10])
@@ -286,5 +338,8 @@ def _decoded(raw: msgspec.Raw, kind: type[T]) -> T | None:
     try:
         return msgspec.json.decode(raw, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
-        _log.warning("whatsapp: a part of a post cannot be read: %s", printable_line(str(err), 200))
+        _log.warning(
+            "whatsapp: part of a post skipped, not readable (reason=%s)",
+            printable_line(str(err), 200),
+        )
         return None

@@ -5,15 +5,15 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from agent.channels.xmpp.confirming import XmppRefused
-from agent.channels.xmpp.connection import Connection
-from agent.channels.xmpp.position import Mark
+from agent.channels.xmpp.confirmations import XmppRefused
+from agent.channels.xmpp.connection import XmppConnection
+from agent.channels.xmpp.cursor import XmppMark
 from agent.channels.xmpp.stanzas import (
     ARCHIVE,
     CLIENT,
     DELAY,
     SET,
-    Message,
+    XmppMessage,
     element,
     form,
     read_message,
@@ -35,40 +35,40 @@ _FORWARD = "urn:xmpp:forward:0"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A message as an archive has it; `told` is the message itself."""
+class ArchivedMessage:
+    """Message in an archive; `told` is the message itself."""
 
     archived: str
-    message: Message
+    message: XmppMessage
 
 
-class Archive:
-    """Ours, with an empty name, or that of a room."""
+class XmppArchive:
+    """Our archive if the name is empty, or that of a room."""
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: XmppConnection, name: str) -> None:
         self._connection = connection
         self._name = name
 
     async def last(self) -> str | None:
-        """The id of the newest; empty where it has none, None where there is no archive."""
+        """Return the newest id; empty if there is none, None without an archive."""
         try:
             ended, found = await self._page({"before": "", "max": "1"})
         except XmppRefused as err:
-            _log.info("no archive to catch up by: %s", err)
+            _log.info("xmpp: no archive to catch up from (reason=%s)", err)
             return None
         return found[-1].archived if found else text_of(ended, f".//{{{SET}}}last")
 
     async def keep_all(self) -> None:
-        """Have it keep what everybody says: some servers keep nothing until they are told to."""
+        """Ask the server to keep everything: some keep nothing by default."""
         wish = element(ARCHIVE, "prefs", default="always")
         try:
             await self._connection.ask(
                 "set", "", within(wish, [element(ARCHIVE, "always"), element(ARCHIVE, "never")])
             )
         except XmppRefused as err:
-            _log.info("the archive keeps what its server wants: %s", err)
+            _log.info("xmpp: archive settings not changed (reason=%s)", err)
 
-    async def since(self, mark: Mark) -> AsyncIterator[Kept]:
+    async def since(self, mark: XmppMark) -> AsyncIterator[ArchivedMessage]:
         """Yield the messages after it."""
         after, start = mark.after, ""
         for _ in range(MAX_PAGES):
@@ -77,7 +77,9 @@ class Archive:
                 ended, found = await self._page(limits, start=start)
             except XmppRefused as err:
                 if err.condition != "item-not-found" or start:
-                    _log.warning("an archive cannot be read, what came is lost: %s", err)
+                    _log.warning(
+                        "xmpp: archive not readable; missed messages are lost (reason=%s)", err
+                    )
                     return
                 # It is too old to be there any more
                 after, start = "", stamped(mark.at_s - MAX_APART_S)
@@ -88,7 +90,7 @@ class Archive:
             fin = ended.find(f"{{{ARCHIVE}}}fin")
             if not after or (fin is not None and fin.get("complete") == "true"):
                 return
-        _log.warning("more was said while the agent was away than is fetched: the newest is lost")
+        _log.warning("xmpp: too many missed messages to fetch; the newest are lost")
 
     async def has(self, known: str, partner: str) -> bool:
         """Return true if a message of ours is among the last ones of a chat."""
@@ -98,7 +100,9 @@ class Archive:
             return False
         return any(kept.message.known == known for kept in found)
 
-    async def _page(self, limits: dict[str, str], **fields: str) -> tuple[Element, list[Kept]]:
+    async def _page(
+        self, limits: dict[str, str], **fields: str
+    ) -> tuple[Element, list[ArchivedMessage]]:
         query = element(ARCHIVE, "query")
         if wanted := {name: value for name, value in fields.items() if value}:
             query.append(form(ARCHIVE, **wanted))
@@ -106,7 +110,7 @@ class Archive:
         ended, results = await self._connection.page(self._name, query)
         return ended, [kept for one in results if (kept := self._read(one)) is not None]
 
-    def _read(self, result: Element) -> Kept | None:
+    def _read(self, result: Element) -> ArchivedMessage | None:
         forwarded = result.find(f"{{{_FORWARD}}}forwarded")
         told = None if forwarded is None else forwarded.find(f"{{{CLIENT}}}message")
         archived = usable(result.get("id", ""))
@@ -115,4 +119,4 @@ class Archive:
         delay = forwarded.find(f"{{{DELAY}}}delay")
         stamp = "" if delay is None else delay.get("stamp", "")
         owner = self._name or self._connection.address
-        return Kept(archived, read_message(told, owner, archived, stamp))
+        return ArchivedMessage(archived, read_message(told, owner, archived, stamp))

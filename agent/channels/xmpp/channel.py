@@ -1,25 +1,34 @@
-"""XMPP as a channel: its parts put together, and what is only a courtesy kept quiet."""
+"""XMPP channel, and the platform that builds it; its library is an extra."""
 
 import logging
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from urllib.parse import urlsplit
 
-from agent.channels import worded
-from agent.channels.answers import OpenQuestions
+from agent.channels import approvals
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.incoming import IncomingFiles
-from agent.channels.place import Place
-from agent.channels.xmpp import sending
+from agent.channels.context import ChannelContext
+from agent.channels.credentials import find_secret
+from agent.channels.incoming_files import IncomingFiles
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
+from agent.channels.settings import ChannelsSettings, XmppSettings
+from agent.channels.xmpp.connection import connected
+from agent.channels.xmpp.cursor import XmppCursor
 from agent.channels.xmpp.files import UPLOAD_TIMEOUT_S
-from agent.channels.xmpp.listening import Ears, Listening
-from agent.channels.xmpp.login import Login
-from agent.channels.xmpp.position import Position
-from agent.channels.xmpp.sending import Sending
+from agent.channels.xmpp.inbound import NAME, about
+from agent.channels.xmpp.login import XmppLogin
+from agent.channels.xmpp.receive import XmppReceiver, XmppReceiverParts
+from agent.channels.xmpp.send import XmppSender, parts
 from agent.channels.xmpp.stanzas import REACTIONS, STATES, element, within
-from agent.channels.xmpp.understanding import NAME, about
-from agent.clock import Clock
-from agent.errors import ChannelError
-from agent.http import HttpClient
+from agent.config import Secret, expanded
+from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Inbound, Outbound
+from agent.net.http import HttpClient
+from agent.net.tls import tls_context
+from agent.system.clock import Clock
+from agent.text.config_hints import install_hint
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +41,7 @@ _SIGNS = {Mark.SEEN: "👀", Mark.DONE: "👍", Mark.FAILED: "😢"}
 
 
 class XmppChannel(Channel):
-    """One account on its server."""
+    """Channel of one account on its server."""
 
     name = NAME
     abilities = Abilities(
@@ -46,15 +55,20 @@ class XmppChannel(Channel):
     )
 
     def __init__(
-        self, login: Login, rooms: tuple[str, ...], place: Place, http: HttpClient, clock: Clock
+        self,
+        login: XmppLogin,
+        rooms: tuple[str, ...],
+        place: ChannelContext,
+        http: HttpClient,
+        clock: Clock,
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
-        position = Position(place.folder / "position.json")
-        self._sending = Sending(rooms, http, place.keeping, position, clock)
-        self._questions = OpenQuestions()
+        position = XmppCursor(place.folder / "position.json")
+        self._sending = XmppSender(rooms, http, place.keeping, position, clock)
+        self._questions = OpenApprovals()
         files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
-        ears = Ears(self._questions, files, self._sending.files, place.knows, rooms)
-        self._listening = Listening(login, ears, self._sending, self.pulse, clock)
+        ears = XmppReceiverParts(self._questions, files, self._sending.files, place.knows, rooms)
+        self._listening = XmppReceiver(login, ears, self._sending, self.pulse, clock)
         self._typing: set[str] = set()
 
     async def listen(self, deliver: Deliver) -> None:
@@ -64,14 +78,14 @@ class XmppChannel(Channel):
         await self._sending.send(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
-        return sending.parts(text)
+        return parts(text)
 
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         if text_so_far.strip() and not inbound.is_group:
             self._sending.drafts.show(inbound, text_so_far)
 
     async def ask(self, address: Address, question: Question) -> Answer:
-        return await worded.ask(self._questions, address, question, self.send)
+        return await approvals.ask(self._questions, address, question, self.send)
 
     async def typing(self, inbound: Inbound) -> None:
         target = inbound.reply_target
@@ -98,4 +112,88 @@ def _courtesy(shown: Callable[[], None]) -> None:
     try:
         shown()
     except ChannelError as err:
-        _log.info("%s", err)
+        _log.info("xmpp: request failed (reason=%s)", err)
+
+
+LIBRARY = "slixmpp"
+REMEDY = f"channels.xmpp needs slixmpp: {install_hint('xmpp')}"
+_PORT, _TLS_PORT = 5222, 5223
+
+
+class Xmpp(Platform):
+    """Platform of an account on any XMPP server."""
+
+    name = XmppChannel.name
+    about = "an account on any server, in private and in rooms"
+    wanted = (
+        SetupKey(
+            "address",
+            "The address of its account, such as barnacle@example.org",
+            "Make an account for the agent with any program for XMPP, or at your own server.",
+        ),
+        SetupKey("password", "The password", is_secret=True),
+        SetupKey("rooms", "Rooms to be in", is_needed=False, is_list=True),
+    )
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        yield _password(_wanted(channels), environ)
+
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        place = channel_context(self.name, channels, reach)
+        login = login_of(_wanted(channels), reach.environ)
+        return XmppChannel(login, _wanted(channels).rooms, place, reach.http, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        login = login_of(_wanted(channels), reach.environ)
+        async with connected(login, lambda: None) as connection:
+            return f"{connection.address}, which is told at once of what is said"
+
+
+PLATFORM = Xmpp()
+
+
+def login_of(wanted: XmppSettings, environ: Mapping[str, str]) -> XmppLogin:
+    """Return the configured account.
+
+    Raises:
+        ConfigRefused: it cannot be used.
+    """
+    if find_spec(LIBRARY) is None:
+        raise ConfigRefused(REMEDY)
+    if not wanted.address:
+        raise ConfigRefused(
+            "channels.xmpp has no address: set it to the address of the agent's account"
+        )
+    password = _password(wanted, environ)
+    if not password:
+        raise ConfigRefused(
+            "channels.xmpp has no password: set password_file or password, or "
+            "BARNACLE_XMPP_PASSWORD"
+        )
+    parts = urlsplit(wanted.server)
+    is_direct = parts.scheme == "xmpps"
+    try:
+        port = parts.port or (_TLS_PORT if is_direct else _PORT)
+    except ValueError as err:
+        raise ConfigRefused("invalid port in channels.xmpp.server: expected 1 to 65535") from err
+    context = _context(wanted.ca_file, environ)
+    return XmppLogin(wanted.address, password, context, parts.hostname or "", port, is_direct)
+
+
+def _wanted(channels: ChannelsSettings) -> XmppSettings:
+    return channels.xmpp or XmppSettings()
+
+
+def _password(wanted: XmppSettings, environ: Mapping[str, str]) -> Secret:
+    return find_secret("xmpp_password", wanted.password, wanted.password_file, environ)
+
+
+def _context(ca_file: str, environ: Mapping[str, str]) -> ssl.SSLContext:
+    if not ca_file:
+        return tls_context()
+    path = expanded(ca_file, environ)
+    try:
+        return ssl.create_default_context(cafile=path)
+    except OSError as err:
+        said = err.strerror or "it holds no certificate"
+        raise ConfigRefused(f"cannot use channels.xmpp.ca_file {path}: {said}") from err

@@ -1,4 +1,4 @@
-"""slixmpp, kept to a stream with TLS, a login and acknowledgement; with `connection` all of it.
+"""slixmpp, reduced to a stream with TLS, login and acknowledgements.
 
 Nothing is resumed, no message or presence reaches its own handlers, and a server that sends us
 elsewhere is not followed: before TLS that could be anybody.
@@ -16,7 +16,7 @@ from slixmpp.plugins.xep_0198.stream_management import MAX_SEQ, XEP_0198
 from slixmpp.stanza import Message, Presence
 from slixmpp.xmlstream import StanzaBase
 
-from agent.channels.xmpp.login import Login
+from agent.channels.xmpp.login import XmppLogin
 
 # It tells of passwords when it is talkative; what matters of the rest is said here
 logging.getLogger("slixmpp").setLevel(logging.CRITICAL)
@@ -26,8 +26,8 @@ MAX_STANZA_BYTES = 1024 * 1024
 _MANAGEMENT = "barnacle_0198"
 
 
-class Acknowledging(XEP_0198):
-    """Stream Management that acknowledges what was kept, not what has come."""
+class CommittedAcknowledgement(XEP_0198):
+    """Stream Management that acknowledges committed stanzas, not received ones."""
 
     name = _MANAGEMENT
     default_config: ClassVar = {**XEP_0198.default_config, "allow_resume": False}
@@ -47,11 +47,11 @@ class Acknowledging(XEP_0198):
             self.handled = come
 
 
-register_plugin(Acknowledging)
+register_plugin(CommittedAcknowledgement)
 
 
-class Client(ClientXMPP):
-    """One stream, made once and given up when it ends.
+class XmppClient(ClientXMPP):
+    """One stream, dropped when it ends.
 
     Args:
         hear: takes each message and presence, with its number among the stanzas.
@@ -60,7 +60,7 @@ class Client(ClientXMPP):
 
     def __init__(
         self,
-        login: Login,
+        login: XmppLogin,
         resource: str,
         hear: Callable[[Element, int], None],
         beat: Callable[[], None],
@@ -77,7 +77,7 @@ class Client(ClientXMPP):
         self.whitespace_keepalive = False
         self.register_plugin(_MANAGEMENT)
         self.register_plugin("xep_0199")
-        self.management: Acknowledging = self.plugin[_MANAGEMENT]  # type: ignore[literal-required]  # ours
+        self.management: CommittedAcknowledgement = self.plugin[_MANAGEMENT]  # type: ignore[literal-required]  # ours
         # After that of Stream Management, which counts
         self.add_filter("in", self._taken)
 
@@ -87,11 +87,11 @@ class Client(ClientXMPP):
             self.plugin["xep_0030"].add_feature(feature)
 
     def hold(self, number: int) -> None:
-        """The stanza of this number is acknowledged by `kept`, and those after it not before."""
+        """Acknowledge this stanza by `kept`, and none after it before."""
         self.management.waiting.append(number)
 
     def kept(self) -> None:
-        """The oldest of those that are held."""
+        """Acknowledge the oldest held stanza."""
         self.management.waiting.popleft()
         if not self.management.waiting and self.management.enabled_in:
             self.management.send_ack()
@@ -106,7 +106,7 @@ class Client(ClientXMPP):
         super().data_received(data)
 
     def let_go(self) -> None:
-        """Its connection and what works for it, at once."""
+        """Close the connection at once."""
         self.cancel_connection_attempt()
         self.abort()
         # Else it waits for something to send for as long as the agent lives

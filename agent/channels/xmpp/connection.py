@@ -1,4 +1,4 @@
-"""A session with the server: what it says in order, questions to it, and what it has of ours.
+"""Session with the server: its messages in order, questions to it, and confirmations.
 
 Nothing is resumed when it is lost: what was missed is in the archive, and what was not kept was
 not acknowledged.
@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from xml.etree.ElementTree import Element
 
-from agent.channels.xmpp.confirming import Unconfirmed, refusal
-from agent.channels.xmpp.entrance import Entrance
-from agent.channels.xmpp.login import Login
+from agent.channels.xmpp.confirmations import UnconfirmedMessages, refusal
+from agent.channels.xmpp.login import XmppLogin
+from agent.channels.xmpp.session import XmppEntrance
 from agent.channels.xmpp.stanzas import (
     ARCHIVE,
     CORRECTION,
@@ -26,7 +26,7 @@ from agent.channels.xmpp.stanzas import (
     host_of,
 )
 from agent.errors import ChannelUnavailable, MessageRefused
-from agent.printable import printable_line
+from agent.text.printable import printable_line
 
 if TYPE_CHECKING:
     from slixmpp.stanza import Iq
@@ -47,25 +47,25 @@ Kind = Literal["chat", "groupchat"]
 T = TypeVar("T")
 
 
-class Connection:
-    """Made by `connected`.
+class XmppConnection:
+    """Session with the server; made by `connected`.
 
     Args:
         beat: says that the server was heard.
     """
 
-    def __init__(self, login: Login, beat: Callable[[], None]) -> None:
+    def __init__(self, login: XmppLogin, beat: Callable[[], None]) -> None:
         # 40 ms, 140 modules and 8 MB, where it is used
-        from agent.channels.xmpp.client import Client  # noqa: PLC0415 - as just said
+        from agent.channels.xmpp.client import XmppClient  # noqa: PLC0415 - as just said
 
         resource = f"barnacle-{secrets.token_hex(4)}"
-        self._client = Client(login, resource, self._hear, beat)
+        self._client = XmppClient(login, resource, self._hear, beat)
         self._client.support(_FEATURES)
         self._client.add_event_handler("stanza_acked", self._acknowledged)
-        self.entrance = Entrance(self._client, login)
+        self.entrance = XmppEntrance(self._client, login)
         self._come: deque[Element] = deque()
         self._has_come = asyncio.Event()
-        self._unconfirmed = Unconfirmed()
+        self._unconfirmed = UnconfirmedMessages()
         # Of archives, by what was asked
         self._results: dict[str, list[Element]] = {}
         # Told of each presence as it comes: nothing is lost with one
@@ -73,7 +73,7 @@ class Connection:
 
     @property
     def address(self) -> str:
-        """Ours, without a resource, as the server writes it."""
+        """Return our address without a resource, as the server writes it."""
         return str(self._client.boundjid.bare)
 
     @property
@@ -81,7 +81,7 @@ class Connection:
         return host_of(self.address)
 
     async def next(self, limit_s: float) -> Element | None:
-        """The message that came next, until `keep` always the same; None where none came.
+        """Return the next message, the same until `keep`; None if none came.
 
         Raises:
             ChannelUnavailable: the connection is lost.
@@ -94,12 +94,12 @@ class Connection:
         return self._come[0] if self._come else None
 
     def keep(self) -> None:
-        """The one of `next` is committed, and need not come again."""
+        """Acknowledge the message of `next`, which is committed."""
         self._come.popleft()
         self._client.kept()
 
     async def ask(self, kind: Literal["get", "set"], to: str, payload: Element) -> Element:
-        """The server's answer, or that of somebody else.
+        """Return the answer of the server, or of somebody else.
 
         Raises:
             XmppRefused: it says no.
@@ -139,19 +139,19 @@ class Connection:
         return ended, [one for each in ours for one in each.findall(f"{{{ARCHIVE}}}result")]
 
     def say(self, to: str, kind: Kind, known: str, children: Sequence[Element]) -> None:
-        """Send it; whether it arrives is not waited for."""
+        """Send without waiting for the arrival."""
         self.entrance.check()
         try:
             made = self._client.make_message(to, mtype=kind)
         except ValueError as err:
             shown = printable_line(to, MAX_ADDRESS_CHARS)
-            raise MessageRefused(f"{shown} is no address of XMPP") from err
+            raise MessageRefused(f"{shown} is not an XMPP address") from err
         made.set_id(known)
         made.xml.extend(children)
         made.send()
 
     async def deliver(self, to: str, kind: Kind, known: str, children: Sequence[Element]) -> None:
-        """Return when the server, or the room, has it.
+        """Send; return when the server, or the room, has it.
 
         Raises:
             XmppRefused: it does not take it.
@@ -169,7 +169,7 @@ class Connection:
                     self._unconfirmed.acknowledged(known)
                 await self._until(confirmed)
         except TimeoutError as err:
-            raise ChannelUnavailable(f"{to} has not confirmed a message") from err
+            raise ChannelUnavailable(f"{to} did not confirm a message") from err
         finally:
             self._unconfirmed.forget(known)
 
@@ -185,7 +185,7 @@ class Connection:
         made.send()
 
     async def _until(self, future: "asyncio.Future[T]") -> T:
-        """Its result, unless the connection ends before."""
+        """Return the result, unless the connection ends before."""
         either: set[asyncio.Future[Any]] = {future, self.entrance.lost}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -214,13 +214,13 @@ class Connection:
 
 
 @contextlib.asynccontextmanager
-async def connected(login: Login, beat: Callable[[], None]) -> AsyncIterator[Connection]:
-    """A session, for as long as the block goes on.
+async def connected(login: XmppLogin, beat: Callable[[], None]) -> AsyncIterator[XmppConnection]:
+    """Open a session for the length of the block.
 
     Raises:
         ChannelError: there is none.
     """
-    connection = Connection(login, beat)
+    connection = XmppConnection(login, beat)
     try:
         await connection.entrance.enter()
         yield connection

@@ -1,4 +1,4 @@
-"""Files, which go by a store of the server: what is sent there, and what others point at.
+"""Files over the server's file store: uploads, and downloads from others.
 
 Anybody can name any address in a message: only those of our server's own store, and public ones by
 https, are fetched.
@@ -12,14 +12,14 @@ from typing import Protocol
 from urllib.parse import quote, urlsplit
 from xml.etree.ElementTree import Element
 
-from agent.channels.keeping import Keeping
-from agent.channels.xmpp.confirming import XmppRefused
-from agent.channels.xmpp.connection import Connection
+from agent.channels.received_files import ReceivedFiles
+from agent.channels.xmpp.confirmations import XmppRefused
+from agent.channels.xmpp.connection import XmppConnection
 from agent.channels.xmpp.stanzas import element
 from agent.errors import AddressRefused, ChannelUnavailable, MessageRefused, NetworkError
-from agent.http import HttpAnswer, HttpClient, HttpRequest
 from agent.messages import Attachment
-from agent.network import is_this_machine
+from agent.net.addresses import is_this_machine
+from agent.net.http import HttpAnswer, HttpClient, HttpRequest
 from agent.security.net import WebRules
 from agent.tools.web import look_up
 
@@ -40,20 +40,20 @@ _PIECE_BYTES = 64 * 1024
 _RULES = WebRules()
 
 
-class Connected(Protocol):
-    """Whoever has the connection; None where there is none."""
+class ConnectionSource(Protocol):
+    """Source of the connection; None if there is none."""
 
-    connection: Connection | None
+    connection: XmppConnection | None
 
 
-class Files:
+class XmppFiles:
     """Files of one account.
 
     Args:
         sending: has the connection.
     """
 
-    def __init__(self, http: HttpClient, keeping: Keeping, sending: Connected) -> None:
+    def __init__(self, http: HttpClient, keeping: ReceivedFiles, sending: ConnectionSource) -> None:
         self._http = http
         self._keeping = keeping
         self._sending = sending
@@ -62,7 +62,7 @@ class Files:
         self._origin = ""
 
     async def give(self, file: Attachment) -> str:
-        """The address under which everybody has it.
+        """Upload a file and return its public address.
 
         Raises:
             ChannelError: the server has no store, or takes no such file.
@@ -71,7 +71,7 @@ class Files:
         try:
             size = (await asyncio.to_thread(path.stat)).st_size
         except OSError as err:
-            raise MessageRefused(f"a file cannot be read: {err.strerror}") from err
+            raise MessageRefused(f"cannot read the file: {err.strerror}") from err
         kind = file.media_type if "/" in file.media_type else "application/octet-stream"
         slot = await self._slot(file.name or path.name, kind, size)
         put, get = _address(slot, "put"), _address(slot, "get")
@@ -85,15 +85,15 @@ class Files:
         try:
             async with asyncio.timeout(UPLOAD_TIMEOUT_S), self._http.exchange(request) as answer:
                 if answer.status not in _DONE:
-                    raise MessageRefused(f"{answer.host} does not take the file: {answer.status}")
+                    raise MessageRefused(f"{answer.host} refused the file: {answer.status}")
         except NetworkError as err:
             raise ChannelUnavailable(str(err)) from err
         except TimeoutError as err:
-            raise ChannelUnavailable("the file was not taken in time") from err
+            raise ChannelUnavailable("the file was not uploaded in time") from err
         return get
 
     async def fetch(self, address: str) -> Attachment | str:
-        """The file, or why there is none."""
+        """Return the file, or the reason why there is none."""
         if len(address) > MAX_URL_CHARS or not address.isascii() or not address.isprintable():
             return "its address cannot be used"
         try:
@@ -118,7 +118,7 @@ class Files:
             return HttpRequest("GET", address)
         place = _RULES.place_of(address)
         if place.scheme != "https":
-            raise AddressRefused(f"{place.host} would send it where others read along")
+            raise AddressRefused(f"{place.host} would send the file unencrypted")
         found = [place.host] if place.is_address else await look_up(place.host, place.port)
         return HttpRequest("GET", address, address=str(_RULES.checked(place, found)))
 
@@ -141,10 +141,10 @@ class Files:
         answer = await connection.ask("get", store, element(_UPLOAD, "request", **told))
         slot = answer.find(f"{{{_UPLOAD}}}slot")
         if slot is None:
-            raise MessageRefused(f"{store} gives no place for a file")
+            raise MessageRefused(f"{store} gave no slot for the file")
         return slot
 
-    async def _found(self, connection: Connection) -> str:
+    async def _found(self, connection: XmppConnection) -> str:
         if not self._store:
             listed = await connection.ask("get", connection.host, element(_ITEMS, "query"))
             items = [one.get("jid", "") for one in listed.iter(f"{{{_ITEMS}}}item")]
@@ -152,11 +152,11 @@ class Files:
                 if await _takes_files(connection, service):
                     self._store = service
                     return service
-            raise MessageRefused(f"{connection.host} has no store for files (XEP-0363)")
+            raise MessageRefused(f"{connection.host} has no file store (XEP-0363)")
         return self._store
 
 
-async def _takes_files(connection: Connection, service: str) -> bool:
+async def _takes_files(connection: XmppConnection, service: str) -> bool:
     try:
         told = await connection.ask("get", service, element(_INFO, "query"))
     except XmppRefused:
@@ -175,7 +175,7 @@ def _address(slot: Element, name: str) -> str:
     parts = urlsplit(told)
     is_safe = parts.scheme == "https" or is_this_machine(parts.hostname or "")
     if parts.scheme not in {"http", "https"} or not is_safe or len(told) > MAX_URL_CHARS:
-        raise MessageRefused("the server's store for files has no https address")
+        raise MessageRefused("the server's file store has no https address")
     return told
 
 
@@ -185,7 +185,7 @@ def _origin_of(address: str) -> str:
 
 
 async def _pieces(path: Path, size: int) -> AsyncIterator[bytes]:
-    """As much as was announced, however the file changes meanwhile."""
+    """Yield exactly the announced length, even if the file changes."""
     file = await asyncio.to_thread(path.open, "rb")
     try:
         while size and (piece := await asyncio.to_thread(file.read, min(_PIECE_BYTES, size))):

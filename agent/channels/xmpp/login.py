@@ -7,7 +7,7 @@ from agent.config import Secret
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class XmppLogin:
     """Login of the agent, with its server.
 
     Args:

@@ -1,13 +1,13 @@
-"""The rooms that the agent is in, and who is there: a nick alone is nobody."""
+"""Rooms that the agent is in, and their people; a nick alone identifies nobody."""
 
 import logging
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
-from agent.channels.xmpp.confirming import XmppRefused
-from agent.channels.xmpp.connection import Connection
-from agent.channels.xmpp.stanzas import ROOM, ROOM_USER, Message, bare, element, host_of, within
-from agent.printable import printable_line
+from agent.channels.xmpp.confirmations import XmppRefused
+from agent.channels.xmpp.connection import XmppConnection
+from agent.channels.xmpp.stanzas import ROOM, ROOM_USER, XmppMessage, bare, element, host_of, within
+from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
@@ -20,8 +20,8 @@ _SELF = "110"
 
 
 @dataclass(slots=True)
-class Room:
-    """One room; `people` are the true addresses of those in it, where it tells them."""
+class XmppRoom:
+    """Room; `people` are the real addresses, if the room shows them."""
 
     address: str
     nick: str
@@ -30,12 +30,12 @@ class Room:
     people: dict[str, str] = field(default_factory=dict)
 
 
-class Rooms:
-    """Those of one connection, by their addresses."""
+class XmppRooms:
+    """Rooms of one connection, by address."""
 
-    def __init__(self, connection: Connection, addresses: tuple[str, ...], nick: str) -> None:
+    def __init__(self, connection: XmppConnection, addresses: tuple[str, ...], nick: str) -> None:
         self._connection = connection
-        self._rooms = {one.lower(): Room(one.lower(), nick) for one in addresses}
+        self._rooms = {one.lower(): XmppRoom(one.lower(), nick) for one in addresses}
 
     def __contains__(self, address: str) -> bool:
         return address in self._rooms
@@ -47,7 +47,7 @@ class Rooms:
         return self._rooms[room].nick
 
     async def enter(self) -> None:
-        """Ask to be let in wherever we are not; those that have forgotten us are asked again."""
+        """Join the rooms that we are not in."""
         for room in self._rooms.values():
             if room.is_in:
                 await self._look(room)
@@ -55,7 +55,7 @@ class Rooms:
                 self._knock(room)
 
     def take(self, told: Element) -> None:
-        """A presence, of which some are those of rooms."""
+        """Handle a presence, which may be of a room."""
         address, _, nick = told.get("from", "").partition("/")
         room = self._rooms.get(address)
         if room is None:
@@ -67,7 +67,9 @@ class Rooms:
             room.people.pop(nick, None)
             if _SELF in codes and room.is_in:
                 room.is_in = False
-                _log.warning("put out of %s", printable_line(address, MAX_NICK_CHARS))
+                _log.warning(
+                    "xmpp: removed from a room (room=%s)", printable_line(address, MAX_NICK_CHARS)
+                )
         else:
             item = next(told.iter(f"{{{ROOM_USER}}}item"), None)
             if len(room.people) < MAX_PEOPLE and item is not None:
@@ -75,7 +77,7 @@ class Rooms:
             if _SELF in codes:
                 room.is_in, room.nick = True, nick
 
-    def person(self, message: Message) -> str:
+    def person(self, message: XmppMessage) -> str:
         """Return the writer's lasting id; empty if the room hides it.
 
         An address counts only from rooms of our own server: others could claim any.
@@ -87,7 +89,7 @@ class Rooms:
             return address
         return f"{room.address}/{message.occupant}" if message.occupant else ""
 
-    async def _look(self, room: Room) -> None:
+    async def _look(self, room: XmppRoom) -> None:
         try:
             await self._connection.ping(f"{room.address}/{room.nick}")
         except XmppRefused as err:
@@ -95,12 +97,12 @@ class Rooms:
             if err.condition in {"not-acceptable", "item-not-found", "remote-server-not-found"}:
                 room.is_in = False
 
-    def _knock(self, room: Room) -> None:
+    def _knock(self, room: XmppRoom) -> None:
         nothing = element(ROOM, "history", maxstanzas="0")
         wish = within(element(ROOM, "x"), [nothing])
         self._connection.present(f"{room.address}/{room.nick}", children=[wish])
 
-    def _kept_out(self, room: Room, told: Element) -> None:
+    def _kept_out(self, room: XmppRoom, told: Element) -> None:
         reason = next((one.tag.partition("}")[2] for error in told for one in error), "")
         if reason == "conflict" and room.tried < MAX_TRIED_NICKS:
             room.tried += 1
@@ -109,4 +111,4 @@ class Rooms:
             return
         if not room.is_in:
             shown = printable_line(f"{room.address}: {reason}", 4 * MAX_NICK_CHARS)
-            _log.warning("not let into %s", shown)
+            _log.warning("xmpp: cannot join a room (room=%s)", shown)

@@ -35,8 +35,8 @@ _UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """A message as its sender's server passed it on.
+class XmppMessage:
+    """Message as the sender's server passed it on.
 
     Args:
         sender: an address with its resource, which in a room is a nick.
@@ -73,7 +73,7 @@ class Message:
         return self.sender.partition("/")[2]
 
 
-def read_message(told: Element, archive: str, archived: str = "", stamp: str = "") -> Message:
+def read_message(told: Element, archive: str, archived: str = "", stamp: str = "") -> XmppMessage:
     """Return the content of a message.
 
     Args:
@@ -85,7 +85,7 @@ def read_message(told: Element, archive: str, archived: str = "", stamp: str = "
     ids = told.findall(f"{{{STABLE_ID}}}stanza-id")
     own = next((one.get("id", "") for one in ids if one.get("by") == archive), "")
     occupant = told.find(f"{{{OCCUPANT}}}occupant-id")
-    return Message(
+    return XmppMessage(
         sender=told.get("from", ""),
         kind=told.get("type", "normal"),
         known=usable(told.get("id", "")),
@@ -113,7 +113,7 @@ def host_of(address: str) -> str:
 
 
 def usable(known: str) -> str:
-    """An id, or nothing where it is longer than any or has spaces in it."""
+    """Return the id; empty if it is too long or has spaces."""
     return known if len(known) <= MAX_ID_CHARS and not any(map(str.isspace, known)) else ""
 
 
@@ -124,7 +124,7 @@ def text_of(told: Element, path: str) -> str:
 
 
 def seconds(stamp: str) -> float | None:
-    """The time of a stamp of XEP-0082 in UTC; None where it is none."""
+    """Return the time of a stamp after XEP-0082; None if it is invalid."""
     found = _STAMP.fullmatch(stamp)
     if found is None:
         return None
@@ -152,12 +152,12 @@ def within(parent: Element, children: Sequence[Element]) -> Element:
 
 
 def writable(text: str) -> str:
-    """The text without the characters that XML cannot hold."""
+    """Return the text without characters that XML cannot hold."""
     return _UNWRITABLE.sub("", text)
 
 
 def form(kind: str, **values: str) -> Element:
-    """A filled-in form of XEP-0004."""
+    """Return a filled-in form after XEP-0004."""
     made = element(FORM, "x", type="submit")
     for name, value in {"FORM_TYPE": kind, **values}.items():
         field = SubElement(made, f"{{{FORM}}}field", {"var": name})

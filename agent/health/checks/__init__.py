@@ -1,1 +1,1 @@
-"""One file for each thing that can be wrong; each says one sentence."""
+"""Health checks, one file for each thing; each check returns one sentence."""

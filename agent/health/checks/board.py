@@ -1,7 +1,9 @@
-"""Does every board answer, or what is at its port?"""
+"""Checks of the boards: connection, firmware, enable lines and emergency stop."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 
 from agent.health.base import Finding, Level, Patient
 from agent.health.daemon_thread import in_daemon_thread
@@ -10,14 +12,85 @@ from agent.health.status import BoardReport, read_status
 from agent.health.visit import visit
 from agent.link.base import BoardState, BoardStatus
 from agent.link.board import SerialBoard
-from agent.link.image import offer
+from agent.link.image import CARRIED, SUFFIX, BadImage, FirmwareImage, offer, read_image, version_of
+from agent.peripherals.enable import missing_library
+from agent.security.estop import FILE_NAME, read_reason
+
+
+async def check_estop(patient: Patient) -> Finding:
+    """While it is set nothing else that is found explains why nothing moves."""
+    reason = await in_daemon_thread(lambda: _reason(patient.state_dir))
+    if reason is None:
+        return Finding.ok("not set")
+    return Finding.warning(
+        f"the emergency stop is set ({reason}): clear it with `barnacle estop --clear`"
+    )
+
+
+def _reason(folder: Path) -> str | None:
+    with contextlib.suppress(FileNotFoundError):
+        # An agent takes what it cannot look at for a stop; who asks is told that they may not look
+        (folder / FILE_NAME).stat()
+    return read_reason(folder)
+
+
+async def check_enable(patient: Patient) -> Finding:
+    """The library alone: the pins themselves belong to the agent that is at work."""
+    if not patient.enable_gpios:
+        return Finding.ok("no enable_gpio configured")
+    pins = ", ".join(f"GPIO {gpio}" for gpio in patient.enable_gpios)
+    if trouble := missing_library():
+        return Finding.failed(f"{pins}: {trouble}")
+    return Finding.ok(f"{pins} enables the power of the outputs")
+
+
+async def check_firmware(patient: Patient) -> Finding:
+    """As the agent that runs says; without one the check of the board looks."""
+    images = await in_daemon_thread(carried)
+    told = f"this installation has firmware for {len(images)} kinds of boards"
+    status = read_status(patient.status_file)
+    if status is None or not status.is_running:
+        return Finding.ok(f"{told}; no agent is running, so no board was compared")
+    ready = [board for board in status.every_board if board.state == BoardState.READY.value]
+    if other := [said for board in ready if (said := _difference(board, images))]:
+        return Finding.warning("; ".join(other))
+    boards = ", ".join(f"{board.board} {board.firmware}" for board in ready)
+    return Finding.ok(f"{told}; boards run {boards}" if boards else f"{told}; no board is ready")
+
+
+def _difference(board: BoardReport, images: list[FirmwareImage]) -> str:
+    for image in images:
+        if image.about.board == board.board:
+            runs, carries = version_of(board.firmware), image.about.version
+            if runs < carries:
+                return (
+                    f"{board.board} runs {board.firmware}, {image.shown} is available: install it "
+                    "with `barnacle board update`"
+                )
+            if runs > carries:
+                return (
+                    f"{board.board} runs {board.firmware}, newer than {image.shown} of this "
+                    "installation"
+                )
+    return ""
+
+
+def carried(folder: Path = CARRIED) -> list[FirmwareImage]:
+    found: list[FirmwareImage] = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        try:
+            found.append(read_image(path))
+        except BadImage:
+            continue
+    return found
+
 
 # Whether its outputs are locked is asked once it is ready, and answered in a few milliseconds
 FIRST_NEWS_S = 0.1
 _BY_GRAVITY = (Level.OK, Level.WARNING, Level.FAILED)
 
 
-async def check(patient: Patient) -> Finding:
+async def check_board(patient: Patient) -> Finding:
     """Ask the running agent, which has the ports; without one, ask the boards."""
     status = read_status(patient.status_file)
     if status is not None and status.is_running:
@@ -51,7 +124,7 @@ def _as_reported(board: BoardReport) -> Finding:
         said = f"{board.board} answers the running agent at {board.port}"
         return Finding.warning(f"{said}: {board.trouble}") if board.trouble else Finding.ok(said)
     return Finding.failed(
-        f"the running agent says that its {board.name} is {board.state}: "
+        f"the running agent reports that {board.name} is {board.state}: "
         f"{board.trouble or board.port}"
     )
 
@@ -59,7 +132,7 @@ def _as_reported(board: BoardReport) -> Finding:
 async def _absent(patient: Patient, found: BoardStatus) -> Finding:
     devices = await in_daemon_thread(serial_devices)
     others = ", ".join(device.path for device in devices)
-    hint = f" (serial ports that are there: {others})" if others else ""
+    hint = f" (serial ports found: {others})" if others else ""
     sentence = f"{found.trouble}{hint}"
     # A port that somebody wrote down is expected; without one the agent may live boardless
     return Finding.failed(sentence) if patient.needs_board else Finding.warning(sentence)

@@ -1,4 +1,4 @@
-"""Can the configured MCP servers be used, and has the owner approved what they offer?"""
+"""Check of the MCP servers and of the approvals of their tools."""
 
 import asyncio
 
@@ -7,10 +7,10 @@ from agent.tools.mcp.server import trouble_with
 from agent.tools.mcp.servers import pins_in
 
 
-async def check(patient: Patient) -> Finding:
+async def check_mcp(patient: Patient) -> Finding:
     """No server is started for this: `barnacle mcp list` asks them."""
     if not patient.mcp:
-        return Finding.ok("no MCP servers")
+        return Finding.ok("no MCP servers configured")
     return await asyncio.to_thread(_examined, patient)
 
 
@@ -21,12 +21,12 @@ def _examined(patient: Patient) -> Finding:
     pins = pins_in(patient.state_dir / "mcp")
     for name in patient.mcp:
         if held := [pin.offer.tool for pin in pins.of(name).values() if pin.is_held]:
-            said = f"{name} changed {', '.join(held)}, so it is not used"
-            return Finding.warning(f"{said}: `barnacle mcp approve {name}` shows what it is now")
+            said = f"{name} changed {', '.join(held)}, so they are not used"
+            return Finding.warning(f"{said}: review them with `barnacle mcp approve {name}`")
     if new := [name for name in patient.mcp if not pins.of(name)]:
-        said = f"nothing of {', '.join(new)} is approved, so nothing of it is used"
-        return Finding.warning(f"{said}: `barnacle mcp approve {new[0]}` shows what there is")
-    return Finding.ok(f"{len(patient.mcp)} with {_count(patient)} approved tools")
+        said = f"no approved tools of {', '.join(new)}, so they are not used"
+        return Finding.warning(f"{said}: review them with `barnacle mcp approve {new[0]}`")
+    return Finding.ok(f"{len(patient.mcp)} servers, {_count(patient)} approved tools")
 
 
 def _count(patient: Patient) -> int:

@@ -1,1 +1,1 @@
-"""One file for each thing that can be put right without asking; each says what it did."""
+"""Repairs that need no question; each says what it did."""

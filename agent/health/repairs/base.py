@@ -8,7 +8,7 @@ from agent.health.base import Patient
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class RepairResult:
     """Deed of a repair, or a sentence about what prevents it."""
 
     sentence: str
@@ -16,9 +16,9 @@ class Deed:
 
 
 # Does nothing, and says nothing, where nothing is wrong
-Repair = Callable[[Patient], Awaitable[list[Deed]]]
+Repair = Callable[[Patient], Awaitable[list[RepairResult]]]
 
 
 def as_root(folder: Path) -> str:
-    """The command for what is not ours to do."""
+    """Return the command that repairs the folder as root."""
     return f"`sudo barnacle doctor --fix --state-dir {folder}`"

@@ -12,7 +12,7 @@ from pathlib import Path
 from agent.errors import StateInUse, StorageFull
 from agent.health.base import Patient
 from agent.health.daemon_thread import in_daemon_thread
-from agent.health.repairs.base import Deed
+from agent.health.repairs.base import RepairResult
 from agent.storage import lock
 
 _BUSY_TIMEOUT_S = 5.0
@@ -20,11 +20,11 @@ _IS_SOUND = [("ok",)]
 _WORD_INDEXES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'"
 
 
-async def repair(patient: Patient) -> list[Deed]:
+async def rebuild_indexes(patient: Patient) -> list[RepairResult]:
     return await in_daemon_thread(lambda: list(_rebuilt(patient)))
 
 
-def _rebuilt(patient: Patient) -> Iterator[Deed]:
+def _rebuilt(patient: Patient) -> Iterator[RepairResult]:
     damaged = [path for path in patient.databases if path.is_file() and not _is_sound(path)]
     if not damaged:
         return
@@ -34,19 +34,25 @@ def _rebuilt(patient: Patient) -> Iterator[Deed]:
                 yield _deed(path)
     except StateInUse:
         names = ", ".join(path.name for path in damaged)
-        yield Deed(f"{names} is damaged: stop the agent, then run this again", is_done=False)
+        yield RepairResult(
+            f"{names} is damaged: stop the agent, then run this command again", is_done=False
+        )
     except StorageFull as err:
-        yield Deed(str(err), is_done=False)
+        yield RepairResult(str(err), is_done=False)
 
 
-def _deed(path: Path) -> Deed:
+def _deed(path: Path) -> RepairResult:
     try:
         _rebuild(path)
     except sqlite3.DatabaseError as err:
-        return Deed(f"{path} is beyond mending ({err}): the agent sets it aside", is_done=False)
+        return RepairResult(
+            f"cannot repair {path} ({err}): the agent moves it aside", is_done=False
+        )
     if _is_sound(path):
-        return Deed(f"built the indexes of {path} anew")
-    return Deed(f"{path} is beyond mending: the agent sets it aside at its start", is_done=False)
+        return RepairResult(f"rebuilt the indexes of {path}")
+    return RepairResult(
+        f"cannot repair {path}: the agent moves it aside at its next start", is_done=False
+    )
 
 
 def _rebuild(path: Path) -> None:

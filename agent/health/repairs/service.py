@@ -7,7 +7,7 @@ from pathlib import Path
 from agent.errors import BarnacleError
 from agent.health.base import Patient
 from agent.health.checks.channels import DEAF_S
-from agent.health.repairs.base import Deed, as_root
+from agent.health.repairs.base import RepairResult, as_root
 from agent.security.environment import child_environment
 
 UNIT = "barnacle.service"
@@ -16,7 +16,7 @@ _PROGRAM = Path("/usr/bin/systemctl")
 RESTART_TIMEOUT_S = 90.0
 
 
-async def repair(patient: Patient) -> list[Deed]:
+async def restart_service(patient: Patient) -> list[RepairResult]:
     kernel = patient.readings.kernel
     if patient.hear is None or not kernel.exists("run/systemd/system"):
         return []
@@ -24,14 +24,18 @@ async def repair(patient: Patient) -> list[Deed]:
         return []
     manager = patient.manager or _PROGRAM
     if not await is_active(manager):
-        told = f"the agent {why}, and it is not the service: end it and start it again"
-        return [Deed(told, is_done=False)]
+        told = f"the agent {why}, and it is not the service: stop it and start it again"
+        return [RepairResult(told, is_done=False)]
     if os.geteuid() != 0:
-        return [Deed(f"the agent {why}: {as_root(patient.state_dir)} restarts it", is_done=False)]
+        return [
+            RepairResult(
+                f"the agent {why}: {as_root(patient.state_dir)} restarts it", is_done=False
+            )
+        ]
     if await asked(manager, "restart", UNIT):
-        return [Deed(f"restarted {UNIT}, whose agent {why}")]
-    told = f"the agent {why}, and {UNIT} does not start: `journalctl -u barnacle` says why"
-    return [Deed(told, is_done=False)]
+        return [RepairResult(f"restarted {UNIT}, whose agent {why}")]
+    told = f"the agent {why}, and {UNIT} does not start: see `journalctl -u barnacle`"
+    return [RepairResult(told, is_done=False)]
 
 
 async def is_active(program: Path) -> bool:
@@ -73,4 +77,4 @@ async def _trouble(patient: Patient) -> str:
         # None runs, or it is not for us
         return ""
     deaf = [name for name, age_s in heard_s.items() if age_s > DEAF_S]
-    return f"hears nothing of {', '.join(deaf)}" if deaf else ""
+    return f"hears nothing from {', '.join(deaf)}" if deaf else ""

@@ -9,11 +9,11 @@ from agent.machine.readings import Readings
 USUAL_EVERY_S = 30.0
 
 
-class Judge(Protocol):
+class SenseJudge(Protocol):
     """Looks at the readings."""
 
     def __call__(self, readings: Readings, *, is_on: bool) -> str | None:
-        """A sentence while it matters, nothing while all is well, None where nobody tells.
+        """Return a sentence while there is a trouble, "" if there is none, None if unknown.
 
         Args:
             is_on: whether it mattered at the last look: the limit back may be another one.
@@ -30,6 +30,6 @@ class Sense:
     """
 
     name: str
-    judge: Judge
+    judge: SenseJudge
     looks: int = 1
     every_s: float = USUAL_EVERY_S

@@ -1,4 +1,4 @@
-"""The connection to a PostgreSQL server: jobs in, results or one kind of error out.
+"""Connection to a PostgreSQL server: jobs in, results or one kind of error out.
 
 Importing this module loads psycopg. A connection that has died is made anew before a job begins,
 never in the middle of one: what was done is known, or it is an error.
@@ -12,11 +12,11 @@ from typing import TypeVar
 
 import psycopg
 
-from agent.clock import Clock
 from agent.config import Secret
 from agent.errors import MemoryUnavailable
-from agent.memory.postgres.schema import Abilities, Connection, prepare
-from agent.printable import printable_line
+from agent.memory.postgres.schema import Connection, ServerExtensions, prepare
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
 
 R = TypeVar("R")
 
@@ -34,7 +34,7 @@ _PASSWORD = re.compile(r"(://[^\s:@/]*):[^\s@]*@|\bpassword\s*=\s*\S+")
 
 
 class Server:
-    """One connection, opened on first use, and what that server can do."""
+    """One connection, opened on first use, and the server's abilities."""
 
     def __init__(self, url: Secret, clock: Clock) -> None:
         self._url = url
@@ -43,7 +43,7 @@ class Server:
         self._connection: Connection | None = None
         self._failure: tuple[float, str] | None = None
         self._closed = False
-        self.abilities = Abilities()
+        self.abilities = ServerExtensions()
 
     async def run(self, job: Callable[[Connection], Awaitable[R]]) -> R:
         """Run the job in a transaction of its own and return its result.
@@ -73,7 +73,7 @@ class Server:
             return await job(connection)
 
     async def _begun(self, stack: AsyncExitStack) -> Connection:
-        """A connection inside a transaction; nothing was asked of it yet."""
+        """Return a connection inside a fresh transaction."""
         connection = await self._connected()
         try:
             await stack.enter_async_context(connection.transaction())
@@ -89,12 +89,12 @@ class Server:
             return self._connection
         now_s = self._clock.monotonic_s()
         if self._failure is not None and now_s < self._failure[0] + COOL_DOWN_S:
-            raise MemoryUnavailable(f"PostgreSQL is out of reach: {self._failure[1]}")
+            raise MemoryUnavailable(f"PostgreSQL cannot be reached: {self._failure[1]}")
         try:
             self._connection = await self._connect()
         except (psycopg.Error, TimeoutError) as err:
             self._failure = now_s, reason(err)
-            raise MemoryUnavailable(f"PostgreSQL is out of reach: {reason(err)}") from err
+            raise MemoryUnavailable(f"PostgreSQL cannot be reached: {reason(err)}") from err
         self._failure = None
         return self._connection
 

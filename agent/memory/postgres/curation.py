@@ -1,4 +1,4 @@
-"""Changing what is remembered in the shared brain, and looking after it.
+"""Curation and upkeep of the shared brain.
 
 The policy is that of `curation` and `upkeep`: nothing here raises trust, pinned memories and the
 lasting facts of people stay. Every function runs inside a transaction of its caller.
@@ -89,7 +89,7 @@ async def forget_source(connection: Connection, source: str, scope: Scope) -> in
 
 
 async def rebuild(connection: Connection, after_id: int) -> list[int]:
-    """Make the search words of the next memories anew; their ids."""
+    """Make the search words of the next memories again; return their ids."""
     entries = await page(connection, after_id)
     for entry in entries:
         await connection.execute(
@@ -100,17 +100,17 @@ async def rebuild(connection: Connection, after_id: int) -> list[int]:
 
 
 async def prune(connection: Connection, before_s: float) -> int:
-    """Delete the next conversations that were last touched before that."""
+    """Delete the next conversations that are older than that; return how many."""
     return (await connection.execute(_PRUNE, [before_s])).rowcount
 
 
 async def merge(connection: Connection) -> int:
-    """Hide the duplicates of the most trusted, oldest memory that says the same."""
+    """Hide duplicates of the most trusted, oldest memory; return how many."""
     return (await connection.execute(_MERGE)).rowcount
 
 
 async def evict(connection: Connection, max_memories: int) -> int:
-    """Delete the next of what is over the limit, as far as it may go."""
+    """Delete the next memories over the limit, if they may go; return how many."""
     return (await connection.execute(_EVICT, [max_memories])).rowcount
 
 

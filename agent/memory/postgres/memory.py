@@ -1,4 +1,4 @@
-"""Long-term memory in a PostgreSQL server: the way for several agents to share one brain.
+"""Long-term memory in a PostgreSQL server, which several agents can share.
 
 Meaning is searched where the server has pgvector, words by trigrams where it has pg_trgm and by
 patterns where it has neither. Embedding happens here, outside of every transaction.
@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from agent.clock import Clock
 from agent.config import Secret
 from agent.embeddings.base import Embedder
 from agent.errors import EmbedderUnavailable, MemoryUnavailable
@@ -19,20 +18,45 @@ from agent.memory.base import (
     MAX_CONTENT_CHARS,
     MAX_KEY_CHARS,
     MAX_SOURCE_CHARS,
-    Limits,
     MemoryEntry,
     MemoryStats,
     Scope,
+    StoreLimits,
     Tidied,
 )
 from agent.memory.keys import key_of, searched_text
 from agent.memory.postgres import curation, rows, vectors
 from agent.memory.postgres.connection import Server
-from agent.memory.postgres.rows import Draft
+from agent.memory.postgres.rows import PostgresDraft, restored
 from agent.memory.postgres.schema import Connection
-from agent.memory.postgres.search import Question, find
-from agent.memory.postgres.survey import survey
+from agent.memory.postgres.search import PostgresQuestion, find
 from agent.messages import Provenance
+from agent.system.clock import Clock
+
+_TOTALS = """
+SELECT count(*) FILTER (WHERE superseded_by IS NULL),
+    count(*) FILTER (WHERE superseded_by IS NOT NULL), count(*) FILTER (WHERE pinned),
+    pg_total_relation_size('memories') FROM memories
+"""
+_KINDS = """
+SELECT category, provenance, count(*) FROM memories WHERE superseded_by IS NULL GROUP BY 1, 2
+"""
+
+
+async def survey(connection: Connection, name: str) -> MemoryStats:
+    """Return the numbers of everybody's memories together."""
+    totals = await (await connection.execute(_TOTALS)).fetchone()
+    assert totals is not None
+    kept, superseded, pinned, size_bytes = (int(str(number)) for number in totals)
+    categories: dict[str, int] = {}
+    provenances: dict[Provenance, int] = {}
+    for category, provenance, number in await (await connection.execute(_KINDS)).fetchall():
+        named = restored(category)
+        said = Provenance.__members__.get(str(provenance).upper(), Provenance.WEB)
+        categories[named] = categories.get(named, 0) + int(str(number))
+        provenances[said] = provenances.get(said, 0) + int(str(number))
+    return MemoryStats(name, kept, superseded, pinned, size_bytes, categories, provenances)
+
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +73,7 @@ _Vector = Sequence[float]
 
 
 class PostgresMemory:
-    """Memories in one database, whoever else uses it."""
+    """Memories in one database that others may use too."""
 
     name = "postgres"
 
@@ -77,7 +101,7 @@ class PostgresMemory:
                 f"a memory has at most {MAX_CONTENT_CHARS} characters, its key {MAX_KEY_CHARS}"
             )
         source = source[:MAX_SOURCE_CHARS]
-        draft = Draft(key or key_of(content), content, category, scope, provenance, source)
+        draft = PostgresDraft(key or key_of(content), content, category, scope, provenance, source)
         vector = await self._vector(searched_text(draft.key, draft.content))
         self._may_lack_vectors |= vector is None
         return await self._server.run(partial(self._put, draft=draft, vector=vector))
@@ -146,8 +170,8 @@ class PostgresMemory:
             rebuilt, last_id = rebuilt + len(page), page[-1]
         return rebuilt
 
-    async def tidy(self, limits: Limits) -> Tidied:
-        """In batches; several agents may do it at once. The server looks after its own files."""
+    async def tidy(self, limits: StoreLimits) -> Tidied:
+        """Tidy in batches; several agents may do so at once."""
         before_s = self._clock.wall_s() - limits.conversation_days * _DAY_S
         pruned = await self._until_done(partial(curation.prune, before_s=before_s))
         merged = await self._server.run(curation.merge)
@@ -185,7 +209,7 @@ class PostgresMemory:
         }
 
     async def _put(
-        self, connection: Connection, draft: Draft, vector: _Vector | None
+        self, connection: Connection, draft: PostgresDraft, vector: _Vector | None
     ) -> MemoryEntry:
         entry = await rows.put(connection, draft, self._clock.wall_s())
         if self._server.abilities.vectors:
@@ -206,22 +230,22 @@ class PostgresMemory:
     ) -> _Entries:
         can = self._server.abilities
         seen = vector if can.vectors else None
-        question = Question(query, scope, seen, self._embedder.model_id)
+        question = PostgresQuestion(query, scope, seen, self._embedder.model_id)
         return await find(connection, question, can, limit)
 
     async def _vector(self, text: str) -> _Vector | None:
-        """The text's vector, or None where words must do."""
+        """Return the text's vector; None if words must do."""
         try:
             async with asyncio.timeout(EMBED_TIMEOUT_S):
                 return list(map(float, (await self._embedder.embed([text]))[0]))
         except EmbedderUnavailable as err:
-            _log.debug("words alone: %s", err)
+            _log.debug("memory: recall by words alone: %s", err)
         except TimeoutError:
-            _log.warning("the embedding model took longer than %s s", EMBED_TIMEOUT_S)
+            _log.warning("memory: embedding model too slow (limit_s=%s)", EMBED_TIMEOUT_S)
         return None
 
     def _fill_in_background(self, *, knows_model: bool) -> None:
-        """Embed what was stored without this model; one task, ended by `aclose`."""
+        """Embed memories without a vector of this model, in one task that `aclose` ends."""
         is_running = self._filling is not None and not self._filling.done()
         if knows_model and self._may_lack_vectors and not is_running:
             self._filling = asyncio.create_task(self._fill())
@@ -237,15 +261,15 @@ class PostgresMemory:
                 made = [(row, list(map(float, one))) for row, one in zip(batch, new, strict=True)]
                 await self._server.run(partial(vectors.fill, model=model, made=made))
         except (EmbedderUnavailable, MemoryUnavailable, TimeoutError) as err:
-            _log.warning("not every memory was embedded: %s", err)
+            _log.warning("memory: embedding stopped early: %s", err)
             self._may_lack_vectors = True
 
-    async def _unembedded(self, connection: Connection) -> Sequence[vectors.Unembedded]:
+    async def _unembedded(self, connection: Connection) -> Sequence[vectors.PostgresUnembedded]:
         if not self._server.abilities.vectors:
             return []
         return await vectors.unembedded(connection, self._embedder.model_id, FILL_BATCH)
 
 
 def _clean(text: str) -> str:
-    """Text that a database can hold: lone surrogates become question marks."""
+    """Return text that a database can hold: lone surrogates become question marks."""
     return text.encode(errors="replace").decode()

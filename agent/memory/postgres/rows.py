@@ -64,7 +64,7 @@ Row = Sequence[object]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PostgresDraft:
     """A memory that is not stored yet."""
 
     key: str
@@ -75,7 +75,7 @@ class Draft:
     source: str
 
 
-async def put(connection: Connection, draft: Draft, now_s: float) -> MemoryEntry:
+async def put(connection: Connection, draft: PostgresDraft, now_s: float) -> MemoryEntry:
     """Insert or replace by owner and key; the row of a replaced memory keeps its id."""
     values = _columns(draft.scope, draft.key, draft.content) | {
         "category": escaped(draft.category),
@@ -90,7 +90,7 @@ async def put(connection: Connection, draft: Draft, now_s: float) -> MemoryEntry
 
 
 async def restore(connection: Connection, entry: MemoryEntry) -> MemoryEntry:
-    """Insert or replace with every field; under its old id where that is free."""
+    """Insert or replace with every field, under the old id if that is free."""
     values = _columns(entry.scope, entry.key, entry.content) | {
         "id": entry.memory_id,
         "category": escaped(entry.category),
@@ -110,7 +110,7 @@ async def restore(connection: Connection, entry: MemoryEntry) -> MemoryEntry:
 
 
 async def get(connection: Connection, key: str, scope: Scope) -> MemoryEntry | None:
-    """The closest owner's memory of that key."""
+    """Return the closest owner's memory of that key."""
     found = await connection.execute(
         f"SELECT {COLUMNS} FROM memories WHERE {_SEEN} AND key = %(key)s"  # noqa: S608 - ours
         " ORDER BY array_position(%(owners)s, owner) LIMIT 1",
@@ -123,7 +123,7 @@ async def get(connection: Connection, key: str, scope: Scope) -> MemoryEntry | N
 async def newest(
     connection: Connection, scope: Scope, category: str | None, limit: int
 ) -> list[MemoryEntry]:
-    """Newest first; a session or a category narrows where it is given."""
+    """Return memories, newest first, filtered by session and category if given."""
     found = await connection.execute(
         f"SELECT {COLUMNS} FROM memories WHERE {_SEEN}"  # noqa: S608 - as above
         " AND (%(session)s::text IS NULL OR session = %(session)s)"
@@ -140,7 +140,7 @@ async def newest(
 
 
 async def by_id(connection: Connection, ids: Sequence[int], scope: Scope) -> dict[int, MemoryEntry]:
-    """Those among these memories that may be seen."""
+    """Return those of these memories that the scope may see."""
     found = await connection.execute(
         f"SELECT {COLUMNS} FROM memories WHERE {_SEEN} AND id = ANY(%(ids)s)",  # noqa: S608 - ours
         {"owners": owners_of(scope), "ids": list(ids)},
@@ -150,7 +150,7 @@ async def by_id(connection: Connection, ids: Sequence[int], scope: Scope) -> dic
 
 
 async def page(connection: Connection, after_id: int) -> list[MemoryEntry]:
-    """The next memories by their ids, superseded ones too."""
+    """Return the next memories by id, superseded ones too."""
     found = await connection.execute(
         f"SELECT {COLUMNS} FROM memories WHERE id > %s ORDER BY id LIMIT %s",  # noqa: S608 - ours
         [after_id, PAGE_ROWS],
@@ -159,7 +159,7 @@ async def page(connection: Connection, after_id: int) -> list[MemoryEntry]:
 
 
 async def forget(connection: Connection, key: str, scope: Scope) -> bool:
-    """Delete the owner's own; what it had superseded comes back."""
+    """Delete the owner's memory; what it had superseded comes back."""
     gone = await connection.execute(
         "DELETE FROM memories WHERE owner = %s AND key = %s",
         [escaped(_clean(scope.owner)), escaped(key)],
@@ -168,7 +168,7 @@ async def forget(connection: Connection, key: str, scope: Scope) -> bool:
 
 
 async def count(connection: Connection, scope: Scope | None) -> int:
-    """Memories that may be recalled from there; with no scope, everybody's together."""
+    """Count the memories that the scope can recall; without a scope, all."""
     found = await connection.execute(
         "SELECT count(*) FROM memories WHERE superseded_by IS NULL"
         " AND (%(owners)s::text[] IS NULL OR owner = ANY(%(owners)s))",
@@ -203,7 +203,7 @@ def entry_of(row: Row) -> MemoryEntry:
 
 
 def escaped(text: str) -> str:
-    """Text as PostgreSQL can hold it."""
+    """Return the text as PostgreSQL can hold it."""
     return text.replace(_ESCAPE, _ESCAPE * 2).replace("\x00", f"{_ESCAPE}0")
 
 
@@ -225,7 +225,7 @@ def _columns(scope: Scope, key: str, content: str) -> dict[str, object]:
 
 
 def words_of(text: str) -> str:
-    """The search tokens of a text, with a space before and after each."""
+    """Return the search tokens of a text, with a space before and after each."""
     return f" {' '.join(tokens(text))} "
 
 
@@ -238,5 +238,5 @@ def _named(value: object) -> str | None:
 
 
 def _clean(text: str) -> str:
-    """Lone surrogates become question marks: no database holds them."""
+    """Replace lone surrogates by question marks, because no database holds them."""
     return text.encode(errors="replace").decode()

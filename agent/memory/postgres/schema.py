@@ -1,4 +1,4 @@
-"""The tables of a shared brain, as the steps that make them, and what the server can do for them.
+"""Tables of a shared brain as migration steps, and the server's abilities.
 
 Everything lies in a schema of its own, so that a database may hold other things as well.
 """
@@ -55,15 +55,15 @@ CREATE INDEX memories_trigrams ON memories USING gin (words gin_trgm_ops)
 
 
 @dataclass(frozen=True, slots=True)
-class Abilities:
+class ServerExtensions:
     """Extensions of a server."""
 
     vectors: bool = False
     trigrams: bool = False
 
 
-async def prepare(connection: Connection) -> Abilities:
-    """Make what is missing, and use what the server has; the same on every new connection."""
+async def prepare(connection: Connection) -> ServerExtensions:
+    """Create missing tables and enable the server's extensions; the same on every connection."""
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         if not await _exists(connection):
@@ -72,7 +72,7 @@ async def prepare(connection: Connection) -> Abilities:
         await _migrate(connection)
         vectors = await _extended(connection, "vector", "memory_vectors", _VECTORS)
         trigrams = await _extended(connection, "pg_trgm", "memories_trigrams", _TRIGRAMS)
-    return Abilities(vectors, trigrams)
+    return ServerExtensions(vectors, trigrams)
 
 
 async def _exists(connection: Connection) -> bool:
@@ -107,7 +107,7 @@ async def _extended(connection: Connection, extension: str, made: str, script: s
 
 
 async def _homes(connection: Connection) -> list[str]:
-    """The schemas that hold the extensions, wherever somebody has put them."""
+    """Return the schemas that hold the extensions."""
     found = await connection.execute(
         "SELECT DISTINCT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid ="
         " extnamespace WHERE extname IN ('vector', 'pg_trgm') AND nspname <> %s",

@@ -1,4 +1,4 @@
-"""Finding memories in the shared brain: words by trigrams or patterns, meaning by pgvector.
+"""Search in the shared brain: words by trigrams or patterns, meaning by pgvector.
 
 The server finds and counts; `ranking` orders, as it does for every other store.
 """
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.cues import cues_of
 from agent.memory.postgres import rows, vectors
-from agent.memory.postgres.schema import Abilities, Connection
-from agent.memory.ranking import CANDIDATES, Candidate, Scale, Scales, rank
-from agent.memory.sessions import Surroundings
+from agent.memory.postgres.schema import Connection, ServerExtensions
+from agent.memory.score import CANDIDATES, MemoryCandidate, Scale, Scales, rank
+from agent.memory.sessions import MemoryNeighbours
 from agent.memory.text import asked_tokens
 
 # Longer questions are searched by their first telling words: each one costs a look at the index
@@ -73,8 +73,8 @@ FROM every ORDER BY cosine DESC, id DESC LIMIT %(limit)s
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """Question with its scope; `vector` is None if words must do."""
+class PostgresQuestion:
+    """A question with its scope; `vector` is None if words must do."""
 
     text: str
     scope: Scope
@@ -100,9 +100,9 @@ class _Hits:
 
 
 async def find(
-    connection: Connection, question: Question, abilities: Abilities, limit: int
+    connection: Connection, question: PostgresQuestion, abilities: ServerExtensions, limit: int
 ) -> list[MemoryEntry]:
-    """The most relevant memories that may be seen, scored."""
+    """Return the most relevant visible memories with scores."""
     asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
     near = await _near(connection, question)
     hits = await _hits(connection, question, asked, abilities, list(near.cosines))
@@ -110,7 +110,7 @@ async def find(
     nothing = None if not asked else 0.0
     entries = await rows.by_id(connection, list(ids), question.scope)
     candidates = [
-        Candidate(
+        MemoryCandidate(
             entry,
             hits.strengths.get(memory_id, 0.0),
             hits.coverages.get(memory_id, nothing),
@@ -119,12 +119,12 @@ async def find(
         for memory_id, entry in entries.items()
     ]
     scales = Scales(hits.scale, near.scale)
-    around = Surroundings(frozenset(entries))
+    around = MemoryNeighbours(frozenset(entries))
     ranked = rank(candidates, scales, cues_of(question.text), around)
     return [replace(one.entry, score=one.score) for one in ranked[: max(0, limit)]]
 
 
-async def _near(connection: Connection, question: Question) -> _Near:
+async def _near(connection: Connection, question: PostgresQuestion) -> _Near:
     if question.vector is None:
         return _Near({}, Scale(0.0, 0.0))
     found = await connection.execute(
@@ -145,9 +145,9 @@ async def _near(connection: Connection, question: Question) -> _Near:
 
 async def _hits(
     connection: Connection,
-    question: Question,
+    question: PostgresQuestion,
     asked: Sequence[str],
-    abilities: Abilities,
+    abilities: ServerExtensions,
     also: Sequence[int],
 ) -> _Hits:
     if not asked:

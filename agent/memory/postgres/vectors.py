@@ -9,8 +9,8 @@ from agent.memory.postgres.schema import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Unembedded:
-    """A memory that has no vector of a model yet, and the text that makes one."""
+class PostgresUnembedded:
+    """A memory without a vector of a model, and the text to embed."""
 
     memory_id: int
     content: str
@@ -29,8 +29,8 @@ async def drop(connection: Connection, memory_id: int) -> None:
     await connection.execute("DELETE FROM memory_vectors WHERE memory_id = %s", [memory_id])
 
 
-async def unembedded(connection: Connection, model: str, limit: int) -> list[Unembedded]:
-    """The newest memories without a vector of this model."""
+async def unembedded(connection: Connection, model: str, limit: int) -> list[PostgresUnembedded]:
+    """Return the newest memories without a vector of this model."""
     found = await connection.execute(
         "SELECT id, key, content FROM memories m WHERE superseded_by IS NULL AND NOT EXISTS"
         " (SELECT 1 FROM memory_vectors v WHERE v.memory_id = m.id AND v.model = %s)"
@@ -38,7 +38,7 @@ async def unembedded(connection: Connection, model: str, limit: int) -> list[Une
         [model, limit],
     )
     return [
-        Unembedded(
+        PostgresUnembedded(
             int(str(memory_id)),
             restored(content),
             searched_text(restored(key), restored(content)),
@@ -48,9 +48,9 @@ async def unembedded(connection: Connection, model: str, limit: int) -> list[Une
 
 
 async def fill(
-    connection: Connection, model: str, made: Sequence[tuple[Unembedded, Sequence[float]]]
+    connection: Connection, model: str, made: Sequence[tuple[PostgresUnembedded, Sequence[float]]]
 ) -> None:
-    """Give memories their vectors, unless they say something else by now."""
+    """Give memories their vectors, unless their text has changed."""
     for row, vector in made:
         await connection.execute(
             "INSERT INTO memory_vectors (memory_id, model, vector)"
@@ -61,5 +61,5 @@ async def fill(
 
 
 def literal(vector: Sequence[float]) -> str:
-    """A vector as pgvector reads it."""
+    """Return a vector as pgvector reads it."""
     return f"[{','.join(map(str, vector))}]"

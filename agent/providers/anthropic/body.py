@@ -1,4 +1,4 @@
-"""A request in the form of Anthropic messages, with marks for what is worth caching.
+"""Request in the form of Anthropic messages, with marks for what is worth caching.
 
 Roles alternate, results of tools stand first in a message of the person, and empty texts are
 left out: all three are demanded.
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
-from agent.providers import edge
+from agent.providers import service_json
 from agent.providers.base import ChatRequest
 from agent.providers.wire import Sampling
-from agent.tools.cleaning import FULL, cleaned
+from agent.tools.service_schema import FULL, cleaned
 
 Json = dict[str, object]
 
@@ -23,14 +23,14 @@ _NOTHING = "(nothing)"
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class AnthropicDialect:
     """The parameters that models differ in."""
 
     takes_temperature: bool = True
     takes_cache_marks: bool = True
 
-    def after_refusal(self, complaint: str) -> "Manner | None":
-        """The manner to try next; None if `complaint` names nothing that could be changed."""
+    def after_refusal(self, complaint: str) -> "AnthropicDialect | None":
+        """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if "temperature" in complaint and self.takes_temperature:
             return dataclasses.replace(self, takes_temperature=False)
         if "cache_control" in complaint and self.takes_cache_marks:
@@ -38,11 +38,11 @@ class Manner:
         return None
 
 
-def encode(request: ChatRequest, sampling: Sampling, manner: Manner, wire: str) -> bytes:
-    """The body; the same request gives the same bytes, so that its start can be cached."""
+def encode(request: ChatRequest, sampling: Sampling, dialect: AnthropicDialect, wire: str) -> bytes:
+    """Encode the body; the same request gives the same bytes, so that its start can be cached."""
     system: list[Json] = [{"type": "text", "text": message.text} for message in _system(request)]
     messages = _turns(request.messages, wire, sampling.model)
-    if manner.takes_cache_marks:
+    if dialect.takes_cache_marks:
         _mark(system, messages)
     body: Json = {"model": sampling.model, "max_tokens": sampling.max_tokens}
     if request.tools:
@@ -50,11 +50,11 @@ def encode(request: ChatRequest, sampling: Sampling, manner: Manner, wire: str) 
     if system:
         body["system"] = system
     body["messages"] = messages
-    if manner.takes_temperature:
+    if dialect.takes_temperature:
         # Its scale ends at 1
         body["temperature"] = min(sampling.temperature, 1.0)
     body["stream"] = True
-    return edge.encode(body)
+    return service_json.encode(body)
 
 
 def _system(request: ChatRequest) -> Iterator[ChatMessage]:
@@ -118,7 +118,7 @@ def _result(message: ChatMessage) -> Json:
 def _answer(message: ChatMessage, wire: str, model: str) -> list[Json]:
     echo = message.echo
     if echo is not None and (echo.wire, echo.model) == (wire, model):
-        said = edge.parse(echo.content_json)
+        said = service_json.parse(echo.content_json)
         if isinstance(said, list):
             return said
     text = message.text.rstrip()
@@ -131,5 +131,5 @@ def _call(call: ToolCall) -> Json:
         "type": "tool_use",
         "id": call.call_id,
         "name": call.name,
-        "input": edge.object_in(call.arguments_json),
+        "input": service_json.object_in(call.arguments_json),
     }

@@ -2,44 +2,122 @@
 
 import json
 
-from agent.providers import edge, failures
-from agent.providers.answer import Answer, Note
-from agent.providers.anthropic import body, shape
-from agent.providers.anthropic.body import Manner
-from agent.providers.base import Capabilities, ChatRequest, Stop, Usage
-from agent.providers.wire import Post, Sampling, ToldError, Wire
+import msgspec
+
+from agent.providers import failures, service_json
+from agent.providers.answer import AnswerBuilder, Note
+from agent.providers.anthropic import body
+from agent.providers.anthropic.body import AnthropicDialect
+from agent.providers.base import Capabilities, ChatRequest, StopReason, Usage
+from agent.providers.wire import Sampling, ToldError, WireFormat, WireRequest
+
+
+class AnthropicTokenCount(msgspec.Struct, frozen=True):
+    """Counts of the service; cached tokens are not among `input_tokens`."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class AnthropicBlock(msgspec.Struct, frozen=True):
+    """A part of an answer, or its beginning."""
+
+    type: str = ""
+    text: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: dict[str, object] | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    # Of thinking that is not shown
+    data: str | None = None
+
+
+class AnthropicDelta(msgspec.Struct, frozen=True):
+    """Addition to a block, or to the message."""
+
+    type: str = ""
+    text: str | None = None
+    partial_json: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    stop_reason: str | None = None
+
+
+class AnthropicMessage(msgspec.Struct, frozen=True):
+    """A whole answer, or its head."""
+
+    model: str = ""
+    content: list[AnthropicBlock] | None = None
+    stop_reason: str | None = None
+    usage: AnthropicTokenCount | None = None
+
+
+class AnthropicEvent(msgspec.Struct, frozen=True):
+    """One event of a stream, or a whole answer, which is of the type `message`."""
+
+    type: str = ""
+    index: int = 0
+    message: AnthropicMessage | None = None
+    content_block: AnthropicBlock | None = None
+    delta: AnthropicDelta | None = None
+    usage: AnthropicTokenCount | None = None
+    error: object = None
+    # Of a whole answer
+    model: str = ""
+    content: list[AnthropicBlock] | None = None
+    stop_reason: str | None = None
+
+
+class AnthropicModel(msgspec.Struct, frozen=True):
+    """An entry of the list of models."""
+
+    id: str
+
+
+class AnthropicModelList(msgspec.Struct, frozen=True):
+    """The models of a service."""
+
+    data: list[AnthropicModel]
+
 
 # What every current model of the family can be shown
 CONTEXT_TOKENS = 200_000
 
 _STOPS = {
-    "max_tokens": Stop.LENGTH,
-    "model_context_window_exceeded": Stop.LENGTH,
-    "tool_use": Stop.TOOLS,
-    "refusal": Stop.REFUSED,
+    "max_tokens": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
+    "tool_use": StopReason.TOOLS,
+    "refusal": StopReason.REFUSED,
 }
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
-class AnthropicWire(Wire[Manner]):
+class AnthropicWire(WireFormat[AnthropicDialect]):
     """`POST messages`, streamed."""
 
     name = "anthropic"
 
-    def first_manner(self, host: str, model: str) -> Manner:
-        return Manner()
+    def first_dialect(self, host: str, model: str) -> AnthropicDialect:
+        return AnthropicDialect()
 
-    def other_manner(self, manner: Manner, refusal: failures.Refusal) -> Manner | None:
-        return manner.after_refusal(failures.named_parameter(refusal.body))
+    def other_dialect(
+        self, dialect: AnthropicDialect, refusal: failures.ServiceRefusal
+    ) -> AnthropicDialect | None:
+        return dialect.after_refusal(failures.named_parameter(refusal.body))
 
-    def write(self, request: ChatRequest, sampling: Sampling, manner: Manner) -> Post:
-        return Post("messages", body.encode(request, sampling, manner, self.name))
+    def write(
+        self, request: ChatRequest, sampling: Sampling, dialect: AnthropicDialect
+    ) -> WireRequest:
+        return WireRequest("messages", body.encode(request, sampling, dialect, self.name))
 
-    def read(self, event: str, answer: Answer) -> str:
-        return _take(edge.decode(event, shape.Event), answer)
+    def read(self, event: str, answer: AnswerBuilder) -> str:
+        return _take(service_json.decode(event, AnthropicEvent), answer)
 
     def read_models(self, body: str) -> list[str]:
-        return [model.id for model in edge.decode(body, shape.ModelList).data]
+        return [model.id for model in service_json.decode(body, AnthropicModelList).data]
 
     def capabilities(self, model: str) -> Capabilities:
         return Capabilities(
@@ -52,7 +130,7 @@ class AnthropicWire(Wire[Manner]):
         )
 
 
-def _take(event: shape.Event, answer: Answer) -> str:
+def _take(event: AnthropicEvent, answer: AnswerBuilder) -> str:
     match event.type:
         case "error":
             raise ToldError(event.error)
@@ -61,33 +139,33 @@ def _take(event: shape.Event, answer: Answer) -> str:
         case "message_start":
             _count(answer, event.message.usage if event.message else None)
         case "content_block_start":
-            return _begin(event.index, event.content_block or shape.Block(), answer)
+            return _begin(event.index, event.content_block or AnthropicBlock(), answer)
         case "content_block_delta":
-            return _add(event.index, event.delta or shape.Delta(), answer)
+            return _add(event.index, event.delta or AnthropicDelta(), answer)
         case "content_block_stop":
             _finish(event.index, answer)
         case "message_delta":
             _count(answer, event.usage)
             if event.delta is not None and event.delta.stop_reason:
-                answer.end(_STOPS.get(event.delta.stop_reason, Stop.END))
+                answer.end(_STOPS.get(event.delta.stop_reason, StopReason.END))
         case "message_stop":
             _send_back(answer)
             answer.close()
     return ""
 
 
-def _take_whole(event: shape.Event, answer: Answer) -> str:
+def _take_whole(event: AnthropicEvent, answer: AnswerBuilder) -> str:
     _count(answer, event.usage)
     text = ""
     for index, block in enumerate(event.content or ()):
         text += _begin(index, block, answer)
         _finish(index, answer)
-    answer.end(_STOPS.get(event.stop_reason or "", Stop.END))
+    answer.end(_STOPS.get(event.stop_reason or "", StopReason.END))
     _send_back(answer)
     return text
 
 
-def _begin(index: int, block: shape.Block, answer: Answer) -> str:
+def _begin(index: int, block: AnthropicBlock, answer: AnswerBuilder) -> str:
     match block.type:
         case "text":
             note = Note("text", text=block.text or "")
@@ -107,7 +185,7 @@ def _begin(index: int, block: shape.Block, answer: Answer) -> str:
     return answer.add_text(block.text or "")
 
 
-def _add(index: int, delta: shape.Delta, answer: Answer) -> str:
+def _add(index: int, delta: AnthropicDelta, answer: AnswerBuilder) -> str:
     note = answer.notes.get(index)
     if note is None:
         return ""
@@ -125,7 +203,7 @@ def _add(index: int, delta: shape.Delta, answer: Answer) -> str:
     return answer.add_text(delta.text or "")
 
 
-def _finish(index: int, answer: Answer) -> None:
+def _finish(index: int, answer: AnswerBuilder) -> None:
     note = answer.notes.get(index)
     if note is not None and note.kind == "tool_use" and not note.text("input"):
         # A tool without arguments may come with no piece of them at all
@@ -133,7 +211,7 @@ def _finish(index: int, answer: Answer) -> None:
         answer.add_call(index, "", "", "{}")
 
 
-def _send_back(answer: Answer) -> None:
+def _send_back(answer: AnswerBuilder) -> None:
     """Thinking is demanded back, unchanged, with the results of the calls that it led to."""
     notes = [answer.notes[index] for index in sorted(answer.notes)]
     if _THINKING.isdisjoint(note.kind for note in notes):
@@ -147,7 +225,7 @@ def _said(note: Note) -> dict[str, object]:
     said: dict[str, object] = {"type": note.kind}
     match note.kind:
         case "tool_use":
-            arguments = edge.object_in(note.text("input"))
+            arguments = service_json.object_in(note.text("input"))
             return {**said, "id": note.text("id"), "name": note.text("name"), "input": arguments}
         case "thinking":
             said |= {"thinking": note.text("thinking"), "signature": note.text("signature")}
@@ -162,7 +240,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _count(answer: Answer, count: shape.TokenCount | None) -> None:
+def _count(answer: AnswerBuilder, count: AnthropicTokenCount | None) -> None:
     """The end repeats some of what the beginning counted, and adds to it."""
     if count is None:
         return

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import msgspec
 
 from agent.messages import ChatMessage, Echo, Image, Role, ToolCall, ToolSpec
-from agent.providers import edge
+from agent.providers import service_json
 from agent.providers.base import ChatRequest
 from agent.providers.once import Once
 from agent.providers.wire import Sampling
-from agent.tools.cleaning import FULL, cleaned
+from agent.tools.service_schema import FULL, cleaned
 
 Json = dict[str, object]
 
@@ -37,8 +37,8 @@ _REFUSAL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """The parameters that models differ in."""
+class CompletionsDialect:
+    """Parameters that models differ in."""
 
     tokens_key: str = "max_tokens"
     takes_temperature: bool = True
@@ -47,12 +47,12 @@ class Dialect:
     takes_stream_options: bool = True
 
     @classmethod
-    def of_host(cls, host: str) -> "Dialect":
+    def of_host(cls, host: str) -> "CompletionsDialect":
         """Return the first dialect to try: OpenAI's own service knows only the newer name."""
         return cls(tokens_key="max_completion_tokens") if host == OFFICIAL_HOST else cls()
 
-    def after_refusal(self, complaint: str) -> "Dialect | None":
-        """The dialect to try next; None if `complaint` names nothing that could be changed."""
+    def after_refusal(self, complaint: str) -> "CompletionsDialect | None":
+        """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if not _REFUSAL.search(complaint):
             return None
         if "max_tokens" in complaint or "max_completion_tokens" in complaint:
@@ -67,8 +67,10 @@ class Dialect:
         return None
 
 
-def encode(request: ChatRequest, sampling: Sampling, dialect: Dialect, wire: str = "") -> bytes:
-    """The body; the same request gives the same bytes, so that services can cache its start.
+def encode(
+    request: ChatRequest, sampling: Sampling, dialect: CompletionsDialect, wire: str = ""
+) -> bytes:
+    """Encode the body; the same request gives the same bytes, so that its start can be cached.
 
     Args:
         wire: the name in the echoes that are sent back.
@@ -85,7 +87,7 @@ def encode(request: ChatRequest, sampling: Sampling, dialect: Dialect, wire: str
     body["stream"] = True
     if dialect.takes_stream_options:
         body["stream_options"] = {"include_usage": True}
-    return edge.encode(body)
+    return service_json.encode(body)
 
 
 def _name_of(spec: ToolSpec) -> str:
@@ -104,7 +106,7 @@ def _tool(spec: ToolSpec) -> Json:
 
 
 def _messages(messages: Sequence[ChatMessage], asked: tuple[str, str]) -> list[Json | msgspec.Raw]:
-    """One system message at most: templates of local models refuse a second one."""
+    """Return messages with one system message at most: local models' templates refuse a second."""
     system = [message.text for message in messages if message.role is _SYSTEM]
     said = [message for message in messages if message.role is not _SYSTEM]
     first: list[Json] = [{"role": "system", "content": "\n\n".join(system)}] if system else []
@@ -129,18 +131,18 @@ def _message(message: ChatMessage) -> Json:
 
 
 _written: Once[ChatMessage, msgspec.Raw] = Once(
-    lambda message: msgspec.Raw(edge.encode(_message(message))),
+    lambda message: msgspec.Raw(service_json.encode(_message(message))),
     MOST_KEPT_MESSAGES,
     lambda written: len(written) <= LONGEST_KEPT_BYTES,
 )
 
 
 def _with_echo(message: ChatMessage, echo: Echo, asked: tuple[str, str]) -> msgspec.Raw:
-    """Of the turn that is going on."""
+    """Send back the service's own content within the turn that is going on."""
     wired = _message(message)
     if (echo.wire, echo.model) == asked:
-        wired |= edge.object_in(echo.content_json)
-    return msgspec.Raw(edge.encode(wired))
+        wired |= service_json.object_in(echo.content_json)
+    return msgspec.Raw(service_json.encode(wired))
 
 
 def _picture(image: Image) -> Json:
@@ -154,8 +156,8 @@ def _call(call: ToolCall) -> Json:
 
 
 def _valid(arguments_json: str) -> str:
-    """Some services refuse a whole conversation for one call of theirs that is not JSON."""
+    """Return arguments as valid JSON: some services refuse a conversation for one bad call."""
     try:
-        return arguments_json if isinstance(edge.parse(arguments_json), dict) else "{}"
-    except edge.WireError:
+        return arguments_json if isinstance(service_json.parse(arguments_json), dict) else "{}"
+    except service_json.WireError:
         return "{}"

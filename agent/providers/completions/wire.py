@@ -1,52 +1,144 @@
-"""OpenAI chat completions as they are spoken by nearly every service."""
+"""Wire format of OpenAI chat completions, which nearly every service speaks."""
 
 import json
 
-from agent.providers import edge, failures
-from agent.providers.answer import Answer, Note
-from agent.providers.base import Capabilities, ChatRequest, Stop, Usage
-from agent.providers.completions import dialect, shape
-from agent.providers.completions.dialect import Dialect
-from agent.providers.wire import Post, Sampling, ToldError, Wire
+import msgspec
+
+from agent.providers import failures, service_json
+from agent.providers.answer import AnswerBuilder, Note
+from agent.providers.base import Capabilities, ChatRequest, StopReason, Usage
+from agent.providers.completions.dialect import CompletionsDialect, encode
+from agent.providers.wire import Sampling, ToldError, WireFormat, WireRequest
+
+
+class FunctionPart(msgspec.Struct, frozen=True):
+    """Name and arguments, or a piece of them; some services send arguments as an object."""
+
+    name: str | None = None
+    arguments: str | dict[str, object] | None = None
+
+
+class CallPart(msgspec.Struct, frozen=True):
+    """A tool call or a piece of one; pieces with the same `index` belong together."""
+
+    index: int | None = None
+    id: str | None = None
+    function: FunctionPart | None = None
+
+
+class TextPart(msgspec.Struct, frozen=True):
+    """Content as some services send it: a list, of which only text is for people."""
+
+    text: str | None = None
+
+
+class CompletionsMessage(msgspec.Struct, frozen=True):
+    """A message, or what was added to it."""
+
+    content: str | list[TextPart] | None = None
+    refusal: str | None = None
+    tool_calls: list[CallPart] | None = None
+    # Some services demand their model's thoughts back with the results of its calls
+    reasoning_content: str | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "".join(part.text or "" for part in self.content)
+        return self.content or self.refusal or ""
+
+
+class CompletionsChoice(msgspec.Struct, frozen=True):
+    """One of the answers: `delta` in a stream, `message` in a whole answer."""
+
+    index: int | None = None
+    delta: CompletionsMessage | None = None
+    message: CompletionsMessage | None = None
+    finish_reason: str | None = None
+
+
+class PromptDetails(msgspec.Struct, frozen=True):
+    """Breakdown of the tokens that were sent."""
+
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class CompletionsTokenCount(msgspec.Struct, frozen=True):
+    """Counts of the service."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: PromptDetails | None = None
+    # DeepSeek's name for it
+    prompt_cache_hit_tokens: int | None = None
+
+
+class CompletionsChunk(msgspec.Struct, frozen=True):
+    """A whole answer, or one event of a stream."""
+
+    choices: list[CompletionsChoice] | None = None
+    usage: CompletionsTokenCount | None = None
+    error: object = None
+    # vLLM marks an error in the middle of a stream by this alone
+    kind: str | None = msgspec.field(default=None, name="object")
+    message: str | None = None
+
+
+class CompletionsModel(msgspec.Struct, frozen=True):
+    """An entry of the list of models."""
+
+    id: str
+
+
+class CompletionsModelList(msgspec.Struct, frozen=True):
+    """The models of a service."""
+
+    data: list[CompletionsModel]
+
 
 _STOPS = {
-    "tool_calls": Stop.TOOLS,
-    "function_call": Stop.TOOLS,
-    "length": Stop.LENGTH,
-    "max_tokens": Stop.LENGTH,
-    "content_filter": Stop.REFUSED,
-    "refusal": Stop.REFUSED,
+    "tool_calls": StopReason.TOOLS,
+    "function_call": StopReason.TOOLS,
+    "length": StopReason.LENGTH,
+    "max_tokens": StopReason.LENGTH,
+    "content_filter": StopReason.REFUSED,
+    "refusal": StopReason.REFUSED,
 }
 
 _THOUGHTS = "reasoning_content"
 
 
-class CompletionsWire(Wire[Dialect]):
+class CompletionsWire(WireFormat[CompletionsDialect]):
     """`POST chat/completions`, streamed."""
 
     name = "completions"
 
-    def first_manner(self, host: str, model: str) -> Dialect:
-        return Dialect.of_host(host)
+    def first_dialect(self, host: str, model: str) -> CompletionsDialect:
+        return CompletionsDialect.of_host(host)
 
-    def other_manner(self, manner: Dialect, refusal: failures.Refusal) -> Dialect | None:
-        return manner.after_refusal(failures.named_parameter(refusal.body))
+    def other_dialect(
+        self, dialect: CompletionsDialect, refusal: failures.ServiceRefusal
+    ) -> CompletionsDialect | None:
+        return dialect.after_refusal(failures.named_parameter(refusal.body))
 
-    def write(self, request: ChatRequest, sampling: Sampling, manner: Dialect) -> Post:
-        return Post("chat/completions", dialect.encode(request, sampling, manner, self.name))
+    def write(
+        self, request: ChatRequest, sampling: Sampling, dialect: CompletionsDialect
+    ) -> WireRequest:
+        return WireRequest("chat/completions", encode(request, sampling, dialect, self.name))
 
-    def read(self, event: str, answer: Answer) -> str:
-        return take(edge.decode(event, shape.Chunk), answer)
+    def read(self, event: str, answer: AnswerBuilder) -> str:
+        return take(service_json.decode(event, CompletionsChunk), answer)
 
     def read_models(self, body: str) -> list[str]:
-        return [model.id for model in edge.decode(body, shape.ModelList).data]
+        return [model.id for model in service_json.decode(body, CompletionsModelList).data]
 
     def capabilities(self, model: str) -> Capabilities:
         return Capabilities(native_tools=True, streaming=True)
 
 
-def take(chunk: shape.Chunk, answer: Answer) -> str:
-    """As `Wire.read` says, from a chunk or a whole answer."""
+def take(chunk: CompletionsChunk, answer: AnswerBuilder) -> str:
+    """Do what `WireFormat.read` does, with a chunk or a whole answer."""
     if chunk.error is not None:
         raise ToldError(chunk.error)
     if chunk.kind == "error":
@@ -61,19 +153,19 @@ def take(chunk: shape.Chunk, answer: Answer) -> str:
     return answer.add_text(text)
 
 
-def _read_choice(choice: shape.Choice, answer: Answer) -> str:
+def _read_choice(choice: CompletionsChoice, answer: AnswerBuilder) -> str:
     part = choice.delta or choice.message
     if part is not None and part.reasoning_content:
         _remember(part.reasoning_content, answer)
     if choice.finish_reason or choice.message is not None:
-        answer.end(_STOPS.get(choice.finish_reason or "", Stop.END))
+        answer.end(_STOPS.get(choice.finish_reason or "", StopReason.END))
         _send_back(answer)
     if part is None:
         return ""
     if part.refusal:
         answer.refuse()
     for call in part.tool_calls or ():
-        function = call.function or shape.FunctionPart()
+        function = call.function or FunctionPart()
         written = function.arguments or ""
         if not isinstance(written, str):
             written = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
@@ -81,20 +173,20 @@ def _read_choice(choice: shape.Choice, answer: Answer) -> str:
     return part.text
 
 
-def _remember(thoughts: str, answer: Answer) -> None:
-    """Thoughts are not shown; services that send them want them back in a tool loop."""
+def _remember(thoughts: str, answer: AnswerBuilder) -> None:
+    """Keep thoughts, which are not shown: services want them back in a tool loop."""
     answer.count_bytes(thoughts)
     answer.notes.setdefault(0, Note()).add(_THOUGHTS, thoughts)
 
 
-def _send_back(answer: Answer) -> None:
+def _send_back(answer: AnswerBuilder) -> None:
     if 0 in answer.notes:
         thoughts = answer.notes[0].text(_THOUGHTS)
         answer.send_back(json.dumps({_THOUGHTS: thoughts}, ensure_ascii=False))
 
 
-def _usage(count: shape.TokenCount) -> Usage:
-    details = count.prompt_tokens_details or shape.PromptDetails()
+def _usage(count: CompletionsTokenCount) -> Usage:
+    details = count.prompt_tokens_details or PromptDetails()
     return Usage(
         max(count.prompt_tokens or 0, 0),
         max(count.completion_tokens or 0, 0),

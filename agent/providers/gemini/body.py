@@ -1,4 +1,4 @@
-"""A request in Gemini's form: contents of parts, roles that alternate, results of tools first.
+"""Request in Gemini's form: contents of parts, alternating roles, results of tools first.
 
 A call has to come back with the signature of the thinking that led to it. Calls whose signature
 is not known any more, or that another model made, carry a word that the service takes instead.
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
-from agent.providers import edge
+from agent.providers import service_json
 from agent.providers.base import ChatRequest
 from agent.providers.wire import Sampling
-from agent.tools.cleaning import FULL, GEMINI_PLAIN, cleaned
+from agent.tools.service_schema import FULL, GEMINI_PLAIN, cleaned
 
 Json = dict[str, object]
 
@@ -28,7 +28,7 @@ _UNSIGNED = re.compile(r"gemini-(1|2)[.-]|gemma")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class GeminiDialect:
     """Differences between models, and between services that pass requests on to them."""
 
     takes_json_schema: bool = True
@@ -38,11 +38,11 @@ class Manner:
     wants_signatures: bool = True
 
     @classmethod
-    def of_model(cls, model: str) -> "Manner":
+    def of_model(cls, model: str) -> "GeminiDialect":
         return cls(wants_signatures=_UNSIGNED.match(model.removeprefix("models/")) is None)
 
-    def after_refusal(self, complaint: str) -> "Manner | None":
-        """The manner to try next; None if `complaint` names nothing that could be changed."""
+    def after_refusal(self, complaint: str) -> "GeminiDialect | None":
+        """Return the dialect to try next; None if `complaint` names nothing that can change."""
         said = complaint.lower().replace("_", " ")
         if "thought signature" in said:
             is_missing = "missing" in said
@@ -60,43 +60,43 @@ class Manner:
         return None
 
 
-def encode(request: ChatRequest, sampling: Sampling, manner: Manner, wire: str) -> bytes:
-    """The body; the same request gives the same bytes, so that its start can be cached."""
-    messages = request.messages if manner.takes_system else tuple(map(_spoken, request.messages))
+def encode(request: ChatRequest, sampling: Sampling, dialect: GeminiDialect, wire: str) -> bytes:
+    """Encode the body; the same request gives the same bytes, so that its start can be cached."""
+    messages = request.messages if dialect.takes_system else tuple(map(_spoken, request.messages))
     body: Json = {}
     if system := [{"text": m.text} for m in messages if m.role is Role.SYSTEM and m.text.strip()]:
         body["systemInstruction"] = {"parts": system}
     if request.tools:
         tools = sorted(request.tools, key=lambda spec: spec.name)
-        body["tools"] = [{"functionDeclarations": [_tool(spec, manner) for spec in tools]}]
-    body["contents"] = _Conversation(manner, wire, sampling.model).contents(messages)
+        body["tools"] = [{"functionDeclarations": [_tool(spec, dialect) for spec in tools]}]
+    body["contents"] = _Conversation(dialect, wire, sampling.model).contents(messages)
     config: Json = {"maxOutputTokens": sampling.max_tokens}
-    if manner.takes_temperature:
+    if dialect.takes_temperature:
         config["temperature"] = sampling.temperature
     body["generationConfig"] = config
-    return edge.encode(body)
+    return service_json.encode(body)
 
 
 def _spoken(message: ChatMessage) -> ChatMessage:
-    """For models that take no system prompt: a person says it."""
+    """Put the system prompt in a person's message, for models that take none."""
     return ChatMessage.user(message.words) if message.role is Role.SYSTEM else message
 
 
-def _tool(spec: ToolSpec, manner: Manner) -> Json:
+def _tool(spec: ToolSpec, dialect: GeminiDialect) -> Json:
     declared: Json = {"name": spec.name, "description": spec.description}
-    rules = FULL if manner.takes_json_schema else GEMINI_PLAIN
+    rules = FULL if dialect.takes_json_schema else GEMINI_PLAIN
     schema = cleaned(spec.parameters, rules)
     # An object without fields is refused: who takes no arguments says nothing of them
     if schema.get("properties"):
-        declared["parametersJsonSchema" if manner.takes_json_schema else "parameters"] = schema
+        declared["parametersJsonSchema" if dialect.takes_json_schema else "parameters"] = schema
     return declared
 
 
 class _Conversation:
-    """One conversation on its way; an answer to a call has an id only if the call had it."""
+    """Conversation to send; an answer to a call has an id only if the call had it."""
 
-    def __init__(self, manner: Manner, wire: str, model: str) -> None:
-        self._manner = manner
+    def __init__(self, dialect: GeminiDialect, wire: str, model: str) -> None:
+        self._dialect = dialect
         self._wire = wire
         self._model = model
         self._sent_ids: set[str] = set()
@@ -132,8 +132,8 @@ class _Conversation:
         echo = message.echo
         if echo is None or (echo.wire, echo.model) != (self._wire, self._model):
             return []
-        with suppress(edge.WireError):
-            parts = edge.parse(echo.content_json)
+        with suppress(service_json.WireError):
+            parts = service_json.parse(echo.content_json)
             if isinstance(parts, list):
                 self._sent_ids.update(_ids_in(parts))
                 return parts
@@ -143,14 +143,14 @@ class _Conversation:
         text = message.text.rstrip()
         words: list[Json] = [{"text": text}] if text else []
         calls = [self._call(call) for call in message.tool_calls]
-        if calls and self._manner.wants_signatures:
+        if calls and self._dialect.wants_signatures:
             # Of calls that were made together only the first one is signed
             calls[0]["thoughtSignature"] = NO_SIGNATURE
         return [*words, *calls]
 
     def _call(self, call: ToolCall) -> Json:
-        written: Json = {"name": call.name, "args": edge.object_in(call.arguments_json)}
-        if self._manner.takes_ids:
+        written: Json = {"name": call.name, "args": service_json.object_in(call.arguments_json)}
+        if self._dialect.takes_ids:
             written["id"] = call.call_id
             self._sent_ids.add(call.call_id)
         return {"functionCall": written}

@@ -1,4 +1,4 @@
-"""What can be said here, with a sentence of each that works.
+"""Abilities that can be said here, each with a sentence that works.
 
 Made of the tools that are there. Every sentence is read before it is shown, as if somebody had said
 it: what would not be understood, or would do something else, is not offered.
@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from agent.providers.offline.plan import Do, Step
+from agent.providers.offline.plan import CallStep, Step
 from agent.providers.offline.toolbox import Choice, Profile, Toolbox
-from agent.providers.offline.wording import Voice
+from agent.providers.offline.voice import Voice
 
 # More lines than this nobody reads
 MAX_ABILITIES = 10
@@ -33,7 +33,7 @@ class Ability:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Which tools a sentence of this kind must come to."""
+    """Kind of sentence, and the tools that it must come to."""
 
     key: str
     fits: Fits
@@ -77,7 +77,7 @@ _KINDS = (
 async def abilities(
     box: Toolbox, voice: Voice, read: Read, most: int = MAX_ABILITIES
 ) -> Sequence[Ability]:
-    """The abilities that people want most; `read` tells what a sentence would come to."""
+    """Return the abilities that people want most; `read` tells what a sentence would come to."""
     found: list[Ability] = []
     for kind in _KINDS:
         tools = frozenset(one.name for one in box.profiles if kind.fits(one))
@@ -85,14 +85,14 @@ async def abilities(
             continue
         for example in islice(_examples(kind, box, voice), _TRIED):
             step = await read(example)
-            if isinstance(step, Do) and tools.issuperset(one.tool for one in step.orders):
+            if isinstance(step, CallStep) and tools.issuperset(one.tool for one in step.orders):
                 found.append(Ability(voice.ability(kind.key), example))
                 break
     return found
 
 
 def examples(box: Toolbox, voice: Voice) -> Iterator[str]:
-    """Sentences of every kind with every thing, but none that moves all of them."""
+    """Yield sentences of every kind with every thing, but none that moves all of them."""
     for kind in _KINDS:
         if kind.key != "all_off" and any(kind.fits(one) for one in box.profiles):
             yield from _examples(kind, box, voice)
@@ -107,7 +107,7 @@ def _examples(kind: _Kind, box: Toolbox, voice: Voice) -> Iterator[str]:
 
 
 def _names(kind: _Kind, box: Toolbox, voice: Voice) -> Iterator[str]:
-    """What the things of these tools are called, first those that have a word."""
+    """Yield the names of the things of these tools, first those that have a word."""
     switched = box.switched()
     choices = [
         choice
@@ -122,6 +122,6 @@ def _names(kind: _Kind, box: Toolbox, voice: Voice) -> Iterator[str]:
 
 
 def _word_for(choice: Choice, voice: Voice) -> str:
-    """What its owner calls it, else what the language calls it."""
+    """Return the owner's name for a choice, else the word of the language."""
     aliases = choice.facts.aliases
     return aliases[0] if aliases else voice.label(choice.text)

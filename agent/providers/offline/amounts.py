@@ -5,7 +5,7 @@ _THOUSANDS_DIGITS = 3
 
 
 def from_digits(text: str, decimal: str) -> float | None:
-    """The value of digits with points or commas; None when it is a time or no number."""
+    """Return the value of digits with points or commas; None for a time, or no number."""
     if ":" in text:
         return None
     if text.count(",") + text.count(".") > 1:
@@ -20,5 +20,5 @@ def from_digits(text: str, decimal: str) -> float | None:
 
 
 def tidied(value: float) -> str:
-    """A number without a fraction of zero."""
+    """Return a number without a fraction of zero."""
     return f"{value:g}"

@@ -1,4 +1,4 @@
-"""What tools returned, told in the person's language: numbers, states, lists and failures.
+"""Answers from results of tools, in the person's language: numbers, states, lists, failures.
 
 Known shapes become sentences, whatever tool they come from; anything else is told as it is, key by
 key. Text in a result is only ever quoted.
@@ -9,18 +9,79 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.providers.offline.conversation import Exchange, table_of
+from agent.providers.offline.documents import pieces_told
 from agent.providers.offline.machine import machine_sentences
-from agent.providers.offline.recalled import told
-from agent.providers.offline.recent import FAILURE
-from agent.providers.offline.remembering import LIST
+from agent.providers.offline.memory_answers import told
+from agent.providers.offline.memory_orders import LIST
+from agent.providers.offline.past_calls import FAILURE
+from agent.providers.offline.plan import Order
 from agent.providers.offline.timer_words import timer_told
 from agent.providers.offline.toolbox import (
     MEMORY_FORGET,
+    MEMORY_SOURCE,
     MEMORY_STORE,
     Profile,
     Toolbox,
 )
-from agent.providers.offline.wording import Voice, subject
+from agent.providers.offline.voice import Voice, subject
+
+# A list that somebody reads, or hears
+
+
+def finding(order: Order, result: Mapping[str, Any], voice: Voice, asked: frozenset[str]) -> str:
+    """Return a result of one of these shapes in words; empty for any other."""
+    if order.tool == MEMORY_SOURCE:
+        return _origin(result, voice)
+    if isinstance(result.get("found"), list):
+        return pieces_told(result["found"], voice) or voice.say("nothing_found")
+    if isinstance(result.get("units"), dict):
+        return _measured(order, result, voice, asked)
+    return _watch(order, result, voice)
+
+
+def _origin(result: Mapping[str, Any], voice: Voice) -> str:
+    """Tell the source of a memory, and the person behind it."""
+    date, content = str(result.get("date", "")), str(result.get("content", ""))
+    said = voice.say("told_by", who=voice.person(result), date=date, content=voice.quoted(content))
+    source = result.get("source")
+    return voice.joined([said, voice.say("told_from", source=str(source)) if source else ""])
+
+
+def _watch(order: Order, result: Mapping[str, Any], voice: Voice) -> str:
+    """Tell what a watch tool did: set, removed or listed."""
+    if isinstance(result.get("watching"), str):
+        text = str(order.arguments.get("say") or result["watching"])
+        return voice.say("watch_set", text=voice.quoted(text.replace("{value}", "…")))
+    if isinstance(result.get("removed"), str) and order.tool.endswith("watch_remove"):
+        return voice.say("watch_removed", name=result["removed"].replace("_", " "))
+    if not isinstance(result.get("watches"), list):
+        return ""
+    names = [
+        str(one["name"]).replace("_", " ")
+        for one in result["watches"]
+        if isinstance(one, dict) and "name" in one
+    ]
+    return (
+        voice.say("watches", watches=voice.say("comma").join(names))
+        if names
+        else voice.say("no_watches")
+    )
+
+
+def _measured(order: Order, result: Mapping[str, Any], voice: Voice, asked: frozenset[str]) -> str:
+    """Tell several values with their units: those that were asked for, else all of them."""
+    units = {key: unit for key, unit in result["units"].items() if key in result}
+    wanted = [key for key in units if key in asked] or list(units)
+    told = [
+        voice.say(
+            "measure", thing=voice.thing(key), value=f"{voice.value(result[key])} {units[key]}"
+        )
+        for key in wanted
+    ]
+    device = result.get("pin")
+    name = f"{voice.thing(device)}: " if isinstance(device, str) and order.arguments else ""
+    return f"{name}{voice.joined(told)}" if told else ""
+
 
 # Longer answers are cut: a file is read in parts
 _MAX_ANSWER_CHARS = 6000
@@ -38,7 +99,7 @@ def answer(
     asked: frozenset[str],
     contents: Mapping[str, Any],
 ) -> str:
-    """Everything that came of a turn's calls, one sentence after the other.
+    """Return everything that came of a turn's calls, one sentence after the other.
 
     What was `asked` picks from a long result; `contents` names memories by their keys.
     """
@@ -72,7 +133,6 @@ def _told(
     if "value" in result:
         return _reading(exchange, profile, result, voice)
     # Only when something of its kind was found out
-    from agent.providers.offline.findings import finding  # noqa: PLC0415 - see above
 
     return (
         timer_told(result, voice)
@@ -121,7 +181,7 @@ def _reading(
 
 
 def _name(exchange: Exchange, profile: Profile | None, result: Mapping[str, Any]) -> str:
-    """What was read: the choice in the order, else the name in the result, else the tool's."""
+    """Return the name of a reading: from the order, else from the result, else the tool's."""
     name = subject(exchange.order, profile)
     pin = result.get("pin")
     named_by_tool = name == exchange.order.tool.split("_")[-1]
@@ -164,7 +224,7 @@ def _entry(entry: object) -> str:
 
 
 def _plainly(result: Mapping[str, Any], voice: Voice) -> str:
-    """A result whose shape is not known: its parts by their own names."""
+    """Return a result of an unknown shape by its parts, under their own names."""
     lines = [
         f"{_key(key, voice)}: {_shown(value, voice)}"
         for key, value in list(result.items())[:_MAX_NAMES]

@@ -1,4 +1,4 @@
-"""Whether an order is plain enough to be done without a question.
+"""Test if an order is plain enough to be done without a question.
 
 Every word of it must be explained: by the vocabulary, by the tool, by an argument. A time, a
 condition, somebody else's words or a denial beside it make it doubtful.
@@ -6,7 +6,7 @@ condition, somebody else's words or a denial beside it make it doubtful.
 
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.pieces import Piece, stem
-from agent.providers.offline.readings import Reading, strangers
+from agent.providers.offline.readings import ToolReading, strangers
 from agent.providers.offline.toolbox import spelling_of
 
 ASKING = frozenset({"question", "ask", "fact"})
@@ -23,8 +23,8 @@ _WISHES = frozenset(
 ONLY_NOW = "only_now"
 
 
-def doubt(reading: Reading, clause: Clause) -> str | None:
-    """Why an order is asked back: the name of a sentence, or nothing to say; None when plain."""
+def doubt(reading: ToolReading, clause: Clause) -> str | None:
+    """Return the reason to ask first: the name of a sentence, or empty; None for a plain order."""
     marks = clause.marks
     if marks & CONDITIONS and not _is_measured(reading, clause):
         return ONLY_NOW
@@ -37,20 +37,20 @@ def doubt(reading: Reading, clause: Clause) -> str | None:
     return None if all(_is_explained(piece, reading, clause) for piece in clause.unknown) else ""
 
 
-def _is_measured(reading: Reading, clause: Clause) -> bool:
-    """What sounds like a time is an argument: for ten seconds, three times."""
+def _is_measured(reading: ToolReading, clause: Clause) -> bool:
+    """Return true if words that sound like a time are an argument: for ten seconds, three times."""
     if clause.put_off or clause.marks & {"suppose", "past"}:
         return False
     later = [p for p in clause.pieces if "later" in p.senses and "during" not in p.senses]
     return bool(reading.filled.numbers) and all(p in clause.measures for p in later)
 
 
-def _spare_numbers(reading: Reading, clause: Clause) -> bool:
+def _spare_numbers(reading: ToolReading, clause: Clause) -> bool:
     joined = [one for one in clause.joined_names if one in reading.filled.explained]
     return len(clause.numbers) > reading.filled.numbers + len(joined)
 
 
-def _is_explained(piece: Piece, reading: Reading, clause: Clause) -> bool:
+def _is_explained(piece: Piece, reading: ToolReading, clause: Clause) -> bool:
     names = [reading.profile.name, *map(str, reading.filled.arguments.values())]
     spelled = {word for name in names for word in spelling_of(name).split()}
     own = reading.profile.words | reading.filled.explained

@@ -1,4 +1,4 @@
-"""What is said, clause by clause, and how it is meant: asked, ordered, denied, supposed.
+"""Clauses of a message, and how each is meant: asked, ordered, denied, supposed.
 
 A condition, a time or a question mark colours its whole sentence, in whatever clause it stands; a
 denial its own clause, and makes the others of its sentence doubtful.
@@ -12,7 +12,7 @@ from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.measures import Amount, amounts_of
 from agent.providers.offline.pieces import Analysis, Piece, stem
 from agent.providers.offline.senses import actions, marks, things, values
-from agent.providers.offline.units import Kind
+from agent.providers.offline.units import UnitKind
 
 _SENTENCE_ENDS = frozenset("!?。;\n")
 _CLAUSE_ENDS = frozenset(",、")
@@ -64,7 +64,7 @@ class Clause:
 
     @property
     def things(self) -> frozenset[str]:
-        """Known things, and unknown words as `~stem`; a word and a number also as one."""
+        """Return known things, and unknown words as `~stem`; a word and a number also as one."""
         return things(self.senses) | frozenset(
             (*self.joined_names, *(f"~{stem(piece.text)}" for piece in self.unknown))
         )
@@ -79,47 +79,47 @@ class Clause:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        return tuple(piece.text for piece in self.pieces if piece.kind is Kind.PATH)
+        return tuple(piece.text for piece in self.pieces if piece.kind is UnitKind.PATH)
 
     @property
     def spelling(self) -> str:
-        """The pieces as one line, each between spaces."""
+        """Return the pieces as one line, each between spaces."""
         return f" {' '.join(piece.text for piece in self.pieces)} "
 
     @property
     def weighs(self) -> bool:
-        """It says something, however it is meant."""
+        """Return true if the clause says something, however it is meant."""
         return bool(self.actions or self.values or self.things or self.numbers or self.paths)
 
     @property
     def joined_names(self) -> tuple[str, ...]:
-        """Words with the number that follows them, as in `heater 1`."""
+        """Return words with the number that follows them, as in `heater 1`."""
         return tuple(
             f"~{piece.text}{after.text}"
             for piece, after in pairwise(self.pieces)
-            if after.number is not None and piece.kind is Kind.WORD and _is_nameable(piece)
+            if after.number is not None and piece.kind is UnitKind.WORD and _is_nameable(piece)
         )
 
     @property
     def amounts(self) -> tuple[Amount, ...]:
-        """The numbers with their units."""
+        """Return the numbers with their units."""
         return amounts_of(self.pieces, self.code)
 
     @property
     def aims(self) -> bool:
-        """A number stands where something is to end: raise it to 50, not by 50."""
+        """Return true if a number is where something ends: raise it to 50, not by 50."""
         return any(_is_aimed(amount, self.pieces) for amount in self.amounts)
 
     @property
     def measures(self) -> tuple[Piece, ...]:
-        """What follows a number: its unit."""
+        """Return the pieces that follow a number: its unit."""
         units = [piece for amount in self.amounts for piece in amount.pieces[1:]]
         after = [after for piece, after in pairwise(self.pieces) if piece.number is not None]
         return tuple(dict.fromkeys((*units, *after)))
 
 
 def _is_aimed(amount: Amount, pieces: Sequence[Piece]) -> bool:
-    """It has a word for that beside it: before the number, or behind its unit."""
+    """Return true if a word before the number, or behind its unit, says that a level ends there."""
     first, last = pieces.index(amount.pieces[0]), pieces.index(amount.pieces[-1])
     beside = (*pieces[max(0, first - 2) : first], *pieces[last + 1 : last + 2])
     return any("aim" in piece.senses for piece in beside)
@@ -130,7 +130,7 @@ def _is_nameable(piece: Piece) -> bool:
 
 
 def clauses_of(analysis: Analysis) -> tuple[Clause, ...]:
-    """The clauses that say something; one empty clause when none does."""
+    """Return the clauses that say something; one empty clause when none does."""
     long = len(analysis.text.strip()) > MAX_ORDER_CHARS
     found = [
         replace(clause, doubted=clause.doubted or long, code=analysis.code)
@@ -141,7 +141,7 @@ def clauses_of(analysis: Analysis) -> tuple[Clause, ...]:
 
 
 def _is_unknown(piece: Piece) -> bool:
-    if piece.known or piece.number is not None or piece.kind in {Kind.MARK, Kind.PATH}:
+    if piece.known or piece.number is not None or piece.kind in {UnitKind.MARK, UnitKind.PATH}:
         return "other" in piece.senses
     return True
 
@@ -153,7 +153,7 @@ def _sentences(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         sentence.append(piece)
         after = pieces[position + 1 : position + 2]
         full_stop = piece.text == "." and not (after and after[0].glued)
-        if piece.kind is Kind.MARK and (piece.text in _SENTENCE_ENDS or full_stop):
+        if piece.kind is UnitKind.MARK and (piece.text in _SENTENCE_ENDS or full_stop):
             yield sentence
             sentence = []
     yield sentence
@@ -186,7 +186,7 @@ def _coloured(sentence: list[list[Piece]], number: int) -> Iterator[Clause]:
     colours = said & _COLOURS
     if "particle" in said or any("?" in piece.text for piece in everything):
         colours.add("question")
-    if any(piece.kind is Kind.NUMBER and ":" in piece.text for piece in everything):
+    if any(piece.kind is UnitKind.NUMBER and ":" in piece.text for piece in everything):
         colours.add("later")
     if not said.isdisjoint({"ask", "fact"}) and not said.isdisjoint(actions()):
         # An order does not ask: "what", "how" and "who" before it make a question of it
@@ -199,7 +199,7 @@ def _coloured(sentence: list[list[Piece]], number: int) -> Iterator[Clause]:
 
 
 def _doubted(sentence: list[Clause]) -> list[Clause]:
-    """The clauses that a denial elsewhere reaches, up to a `but`, are marked."""
+    """Mark the clauses that a denial elsewhere reaches, up to a `but`."""
     result: list[Clause] = []
     stretch: list[Clause] = []
     for clause in sentence:
@@ -214,13 +214,13 @@ def _doubted(sentence: list[Clause]) -> list[Clause]:
 
 
 def _without_quotes(analysis: Analysis) -> list[Piece]:
-    """What is quoted is not said: an order in quotation marks is a report of one."""
+    """Mark quoted orders as reports: a quotation orders nothing."""
     result: list[Piece] = []
     closing = ""
     for piece in analysis.pieces:
-        if piece.kind is Kind.MARK and piece.text == closing:
+        if piece.kind is UnitKind.MARK and piece.text == closing:
             closing = ""
-        elif piece.kind is Kind.MARK and not closing:
+        elif piece.kind is UnitKind.MARK and not closing:
             closing = _OPENING.get(piece.text, "")
         elif closing and not (actions() | values()).isdisjoint(piece.senses):
             piece = replace(piece, senses=(*piece.senses, "report"))  # noqa: PLW2901 - the same piece, seen in its place

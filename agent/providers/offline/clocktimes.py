@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from agent.providers.offline.counts import count_at
 from agent.providers.offline.lexicon import lexicon
-from agent.providers.offline.timing import Found, Timing
-from agent.providers.offline.units import UNSPACED, Kind, Unit
+from agent.providers.offline.time_vocabulary import FoundForm, TimeVocabulary
+from agent.providers.offline.units import UNSPACED, Unit, UnitKind
 
 _DAY_HOURS, _HALF_DAY, _HOUR_MIN = 24, 12, 60
 _HALF, _QUARTER = 30, 15
@@ -43,7 +43,7 @@ class ClockTime:
         return f"{first} or {other:02}:{self.minute:02}"
 
     def within(self, part: str) -> "ClockTime":
-        """The same time in a part of the day: am, pm or night."""
+        """Return the same time in a part of the day: am, pm or night."""
         hour = self.hour
         if hour > _HALF_DAY or part == "noon":
             return replace(self, is_open=False)
@@ -53,9 +53,9 @@ class ClockTime:
 
 
 def clocktime_at(
-    units: Sequence[Unit], position: int, own: Timing, *, bare: bool
+    units: Sequence[Unit], position: int, own: TimeVocabulary, *, bare: bool
 ) -> ClockTime | None:
-    """The time of day that begins here.
+    """Return the time of day that begins here.
 
     Args:
         bare: a number alone is an hour, because of what stands before it.
@@ -64,9 +64,9 @@ def clocktime_at(
     return written or _shared(units, position, own) or _hour(units, position, own, bare=bare)
 
 
-def _written(units: Sequence[Unit], position: int, own: Timing) -> ClockTime | None:
-    """19:30, with or without what says that it is a time."""
-    if position >= len(units) or units[position].kind is not Kind.NUMBER:
+def _written(units: Sequence[Unit], position: int, own: TimeVocabulary) -> ClockTime | None:
+    """Read 19:30, with or without a word for times."""
+    if position >= len(units) or units[position].kind is not UnitKind.NUMBER:
         return None
     hour, colon, minute = units[position].text.partition(":")
     if not colon or not (hour.isdecimal() and minute.isdecimal()):
@@ -76,8 +76,8 @@ def _written(units: Sequence[Unit], position: int, own: Timing) -> ClockTime | N
     return _sound(int(hour), int(minute), end, is_open=is_open and not hour.startswith("0"))
 
 
-def _shared(units: Sequence[Unit], position: int, own: Timing) -> ClockTime | None:
-    """Parts of an hour before it: half past seven, halb acht, zehn vor acht."""
+def _shared(units: Sequence[Unit], position: int, own: TimeVocabulary) -> ClockTime | None:
+    """Read parts of an hour before it: half past seven, halb acht, zehn vor acht."""
     found = own.marks.at(units, position)
     values = found.values if found else ()
     if found is not None:
@@ -100,7 +100,9 @@ def _shared(units: Sequence[Unit], position: int, own: Timing) -> ClockTime | No
 _LATER = {"es": ("past",)}
 
 
-def _past_or_to(units: Sequence[Unit], end: int, minutes: int, own: Timing) -> ClockTime | None:
+def _past_or_to(
+    units: Sequence[Unit], end: int, minutes: int, own: TimeVocabulary
+) -> ClockTime | None:
     found = own.marks.at(units, end)
     if found is None or own.code in _LATER:
         return None
@@ -109,7 +111,9 @@ def _past_or_to(units: Sequence[Unit], end: int, minutes: int, own: Timing) -> C
     return _counted_from(units, found.end, -minutes, own) if "to" in found.values else None
 
 
-def _counted_from(units: Sequence[Unit], end: int, minutes: int, own: Timing) -> ClockTime | None:
+def _counted_from(
+    units: Sequence[Unit], end: int, minutes: int, own: TimeVocabulary
+) -> ClockTime | None:
     hour = count_at(units, end, own.code)
     if hour is None or hour.value % 1 or hour.value > _DAY_HOURS:
         return None
@@ -126,7 +130,9 @@ def _shifted(hour: int, minutes: int, end: int) -> ClockTime | None:
     return _sound(told, minute, end, is_open=is_open)
 
 
-def _hour(units: Sequence[Unit], position: int, own: Timing, *, bare: bool) -> ClockTime | None:
+def _hour(
+    units: Sequence[Unit], position: int, own: TimeVocabulary, *, bare: bool
+) -> ClockTime | None:
     hour = count_at(units, position, own.code)
     if hour is None or hour.value % 1 or not 0 <= hour.value <= _DAY_HOURS:
         return None
@@ -144,8 +150,8 @@ def _hour(units: Sequence[Unit], position: int, own: Timing, *, bare: bool) -> C
     return _shifted(int(hour.value), minutes, end)
 
 
-def _is_measured(units: Sequence[Unit], position: int, own: Timing) -> bool:
-    """A number with a unit of something else: 20 %, 20 degrees, vingt pour cent."""
+def _is_measured(units: Sequence[Unit], position: int, own: TimeVocabulary) -> bool:
+    """Return true if another unit follows the number: 20 %, 20 degrees, vingt pour cent."""
     if position >= len(units):
         return False
     measures = lexicon(own.code).measures
@@ -154,8 +160,8 @@ def _is_measured(units: Sequence[Unit], position: int, own: Timing) -> bool:
     return named or texts[0] in _SIGNS
 
 
-def _minutes(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, int]:
-    """Minutes after the hour: acht Uhr dreißig, siete y media, 三点一刻."""
+def _minutes(units: Sequence[Unit], position: int, own: TimeVocabulary) -> tuple[int, int]:
+    """Read minutes after the hour: acht Uhr dreißig, siete y media, 三点一刻."""
     found = own.marks.at(units, position)
     for mark, minutes in (
         ("three_quarters_after_hour", 3 * _QUARTER),
@@ -172,11 +178,15 @@ def _minutes(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, in
     return _plain_minutes(units, position, own)
 
 
-def _plain_minutes(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, int]:
+def _plain_minutes(units: Sequence[Unit], position: int, own: TimeVocabulary) -> tuple[int, int]:
     counted = count_at(units, position, own.code)
     if counted is None or counted.value % 1 or not 0 <= counted.value < _HOUR_MIN:
         return position, 0
-    if position < len(units) and units[position].kind is Kind.NUMBER and own.code in {"en", "es"}:
+    if (
+        position < len(units)
+        and units[position].kind is UnitKind.NUMBER
+        and own.code in {"en", "es"}
+    ):
         return position, 0
     end = _past(units, counted.end, own, "minute_mark")
     if end == counted.end and _must_be_marked(own):
@@ -184,16 +194,16 @@ def _plain_minutes(units: Sequence[Unit], position: int, own: Timing) -> tuple[i
     return end, int(counted.value)
 
 
-def _must_be_marked(own: Timing) -> bool:
+def _must_be_marked(own: TimeVocabulary) -> bool:
     return own.code in {"zh", "ja", "ko"}
 
 
-def _past(units: Sequence[Unit], position: int, own: Timing, mark: str) -> int:
+def _past(units: Sequence[Unit], position: int, own: TimeVocabulary, mark: str) -> int:
     found = own.marks.at(units, position)
     return found.end if found is not None and mark in found.values else position
 
 
-def _daypart(units: Sequence[Unit], position: int, own: Timing) -> Found | None:
+def _daypart(units: Sequence[Unit], position: int, own: TimeVocabulary) -> FoundForm | None:
     return own.dayparts.at(units, position)
 
 

@@ -1,4 +1,4 @@
-"""From what was said to what is done: the one place where it is decided whether to act.
+"""Decision to act, ask, look or say: the one place where it is made.
 
 An output moves only when the order is plain. A denial does nothing; a supposition does nothing; a
 time, a condition, a reported order or words that were not understood are asked back about.
@@ -8,30 +8,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from agent.providers.offline.all_off import all_at_rest
 from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS, ONLY_NOW, doubt
 from agent.providers.offline.clauses import Clause
-from agent.providers.offline.everything import all_at_rest
 from agent.providers.offline.plan import (
     MAX_CALLS,
     MAX_OPTIONS,
-    Draft,
+    CallDraft,
     Item,
     Need,
-    Option,
     Reason,
-    Say,
+    ReplyOption,
+    SayStep,
     Step,
     confirmation,
     settle,
     step_of,
     with_argument,
 )
-from agent.providers.offline.readings import MARGIN, Reading, is_switched, orders, readings
+from agent.providers.offline.readings import MARGIN, ToolReading, is_switched, orders, readings
 from agent.providers.offline.refusals import refusal
 from agent.providers.offline.senses import closeness, things
 from agent.providers.offline.slots import best_choices, fill
 from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox, bare_light, spelling_of
-from agent.providers.offline.units import Kind
+from agent.providers.offline.units import UnitKind
 
 # What was, who did it and what a document says, no reading of a pin tells
 _ELSEWHERE = frozenset({"past", "fact", "sheet"})
@@ -47,14 +47,14 @@ _UNKNOWN_ELSEWHERE = 2
 
 @dataclass(frozen=True, slots=True)
 class _Meant:
-    """What one clause comes to: items of a plan, or something to say instead."""
+    """Meaning of one clause: items of a plan, or something to say instead."""
 
     items: tuple[Item, ...] = ()
-    instead: Say | None = None
+    instead: SayStep | None = None
 
 
 def command(clauses: Sequence[Clause], box: Toolbox) -> Step | None:
-    """What these clauses order or ask of the tools; None when no tool is meant."""
+    """Return the step that these clauses order or ask; None when no tool is meant."""
     whole = _completed(clauses[:_MAX_CLAUSES], box)
     meant = [_meant(clause, box) for clause in _doubting(whole, box)]
     items = tuple(item for one in meant if one for item in one.items)
@@ -64,10 +64,10 @@ def command(clauses: Sequence[Clause], box: Toolbox) -> Step | None:
 
 
 def tool_step(profile: Profile, clauses: Sequence[Clause], *, asked: bool) -> Step | None:
-    """The step for a tool that only its description speaks for: never done without a question."""
+    """Return the step for a tool that only its description supports: always asked first."""
     if profile.acts and asked:
         return None
-    draft = Draft(profile, fill(profile, clauses[0]).arguments)
+    draft = CallDraft(profile, fill(profile, clauses[0]).arguments)
     if not profile.acts:
         return step_of((settle(draft),))
     item = settle(draft)
@@ -75,7 +75,7 @@ def tool_step(profile: Profile, clauses: Sequence[Clause], *, asked: bool) -> St
 
 
 def _doubting(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
-    """The clauses, doubtful where the rest of their sentence was not understood."""
+    """Return the clauses, doubtful if the rest of their sentence was not understood."""
     vague = {
         clause.sentence
         for before, clause in pairwise((Clause((), frozenset(), -1), *clauses))
@@ -87,13 +87,13 @@ def _doubting(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
 
 
 def _is_vague(before: Clause, clause: Clause) -> bool:
-    """It says something, by more than a name, or belongs to what was said before it."""
+    """Return true if a clause has several unknown words, or is joined to the one before it."""
     joined = clause.sentence == before.sentence and "join" in before.senses
     return joined or len(clause.unknown) >= _UNKNOWN_ELSEWHERE
 
 
 def _completed(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
-    """Clauses that only name something take what is done with it from their neighbour."""
+    """Give clauses that only name something the verb of their neighbour."""
     switched = {choice for profile in box.speakable if profile.acts for choice in _senses(profile)}
     result = _with_values(clauses)
     for position, clause in enumerate(result):
@@ -109,7 +109,7 @@ def _completed(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
 
 
 def _with_values(clauses: Sequence[Clause]) -> list[Clause]:
-    """Turn the led and the pump on: the first verb has its on at the end of the next clause."""
+    """Give a verb the value at the end of the next clause: turn the led and the pump on."""
     result = list(clauses)
     halves = {one.sentence for one in clauses if one.actions == {"switch"} and not one.values}
     for position in range(len(result) - 2, -1, -1):
@@ -142,20 +142,20 @@ def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
     ordered = orders(clause) or _is_own_verb(acting, looking, clause)
     if ordered and "state" not in marks and (acting or _switches(box)):
         if "negate" in marks:
-            return _Meant(instead=Say("left_alone"))
+            return _Meant(instead=SayStep("left_alone"))
         if "past" in marks:
             return None
         if "suppose" in marks and marks & ASKING and acting:
-            return _Meant(instead=Say("supposed"))
+            return _Meant(instead=SayStep("supposed"))
         if not marks & {"ask", "fact"}:
             return _act(acting, clause, box)
     if acting and not looking and "suppose" in marks:
-        return _Meant(instead=Say("supposed"))
+        return _Meant(instead=SayStep("supposed"))
     return _look(looking, clause, box)
 
 
 def _lit(clause: Clause, box: Toolbox) -> Clause:
-    """The name of a light alone: it is to be on."""
+    """Read the name of a light alone as an order to turn it on."""
     devices = [one.device for one in box.speakable if one.acts and one.switch and one.device]
     found = [one for device in devices if (one := bare_light(clause.pieces, device.choices))]
     if len(found) != 1 or clause.colours:
@@ -163,8 +163,8 @@ def _lit(clause: Clause, box: Toolbox) -> Clause:
     return replace(clause, pieces=(*clause.pieces, replace(clause.pieces[0], senses=_LIT, text="")))
 
 
-def _is_own_verb(acting: list[Reading], looking: list[Reading], clause: Clause) -> bool:
-    """A tool's own verb, which no vocabulary knows, orders too."""
+def _is_own_verb(acting: list[ToolReading], looking: list[ToolReading], clause: Clause) -> bool:
+    """Return true if a clause orders by a tool's own verb, which no vocabulary has."""
     if not acting or clause.marks & {"state", *ASKING}:
         return False
     first = next((p for p in clause.pieces if not p.known or things(p.senses)), None)
@@ -177,21 +177,21 @@ def _switches(box: Toolbox) -> bool:
     return any(profile.acts and profile.device and profile.switch for profile in box.speakable)
 
 
-def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
-    """Ask the best tool that only looks, unless the question is about something else."""
+def _look(looking: list[ToolReading], clause: Clause, box: Toolbox) -> _Meant | None:
+    """Ask the best tool that only reads, unless the question is about something else."""
     marks = clause.marks
     if not looking or marks & _ELSEWHERE or (marks & _RELATIVE and not marks & ASKING):
         return None
     if "negate" in marks and not marks & {"state", *ASKING}:
-        return _Meant(instead=Say("left_alone"))
+        return _Meant(instead=SayStep("left_alone"))
     if "suppose" in marks and "read" not in clause.actions and is_switched(looking[0], box):
-        return _Meant(instead=Say("supposed"))
+        return _Meant(instead=SayStep("supposed"))
     if clause.unknown and "mine" in clause.senses:
         return None
     return _unread_order(looking[0], clause, box) or _looked(looking)
 
 
-def _looked(looking: list[Reading]) -> _Meant:
+def _looked(looking: list[ToolReading]) -> _Meant:
     close = [one for one in looking if one.score > looking[0].score - MARGIN][:MAX_OPTIONS]
     drafts = [draft for reading in close for draft in _drafts(reading)]
     if len(drafts) == 1:
@@ -199,8 +199,8 @@ def _looked(looking: list[Reading]) -> _Meant:
     return _Meant((_choice_of(drafts),))
 
 
-def _unread_order(reading: Reading, clause: Clause, box: Toolbox) -> _Meant | None:
-    """Something that is switched was named beside a word that nobody knows: a verb, perhaps."""
+def _unread_order(reading: ToolReading, clause: Clause, box: Toolbox) -> _Meant | None:
+    """Return the question for an output named beside an unknown word, which may be a verb."""
     asking = {"particle", *ASKING} - ({"question"} if "request" in clause.marks else set())
     asked = clause.marks & {"state", *asking} or clause.actions & {"read", "list"}
     if not clause.unknown or asked or not is_switched(reading, box):
@@ -208,7 +208,7 @@ def _unread_order(reading: Reading, clause: Clause, box: Toolbox) -> _Meant | No
     return _Meant(instead=refusal(clause.unknown[0].text, box))
 
 
-def _act(acting: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
+def _act(acting: list[ToolReading], clause: Clause, box: Toolbox) -> _Meant | None:
     named = any(reading.filled.named for reading in acting)
     if "all" in clause.marks and not named and (everything := _everything(clause, box)):
         return everything
@@ -228,8 +228,8 @@ def _act(acting: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
     return _Meant((confirmation((draft,), reason),))
 
 
-def _several(drafts: Sequence[Draft], reason: str | None, clause: Clause) -> _Meant:
-    """All of them where that was said, else the question which."""
+def _several(drafts: Sequence[CallDraft], reason: str | None, clause: Clause) -> _Meant:
+    """Return all drafts if the person said so, else the question which one."""
     if not clause.marks & {"all", "both"}:
         return _Meant((_prefaced(_choice_of(drafts), clause),))
     if reason is None:
@@ -238,25 +238,27 @@ def _several(drafts: Sequence[Draft], reason: str | None, clause: Clause) -> _Me
 
 
 def _prefaced(need: Need, clause: Clause) -> Need:
-    """Before a question about what is to happen later: that it will happen at once."""
+    """Say before a question about later that the order would happen at once."""
     return replace(need, preface=(ONLY_NOW, "")) if clause.marks & CONDITIONS else need
 
 
-def _drafts(reading: Reading) -> list[Draft]:
-    """One draft, or one for each choice that fits as well as the others."""
-    drafts = [Draft(reading.profile, reading.filled.arguments)]
+def _drafts(reading: ToolReading) -> list[CallDraft]:
+    """Return one draft, or one for each choice that fits equally well."""
+    drafts = [CallDraft(reading.profile, reading.filled.arguments)]
     for name, choices in reading.filled.tied.items():
         drafts = [with_argument(draft, name, one.value) for draft in drafts for one in choices]
     return drafts
 
 
-def _choice_of(drafts: Sequence[Draft]) -> Need:
-    options = tuple(Option(_told_apart(draft, drafts), (draft,)) for draft in drafts[:MAX_OPTIONS])
+def _choice_of(drafts: Sequence[CallDraft]) -> Need:
+    options = tuple(
+        ReplyOption(_told_apart(draft, drafts), (draft,)) for draft in drafts[:MAX_OPTIONS]
+    )
     return Need(Reason.MEAN, options)
 
 
-def _told_apart(draft: Draft, drafts: Sequence[Draft]) -> Choice:
-    """What names this draft among the others: an argument that differs, else all of its words."""
+def _told_apart(draft: CallDraft, drafts: Sequence[CallDraft]) -> Choice:
+    """Return the name of a draft among others: an argument that differs, else all of its words."""
     for parameter in draft.profile.parameters:
         mine = draft.arguments.get(parameter.name)
         others = [one.arguments.get(parameter.name) for one in drafts if one is not draft]
@@ -274,9 +276,9 @@ def _told_apart(draft: Draft, drafts: Sequence[Draft]) -> Choice:
 
 
 def _without_device(clause: Clause, box: Toolbox) -> _Meant | None:
-    """An order that no device was named for, or one that is not here."""
+    """Answer an order that names no device, or one that is not here."""
     drafts = [
-        Draft(profile, {profile.switch.name: value.value})
+        CallDraft(profile, {profile.switch.name: value.value})
         for profile in box.speakable
         if profile.acts and profile.device and profile.switch
         for value in best_choices(profile.switch.choices, clause, whole=True)
@@ -286,12 +288,12 @@ def _without_device(clause: Clause, box: Toolbox) -> _Meant | None:
     return _without_named_device(chosen[0], clause) if chosen else None
 
 
-def _says(draft: Draft, clause: Clause) -> bool:
-    """The value was said itself, not one that may stand for it."""
+def _says(draft: CallDraft, clause: Clause) -> bool:
+    """Return true if the person said the value itself, not another one that may stand for it."""
     return any(str(value) in clause.values for value in draft.arguments.values())
 
 
-def _without_named_device(draft: Draft, clause: Clause) -> _Meant:
+def _without_named_device(draft: CallDraft, clause: Clause) -> _Meant:
     item = settle(draft)
     stranger = _stranger(draft.profile, clause)
     if not isinstance(item, Need):
@@ -302,7 +304,7 @@ def _without_named_device(draft: Draft, clause: Clause) -> _Meant:
 
 
 def _everything(clause: Clause, box: Toolbox) -> _Meant | None:
-    """All devices at once: switched off without a question, anything else with one."""
+    """Order all devices at once: off without a question, anything else with one."""
     drafts = tuple(draft for profile in box.speakable for draft in _all_of(profile, clause))
     resting = all_at_rest(box, clause.senses) if clause.values == {"off"} else ()
     if not drafts and not resting:
@@ -311,27 +313,29 @@ def _everything(clause: Clause, box: Toolbox) -> _Meant | None:
         # Something was named that is not here: not everything is meant
         return _Meant(instead=refusal(clause.unknown[0].text, box))
     if resting:
-        drafts = tuple(Draft(found, o.arguments) for o in resting if (found := box.find(o.tool)))
+        drafts = tuple(
+            CallDraft(found, o.arguments) for o in resting if (found := box.find(o.tool))
+        )
     plain = bool(resting) and not clause.marks & (CONDITIONS | DOUBTS | ASKING)
     if plain and not clause.doubted and len(drafts) <= MAX_CALLS:
         return _Meant(tuple(settle(draft) for draft in drafts))
     return _Meant((confirmation(drafts[:MAX_CALLS], ""),))
 
 
-def _all_of(profile: Profile, clause: Clause) -> Iterator[Draft]:
-    """Every device of a tool that takes exactly the value that was said."""
+def _all_of(profile: Profile, clause: Clause) -> Iterator[CallDraft]:
+    """Yield a draft for every device of a tool that takes exactly the value that was said."""
     device, switch = profile.device, profile.switch
     if not profile.acts or device is None or switch is None:
         return
     for value in switch.choices:
         if value.name.senses <= clause.values:
             for choice in device.choices:
-                yield Draft(profile, {device.name: choice.value, switch.name: value.value})
+                yield CallDraft(profile, {device.name: choice.value, switch.name: value.value})
 
 
 def _stranger(profile: Profile, clause: Clause) -> str:
-    """The word for a device that is not here."""
+    """Return the word for a device that is not here."""
     strange = clause.things - profile.words
     named = [p.text for p in clause.pieces if strange.intersection(p.senses)]
-    unknown = [p.text for p in clause.unknown if p.kind is Kind.WORD or len(p.text) > 1]
+    unknown = [p.text for p in clause.unknown if p.kind is UnitKind.WORD or len(p.text) > 1]
     return (named or unknown or [""])[0]

@@ -21,16 +21,16 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """From one message of the person to the next."""
+class ConversationTurn:
+    """Messages from one of the person to the next."""
 
     text: str
     exchanges: tuple[Exchange, ...]
     answer: str
 
 
-def turns_of(messages: Sequence[ChatMessage]) -> list[Turn]:
-    """The last turns, oldest first; the last one is the one to answer."""
+def turns_of(messages: Sequence[ChatMessage]) -> list[ConversationTurn]:
+    """Return the last turns, oldest first; the last one is the one to answer."""
     stretches: list[list[ChatMessage]] = []
     for message in messages:
         if message.role is Role.USER:
@@ -40,7 +40,7 @@ def turns_of(messages: Sequence[ChatMessage]) -> list[Turn]:
     return [_turn(stretch) for stretch in stretches[-MAX_TURNS:]]
 
 
-def _turn(stretch: Sequence[ChatMessage]) -> Turn:
+def _turn(stretch: Sequence[ChatMessage]) -> ConversationTurn:
     calls = {call.call_id: call for message in stretch for call in message.tool_calls}
     exchanges = tuple(
         Exchange(_order(calls.get(message.call_id), message.tool_name), message.text)
@@ -49,7 +49,7 @@ def _turn(stretch: Sequence[ChatMessage]) -> Turn:
     )
     last = stretch[-1]
     spoken = last.role is Role.ASSISTANT and not last.tool_calls
-    return Turn(stretch[0].text, exchanges, last.text if spoken else "")
+    return ConversationTurn(stretch[0].text, exchanges, last.text if spoken else "")
 
 
 def _order(call: ToolCall | None, tool_name: str) -> Order:
@@ -59,7 +59,7 @@ def _order(call: ToolCall | None, tool_name: str) -> Order:
 
 
 def table_of(text: str) -> Mapping[str, Any]:
-    """A JSON object, or an empty one where the text is something else."""
+    """Return a JSON object, or an empty one if the text is something else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

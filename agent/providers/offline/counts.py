@@ -8,8 +8,8 @@ from typing import Any
 
 from agent.providers.offline.amounts import from_digits
 from agent.providers.offline.lexicon import lexicon, standard
-from agent.providers.offline.timing import Timing, timing
-from agent.providers.offline.units import Kind, Unit
+from agent.providers.offline.time_vocabulary import TimeVocabulary, time_vocabulary
+from agent.providers.offline.units import Unit, UnitKind
 
 _TEN = 10
 _TEENS_END = 20
@@ -35,14 +35,14 @@ def count_at(units: Sequence[Unit], position: int, code: str) -> Count | None:
     if position >= len(units):
         return None
     unit = units[position]
-    if unit.kind is Kind.NUMBER:
+    if unit.kind is UnitKind.NUMBER:
         value = from_digits(unit.text, lexicon(code).wording["decimal"])
         return None if value is None else Count(value, position + 1)
     return _spoken(units, position, code)
 
 
 def _spoken(units: Sequence[Unit], position: int, code: str) -> Count | None:
-    own = timing(code)
+    own = time_vocabulary(code)
     value, end = -1.0, position
     while (word := _word_at(units, end, own)) is not None:
         joined = _joined(value, word.value, code)
@@ -58,11 +58,11 @@ def _spoken(units: Sequence[Unit], position: int, code: str) -> Count | None:
     return Count(value, end) if end > position else None
 
 
-def _word_at(units: Sequence[Unit], position: int, own: Timing) -> Count | None:
+def _word_at(units: Sequence[Unit], position: int, own: TimeVocabulary) -> Count | None:
     found = own.spoken.at(units, position)
     if found is not None:
         return Count(float(found.values[0]), found.end)
-    if own.code == "de" and position < len(units) and units[position].kind is Kind.WORD:
+    if own.code == "de" and position < len(units) and units[position].kind is UnitKind.WORD:
         value = _german().get(units[position].text)
         return None if value is None else Count(value, position + 1)
     return None

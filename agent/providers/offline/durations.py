@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.providers.offline.counts import Count, count_at
-from agent.providers.offline.timing import UNIT_S, Timing, span_s, timing
+from agent.providers.offline.time_vocabulary import UNIT_S, TimeVocabulary, span_s, time_vocabulary
 from agent.providers.offline.units import Unit
 
 _COMMA = frozenset({",", "、", "，"})
@@ -17,7 +17,7 @@ _AFTER_ZHI = (["后"], ["内"], ["前"])
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """So many seconds, said by the units from `start` up to `end`."""
+    """Number of seconds, said by the units from `start` up to `end`."""
 
     seconds: float
     start: int
@@ -31,8 +31,8 @@ class Duration:
 
 
 def duration_at(units: Sequence[Unit], position: int, code: str) -> Duration | None:
-    """The duration that begins here, with every part that belongs to it."""
-    own = timing(code)
+    """Return the duration that begins here, with all its parts."""
+    own = time_vocabulary(code)
     whole = _part_at(units, position, own)
     while whole is not None:
         after = _joined(units, whole.end, own)
@@ -44,16 +44,16 @@ def duration_at(units: Sequence[Unit], position: int, code: str) -> Duration | N
     return whole
 
 
-def _joined(units: Sequence[Unit], position: int, own: Timing) -> int:
-    """Past a comma and an `and`."""
+def _joined(units: Sequence[Unit], position: int, own: TimeVocabulary) -> int:
+    """Skip a comma and an `and`."""
     if position < len(units) and units[position].text in _COMMA:
         position += 1
     found = own.joins.at(units, position)
     return position if found is None else found.end
 
 
-def _part_at(units: Sequence[Unit], position: int, own: Timing) -> Duration | None:
-    """A number with one unit, or a span that has a name of its own."""
+def _part_at(units: Sequence[Unit], position: int, own: TimeVocabulary) -> Duration | None:
+    """Read a number with one unit, or a span that has a name of its own."""
     span = own.spans.at(units, position)
     if span is not None:
         seconds = span_s(span.values[0])
@@ -66,7 +66,7 @@ def _part_at(units: Sequence[Unit], position: int, own: Timing) -> Duration | No
     return _counted(units, position, number, own, by_article=by_article)
 
 
-def _article(units: Sequence[Unit], position: int, own: Timing) -> Count | None:
+def _article(units: Sequence[Unit], position: int, own: TimeVocabulary) -> Count | None:
     found = own.marks.at(units, position)
     if found is None or "articles" not in found.values:
         return None
@@ -76,7 +76,7 @@ def _article(units: Sequence[Unit], position: int, own: Timing) -> Count | None:
 
 
 def _counted(
-    units: Sequence[Unit], position: int, number: Count, own: Timing, *, by_article: bool
+    units: Sequence[Unit], position: int, number: Count, own: TimeVocabulary, *, by_article: bool
 ) -> Duration | None:
     end, half = _past_half(units, number.end, own)
     more = own.marks.at(units, end)
@@ -98,13 +98,13 @@ def _counted(
 
 
 def _is_divided(units: Sequence[Unit], position: int) -> bool:
-    """A part of a hundred, and no hundred minutes: 百分之五十."""
+    """Return true if 分 means parts of a hundred, not minutes: 百分之五十."""
     after = [unit.text for unit in units[position : position + 2]]
     return after[:1] == ["之"] and after[1:] not in _AFTER_ZHI
 
 
-def _past_half(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, float]:
-    """Between a number and its unit: one and a half hours."""
+def _past_half(units: Sequence[Unit], position: int, own: TimeVocabulary) -> tuple[int, float]:
+    """Read a half between number and unit: one and a half hours."""
     found = own.marks.at(units, position)
     is_half = found is not None and "half_between" in found.values
     if found is not None and is_half and own.units.at(units, found.end) is not None:
@@ -112,8 +112,8 @@ def _past_half(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, 
     return position, 0.0
 
 
-def _past_share(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, float]:
-    """After a unit: an hour and a half, una hora y cuarto."""
+def _past_share(units: Sequence[Unit], position: int, own: TimeVocabulary) -> tuple[int, float]:
+    """Read a part after a unit: an hour and a half, una hora y cuarto."""
     found = own.marks.at(units, position)
     if found is not None and "half_after" in found.values:
         # Two hours and a half hour is no half of an hour more than once

@@ -7,20 +7,22 @@ Every step says that earlier turns were heeded.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agent.providers.offline.adjustments import adjustment, is_relative
 from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS
 from agent.providers.offline.clauses import Clause, clauses_of
-from agent.providers.offline.conversation import Turn
+from agent.providers.offline.conversation import ConversationTurn
+from agent.providers.offline.past_calls import PastCall, done_in, done_last, only_device
 from agent.providers.offline.pieces import Analysis, analyse
 from agent.providers.offline.plan import (
     MAX_CALLS,
     MAX_OPTIONS,
-    Ask,
-    Do,
-    Draft,
+    AskStep,
+    CallDraft,
+    CallStep,
     Need,
-    Option,
     Reason,
-    Say,
+    ReplyOption,
+    SayStep,
     Step,
     confirmation,
     settle,
@@ -28,8 +30,6 @@ from agent.providers.offline.plan import (
     with_argument,
 )
 from agent.providers.offline.readings import orders
-from agent.providers.offline.recent import Done, done_in, done_last, only_device
-from agent.providers.offline.relative import changed, is_relative
 from agent.providers.offline.slots import best_choices
 from agent.providers.offline.toolbox import Choice, Name, Toolbox
 
@@ -39,15 +39,17 @@ _BESIDE_AGAIN = frozenset({"stop", "request", "filler", "join", "again", "slight
 
 
 def followup(
-    analysis: Analysis, clauses: Sequence[Clause], box: Toolbox, past: Sequence[Turn]
+    analysis: Analysis, clauses: Sequence[Clause], box: Toolbox, past: Sequence[ConversationTurn]
 ) -> Step | None:
-    """The step for a message that earlier turns complete; None for any other."""
+    """Return the step for a message that earlier turns complete; None for any other."""
     whole = [_whole(clause, analysis) for clause in clauses]
-    step = _again(analysis, box, past) or changed(whole, box, past) or _pointing(whole, box, past)
-    return replace(step, earlier=True) if isinstance(step, (Do, Ask)) else step
+    step = (
+        _again(analysis, box, past) or adjustment(whole, box, past) or _pointing(whole, box, past)
+    )
+    return replace(step, earlier=True) if isinstance(step, (CallStep, AskStep)) else step
 
 
-def _again(analysis: Analysis, box: Toolbox, past: Sequence[Turn]) -> Step | None:
+def _again(analysis: Analysis, box: Toolbox, past: Sequence[ConversationTurn]) -> Step | None:
     if not _is_again(analysis):
         return None
     said = [analyse(turn.text, analysis.code, box.names) for turn in past]
@@ -56,9 +58,9 @@ def _again(analysis: Analysis, box: Toolbox, past: Sequence[Turn]) -> Step | Non
     before = [_whole(clause, said[-1]) for clause in clauses_of(said[-1])] if said else []
     if len(before) == 1 and is_relative(before[0]):
         # A bit warmer once more is warmer than now, not as warm as then
-        return changed(before, box, past)
+        return adjustment(before, box, past)
     repeated = tuple(one.order for one in done_last(past, box))[:MAX_CALLS]
-    return Do(repeated) if repeated else Say("nothing_before")
+    return CallStep(repeated) if repeated else SayStep("nothing_before")
 
 
 def _is_again(analysis: Analysis) -> bool:
@@ -67,7 +69,9 @@ def _is_again(analysis: Analysis) -> bool:
     return "again" in senses and senses <= _BESIDE_AGAIN and known and not _asks(analysis)
 
 
-def _pointing(clauses: Sequence[Clause], box: Toolbox, past: Sequence[Turn]) -> Step | None:
+def _pointing(
+    clauses: Sequence[Clause], box: Toolbox, past: Sequence[ConversationTurn]
+) -> Step | None:
     done = done_last(past, box)
     if not done or len(clauses) != 1:
         return None
@@ -83,7 +87,7 @@ def _pointing(clauses: Sequence[Clause], box: Toolbox, past: Sequence[Turn]) -> 
 
 
 def _ordered(
-    done: Sequence[Done], clause: Clause, box: Toolbox, past: Sequence[Turn]
+    done: Sequence[PastCall], clause: Clause, box: Toolbox, past: Sequence[ConversationTurn]
 ) -> Step | None:
     if "too" in clause.marks and clause.things and not clause.actions | clause.values:
         return _that_too(done, clause)
@@ -92,8 +96,10 @@ def _ordered(
     return _same_device(done, clause, box)
 
 
-def _spoke_of_another(done: Sequence[Done], box: Toolbox, past: Sequence[Turn]) -> bool:
-    """The last turn only looked, at another thing than what was moved before it."""
+def _spoke_of_another(
+    done: Sequence[PastCall], box: Toolbox, past: Sequence[ConversationTurn]
+) -> bool:
+    """Return true if the last turn only read another thing than the one moved before it."""
     if any(one.profile.acts for one in done):
         return False
     for turn in reversed(past[:-1]):
@@ -104,7 +110,7 @@ def _spoke_of_another(done: Sequence[Done], box: Toolbox, past: Sequence[Turn]) 
 
 
 def _whole(clause: Clause, analysis: Analysis) -> Clause:
-    """A message that names nothing makes no clause: its words are one all the same."""
+    """Return all words as one clause, for a message that names nothing."""
     if clause.pieces:
         return clause
     colours = frozenset({"question"} if _asks(analysis) else ())
@@ -115,13 +121,13 @@ def _asks(analysis: Analysis) -> bool:
     return "?" in analysis.text.replace("？", "?")
 
 
-def _same_device(done: Sequence[Done], clause: Clause, box: Toolbox) -> Step | None:
-    """Off again: of the one thing that was spoken of."""
+def _same_device(done: Sequence[PastCall], clause: Clause, box: Toolbox) -> Step | None:
+    """Order the same device again with another value: off again."""
     device = only_device(done)
     if device is None or "both" in clause.marks:
         return None
     drafts = [
-        Draft(profile, {profile.device.name: device.value, profile.switch.name: value.value})
+        CallDraft(profile, {profile.device.name: device.value, profile.switch.name: value.value})
         for profile in box.speakable
         if profile.acts and profile.device and profile.switch
         if device.value in [choice.value for choice in profile.device.choices]
@@ -132,17 +138,17 @@ def _same_device(done: Sequence[Done], clause: Clause, box: Toolbox) -> Step | N
     return step_of((settle(meant[0]),)) if len(meant) == 1 else None
 
 
-def _that_too(done: Sequence[Done], clause: Clause) -> Step | None:
-    """The pump too: what was done last, with another thing."""
+def _that_too(done: Sequence[PastCall], clause: Clause) -> Step | None:
+    """Repeat the last order with another thing: the pump too."""
     drafts = _with_devices(done, clause)
     if len(drafts) == 1:
         return step_of((settle(drafts[0]),))
     return step_of((_which(drafts),)) if drafts else None
 
 
-def _with_devices(done: Sequence[Done], clause: Clause) -> list[Draft]:
-    """The last calls with the things that a clause names, and nothing strange beside them."""
-    drafts: list[Draft] = []
+def _with_devices(done: Sequence[PastCall], clause: Clause) -> list[CallDraft]:
+    """Return the last calls with the things that a clause names, if it says nothing else."""
+    drafts: list[CallDraft] = []
     values = {repr(one.switched_to) for one in done}
     for one in done:
         device = one.profile.device
@@ -156,14 +162,14 @@ def _with_devices(done: Sequence[Done], clause: Clause) -> list[Draft]:
     return drafts
 
 
-def _draft(done: Done, choice: Choice) -> Draft:
+def _draft(done: PastCall, choice: Choice) -> CallDraft:
     device = done.profile.device
-    draft = Draft(done.profile, done.order.arguments)
+    draft = CallDraft(done.profile, done.order.arguments)
     return draft if device is None else with_argument(draft, device.name, choice.value)
 
 
-def _another(done: Sequence[Done], clause: Clause, *, asked: bool) -> Step | None:
-    """The other one: what is left of the things that the last tool knows."""
+def _another(done: Sequence[PastCall], clause: Clause, *, asked: bool) -> Step | None:
+    """Order the other one: the things of the last tool that were not used."""
     last, device = done[-1], done[-1].profile.device
     if device is None or len({one.profile.name for one in done}) != 1 or clause.unknown:
         return None
@@ -186,13 +192,13 @@ def _another(done: Sequence[Done], clause: Clause, *, asked: bool) -> Step | Non
     return step_of((item if plain else confirmation((drafts[0],), ""),))
 
 
-def _which(drafts: Sequence[Draft]) -> Need:
-    options = tuple(Option(_named(draft), (draft,)) for draft in drafts[:MAX_OPTIONS])
+def _which(drafts: Sequence[CallDraft]) -> Need:
+    options = tuple(ReplyOption(_named(draft), (draft,)) for draft in drafts[:MAX_OPTIONS])
     return Need(Reason.MEAN, options)
 
 
-def _named(draft: Draft) -> Choice:
-    """Shown as what would be done, chosen by the name of the thing."""
+def _named(draft: CallDraft) -> Choice:
+    """Return an option that is chosen by the name of its thing."""
     device = draft.profile.device
     choices = device.choices if device else ()
     value = None if device is None else draft.arguments.get(device.name)

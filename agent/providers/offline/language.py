@@ -1,4 +1,4 @@
-"""Which of the known languages a text is in: by its script, its words, its letters.
+"""Language of a text, told by its script, its words and its letters.
 
 Words of Latin letters count for every language whose vocabulary file has them, the less the more
 of them have it. Where nothing tells, the language of the conversation so far stays.
@@ -10,16 +10,16 @@ from typing import Any
 
 from agent.providers.offline.lexicon import LANGUAGES, dialects, lexicon, standard, variants
 from agent.providers.offline.pieces import Analysis, Piece, analyse
-from agent.providers.offline.units import Kind, Unit, is_in, split, tidy
+from agent.providers.offline.units import Unit, UnitKind, is_in, split, tidy
 
 # This much tells a language; the rest would only cost time
 _LOOKED_AT_CHARS = 300
 # Each turn of a conversation is looked at again in every later one
 _REMEMBERED_TEXTS = 64
 _SCRIPTS = {
-    "zh": frozenset({Kind.HAN}),
-    "ja": frozenset({Kind.HAN, Kind.KANA}),
-    "ko": frozenset({Kind.HANGUL}),
+    "zh": frozenset({UnitKind.HAN}),
+    "ja": frozenset({UnitKind.HAN, UnitKind.KANA}),
+    "ko": frozenset({UnitKind.HANGUL}),
 }
 _LATIN = tuple(code for code in LANGUAGES if code not in _SCRIPTS)
 # A letter that few languages write is worth more than a word
@@ -40,7 +40,7 @@ _EQUAL = 1e-6
 
 
 def detect(text: str, previous: str = "en") -> str:
-    """The code of the language of a text; on a draw the previous one, then English."""
+    """Return the code of a text's language; on a draw the previous one, then English."""
     if not text.strip():
         return previous
     weights = _weights(text[:_LOOKED_AT_CHARS])
@@ -59,15 +59,15 @@ def _weights(shown: str) -> Mapping[str, float]:
     kinds = {unit.kind for unit in units}
     for code, script in _SCRIPTS.items():
         weights[code] = _weight(analyse(shown, code)) if kinds & script else 0.0
-    if Kind.HAN in kinds:
-        han = [unit.text for unit in split(tidy(shown), {}) if unit.kind is Kind.HAN]
-        for code, weight in _of_han(han, has_kana=Kind.KANA in kinds).items():
+    if UnitKind.HAN in kinds:
+        han = [unit.text for unit in split(tidy(shown), {}) if unit.kind is UnitKind.HAN]
+        for code, weight in _of_han(han, has_kana=UnitKind.KANA in kinds).items():
             weights[code] += weight
     return weights
 
 
 def _of_han(han: Sequence[str], *, has_kana: bool) -> Mapping[str, float]:
-    """Characters that only one of the two countries writes; a Japanese sentence has kana."""
+    """Weigh Chinese against Japanese by characters that only one of the two writes."""
     chinese = float(sum(not is_in(char, "shift_jis") for char in han))
     japanese = sum(not is_in(char, "gb2312") and not is_in(char, "big5hkscs") for char in han)
     if not has_kana and len(han) >= _SENTENCE_HAN:
@@ -77,7 +77,7 @@ def _of_han(han: Sequence[str], *, has_kana: bool) -> Mapping[str, float]:
 
 def _of_latin(shown: str, units: tuple[Unit, ...]) -> dict[str, float]:
     weights = dict.fromkeys(LANGUAGES, 0.0)
-    for word in (unit.text for unit in units if unit.kind is Kind.WORD):
+    for word in (unit.text for unit in units if unit.kind is UnitKind.WORD):
         codes = _words().get(word)
         if codes is None:
             for code in _LATIN:
@@ -98,7 +98,7 @@ def _of_latin(shown: str, units: tuple[Unit, ...]) -> dict[str, float]:
 
 @cache
 def _words() -> Mapping[str, tuple[str, ...]]:
-    """Each word of the vocabulary files, with the languages that have it.
+    """Return each word of the vocabulary files, with the languages that have it.
 
     A word of a dialect tells nothing where it is a word of some language: no, de, a.
     """
@@ -113,13 +113,13 @@ def _owners(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, set[
     for code, own in tables.items():
         for text in (text for table in own for text in _texts(table)):
             for unit in split(tidy(text), variants()):
-                if unit.kind is Kind.WORD:
+                if unit.kind is UnitKind.WORD:
                     found.setdefault(unit.text, set()).add(code)
     return found
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Every text in a vocabulary: forms, answers and the spellings of numbers."""
+    """Yield every text in a vocabulary: forms, answers and the spellings of numbers."""
     if isinstance(value, str):
         # The slot of an answer is no word of its language
         yield value if "{" not in value else " ".join(_outside_slots(value))
@@ -158,7 +158,7 @@ def _weight(analysis: Analysis) -> float:
     own = lexicon(analysis.code)
     weight = _LETTER_WEIGHT * sum(char in own.letters for char in analysis.text.casefold())
     for piece in analysis.pieces:
-        if piece.kind is Kind.KANA and analysis.code == "ja":
+        if piece.kind is UnitKind.KANA and analysis.code == "ja":
             weight += _KANA_WEIGHT * piece.width
         number_word = piece.number is not None and not piece.text[0].isdecimal()
         own_word = number_word or (piece.known and not piece.foreign)

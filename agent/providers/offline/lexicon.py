@@ -1,4 +1,4 @@
-"""The vocabulary of one language: forms to senses, longest form first, and its answers' wording.
+"""Vocabulary of one language: its forms, longest first, their senses, and its answers.
 
 Read once from the TOML files beside this module. A sense is an English word that all languages
 share; `senses.py` knows which of them are things, actions, values or marks.
@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from agent.providers.offline.numerals import Numerals
-from agent.providers.offline.units import Kind, Unit, split
+from agent.providers.offline.units import Unit, UnitKind, split
 
 # The longest spelling of a unit in any language
 MAX_MEASURE_UNITS = 6
@@ -23,7 +23,7 @@ _DIALECTS = "dialects"
 
 
 def _codes() -> tuple[str, ...]:
-    """English, then every other language that has a file."""
+    """Return English, then every other language that has a file."""
     folder = resources.files("agent.providers.offline") / "vocabulary"
     names = (file.name.removesuffix(".toml") for file in folder.iterdir())
     others = sorted(name for name in names if name not in {"en", _CONCEPTS} and name.isalpha())
@@ -35,8 +35,8 @@ LANGUAGES = _codes()
 _Forms = Mapping[str, Sequence[str]]
 
 
-class Place(enum.Enum):
-    """Where a form has its meaning."""
+class FormPlace(enum.Enum):
+    """Place in a clause where a form has its meaning."""
 
     ANYWHERE = "words"
     # Only before everything that carries weight
@@ -49,25 +49,25 @@ class Place(enum.Enum):
 
 # Tables of forms; those of one subject stand together and may name what another names too
 _TABLES = (
-    ("words", Place.ANYWHERE),
-    ("acts", Place.ANYWHERE),
-    ("times", Place.ANYWHERE),
-    ("talk", Place.ANYWHERE),
-    ("at_start", Place.START),
-    ("acts_at_start", Place.START),
-    ("times_at_start", Place.START),
-    ("at_end", Place.END),
-    ("acts_at_end", Place.END),
+    ("words", FormPlace.ANYWHERE),
+    ("acts", FormPlace.ANYWHERE),
+    ("times", FormPlace.ANYWHERE),
+    ("talk", FormPlace.ANYWHERE),
+    ("at_start", FormPlace.START),
+    ("acts_at_start", FormPlace.START),
+    ("times_at_start", FormPlace.START),
+    ("at_end", FormPlace.END),
+    ("acts_at_end", FormPlace.END),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """A way to say some senses; a suffix may follow a Korean syllable without a space."""
+class VocabularyForm:
+    """Words for some senses; a suffix may follow a Korean syllable without a space."""
 
     units: tuple[str, ...]
     senses: tuple[str, ...]
-    place: Place
+    place: FormPlace
     suffix: bool
 
 
@@ -88,7 +88,7 @@ class Lexicon:
     code: str
     verb_final: bool
     letters: frozenset[str]
-    forms: Mapping[str, tuple[Form, ...]]
+    forms: Mapping[str, tuple[VocabularyForm, ...]]
     alone: Mapping[tuple[str, ...], tuple[str, ...]]
     numerals: Numerals
     # What units are called and how they are written, by their texts
@@ -99,21 +99,21 @@ class Lexicon:
     # Tables of the answers' wording, as they stand in the file
     wording: Mapping[str, Any]
 
-    def candidates(self, units: Sequence[Unit], position: int) -> list[Form]:
-        """Forms that are spelled here, longest first, wherever they have their meaning."""
+    def candidates(self, units: Sequence[Unit], position: int) -> list[VocabularyForm]:
+        """Return the forms that are spelled here, longest first, for any place in a clause."""
         forms = self.forms.get(units[position].text, ())
         return [form for form in forms if _spelled(form, units, position)]
 
 
 @cache
 def variants() -> Mapping[str, str]:
-    """Traditional characters to the simplified ones that the vocabulary is written in."""
+    """Return the simplified character of each traditional one, as in the vocabulary."""
     return {pair[0]: pair[1] for pair in _pairs() if pair[0] != pair[1]}
 
 
 @cache
 def traditional() -> Mapping[int, str]:
-    """The other way round, for answers: the first pair of a simplified character counts."""
+    """Return the traditional character of each simplified one; the first pair counts."""
     table: dict[int, str] = {}
     for pair in _pairs():
         table.setdefault(ord(pair[1]), pair[0])
@@ -122,9 +122,9 @@ def traditional() -> Mapping[int, str]:
 
 @cache
 def lexicon(code: str) -> Lexicon:
-    """The vocabulary of a language of `LANGUAGES`."""
+    """Return the vocabulary of a language of `LANGUAGES`."""
     data = _read(code)
-    forms: dict[str, list[Form]] = {}
+    forms: dict[str, list[VocabularyForm]] = {}
     for form in _merged(data):
         forms.setdefault(form.units[0], []).append(form)
     return Lexicon(
@@ -132,7 +132,7 @@ def lexicon(code: str) -> Lexicon:
         verb_final=data["verb_final"],
         letters=frozenset(data["letters"]),
         forms={first: tuple(sorted(same, key=_length)) for first, same in forms.items()},
-        alone={form.units: form.senses for form in _forms(data.get("alone", {}), Place.ALONE)},
+        alone={form.units: form.senses for form in _forms(data.get("alone", {}), FormPlace.ALONE)},
         numerals=Numerals(data),
         measures=_measures(data),
         separable=dict(_separable(data.get("separable", {}))),
@@ -143,7 +143,7 @@ def lexicon(code: str) -> Lexicon:
 
 @cache
 def concepts() -> Mapping[str, Any]:
-    """What the languages share."""
+    """Return the tables that all languages share."""
     return _read(_CONCEPTS)
 
 
@@ -193,9 +193,11 @@ def _pairs() -> list[str]:
     return pairs.split()
 
 
-def _forms(table: _Forms, place: Place) -> list[Form]:
+def _forms(table: _Forms, place: FormPlace) -> list[VocabularyForm]:
     return [
-        Form(_texts(form.removeprefix("-")), tuple(senses.split()), place, form.startswith("-"))
+        VocabularyForm(
+            _texts(form.removeprefix("-")), tuple(senses.split()), place, form.startswith("-")
+        )
         for senses, spellings in table.items()
         for form in spellings
     ]
@@ -214,22 +216,25 @@ def _likenesses(entries: Sequence[Mapping[str, Any]]) -> Iterator[Likeness]:
                 yield Likeness(sentence, entry["means"], key == "hint")
 
 
-def _merged(data: Mapping[str, Any]) -> list[Form]:
-    """All forms; one that stands in several tables has the senses of them all."""
-    senses: dict[tuple[tuple[str, ...], Place, bool], tuple[str, ...]] = {}
+def _merged(data: Mapping[str, Any]) -> list[VocabularyForm]:
+    """Return all forms; one that stands in several tables has the senses of them all."""
+    senses: dict[tuple[tuple[str, ...], FormPlace, bool], tuple[str, ...]] = {}
     for table, place in _TABLES:
         for form in _forms(data.get(table, {}), place):
             key = (form.units, place, form.suffix)
             # A verb at the beginning is no thing: lock the door
-            anywhere = senses.get((form.units, Place.ANYWHERE, form.suffix), ())
+            anywhere = senses.get((form.units, FormPlace.ANYWHERE, form.suffix), ())
             anywhere = () if table == "acts_at_start" else anywhere
             known = senses.get(key, anywhere)
             senses[key] = tuple(dict.fromkeys((*known, *form.senses)))
-    return [Form(units, meant, place, suffix) for (units, place, suffix), meant in senses.items()]
+    return [
+        VocabularyForm(units, meant, place, suffix)
+        for (units, place, suffix), meant in senses.items()
+    ]
 
 
 def _measures(data: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
-    """How units are written everywhere, and what they are called in a language."""
+    """Return the symbols of units, and their names in a language."""
     written = [(symbol, symbol) for symbol in concepts()["units"]]
     called = [(word, symbol) for symbol, words in data["measures"].items() for word in words]
     return {_texts(word): symbol for word, symbol in (*written, *called)}
@@ -239,19 +244,19 @@ def _texts(form: str) -> tuple[str, ...]:
     return tuple(unit.text for unit in split(form, variants()))
 
 
-def _length(form: Form) -> tuple[int, bool, bool]:
+def _length(form: VocabularyForm) -> tuple[int, bool, bool]:
     # Of the same length, the form that is bound to a place is the one that is meant there
-    return -len(form.units), form.place is Place.ANYWHERE, form.suffix
+    return -len(form.units), form.place is FormPlace.ANYWHERE, form.suffix
 
 
-def _spelled(form: Form, units: Sequence[Unit], position: int) -> bool:
+def _spelled(form: VocabularyForm, units: Sequence[Unit], position: int) -> bool:
     end = position + len(form.units)
     window = units[position:end]
     if tuple(unit.text for unit in window) != form.units:
         return False
     first = window[0]
-    if first.kind is Kind.HANGUL:
-        return form.suffix or not _continues(units, position, Kind.HANGUL)
+    if first.kind is UnitKind.HANGUL:
+        return form.suffix or not _continues(units, position, UnitKind.HANGUL)
     if _is_katakana(first) and all(_is_katakana(unit) for unit in window):
         # A word inside a longer foreign word is another word
         before = position > 0 and _is_katakana(units[position - 1])
@@ -259,9 +264,9 @@ def _spelled(form: Form, units: Sequence[Unit], position: int) -> bool:
     return True
 
 
-def _continues(units: Sequence[Unit], position: int, kind: Kind) -> bool:
+def _continues(units: Sequence[Unit], position: int, kind: UnitKind) -> bool:
     return position > 0 and units[position].glued and units[position - 1].kind is kind
 
 
 def _is_katakana(unit: Unit) -> bool:
-    return unit.kind is Kind.KANA and unit.text >= "\u30a1"
+    return unit.kind is UnitKind.KANA and unit.text >= "\u30a1"

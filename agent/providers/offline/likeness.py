@@ -1,4 +1,4 @@
-"""What a message is most like, by embeddings: sentences of the vocabulary, descriptions of tools.
+"""Likeness of a message to sentences of the vocabulary and to tools, by embeddings.
 
 For languages that the model knows. Without a model only a sentence that is the same word for word
 is found. Nothing here decides to act: what is found is read like any other sentence.
@@ -17,7 +17,7 @@ from agent.errors import EmbedderUnavailable
 from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.pieces import Analysis, analyse
 from agent.providers.offline.toolbox import Profile
-from agent.providers.offline.units import UNSPACED, Kind
+from agent.providers.offline.units import UNSPACED, UnitKind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,8 +42,8 @@ _COURTESY = frozenset({"request", "greet", "filler", "stop"})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a message may stand for; `sure` where it is that order, word for word."""
+class SimilarSentence:
+    """Sentence that a message may stand for; `sure` if it is that order, word for word."""
 
     means: str
     code: str
@@ -52,45 +52,45 @@ class Found:
 
 
 class Likenesses:
-    """Compares; keeps the vectors of what does not change."""
+    """Compares messages by embeddings; keeps the vectors of what does not change."""
 
     def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
         self._tables: OrderedDict[tuple[str, ...], NDArray[np.float32]] = OrderedDict()
 
-    async def sentences(self, analysis: Analysis) -> list[Found]:
-        """The sentences of the vocabulary most like the message, best first; often none."""
+    async def sentences(self, analysis: Analysis) -> list[SimilarSentence]:
+        """Return the sentences of the vocabulary most like the message, best first; often none."""
         known = lexicon(analysis.code).likenesses
         spoken = _spoken(analysis)
         for one, words in zip(known, _spoken_sentences(analysis.code), strict=True):
             if words == spoken:
-                return [Found(one.means, analysis.code, 1.0, sure=not one.hint)]
+                return [SimilarSentence(one.means, analysis.code, 1.0, sure=not one.hint)]
         scores = await self._scores(analysis, [one.say for one in known])
         ranked = sorted(zip(scores, known, strict=False), key=lambda pair: -pair[0])
         return [
-            Found(one.means, analysis.code, score, sure=False)
+            SimilarSentence(one.means, analysis.code, score, sure=False)
             for score, one in ranked[:_TRIED]
             if score >= ALIKE
         ]
 
     async def tool(self, analysis: Analysis, profiles: Sequence[Profile]) -> Profile | None:
-        """The tool whose description is most like the message, if any is."""
+        """Return the tool whose description is most like the message, if any is."""
         texts = [f"{one.name.replace('_', ' ')}: {one.spec.description}" for one in profiles]
         scores = await self._scores(analysis, texts)
         ranked = sorted(zip(scores, profiles, strict=False), key=lambda pair: -pair[0])
         return next((profile for score, profile in ranked[:1] if score >= TOOL_ALIKE), None)
 
     async def _scores(self, analysis: Analysis, texts: Sequence[str]) -> Sequence[float]:
-        """How alike the message is to each text; nothing where it cannot be told."""
+        """Return the likeness of the message to each text; nothing if it cannot be told."""
         if self._embedder is None or not texts or not _is_comparable(analysis):
             return ()
         try:
             async with asyncio.timeout(EMBED_TIMEOUT_S):
                 return await self._compared(self._embedder, analysis, texts)
         except EmbedderUnavailable as err:
-            _log.warning("paraphrases are not understood: %s", err)
+            _log.warning("offline: paraphrases off (error=%s)", err)
         except TimeoutError:
-            _log.warning("paraphrases are not understood: the model is too slow")
+            _log.warning("offline: paraphrases off (error=the model is too slow)")
         return ()
 
     async def _compared(
@@ -120,14 +120,15 @@ def _dimensions(embedder: Embedder) -> int:
 
 def _is_comparable(analysis: Analysis) -> bool:
     spaced = all(piece.kind not in UNSPACED for piece in analysis.pieces)
-    said = any(piece.kind is Kind.WORD for piece in analysis.pieces)
+    said = any(piece.kind is UnitKind.WORD for piece in analysis.pieces)
     return spaced and said and len(analysis.text) <= _MAX_CHARS
 
 
 def _spoken(analysis: Analysis) -> tuple[str, ...]:
-    """The words without courtesy, to compare sentences by."""
+    """Return the words without courtesy, to compare sentences by."""
     return tuple(
         piece.text
         for piece in analysis.pieces
-        if piece.kind is not Kind.MARK and not (piece.known and _COURTESY.issuperset(piece.senses))
+        if piece.kind is not UnitKind.MARK
+        and not (piece.known and _COURTESY.issuperset(piece.senses))
     )

@@ -1,11 +1,11 @@
-"""The clock, the computer and the board, told in sentences from their results."""
+"""Sentences about the clock, the computer and the board, from their results."""
 
 import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from agent.providers.offline.wording import Voice
+from agent.providers.offline.voice import Voice
 
 _MINUTE_S = 60
 _HOUR_S = 3600
@@ -15,7 +15,7 @@ _BOARD_FACTS = {"trouble": "trouble", "board": "model", "firmware": "firmware", 
 
 
 def machine_sentences(result: Mapping[str, Any], voice: Voice, asked: frozenset[str]) -> str:
-    """Sentences for a result of these shapes; empty for any other."""
+    """Return sentences for a result of these shapes; empty for any other."""
     if {"time", "weekday"} <= result.keys():
         return _clock(result, voice)
     if "memory_total_mb" in result or "uptime_s" in result:
@@ -40,7 +40,7 @@ def _clock(result: Mapping[str, Any], voice: Voice) -> str:
 
 
 def _computer(result: Mapping[str, Any], voice: Voice, asked: frozenset[str]) -> str:
-    """What was asked of it, or everything it says."""
+    """Tell the values of the computer that were asked for, else all of them."""
     sentences = {
         "ram": _share("ram", result, "memory", voice),
         "disk": _share("disk", result, "disk", voice),

@@ -26,8 +26,8 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """What is counted, and how much of the plain unit of its kind one of it is."""
+class MeasureUnit:
+    """Unit of measure, and its size in the plain unit of its kind."""
 
     symbol: str
     kind: str
@@ -37,27 +37,27 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number that was said; `lasts` where it tells how long, not when."""
+    """Number that was said; `lasts` if it is a duration, not a moment."""
 
     number: float
-    unit: Unit | None
+    unit: MeasureUnit | None
     lasts: bool
     # The number and the words of its unit
     pieces: tuple[Piece, ...]
 
     @property
     def is_part(self) -> bool:
-        """A part of the whole, said as a word: half, full."""
+        """Return true for a part of the whole, said as a word: half, full."""
         return self.pieces[0].numeral == FRACTION
 
 
 def amounts_of(pieces: Sequence[Piece], code: str) -> tuple[Amount, ...]:
-    """The numbers among these pieces, in the order they were said."""
+    """Return the numbers among these pieces, in the order they were said."""
     return tuple(_amounts(pieces, code))
 
 
-def unit_told(name: str, description: str) -> Unit | None:
-    """The unit of an argument, as its schema tells it."""
+def unit_told(name: str, description: str) -> MeasureUnit | None:
+    """Return the unit of an argument, as its schema tells it."""
     told = _TOLD.search(description)
     found = _spelled(told[1]) if told else None
     # In a row is in no amperes: a single letter is a unit as it is written
@@ -66,8 +66,8 @@ def unit_told(name: str, description: str) -> Unit | None:
     return _spelled(name.rsplit("_", 1)[-1]) if "_" in name else None
 
 
-def converted(amount: Amount, wanted: Unit | None) -> float | None:
-    """The number in the unit that is wanted; None when it cannot be meant."""
+def converted(amount: Amount, wanted: MeasureUnit | None) -> float | None:
+    """Return the number in the unit that is wanted; None if it cannot be meant."""
     unit = amount.unit
     if amount.is_part:
         share = wanted is not None and wanted.kind == "share" and unit is None
@@ -85,13 +85,13 @@ def converted(amount: Amount, wanted: Unit | None) -> float | None:
     return round((plain(amount.number, unit) - wanted.offset) / wanted.factor, _DIGITS)
 
 
-def plain(number: float, unit: Unit) -> float:
-    """The number in the plain unit of its kind: seconds, volts, degrees Celsius."""
+def plain(number: float, unit: MeasureUnit) -> float:
+    """Return the number in the plain unit of its kind: seconds, volts, degrees Celsius."""
     return number * unit.factor + unit.offset
 
 
-def told_unit(unit: Unit) -> str:
-    """The plain unit of the same kind, which boards tell their readings in."""
+def told_unit(unit: MeasureUnit) -> str:
+    """Return the plain unit of the same kind, which boards tell their readings in."""
     same = (one for one in _units().values() if one.kind == unit.kind)
     return next(one.symbol for one in same if one.factor == 1 and not one.offset)
 
@@ -113,7 +113,7 @@ def _is_minus(pieces: Sequence[Piece], place: int) -> bool:
 
 
 def _lasts(around: Sequence[Piece], code: str) -> bool:
-    """For five seconds, and not in five seconds."""
+    """Return true for a duration: "for five seconds", not "in five seconds"."""
     if any("during" in piece.senses for piece in around):
         return True
     beside = [piece for piece in around if _symbol(piece.text, code) is None]
@@ -121,15 +121,15 @@ def _lasts(around: Sequence[Piece], code: str) -> bool:
     return bare and not any("later" in piece.senses for piece in beside)
 
 
-def _unit_at(pieces: Sequence[Piece], start: int, code: str) -> tuple[Unit | None, int]:
-    """The unit that this piece spells, and how many pieces it takes."""
+def _unit_at(pieces: Sequence[Piece], start: int, code: str) -> tuple[MeasureUnit | None, int]:
+    """Return the unit that this piece spells, and the number of pieces that it takes."""
     if pieces[start - 1].numeral == PERCENT:
         return _units()["%"], 0
     symbol = _symbol(pieces[start].text, code) if start < len(pieces) else None
     return (None, 0) if symbol is None else (_units()[symbol], 1)
 
 
-def _spelled(spelling: str) -> Unit | None:
+def _spelled(spelling: str) -> MeasureUnit | None:
     symbol = _symbol(spelling, "en")
     return None if symbol is None else _units()[symbol]
 
@@ -141,8 +141,8 @@ def _symbol(spelling: str, code: str) -> str | None:
 
 
 @cache
-def _units() -> Mapping[str, Unit]:
+def _units() -> Mapping[str, MeasureUnit]:
     return {
-        symbol: Unit(symbol, kind, float(factor), float(offset[0]) if offset else 0.0)
+        symbol: MeasureUnit(symbol, kind, float(factor), float(offset[0]) if offset else 0.0)
         for symbol, (kind, factor, *offset) in concepts()["units"].items()
     }

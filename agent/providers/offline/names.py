@@ -4,10 +4,59 @@ They come before the vocabulary: a pin called "open door" is one, whatever "open
 word of a name may have an ending.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.providers.offline.units import UNSPACED, Kind, Unit
+from agent.providers.offline.units import UNSPACED, Unit, UnitKind
+
+# A board with 32 pins, each with eight names
+_MAX_CHARS = 16_000
+_ENTRY = re.compile(r"(?:^|,)([^(),]{1,60})\(([^()]{1,600})\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts of one choice.
+
+    Args:
+        opens: the value at which it is open, where it is not "on".
+        safe: the value that it has while nobody holds it, where it is not "off".
+    """
+
+    aliases: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    opens: str = "on"
+    safe: str = "off"
+
+
+NO_FACTS = Facts()
+
+
+def facts_in(description: str) -> Mapping[str, Facts]:
+    """Return the facts of each choice in a description."""
+    return {name.strip(): _facts(told) for name, told in _ENTRY.findall(description[:_MAX_CHARS])}
+
+
+def _facts(told: str) -> Facts:
+    aliases, *further = told.split(";")
+    by_word: dict[str, list[str]] = {}
+    for part in further:
+        word, _, rest = part.strip().partition(" ")
+        by_word.setdefault(word, []).append(rest.strip())
+    return Facts(
+        aliases=_listed([aliases]),
+        places=_listed(by_word.get("in", [])),
+        groups=_listed(by_word.get("of", [])),
+        opens=by_word.get("opens", ["on"])[-1],
+        safe=by_word.get("rests", ["off"])[-1],
+    )
+
+
+def _listed(texts: list[str]) -> tuple[str, ...]:
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
 
 # Senses that names have in a sentence: a thing, and a place
 THING, PLACE = "@", "in:"
@@ -46,7 +95,7 @@ class Names:
         return bool(self._by_first)
 
     def at(self, units: Sequence[Unit], position: int) -> Named | None:
-        """The longest name that begins at this unit."""
+        """Return the longest name that begins at this unit."""
         for texts, senses in self._by_first.get(units[position].text, ()):
             end = position + len(texts)
             if _spelled(texts, units[position:end]) and _stands_alone(units, position, end):
@@ -59,7 +108,7 @@ NO_NAMES = Names({})
 
 
 def _first_forms(texts: tuple[str, ...]) -> Iterable[str]:
-    """How the first unit may stand in a text: with an ending where it is also the last."""
+    """Return the spellings of a name's first unit: with endings if it is also the last."""
     if len(texts) > 1 or len(texts[0]) < _SHORTEST_INFLECTED:
         return (texts[0],)
     return (f"{texts[0]}{ending}" for ending in _ENDINGS)
@@ -71,16 +120,16 @@ def _spelled(texts: tuple[str, ...], units: Sequence[Unit]) -> bool:
     *before, last = (unit.text for unit in units)
     if tuple(before) != texts[:-1] or not last.startswith(texts[-1]):
         return False
-    inflected = units[-1].kind is Kind.WORD and len(texts[-1]) >= _SHORTEST_INFLECTED
+    inflected = units[-1].kind is UnitKind.WORD and len(texts[-1]) >= _SHORTEST_INFLECTED
     return last.removeprefix(texts[-1]) in (_ENDINGS if inflected else ("",))
 
 
 def _stands_alone(units: Sequence[Unit], start: int, end: int) -> bool:
-    """Of scripts without spaces: it is no part of a longer foreign word, nor the end of a word."""
+    """Return true if a name is no part of a longer foreign word, in scripts without spaces."""
     first, last = units[start], units[end - 1]
-    if first.kind is Kind.HANGUL:
+    if first.kind is UnitKind.HANGUL:
         before = units[start - 1] if start else None
-        return before is None or before.kind is not Kind.HANGUL or not first.glued
+        return before is None or before.kind is not UnitKind.HANGUL or not first.glued
     if first.kind not in UNSPACED:
         return True
     before = units[start - 1] if start else None

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from agent.providers.offline.amounts import from_digits
-from agent.providers.offline.units import Kind, Unit
+from agent.providers.offline.units import Unit, UnitKind
 
 # A part of a whole, and a number that is said with its per cent
 FRACTION = "fraction"
@@ -28,7 +28,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """What was read: up to which unit, its value, and whether it is a part or a share.
+    """Number that was read: its end, its value, and if it is a part or a share.
 
     Args:
         value: None where number words stand there that make no number.
@@ -41,7 +41,7 @@ class Numeral:
 
 
 class Numerals:
-    """The numbers of one language."""
+    """Reader of the numbers of one language."""
 
     def __init__(self, vocabulary: Mapping[str, Any]) -> None:
         rules: Mapping[str, Any] = vocabulary["numerals"]
@@ -68,7 +68,7 @@ class Numerals:
         self._prefixes = frozenset(word.split(" ")[0][:_PREFIX_CHARS] for word in known)
 
     def read(self, units: Sequence[Unit], position: int) -> Numeral | None:
-        """The number that begins here; None where none does."""
+        """Return the number that begins here; None if none does."""
         if self._positional:
             return self._part(units, position) or self._positional_number(units, position)
         if units[position].text[:_PREFIX_CHARS] not in self._prefixes:
@@ -89,12 +89,12 @@ class Numerals:
         return None
 
     def _is_counted(self, units: Sequence[Unit], end: int) -> bool:
-        """The name of a unit follows: ein Prozent."""
+        """Return true if the name of a unit follows: ein Prozent."""
         rest = _glued(units[end : end + self._longest_unit])
         return rest.startswith(self._counters)
 
     def _whole(self, units: Sequence[Unit], end: int, value: float) -> Numeral:
-        """The number with its decimals; no number at all where another follows at once."""
+        """Read the number with its decimals; no number at all if another follows at once."""
         after = units[end].text if end < len(units) else ""
         if after in self._points:
             return self._with_decimals(units, end + 1, value)
@@ -120,7 +120,7 @@ class Numerals:
         return end
 
     def _value(self, text: str) -> float | None:
-        """The value of words that are one number."""
+        """Return the value of words that are one number."""
         found = self._below.get(text, self._hundreds.get(text))
         if found is not None:
             return found
@@ -135,7 +135,7 @@ class Numerals:
         return None
 
     def _positional_number(self, units: Sequence[Unit], position: int) -> Numeral | None:
-        """A run of digits and powers of ten, such as 二百五十 or 이십오."""
+        """Read a run of digits and powers of ten, such as 二百五十 or 이십오."""
         fraction = self._fraction(units, position)
         if fraction is not None:
             return fraction
@@ -145,7 +145,9 @@ class Numerals:
         if end < len(units) and units[end].text in self._points:
             return self._with_decimals(units, end + 1, self._from_powers(values) or 0.0)
         value = self._from_powers(values)
-        if units[position].kind is Kind.HANGUL and not self._is_apart(units, position, end, value):
+        if units[position].kind is UnitKind.HANGUL and not self._is_apart(
+            units, position, end, value
+        ):
             return None
         return Numeral(end, value)
 
@@ -155,14 +157,14 @@ class Numerals:
     def _is_apart(
         self, units: Sequence[Unit], position: int, end: int, value: float | None
     ) -> bool:
-        """Syllables of numbers are in many words: they begin one, and are two or have a unit."""
+        """Return true if syllables begin a word and are two, or have a unit."""
         before = units[position - 1] if position else None
-        if before is not None and before.kind is Kind.HANGUL and units[position].glued:
+        if before is not None and before.kind is UnitKind.HANGUL and units[position].glued:
             return False
         return self._is_counted(units, end) or (value is not None and end - position > 1)
 
     def _run(self, units: Sequence[Unit], position: int) -> tuple[list[float], int]:
-        """The values of number words in a row, and where they end."""
+        """Return the values of number words in a row, and their end."""
         values: list[float] = []
         end = position
         while end < len(units) and (found := self._digit(units, end)) is not None:
@@ -171,7 +173,7 @@ class Numerals:
         return values, end
 
     def _digit(self, units: Sequence[Unit], position: int) -> tuple[float, int] | None:
-        """The longest number word here, and where it ends."""
+        """Return the longest number word here, and its end."""
         for width in range(min(self._longest, len(units) - position), 0, -1):
             text = _glued(units[position : position + width])
             if text in self._words:
@@ -186,7 +188,7 @@ class Numerals:
         return None
 
     def _part(self, units: Sequence[Unit], position: int) -> Numeral | None:
-        """A part by its divisor: 百分之五十, 三分の一."""
+        """Read a part by its divisor: 百分之五十, 三分の一."""
         divisor = self._operand(units, position)
         if divisor is None or divisor.value is None:
             return None
@@ -204,7 +206,7 @@ class Numerals:
 
     def _operand(self, units: Sequence[Unit], position: int) -> Numeral | None:
         unit = units[position]
-        if unit.kind is Kind.NUMBER:
+        if unit.kind is UnitKind.NUMBER:
             return Numeral(position + 1, from_digits(unit.text, self._decimal))
         values, end = self._run(units, position)
         return Numeral(end, self._from_powers(values)) if values else None
@@ -213,7 +215,7 @@ class Numerals:
 def _below_hundred(
     words: Mapping[str, float], inside: Mapping[str, float], rules: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Every number below a hundred, and the thousand, by its spelling."""
+    """Return every number below a hundred, and the thousand, by its spelling."""
     found = {word: n for word, n in words.items() if n == int(n) and n != _HUNDRED}
     parts = {**words, **inside}
     ones = {word: n for word, n in parts.items() if 0 < n < _TEN}
@@ -241,7 +243,7 @@ def _hundreds(
 
 
 def _from_powers(values: Sequence[float], *, names_gaps: bool) -> float | None:
-    """The value of digits and powers of ten in a row; None where they make no number."""
+    """Return the value of digits and powers of ten in a row; None if they make no number."""
     total, digit, last, gap = 0.0, None, float("inf"), False
     for value in values:
         if value in _POWERS:
@@ -268,14 +270,14 @@ def _from_powers(values: Sequence[float], *, names_gaps: bool) -> float | None:
 
 
 def _word_ends(units: Sequence[Unit], position: int) -> list[int]:
-    """Where words from here on end; a hyphen between two of them counts as a space."""
+    """Return the ends of the words from here on; a hyphen between two counts as a space."""
     ends: list[int] = []
     end = position
     while end < len(units) and len(ends) < _MAX_WORDS:
         hyphen = units[end].text == "-" and units[end].glued and bool(ends)
         if hyphen and end + 1 < len(units) and units[end + 1].glued:
             end += 1
-        if units[end].kind is not Kind.WORD:
+        if units[end].kind is not UnitKind.WORD:
             break
         end += 1
         ends.append(end)
@@ -283,7 +285,7 @@ def _word_ends(units: Sequence[Unit], position: int) -> list[int]:
 
 
 def _spelled(units: Sequence[Unit]) -> str:
-    return " ".join(unit.text for unit in units if unit.kind is Kind.WORD)
+    return " ".join(unit.text for unit in units if unit.kind is UnitKind.WORD)
 
 
 def _glued(units: Sequence[Unit]) -> str:
@@ -296,5 +298,7 @@ def _folded(word: str) -> str:
     from agent.providers.offline.units import split  # noqa: PLC0415 - the same
 
     units = split(word, variants())
-    spaced = any(unit.kind is Kind.WORD for unit in units)
-    return (" " if spaced else "").join(unit.text for unit in units if unit.kind is not Kind.MARK)
+    spaced = any(unit.kind is UnitKind.WORD for unit in units)
+    return (" " if spaced else "").join(
+        unit.text for unit in units if unit.kind is not UnitKind.MARK
+    )

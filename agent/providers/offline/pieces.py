@@ -12,15 +12,15 @@ from functools import cache
 from agent.providers.offline.amounts import from_digits
 from agent.providers.offline.lexicon import (
     MAX_MEASURE_UNITS,
-    Form,
+    FormPlace,
     Lexicon,
-    Place,
+    VocabularyForm,
     lexicon,
     variants,
 )
 from agent.providers.offline.names import NO_NAMES, Names
 from agent.providers.offline.senses import actions, lights, marks, values
-from agent.providers.offline.units import UNSPACED, Kind, Unit, split, tidy
+from agent.providers.offline.units import UNSPACED, Unit, UnitKind, split, tidy
 
 # What may come before a form that only counts at the beginning
 _LIGHT = frozenset({"request", "filler", "greet", "yes", "join", "thanks"})
@@ -43,7 +43,7 @@ _NUMBERED = re.compile(r"([a-z]{2,20})\d{1,4}")
 class Piece:
     """Units that belong together; without senses they are unknown, a number, a path or a mark."""
 
-    kind: Kind
+    kind: UnitKind
     text: str
     senses: tuple[str, ...]
     start: int
@@ -64,7 +64,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Tidy text and its pieces by the vocabulary of one language."""
+    """Text and its pieces by the vocabulary of one language."""
 
     text: str
     code: str
@@ -72,7 +72,7 @@ class Analysis:
 
 
 def analyse(text: str, code: str, names: Names = NO_NAMES) -> Analysis:
-    """The pieces of a text as somebody who speaks `code` and has these names would read it."""
+    """Return the pieces of a text for a speaker of `code` who has these names."""
     text = tidy(text)
     cutter = _Cutter(split(text, variants()), lexicon(code), names)
     pieces = list(cutter.pieces())
@@ -82,7 +82,7 @@ def analyse(text: str, code: str, names: Names = NO_NAMES) -> Analysis:
 def _rejoined(
     pieces: list[Piece], separable: Mapping[tuple[str, str], tuple[str, ...]]
 ) -> list[Piece]:
-    """A verb whose second part ends its clause means what both mean: führe ... aus."""
+    """Join a verb with its second part at the end of the clause: führe ... aus."""
     if not separable:
         return pieces
     for place, piece in enumerate(pieces):
@@ -96,11 +96,11 @@ def _rejoined(
 
 def _ends_clause(pieces: Sequence[Piece], place: int) -> bool:
     after = pieces[place + 1] if place + 1 < len(pieces) else None
-    return after is None or after.kind is Kind.MARK or not _AFTER_END.isdisjoint(after.senses)
+    return after is None or after.kind is UnitKind.MARK or not _AFTER_END.isdisjoint(after.senses)
 
 
 def stem(word: str) -> str:
-    """What is left of an unknown word without its ending."""
+    """Return an unknown word without its ending."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
             return word.removesuffix(ending)
@@ -139,7 +139,7 @@ class _Cutter:
             yield piece
 
     def _whole(self) -> Piece | None:
-        spoken = [unit for unit in self._units if unit.kind is not Kind.MARK]
+        spoken = [unit for unit in self._units if unit.kind is not UnitKind.MARK]
         senses = self._own.alone.get(tuple(unit.text for unit in spoken))
         return _piece(spoken, senses) if spoken and senses else None
 
@@ -147,14 +147,14 @@ class _Cutter:
         if self._counted and (measure := self._measure(position)):
             return measure
         unit = self._units[position]
-        if unit.kind is Kind.PATH:
+        if unit.kind is UnitKind.PATH:
             return _piece([unit]), position + 1
         form = self._form(position)
         width = form.width if form else 0
         if found := self._named(position, width) or self._number(position, width):
             return found
-        if unit.kind in {Kind.MARK, Kind.NUMBER}:
-            is_number = unit.kind is Kind.NUMBER
+        if unit.kind in {UnitKind.MARK, UnitKind.NUMBER}:
+            is_number = unit.kind is UnitKind.NUMBER
             number = from_digits(unit.text, self._own.wording["decimal"]) if is_number else None
             return _piece([unit], number=number), position + 1
         if form is not None:
@@ -162,8 +162,8 @@ class _Cutter:
         return self._numbered(position) or self._unknown(position)
 
     def _form(self, position: int) -> Piece | None:
-        """The longest form of the vocabulary here, the language's own before an English one."""
-        if self._units[position].kind in {Kind.MARK, Kind.NUMBER}:
+        """Return the longest form here, the language's own before an English one."""
+        if self._units[position].kind in {UnitKind.MARK, UnitKind.NUMBER}:
             return None
         for known in (self._own, self._english):
             foreign = known is not self._own
@@ -175,7 +175,7 @@ class _Cutter:
         return None
 
     def _measure(self, position: int) -> tuple[Piece, int] | None:
-        """The longest name of a unit after a number."""
+        """Return the longest name of a unit after a number."""
         for width in range(min(MAX_MEASURE_UNITS, len(self._units) - position), 0, -1):
             units = self._units[position : position + width]
             if tuple(unit.text for unit in units) in self._own.measures:
@@ -185,7 +185,7 @@ class _Cutter:
         return None
 
     def _named(self, position: int, width: int) -> tuple[Piece, int] | None:
-        """An own name, at least as long as what the vocabulary has here."""
+        """Return an own name, at least as long as what the vocabulary has here."""
         form = self._form(position)
         start = position
         if form is not None and self._names and _is_kind(form):
@@ -203,7 +203,7 @@ class _Cutter:
         return _piece(self._units[position : found.end], senses), found.end
 
     def _after_kind(self, position: int) -> int:
-        """Where a name may begin after a word for its kind: the light of the ..."""
+        """Return the place where a name may begin behind its kind: the light of the ..."""
         while position < len(self._units):
             form = self._form(position)
             if form is None or set(form.senses) - _LINKING:
@@ -212,48 +212,48 @@ class _Cutter:
         return position
 
     def _past_kind(self, end: int) -> int:
-        """The end of a name with the word for its kind, as in "the play corner lights"."""
+        """Return the end of a name with the word for its kind, as in "the play corner lights"."""
         after = self._after_kind(end) if end < len(self._units) else end
         form = self._form(after) if after < len(self._units) and after - end <= 1 else None
         return after + form.width if form is not None and _is_kind(form) else end
 
-    def _counts(self, form: Form, position: int, *, foreign: bool) -> bool:
+    def _counts(self, form: VocabularyForm, position: int, *, foreign: bool) -> bool:
         if foreign:
             # Little words of another language mean something else in this one
-            return form.place is Place.ANYWHERE and not marks().issuperset(form.senses)
+            return form.place is FormPlace.ANYWHERE and not marks().issuperset(form.senses)
         if self._is_label(form, position):
             return False
-        if form.place is Place.START:
+        if form.place is FormPlace.START:
             return self._only_light
-        return form.place is not Place.END or self._ends(position + len(form.units))
+        return form.place is not FormPlace.END or self._ends(position + len(form.units))
 
-    def _is_label(self, form: Form, position: int) -> bool:
-        """One letter is part of a name, and no article, where no thing follows: relay E off."""
+    def _is_label(self, form: VocabularyForm, position: int) -> bool:
+        """Return true if one letter is part of a name, not an article: relay E off."""
         is_letter = len(form.units) == 1 and len(form.units[0]) == 1
         unit = self._units[position]
-        if not is_letter or unit.kind is not Kind.WORD or not _SHORT.issuperset(form.senses):
+        if not is_letter or unit.kind is not UnitKind.WORD or not _SHORT.issuperset(form.senses):
             return False
         after = position + 1
-        while after < len(self._units) and self._units[after].kind is not Kind.MARK:
+        while after < len(self._units) and self._units[after].kind is not UnitKind.MARK:
             forms = self._own.candidates(self._units, after)
             if not forms:
                 return False
             senses = forms[0].senses
             if "join" in form.senses:
-                return "join" in senses or forms[0].place is Place.END
+                return "join" in senses or forms[0].place is FormPlace.END
             if set(senses) != {"stop"}:
                 return not _PARTING.union(actions(), values()).isdisjoint(senses)
             after += len(forms[0].units)
         return "join" not in form.senses
 
     def _ends(self, position: int) -> bool:
-        if position >= len(self._units) or self._units[position].kind is Kind.MARK:
+        if position >= len(self._units) or self._units[position].kind is UnitKind.MARK:
             return True
         after = self._own.candidates(self._units, position)
         return bool(after) and not _AFTER_END.isdisjoint(after[0].senses)
 
     def _number(self, position: int, width: int) -> tuple[Piece, int] | None:
-        """A spoken number, longer than what the vocabulary has here or with a unit after it."""
+        """Return a spoken number, longer than the vocabulary's form or with a unit after it."""
         found = self._own.numerals.read(self._units, position)
         if found is None or found.end - position < width:
             return None
@@ -262,10 +262,10 @@ class _Cutter:
             return None
         piece = _piece(self._units[position : found.end], number=found.value)
         # Number words that make no number are a number all the same, of which nothing is known
-        return replace(piece, kind=Kind.NUMBER, numeral=found.kind), found.end
+        return replace(piece, kind=UnitKind.NUMBER, numeral=found.kind), found.end
 
     def _numbered(self, position: int) -> tuple[Piece, int] | None:
-        """A known name with a number in one word, such as `led2`: also a name of its own."""
+        """Return a known name with a number in one word, such as `led2`; also a name of its own."""
         match = _NUMBERED.fullmatch(self._units[position].text)
         senses = match and (self._name(self._own, match[1]) or self._name(self._english, match[1]))
         if not senses:
@@ -293,8 +293,8 @@ class _Cutter:
         return not self._own.candidates(self._units, position)
 
     def _watch(self, piece: Piece) -> None:
-        self._counted = piece.kind is Kind.NUMBER
-        if piece.kind is Kind.MARK:
+        self._counted = piece.kind is UnitKind.NUMBER
+        if piece.kind is UnitKind.MARK:
             self._only_light = self._only_light or piece.text in _SENTENCE_ENDS
         elif not piece.known or not _LIGHT.issuperset(piece.senses):
             self._only_light = False
@@ -305,8 +305,8 @@ def _piece(
 ) -> Piece:
     first = units[0]
     return Piece(
-        kind=Kind.NUMBER if number is not None else first.kind,
-        text=(" " if first.kind is Kind.WORD else "").join(unit.text for unit in units),
+        kind=UnitKind.NUMBER if number is not None else first.kind,
+        text=(" " if first.kind is UnitKind.WORD else "").join(unit.text for unit in units),
         senses=senses or (),
         start=first.start,
         end=units[-1].end,

@@ -1,4 +1,4 @@
-"""What is to be done: orders that are complete, and what must be asked before others are.
+"""Plan of a turn: complete orders, and the questions to ask before others.
 
 A need knows its options; a later message may settle it. All of it is recomputed from the
 conversation whenever it is needed, nothing is kept.
@@ -26,7 +26,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class CallDraft:
     """A call that may still lack arguments."""
 
     profile: Profile
@@ -34,7 +34,7 @@ class Draft:
 
 
 class Reason(enum.Enum):
-    """Why something is asked."""
+    """Reason to ask."""
 
     # Several readings are as good as each other
     MEAN = "mean"
@@ -53,16 +53,16 @@ class Reason(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One answer to a question: what names it, and what follows from it."""
+class ReplyOption:
+    """Answer that a question offers: its name, and what follows from it."""
 
     choice: Choice
-    drafts: tuple[Draft, ...]
+    drafts: tuple[CallDraft, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Something that must be asked first.
+    """Question that must be answered first.
 
     Args:
         parameter: what a `FILL` is about.
@@ -70,7 +70,7 @@ class Need:
     """
 
     reason: Reason
-    options: tuple[Option, ...]
+    options: tuple[ReplyOption, ...]
     parameter: Parameter | None = None
     preface: tuple[str, str] | None = None
 
@@ -79,20 +79,20 @@ Item: TypeAlias = Order | Need
 
 
 @dataclass(frozen=True, slots=True)
-class Do:
-    """Calls to make now; `earlier` where what was done in earlier turns decided about them."""
+class CallStep:
+    """Calls to make now; `earlier` if what earlier turns did decided about them."""
 
     orders: tuple[Order, ...]
     # What the calls are for, when their results are more than an answer
     purpose: str = ""
     earlier: bool = False
     # What is said after what came of them
-    beside: "Say | None" = None
+    beside: "SayStep | None" = None
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A question; the first need of the plan is what it is about."""
+class AskStep:
+    """Question to ask; it is about the first need of the plan."""
 
     plan: tuple[Item, ...]
     earlier: bool = False
@@ -103,23 +103,23 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
-    """A sentence by its name, with its slots."""
+class SayStep:
+    """Sentence by its name, with its slots."""
 
     key: str
     slots: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
-    """What came of the calls of this turn is to be told."""
+class TellStep:
+    """Step that tells the results of this turn's calls."""
 
 
-Step: TypeAlias = Do | Ask | Say | Tell
+Step: TypeAlias = CallStep | AskStep | SayStep | TellStep
 
 
-def settle(draft: Draft) -> Item:
-    """The order, or the question for the first argument it lacks."""
+def settle(draft: CallDraft) -> Item:
+    """Return the order, or the question for the first argument it lacks."""
     plain = _unsaid(draft.profile)
     for parameter in draft.profile.parameters:
         if parameter.needed and parameter.name not in {**plain, **draft.arguments}:
@@ -130,7 +130,7 @@ def settle(draft: Draft) -> Item:
 
 
 def _unsaid(profile: Profile) -> dict[str, Any]:
-    """Arguments that need no word: what keeps a thing as it is, the only thing to look at."""
+    """Return arguments that need no word: those that keep a thing as it is, the only thing."""
     found: dict[str, Any] = {}
     for parameter in profile.parameters:
         if parameter.kept_by is not None:
@@ -140,38 +140,38 @@ def _unsaid(profile: Profile) -> dict[str, Any]:
     return found
 
 
-def settle_text(draft: Draft, name: str, text: str) -> Step:
-    """The step once a text is given, or the plain word that it is too long for the tool."""
+def settle_text(draft: CallDraft, name: str, text: str) -> Step:
+    """Return the step once a text is given; a text too long for the tool is refused."""
     parameter = next((one for one in draft.profile.parameters if one.name == name), None)
     if parameter is not None and parameter.longest is not None and len(text) > parameter.longest:
-        return Say("too_long", {"limit": str(parameter.longest)})
+        return SayStep("too_long", {"limit": str(parameter.longest)})
     given = with_argument(draft, name, text) if text else draft
     return step_of((settle(given),))
 
 
-def with_argument(draft: Draft, name: str, value: object) -> Draft:
-    return Draft(draft.profile, {**draft.arguments, name: value})
+def with_argument(draft: CallDraft, name: str, value: object) -> CallDraft:
+    return CallDraft(draft.profile, {**draft.arguments, name: value})
 
 
 def step_of(items: tuple[Item, ...]) -> Step:
-    """What to do about a plan: ask what it needs, or do it."""
+    """Return the step for a plan: ask for the first need, or act."""
     if any(isinstance(item, Need) for item in items):
-        return Ask(items)
-    return Do(tuple(item for item in items if isinstance(item, Order))[:MAX_CALLS])
+        return AskStep(items)
+    return CallStep(tuple(item for item in items if isinstance(item, Order))[:MAX_CALLS])
 
 
-def confirmation(drafts: tuple[Draft, ...], preface: str) -> Need:
-    """A question whose only answer is yes, with the name of a sentence before it, or none."""
-    yes = Option(Choice(None, "", Name(frozenset(), "")), drafts)
+def confirmation(drafts: tuple[CallDraft, ...], preface: str) -> Need:
+    """Return a question whose only answer is yes, with an optional sentence before it."""
+    yes = ReplyOption(Choice(None, "", Name(frozenset(), "")), drafts)
     return Need(Reason.CONFIRM, (yes,), preface=(preface, "") if preface else None)
 
 
-def _question(draft: Draft, parameter: Parameter) -> Need:
+def _question(draft: CallDraft, parameter: Parameter) -> Need:
     if not parameter.choices:
         nothing = Choice(None, parameter.name, Name(frozenset(), ""))
-        return Need(Reason.FILL, (Option(nothing, (draft,)),), parameter)
+        return Need(Reason.FILL, (ReplyOption(nothing, (draft,)),), parameter)
     options = tuple(
-        Option(choice, (with_argument(draft, parameter.name, choice.value),))
+        ReplyOption(choice, (with_argument(draft, parameter.name, choice.value),))
         for choice in parameter.choices[:MAX_OPTIONS]
     )
     return Need(Reason.WHICH, options, parameter)

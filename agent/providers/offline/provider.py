@@ -1,4 +1,4 @@
-"""The provider that needs no network and no model; what it answers with is loaded when it is asked.
+"""Provider that needs no network and no model; its parts are loaded when first asked.
 
 It never raises on any text, and never acts on what it only half understood.
 """
@@ -14,7 +14,7 @@ from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provid
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent.providers.offline.replying import Replies
+    from agent.providers.offline.dialog import OfflineDialog
     from agent.storage.phrases import Phrases
 
 
@@ -58,8 +58,8 @@ class OfflineProvider(Provider):
         detect(self.name)
 
     @cached_property
-    def _replies(self) -> "Replies":
-        from agent.providers.offline.replying import Replies  # noqa: PLC0415 - no start needs it
+    def _replies(self) -> "OfflineDialog":
+        from agent.providers.offline.dialog import OfflineDialog  # noqa: PLC0415 - no start needs it
 
         phrases = self._open_phrases() if self._open_phrases else None
-        return Replies(self._embedder, phrases, self._called)
+        return OfflineDialog(self._embedder, phrases, self._called)

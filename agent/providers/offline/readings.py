@@ -1,4 +1,4 @@
-"""Which tool a clause means: every tool is scored by its words, and by what it could be given.
+"""Choice of the tool for a clause: each is scored by its words and its arguments.
 
 The weights are few and here. They were set by hand so that every table of utterances in the
 tests reads right; none is fitted.
@@ -47,8 +47,8 @@ MARGIN = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """One tool as the meaning of a clause, and how much speaks for it."""
+class ToolReading:
+    """Tool as the meaning of a clause, and its score."""
 
     profile: Profile
     filled: Filled
@@ -56,7 +56,7 @@ class Reading:
 
 
 def orders(clause: Clause) -> bool:
-    """Something is wanted done; whether it is ordered, asked or denied is another question."""
+    """Return true if something is wanted done, whether it is ordered, asked or denied."""
     if clause.paths and "write" not in clause.actions:
         # To open a file is to look into it
         return "delete" in clause.actions
@@ -73,19 +73,19 @@ def orders(clause: Clause) -> bool:
 
 
 def _is_level(amount: Amount) -> bool:
-    """A share: said of an output, it is where that is to be."""
+    """Return true for a share: said of an output, it is the level to set."""
     return amount.is_part or (amount.unit is not None and amount.unit.kind == "share")
 
 
-def readings(clause: Clause, box: Toolbox, *, acting: bool) -> list[Reading]:
-    """The believable readings, best first, among the tools that act or among those that look."""
+def readings(clause: Clause, box: Toolbox, *, acting: bool) -> list[ToolReading]:
+    """Return the believable readings, best first, among tools that act or those that read."""
     scored = [_scored(profile, clause, box) for profile in box.speakable if profile.acts is acting]
     believable = [reading for reading in scored if reading.score >= ENOUGH]
     return sorted(believable, key=lambda reading: (-reading.score, reading.profile.name))
 
 
-def strangers(reading: Reading, clause: Clause, words: AbstractSet[str]) -> frozenset[str]:
-    """Known things in a clause that neither these words nor the arguments account for."""
+def strangers(reading: ToolReading, clause: Clause, words: AbstractSet[str]) -> frozenset[str]:
+    """Return known things in a clause that neither these words nor the arguments explain."""
     measures = {sense for piece in clause.measures for sense in piece.senses}
     measures |= levels_told(reading.profile, clause)
     used = reading.filled.explained | {
@@ -99,14 +99,14 @@ def strangers(reading: Reading, clause: Clause, words: AbstractSet[str]) -> froz
 
 
 def levels_told(profile: Profile, clause: Clause) -> frozenset[str]:
-    """Words for what a level is, where the tool sets one: brightness, speed, position."""
+    """Return words for the level that the tool sets: brightness, speed, position."""
     shares = any(one.unit and one.unit.kind == "share" for one in profile.parameters)
     return clause.things & quantities().keys() - {"temperature"} if shares else frozenset()
 
 
-def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
+def _scored(profile: Profile, clause: Clause, box: Toolbox) -> ToolReading:
     filled = fill(profile, clause)
-    reading = Reading(profile, filled, 0.0)
+    reading = ToolReading(profile, filled, 0.0)
     score = _name(profile, clause, box) + _about(profile, clause) + _DEVICE * filled.named
     score += _ALONE_TELLS * _alone_tells(profile, clause, box)
     if profile.acts and not score:
@@ -125,11 +125,11 @@ def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
         for one in profile.parameters
         if one.needed and one.name not in filled.arguments and one.name not in filled.tied
     ]
-    return Reading(profile, filled, score - _MISSING * len(missing))
+    return ToolReading(profile, filled, score - _MISSING * len(missing))
 
 
 def _lasting(clause: Clause) -> bool:
-    """It was said for how long."""
+    """Return true if a duration was said."""
     return any(one.lasts and one.unit and one.unit.kind == TIME for one in clause.amounts)
 
 
@@ -151,7 +151,7 @@ def _about(profile: Profile, clause: Clause) -> float:
 
 
 def _alone_tells(profile: Profile, clause: Clause, box: Toolbox) -> bool:
-    """Something measured was said by its own name, which only this description has."""
+    """Return true if a measured thing was said by a name that only this description has."""
     said = clause.things & hardware() & profile.about
     if profile.acts or not said or not profile.device:
         return False
@@ -168,8 +168,8 @@ def _fit(profile: Profile, clause: Clause) -> float:
     return -_MISFIT if wanted and not asked else _FIT
 
 
-def is_switched(reading: Reading, box: Toolbox) -> bool:
-    """It looks at something that another tool turns on and off."""
+def is_switched(reading: ToolReading, box: Toolbox) -> bool:
+    """Return true if the tool reads something that another tool turns on and off."""
     device = reading.profile.device
     if device is None or device.name not in reading.filled.arguments:
         return False

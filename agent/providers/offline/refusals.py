@@ -1,11 +1,11 @@
-"""Refusals: why nothing was done, by the word that was not known, and what there is instead."""
+"""Refusals: the reason nothing was done, the unknown word, and the things that are here."""
 
-from agent.providers.offline.plan import MAX_OPTIONS, Say
+from agent.providers.offline.plan import MAX_OPTIONS, SayStep
 from agent.providers.offline.toolbox import Toolbox
 
 
-def refusal(word: str, box: Toolbox) -> Say:
-    """The sentence for an order that was not read whole."""
+def refusal(word: str, box: Toolbox) -> SayStep:
+    """Return the sentence for an order that was not fully understood."""
     there = list(
         dict.fromkeys(
             choice.shown.replace("_", " ")
@@ -18,5 +18,5 @@ def refusal(word: str, box: Toolbox) -> Say:
     if len(there) > MAX_OPTIONS:
         listed += " ..."
     if word and word != "?":
-        return Say("unaccounted", {"word": word, "things": listed})
-    return Say("not_plain", {"things": listed})
+        return SayStep("unaccounted", {"word": word, "things": listed})
+    return SayStep("not_plain", {"things": listed})

@@ -1,18 +1,18 @@
-"""What a message says to a question that was asked before it."""
+"""Replies to a question that was asked before."""
 
 from collections.abc import Sequence
 
 from agent.providers.offline.clarity import CONDITIONS, DOUBTS, ONLY_NOW
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.plan import (
-    Ask,
-    Do,
-    Draft,
+    AskStep,
+    CallDraft,
+    CallStep,
     Item,
     Need,
-    Option,
     Reason,
-    Say,
+    ReplyOption,
+    SayStep,
     Step,
     confirmation,
     settle,
@@ -25,11 +25,11 @@ _ORDINALS = ("first", "second", "third")
 _CONFIRMING = frozenset({Reason.CONFIRM, Reason.FORGET_THIS, Reason.PHRASE})
 
 
-def replied(asked: Ask, text: str, clauses: Sequence[Clause]) -> Step | None:
-    """What follows from a reply; None when the message is something else."""
+def replied(asked: AskStep, text: str, clauses: Sequence[Clause]) -> Step | None:
+    """Return the step that a reply leads to; None if the message is no reply."""
     clause = clauses[0]
     if clause.marks & {"no", "cancel"} or (clause.marks & {"negate"} and not clause.weighs):
-        return Say("cancelled")
+        return SayStep("cancelled")
     need = asked.need
     items = _settled(need, text, clause)
     if items is None:
@@ -40,9 +40,9 @@ def replied(asked: Ask, text: str, clauses: Sequence[Clause]) -> Step | None:
     return step_of(tuple(plan))
 
 
-def overrides(step: Step | None, clauses: Sequence[Clause], asked: Ask) -> bool:
-    """The message is an order of its own, whatever was asked before it."""
-    if not isinstance(step, Do):
+def overrides(step: Step | None, clauses: Sequence[Clause], asked: AskStep) -> bool:
+    """Return true if the message is an order of its own, whatever was asked before it."""
+    if not isinstance(step, CallStep):
         return False
     named = {sense for option in asked.need.options for sense in option.choice.senses}
     values = frozenset().union(*(clause.values for clause in clauses))
@@ -69,8 +69,8 @@ def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
     return _all(chosen) or None
 
 
-def _chosen(options: Sequence[Option], clause: Clause) -> list[Option]:
-    """The options that a reply names, by their words or by their place."""
+def _chosen(options: Sequence[ReplyOption], clause: Clause) -> list[ReplyOption]:
+    """Return the options that a reply names, by their words or by their place."""
     choices = tuple(option.choice for option in options)
     best = best_choices(choices, clause)
     if best:
@@ -101,6 +101,6 @@ def _filled(need: Need, text: str, clause: Clause) -> list[Item] | None:
     return None if value is None else [settle(with_argument(draft, parameter.name, value))]
 
 
-def _all(options: Sequence[Option]) -> list[Item]:
-    drafts: list[Draft] = [draft for option in options for draft in option.drafts]
+def _all(options: Sequence[ReplyOption]) -> list[Item]:
+    drafts: list[CallDraft] = [draft for option in options for draft in option.drafts]
     return [settle(draft) for draft in drafts]

@@ -1,4 +1,4 @@
-"""Which sentences mean the same whenever they are said, and which ones correct what was done."""
+"""Sentences that mean the same at any time, and sentences that correct what was done."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -22,7 +22,7 @@ _PLAIN_CHARS = 4
 
 
 def stands_alone(text: str) -> bool:
-    """The sentence points at no other one, and at no time of day."""
+    """Return true if a sentence points at no other one, and at no time of day."""
     analysis = analyse(text, detect(text))
     if not _senses(analysis).isdisjoint(_LEANING) or _has_one_of("pointing", analysis):
         return False
@@ -32,7 +32,7 @@ def stands_alone(text: str) -> bool:
 
 
 def corrects(text: str) -> bool:
-    """The message says that what was done is not what was meant."""
+    """Return true if the message says that something else was meant."""
     analysis = analyse(text, detect(text))
     senses = _senses(analysis)
     return not senses.isdisjoint(_CORRECTING) or _has_one_of("correcting", analysis)
@@ -43,7 +43,7 @@ def _senses(analysis: Analysis) -> frozenset[str]:
 
 
 def _has_one_of(table: str, analysis: Analysis) -> bool:
-    """In its own language, or plainly in another: a word or two may be taken for English."""
+    """Test in the text's language, or plainly in another: short texts may be taken for English."""
     said = _texts(analysis.text)
     forms = (
         form

@@ -1,4 +1,4 @@
-"""Which senses are actions, values, marks or things, and which may stand for one another."""
+"""Groups of senses (actions, values, marks, things), and senses that may replace each other."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -33,36 +33,36 @@ def hardware() -> frozenset[str]:
 
 @cache
 def kinds() -> frozenset[str]:
-    """Kinds of things that are no light."""
+    """Return kinds of things that are no light."""
     told = concepts()
     return frozenset((*told["hardware"], *told["openings"])) - frozenset(told["lights"])
 
 
 @cache
 def lights() -> frozenset[str]:
-    """Words that only say that a thing is a light."""
+    """Return words that only say that a thing is a light."""
     return frozenset(concepts()["lights"])
 
 
 @cache
 def quantities() -> Mapping[str, Sequence[str]]:
-    """What can be more or less, and the things that it belongs to."""
+    """Return each quantity that can be more or less, with the things that have it."""
     told: Mapping[str, Sequence[str]] = concepts()["quantities"]
     return told
 
 
 def things(senses: Iterable[str]) -> frozenset[str]:
-    """What is neither action nor value nor mark."""
+    """Return the senses that are neither action nor value nor mark."""
     return frozenset(senses) - actions() - values() - marks()
 
 
 def neighbours(sense: str) -> frozenset[str]:
-    """Senses that this one may mean when they are what there is."""
+    """Return senses that this one may mean if they are what there is."""
     return frozenset(concepts()["near"].get(sense, ()))
 
 
 def closeness(wanted: str, said: AbstractSet[str]) -> float:
-    """How well what was said names `wanted`: 0, `NEAR` or `SAME`."""
+    """Return how well the words name `wanted`: 0, `NEAR` or `SAME`."""
     if wanted in said:
         return SAME
     return NEAR if any(wanted in neighbours(sense) for sense in said) else 0.0

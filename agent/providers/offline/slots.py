@@ -32,7 +32,7 @@ _PATH_NAMES = frozenset({"path", "file", "filename", "file_name"})
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What a clause says of a tool's arguments.
+    """Arguments of a tool, as a clause says them.
 
     Args:
         tied: parameters for which several choices fit alike, and those choices.
@@ -51,7 +51,7 @@ class Filled:
 
 
 def fill(profile: Profile, clause: Clause) -> Filled:
-    """Arguments of one tool; nothing is invented."""
+    """Fill the arguments of one tool; nothing is invented."""
     said = clause.things | clause.actions | clause.values
     arguments: dict[str, Any] = {}
     tied: dict[str, tuple[Choice, ...]] = {}
@@ -81,13 +81,13 @@ def fill(profile: Profile, clause: Clause) -> Filled:
 def best_choices(
     choices: tuple[Choice, ...], clause: Clause, *, whole: bool = False
 ) -> tuple[Choice, ...]:
-    """The choices that a clause names best; several when it cannot be told which."""
+    """Return the choices that a clause names best; several if it cannot be told which."""
     said = clause.things | clause.actions | clause.values
     return _ranked(choices, clause.spelling, said, whole=whole)[1]
 
 
 def fitting_number(parameter: Parameter, number: float) -> int | float | None:
-    """A number as this parameter takes it, or None."""
+    """Return a number as this parameter takes it, or None."""
     if not math.isfinite(number):
         return None
     if parameter.minimum is not None and number < parameter.minimum:
@@ -118,7 +118,7 @@ def _ranked(
 
 
 def _own(choices: tuple[Choice, ...], said: AbstractSet[str]) -> tuple[Choice, ...]:
-    """Those that were called by their own names, or that are where it was said, if any are."""
+    """Return the choices called by their own names, or in the place that was said, if any."""
     there = tuple(one for one in choices if said & {f"{PLACE}{at}" for at in one.facts.places})
     named = tuple(one for one in there or choices if one.mark in said)
     # A name of which only a part is in the owner's language: 红色 led
@@ -131,7 +131,7 @@ def _own(choices: tuple[Choice, ...], said: AbstractSet[str]) -> tuple[Choice, .
 
 
 def _fit(choice: Choice, spelling: str, said: AbstractSet[str], *, whole: bool) -> float:
-    """How well the best of a choice's names was said; its own counts a little more."""
+    """Return how well the best name of a choice was said; its own counts a little more."""
     if choice.mark in said:
         return SAME + _OWN
     own = _name_fit(choice.name, spelling, said, whole=whole)
@@ -150,7 +150,7 @@ def _name_fit(name: Name, spelling: str, said: AbstractSet[str], *, whole: bool)
 
 
 def _explained(choice: Choice, spelling: str, said: AbstractSet[str]) -> set[str]:
-    """What was said of this choice, by any of its names that fit."""
+    """Return the senses that this choice explains, by any of its names that fit."""
     names = [n for n in (choice.name, *choice.aliases) if _name_fit(n, spelling, said, whole=False)]
     places = {f"{PLACE}{place}" for place in choice.facts.places}
     senses = frozenset({choice.mark, *places}).union(*(name.senses for name in names))
@@ -158,7 +158,7 @@ def _explained(choice: Choice, spelling: str, said: AbstractSet[str]) -> set[str
 
 
 def _turn(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> None:
-    """Open and closed, for what is open while it is off."""
+    """Swap open and closed for a choice that is open while it is off."""
     device, switch = profile.device, profile.switch
     if device is None or switch is None or switch.name not in arguments:
         return
@@ -179,7 +179,7 @@ def _fill_booleans(profile: Profile, said: AbstractSet[str], arguments: dict[str
 
 
 def _fill_level(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> bool:
-    """On and off of an output that takes a level: its ends."""
+    """Fill on and off of an output that takes a level: the ends of its range."""
     level = level_parameter(profile)
     if level is None or level.name in arguments or clause.numbers:
         return False
@@ -198,7 +198,7 @@ def _fill_level(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> 
 
 
 def level_parameter(profile: Profile) -> Parameter | None:
-    """The share that a tool sets of one of its devices, between two ends."""
+    """Return the share that a tool sets of one of its devices, between two ends."""
     shares = [
         one
         for one in profile.parameters
@@ -209,7 +209,7 @@ def level_parameter(profile: Profile) -> Parameter | None:
 
 
 def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> int:
-    """Numbers in the order they are said, required arguments first; how many were used."""
+    """Fill numbers in the order they are said, required ones first; return how many were used."""
     waiting = [one for one in profile.parameters if one.kind in {"number", "integer"}]
     waiting.sort(key=lambda one: (one.kept_by is not None, not one.required))
     used = 0
@@ -227,7 +227,7 @@ def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -
 
 
 def _meant_by(amount: Amount, waiting: Sequence[Parameter]) -> Parameter | None:
-    """The argument of the unit that was said, else the first that takes such a number."""
+    """Return the argument of the unit that was said, else the first that takes such a number."""
     fitting = [one for one in waiting if converted(amount, one.unit) is not None]
     exact = [one for one in fitting if amount.unit and one.unit]
     return next(iter(exact or fitting), None)

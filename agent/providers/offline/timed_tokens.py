@@ -9,8 +9,15 @@ from dataclasses import dataclass
 
 from agent.providers.offline.counts import count_at
 from agent.providers.offline.durations import Duration, duration_at
-from agent.providers.offline.timing import LIGHT, Found, Timing, continues, timing, units_of
-from agent.providers.offline.units import UNSPACED, Kind, Unit
+from agent.providers.offline.time_vocabulary import (
+    LIGHT,
+    FoundForm,
+    TimeVocabulary,
+    continues,
+    time_vocabulary,
+    units_of,
+)
+from agent.providers.offline.units import UNSPACED, Unit, UnitKind
 
 # Punctuation that parts nothing
 _LIGHT_MARKS = frozenset(",.!?;:、，。！？¿¡\"'“”„「」『』‘’")
@@ -39,7 +46,7 @@ class TokenKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TimeToken:
     """Units from `start` up to `end`.
 
     Args:
@@ -65,13 +72,13 @@ class Sentence:
     text: str
     code: str
     units: tuple[Unit, ...]
-    tokens: tuple[Token, ...]
+    tokens: tuple[TimeToken, ...]
 
-    def place(self, token: Token) -> tuple[int, int]:
+    def place(self, token: TimeToken) -> tuple[int, int]:
         """Return its beginning and end in the text."""
         return self.units[token.start].start, self.units[token.end - 1].end - token.cut
 
-    def words(self, token: Token) -> str:
+    def words(self, token: TimeToken) -> str:
         """Return the text of a token."""
         start, end = self.place(token)
         return self.text[start:end]
@@ -82,35 +89,35 @@ class Sentence:
 
 
 def sentence_of(text: str, code: str) -> Sentence:
-    """The tokens of tidy text."""
+    """Return the tokens of a text."""
     units = units_of(text)
-    return Sentence(text, code, units, tuple(_Cutter(units, timing(code)).tokens()))
+    return Sentence(text, code, units, tuple(_Cutter(units, time_vocabulary(code)).tokens()))
 
 
 class _Cutter:
-    """Goes over the units once."""
+    """Cutter of units into tokens; goes over them once."""
 
-    def __init__(self, units: Sequence[Unit], own: Timing) -> None:
+    def __init__(self, units: Sequence[Unit], own: TimeVocabulary) -> None:
         self._units = units
         self._own = own
 
-    def tokens(self) -> Iterator[Token]:
+    def tokens(self) -> Iterator[TimeToken]:
         position = 0
         while position < len(self._units):
             for token in self._at(position):
                 yield token
                 position = token.end
 
-    def _at(self, position: int) -> list[Token]:
+    def _at(self, position: int) -> list[TimeToken]:
         unit = self._units[position]
-        if unit.kind is Kind.MARK and unit.text in _LIGHT_MARKS:
+        if unit.kind is UnitKind.MARK and unit.text in _LIGHT_MARKS:
             ends = unit.text in _ENDS and position + 1 < len(self._units)
             tags = frozenset({"end"}) if ends else frozenset({LIGHT})
-            return [Token(TokenKind.TAGGED, position, position + 1, tags)]
+            return [TimeToken(TokenKind.TAGGED, position, position + 1, tags)]
         known = self._known(position)
         return [known] if known is not None else self._unknown(position)
 
-    def _known(self, position: int) -> Token | None:
+    def _known(self, position: int) -> TimeToken | None:
         if self._is_inside(position):
             return None
         ordinal = self._own.ordinals.at(self._units, position)
@@ -118,20 +125,20 @@ class _Cutter:
         found = self._own.tags.at(self._units, position)
         if duration is not None and not self._is_counted(duration):
             tags = frozenset({"add"}) if duration.is_more else _OTHER
-            return Token(TokenKind.DURATION, position, duration.end, tags, duration)
+            return TimeToken(TokenKind.DURATION, position, duration.end, tags, duration)
         if ordinal is not None and (found is None or ordinal.end >= found.end):
             place = float(ordinal.values[0])
-            return Token(TokenKind.ORDINAL, position, ordinal.end, number=place)
+            return TimeToken(TokenKind.ORDINAL, position, ordinal.end, number=place)
         count = count_at(self._units, position, self._own.code)
         if count is not None and (found is None or found.end < count.end):
-            return Token(TokenKind.NUMBER, position, count.end, number=count.value)
+            return TimeToken(TokenKind.NUMBER, position, count.end, number=count.value)
         return None if found is None else self._tagged(position, found)
 
-    def _tagged(self, position: int, found: Found) -> Token:
-        return Token(TokenKind.TAGGED, position, found.end, frozenset(found.values))
+    def _tagged(self, position: int, found: FoundForm) -> TimeToken:
+        return TimeToken(TokenKind.TAGGED, position, found.end, frozenset(found.values))
 
     def _is_counted(self, duration: Duration) -> bool:
-        """A second timer is another one, and no timer of one second."""
+        """Return true for a second that is a unit of time: "a second timer" is another timer."""
         if not duration.by_article or duration.end >= len(self._units):
             return False
         last = self._own.ordinals.at(self._units, duration.end - 1)
@@ -139,7 +146,7 @@ class _Cutter:
         return last is not None and after is not None and "timer" in after.values
 
     def _is_inside(self, position: int) -> bool:
-        """In the middle of a foreign word, where no word begins."""
+        """Return true in the middle of a foreign word, where no word begins."""
         if position == 0 or not self._units[position].glued:
             return False
         both = all(_is_katakana(unit) for unit in self._units[position - 1 : position + 1])
@@ -149,52 +156,52 @@ class _Cutter:
         found = self._own.tags.at(self._units, position)
         return found is not None and not _BEGINNING.isdisjoint(found.values)
 
-    def _unknown(self, position: int) -> list[Token]:
+    def _unknown(self, position: int) -> list[TimeToken]:
         unit = self._units[position]
-        if unit.kind is Kind.WORD:
+        if unit.kind is UnitKind.WORD:
             return self._compound(position)
-        if unit.kind is Kind.HANGUL:
+        if unit.kind is UnitKind.HANGUL:
             return self._run(position)
         end = position + 1
         if unit.kind in UNSPACED:
             while end < len(self._units) and self._goes_on(unit, end):
                 end += 1
-        return [Token(TokenKind.UNKNOWN, position, end)]
+        return [TimeToken(TokenKind.UNKNOWN, position, end)]
 
     def _goes_on(self, first: Unit, position: int) -> bool:
         unit = self._units[position]
         return unit.kind is first.kind and unit.glued and self._known(position) is None
 
-    def _compound(self, position: int) -> list[Token]:
-        """A word that ends in the timer: its beginning is what the timer is for."""
+    def _compound(self, position: int) -> list[TimeToken]:
+        """Cut a word that ends in "timer": its beginning is the timer's name."""
         text = self._units[position].text
         noun = next((one for one in self._own.nouns if text.endswith(one) and text != one), "")
         if not noun or len(noun) < _SHORTEST_NOUN:
-            return [Token(TokenKind.UNKNOWN, position, position + 1)]
+            return [TimeToken(TokenKind.UNKNOWN, position, position + 1)]
         return [
-            Token(TokenKind.UNKNOWN, position, position + 1, cut=len(noun)),
-            Token(TokenKind.TAGGED, position, position + 1, frozenset({"timer"})),
+            TimeToken(TokenKind.UNKNOWN, position, position + 1, cut=len(noun)),
+            TimeToken(TokenKind.TAGGED, position, position + 1, frozenset({"timer"})),
         ]
 
-    def _run(self, position: int) -> list[Token]:
-        """A Korean word, without what it ends in; a timer may be its end."""
+    def _run(self, position: int) -> list[TimeToken]:
+        """Cut a Korean word, without its ending; a timer may be its end."""
         end = position + 1
-        while continues(self._units, end, Kind.HANGUL) and not self._is_noun(end):
+        while continues(self._units, end, UnitKind.HANGUL) and not self._is_noun(end):
             end += 1
-        is_whole = not continues(self._units, end, Kind.HANGUL)
+        is_whole = not continues(self._units, end, UnitKind.HANGUL)
         word = "".join(unit.text for unit in self._units[position:end])
         tail = next((one for one in _PARTICLES if word.endswith(one) and len(word) > len(one)), "")
         if not is_whole or not tail:
-            return [Token(TokenKind.UNKNOWN, position, end)]
+            return [TimeToken(TokenKind.UNKNOWN, position, end)]
         stem = end - len(tail)
         return [
-            Token(TokenKind.UNKNOWN, position, stem),
-            Token(TokenKind.TAGGED, stem, end, frozenset({LIGHT, "place"})),
+            TimeToken(TokenKind.UNKNOWN, position, stem),
+            TimeToken(TokenKind.TAGGED, stem, end, frozenset({LIGHT, "place"})),
         ]
 
 
 def _is_katakana(unit: Unit) -> bool:
-    return unit.kind is Kind.KANA and unit.text >= "\u30a1"
+    return unit.kind is UnitKind.KANA and unit.text >= "\u30a1"
 
 
 # Shorter ones end many words

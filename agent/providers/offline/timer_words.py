@@ -1,11 +1,11 @@
-"""Sentences of timers and reminders in a person's language: at their end, late, and when asked."""
+"""Sentences of timers and reminders in a person's language: at the end, late, and on request."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
 from agent.providers.offline.lexicon import LANGUAGES
-from agent.providers.offline.wording import Voice
+from agent.providers.offline.voice import Voice
 
 # Longer than this, seconds are noise
 _SHORT_S = 600
@@ -48,7 +48,7 @@ class SpokenTimers:
 
 
 def reminder(text: str, code: str) -> str:
-    """A reminder as it is said at its time."""
+    """Return a reminder as it is said at its time."""
     return _voice(code).say("reminder", text=text)
 
 
@@ -142,7 +142,7 @@ def _clock(iso: str) -> str:
 
 
 def _moment(iso: str) -> str:
-    """A date and a time without what a person does not say."""
+    """Return a date and a time without the parts that people do not say."""
     try:
         return f"{datetime.fromisoformat(iso):%H:%M (%Y-%m-%d)}"
     except ValueError:

@@ -1,4 +1,4 @@
-"""Sentences about timers: set, add, take away, pause, go on, how long is left, no more of it.
+"""Sentences about timers: set, add, take away, pause, resume, time left, cancel.
 
 A reading counts only when it accounts for every word: each is part of the order, of a time, of one
 name, or says nothing. Nothing here ever moves an output.
@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import Any
 
 from agent.providers.offline.pieces import Analysis
-from agent.providers.offline.plan import Do, Order, Say, Step
+from agent.providers.offline.plan import CallStep, Order, SayStep, Step
 from agent.providers.offline.senses import actions, values
-from agent.providers.offline.timed_tokens import Sentence, Token, TokenKind, sentence_of
-from agent.providers.offline.timing import LIGHT
+from agent.providers.offline.time_vocabulary import LIGHT
+from agent.providers.offline.timed_tokens import Sentence, TimeToken, TokenKind, sentence_of
 from agent.providers.offline.toolbox import Toolbox
 
 START, CHANGE, CANCEL, LIST = "timer_start", "timer_change", "timer_cancel", "timer_list"
@@ -55,15 +55,15 @@ class _Read:
 
 
 def about_timers(analysis: Analysis, box: Toolbox) -> Step | None:
-    """The step for a sentence about timers; None where it is about something else."""
+    """Return the step for a sentence about timers; None for any other."""
     if not any(profile.name == START for profile in box.profiles):
         return None
     sentence = sentence_of(analysis.text, analysis.code)
     if not sentence.tags.isdisjoint(_NOUNS):
         order = None if _is_no_order(analysis, sentence) else _ordered(sentence, analysis)
-        return Say("timer_unclear") if order is None else Do((order,))
+        return SayStep("timer_unclear") if order is None else CallStep((order,))
     order = _more_or_less(sentence) or _remaining(sentence)
-    return None if order is None else Do((order,))
+    return None if order is None else CallStep((order,))
 
 
 def _ordered(sentence: Sentence, analysis: Analysis) -> Order | None:
@@ -77,7 +77,7 @@ def _ordered(sentence: Sentence, analysis: Analysis) -> Order | None:
 
 
 def _is_no_order(analysis: Analysis, sentence: Sentence) -> bool:
-    """Something that was not accounted for denies, supposes or reports it."""
+    """Return true if a word that was not used denies, supposes or reports the order."""
     return any(
         _has_within(analysis, *sentence.place(token), _NO_ORDER)
         for token in sentence.tokens
@@ -86,7 +86,7 @@ def _is_no_order(analysis: Analysis, sentence: Sentence) -> bool:
 
 
 def _more_or_less(sentence: Sentence) -> Order | None:
-    """Five minutes more: of the timer that there is."""
+    """Read "five minutes more" as an order for the timer that runs."""
     durations = [token.duration for token in sentence.tokens if token.duration is not None]
     words = [token for token in sentence.tokens if token.duration is None]
     if len(durations) != 1:
@@ -100,7 +100,7 @@ def _more_or_less(sentence: Sentence) -> Order | None:
 
 
 def _remaining(sentence: Sentence) -> Order | None:
-    """Question for what is left, of whatever runs."""
+    """Read a question for the time left, of whatever runs."""
     own = frozenset({"status", "left", "remains", LIGHT})
     if not any(token.has("remains") for token in sentence.tokens):
         return None
@@ -136,7 +136,7 @@ _DEEDS = (
 
 
 def _order(deed: str, read: _Read, sentence: Sentence) -> Order | None:
-    """The call, where what was said is what the deed needs."""
+    """Return the call, if the sentence has all that the deed needs."""
     if deed == "start":
         return _start(read, sentence)
     if deed in _SIGNS:
@@ -203,12 +203,12 @@ def _read(deed: str, sentence: Sentence, analysis: Analysis) -> _Read:
     )
 
 
-def _is_name(token: Token) -> bool:
+def _is_name(token: TimeToken) -> bool:
     return token.kind is TokenKind.UNKNOWN or token.has("name")
 
 
-def _light_name(tokens: Sequence[Token]) -> list[Token]:
-    """A name that is spelled like a word that says nothing, after what introduces names."""
+def _light_name(tokens: Sequence[TimeToken]) -> list[TimeToken]:
+    """Read a name spelled like a filler word, after a word that introduces names."""
     return [
         after
         for before, after in pairwise(tokens)
@@ -216,7 +216,7 @@ def _light_name(tokens: Sequence[Token]) -> list[Token]:
     ]
 
 
-def _accounted(tokens: Sequence[Token], allowed: frozenset[str]) -> bool:
+def _accounted(tokens: Sequence[TimeToken], allowed: frozenset[str]) -> bool:
     # Set one and name it so
     named = any(token.has("named") for token in tokens)
     return all(
@@ -226,7 +226,7 @@ def _accounted(tokens: Sequence[Token], allowed: frozenset[str]) -> bool:
     )
 
 
-def _place(tokens: Sequence[Token]) -> int:
+def _place(tokens: Sequence[TimeToken]) -> int:
     """Return the place that was said, 0 where that was not said; -1 where numbers are left over."""
     ordinals = [token for token in tokens if token.kind is TokenKind.ORDINAL]
     numbers = [token for token in tokens if token.kind is TokenKind.NUMBER]
@@ -241,8 +241,8 @@ def _place(tokens: Sequence[Token]) -> int:
     return 0
 
 
-def _is_one_name(names: Sequence[Token], sentence: Sentence, analysis: Analysis) -> bool:
-    """At most one name, beside the timer or after what introduces names, and no order in it."""
+def _is_one_name(names: Sequence[TimeToken], sentence: Sentence, analysis: Analysis) -> bool:
+    """Return true for at most one name, in its usual place, with no order in it."""
     if not names:
         return True
     tokens = sentence.tokens
@@ -269,8 +269,8 @@ def _has_within(analysis: Analysis, start: int, end: int, senses: frozenset[str]
     )
 
 
-def _stands_beside(tokens: Sequence[Token]) -> bool:
-    """The nearest token that says something is a timer, or introduces a name."""
+def _stands_beside(tokens: Sequence[TimeToken]) -> bool:
+    """Return true if the nearest token with a meaning is a timer, or introduces a name."""
     for token in tokens:
         if token.has("timer", "timers", "named"):
             return True
@@ -280,8 +280,8 @@ def _stands_beside(tokens: Sequence[Token]) -> bool:
     return False
 
 
-def _durations(deed: str, tokens: Sequence[Token]) -> tuple[list[float], tuple[float, ...]]:
-    """Durations that tell which timer is meant, and the others."""
+def _durations(deed: str, tokens: Sequence[TimeToken]) -> tuple[list[float], tuple[float, ...]]:
+    """Return the durations that tell which timer is meant, and the others."""
     found = [
         (position, token.duration.seconds)
         for position, token in enumerate(tokens)
@@ -298,12 +298,12 @@ def _durations(deed: str, tokens: Sequence[Token]) -> tuple[list[float], tuple[f
     return attached, others
 
 
-def _is_attached(tokens: Sequence[Token], position: int) -> bool:
-    """It tells which timer is meant: a ten minute timer, the timer for ten minutes."""
+def _is_attached(tokens: Sequence[TimeToken], position: int) -> bool:
+    """Return true if a duration tells which timer is meant: a ten minute timer."""
     return _leads_to_timer(tokens[position + 1 :]) or _follows_timer(tokens[:position])
 
 
-def _leads_to_timer(tokens: Sequence[Token]) -> bool:
+def _leads_to_timer(tokens: Sequence[TimeToken]) -> bool:
     for token in tokens:
         if token.has(*_NOUNS):
             return True
@@ -314,7 +314,7 @@ def _leads_to_timer(tokens: Sequence[Token]) -> bool:
     return False
 
 
-def _follows_timer(tokens: Sequence[Token]) -> bool:
+def _follows_timer(tokens: Sequence[TimeToken]) -> bool:
     if not tokens or not tokens[-1].has("for") or tokens[-1].has("by"):
         return False
     for token in reversed(tokens[:-1]):

@@ -1,4 +1,4 @@
-"""The tools of a request as words: what their names, descriptions and choices mean.
+"""Tools of a request as words: the senses of their names, descriptions and choices.
 
 Whatever a schema holds, a profile comes of it; a tool whose arguments cannot be filled from
 speech is simply never complete.
@@ -12,14 +12,23 @@ from typing import Any
 
 from agent.messages import Effect, ToolSpec
 from agent.providers.offline.clauses import clauses_of
-from agent.providers.offline.facts import NO_FACTS, Facts, facts_in
 from agent.providers.offline.language import detect
 from agent.providers.offline.lexicon import LANGUAGES, lexicon, variants
-from agent.providers.offline.measures import Unit, unit_told
-from agent.providers.offline.names import GROUP, NO_LIGHT, NO_NAMES, PLACE, THING, Names
+from agent.providers.offline.measures import MeasureUnit, unit_told
+from agent.providers.offline.names import (
+    GROUP,
+    NO_FACTS,
+    NO_LIGHT,
+    NO_NAMES,
+    PLACE,
+    THING,
+    Facts,
+    Names,
+    facts_in,
+)
 from agent.providers.offline.pieces import Piece, analyse
 from agent.providers.offline.senses import actions, kinds, lights, things, values
-from agent.providers.offline.units import Kind, split, tidy
+from agent.providers.offline.units import UnitKind, split, tidy
 
 # A single word may be said of anything
 _NAME_WORDS = 2
@@ -58,7 +67,7 @@ _FOR_MODELS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What something is called: its senses, and how it is spelled."""
+    """Name of something: its senses, and its spelling."""
 
     senses: frozenset[str]
     spelling: str
@@ -66,7 +75,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of an enumeration, its own name, and what else it is called."""
+    """Value of an enumeration, its own name, and its other names."""
 
     value: Any
     text: str
@@ -76,25 +85,25 @@ class Choice:
 
     @property
     def shown(self) -> str:
-        """What it is called in an answer: its owner's word where its own name is a number."""
+        """Return its name in an answer: the owner's word if its own name is a number."""
         numbered = any(char.isdigit() for char in self.text)
         return self.facts.aliases[0] if numbered and self.facts.aliases else self.text
 
     @property
     def mark(self) -> str:
-        """The sense that its own names have in a sentence."""
+        """Return the sense that its own names have in a sentence."""
         return f"{THING}{self.text}"
 
     @property
     def senses(self) -> frozenset[str]:
-        """The senses of all its names."""
+        """Return the senses of all its names."""
         own = self.name.senses | {self.mark}
         return own.union(*(alias.senses for alias in self.aliases))
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument, as far as its schema tells it."""
+    """Argument, as far as its schema tells it."""
 
     name: str
     kind: str
@@ -104,29 +113,29 @@ class Parameter:
     maximum: float | None
     shortest: int = 0
     longest: int | None = None
-    unit: Unit | None = None
+    unit: MeasureUnit | None = None
     # The number that leaves it as it is, where the tool says that there is one
     kept_by: int | float | None = None
 
     @property
     def needed(self) -> bool:
-        """It has to be said."""
+        """Return true if it has to be said."""
         return self.required and self.kept_by is None
 
     def takes(self, text: str) -> bool:
-        """A text argument is neither too short nor too long for it."""
+        """Return true if a text is neither too short nor too long for it."""
         return self.shortest <= len(text) <= (len(text) if self.longest is None else self.longest)
 
     @property
     def switches(self) -> bool:
-        """It takes on and off, or the like."""
+        """Return true if it takes on and off, or the like."""
         named = {sense for choice in self.choices for sense in choice.name.senses}
         return self.kind == "boolean" or (len(self.choices) > 1 and named <= values())
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A tool as words."""
+    """Tool as words."""
 
     spec: ToolSpec
     words: frozenset[str]
@@ -141,12 +150,12 @@ class Profile:
 
     @property
     def acts(self) -> bool:
-        """It changes something: it is used only when the order is clear."""
+        """Return true if it changes something: it is used only when the order is clear."""
         return self.spec.effect is not Effect.READ
 
     @property
     def device(self) -> Parameter | None:
-        """What the tool works on: its first enumeration that is no switch."""
+        """Return the argument for its device: the first enumeration that is no switch."""
         return next((one for one in self.parameters if one.choices and not one.switches), None)
 
     @property
@@ -160,7 +169,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """All tools of a request; memory and watches have ways of their own, beside the speakable."""
+    """Tools of a request; memory and watches are kept apart from the speakable ones."""
 
     profiles: tuple[Profile, ...]
     # Tools that are found by their words
@@ -171,11 +180,11 @@ class Toolbox:
         return next((profile for profile in self.profiles if profile.name == name), None)
 
     def share(self, sense: str) -> int:
-        """How many tools have a sense in their names."""
+        """Return the number of tools that have a sense in their names."""
         return sum(sense in profile.words for profile in self.speakable)
 
     def switched(self) -> frozenset[str]:
-        """Texts of everything that some tool turns on and off."""
+        """Return the texts of everything that some tool turns on and off."""
         return frozenset(
             choice.text
             for profile in self.speakable
@@ -205,7 +214,7 @@ def _is_apart(name: str) -> bool:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The senses of a name or a description, in whatever language it is."""
+    """Return the senses of a name or a description, in whatever language it is."""
     spaced = _WORD_BORDER.sub(" ", text)
     code = detect(spaced)
     clauses = clauses_of(analyse(spaced, code))
@@ -214,14 +223,14 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def spelling_of(name: str) -> str:
-    """A name as it is found in `Clause.spelling`."""
+    """Return a name as it is found in `Clause.spelling`."""
     spaced = _WORD_BORDER.sub(" ", name)
     return f" {' '.join(unit.text for unit in split(tidy(spaced), variants()))} "
 
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A spec that can be looked up although its schema cannot: the same words, the same profile."""
+    """Key for a spec whose schema cannot be hashed: the same words give the same profile."""
 
     spec: ToolSpec
 
@@ -253,7 +262,7 @@ def _profile(key: _Key) -> Profile:
 
 
 def _called(device: Parameter) -> Parameter:
-    """What it works on, by names that say nothing of what is done: lock, stop, run."""
+    """Remove words for deeds from the names of a device: lock, stop, run."""
     choices = tuple(
         replace(one, name=_of_thing(one.name), aliases=tuple(map(_of_thing, one.aliases)))
         for one in device.choices
@@ -267,7 +276,7 @@ def _of_thing(name: Name) -> Name:
 
 
 def _names_of(choices: Sequence[Choice]) -> dict[tuple[str, ...], frozenset[str]]:
-    """All that these things, their places and their groups are called."""
+    """Return all names of these things, their places and their groups."""
     found: dict[tuple[str, ...], frozenset[str]] = {}
     for choice in choices:
         facts = choice.facts
@@ -284,13 +293,13 @@ def _names_of(choices: Sequence[Choice]) -> dict[tuple[str, ...], frozenset[str]
 
 
 def _spellings(texts: Sequence[str]) -> list[tuple[str, ...]]:
-    """A name as it is written, and with its number apart: heater1, heater 1."""
+    """Return a name as it is written, and with its number apart: heater1, heater 1."""
     apart = [part for text in texts for part in _NUMBER_BORDER.split(text)]
     return list(dict.fromkeys(one for one in (tuple(texts), tuple(apart)) if one))
 
 
 def lights_only(name: str) -> bool:
-    """Nothing in a name says that it is something else than a light, nor how it ends."""
+    """Return true if nothing in a name says that it is something else than a light."""
     last = spelling_of(name).split()[-1:]
     joined = "".join(spelling_of(name).split())
     ends = any(joined.endswith(form) or "".join(last).endswith(form) for form in _other_kinds())
@@ -299,7 +308,7 @@ def lights_only(name: str) -> bool:
 
 @cache
 def _other_kinds() -> tuple[str, ...]:
-    """What things that are no light are called, in every language."""
+    """Return the words, in every language, for things that are no light."""
     return tuple(
         "".join(form.units)
         for code in LANGUAGES
@@ -310,8 +319,8 @@ def _other_kinds() -> tuple[str, ...]:
 
 
 def bare_light(pieces: Sequence[Piece], choices: Sequence[Choice]) -> Choice | None:
-    """The light whose name, of two words or more, is all that was said: it is wanted on."""
-    spoken = [piece for piece in pieces if piece.kind is not Kind.MARK]
+    """Return the light whose name, of two words or more, is the whole message: turn it on."""
+    spoken = [piece for piece in pieces if piece.kind is not UnitKind.MARK]
     if len(spoken) != 1 or spoken[0].width < _NAME_WORDS or len(spoken[0].senses) != 1:
         return None
     named = [one for one in choices if one.mark in spoken[0].senses]
@@ -320,7 +329,7 @@ def bare_light(pieces: Sequence[Piece], choices: Sequence[Choice]) -> Choice | N
 
 
 def _is_grammar(name: str) -> bool:
-    """It says nothing but what is done and how: an output called "on" is called nothing."""
+    """Return true if a name holds only verbs and values, such as an output called "on"."""
     pieces = analyse(_WORD_BORDER.sub(" ", name), "en").pieces
     return all(piece.senses and not things(piece.senses) for piece in pieces)
 
@@ -348,7 +357,7 @@ def _parameter(
 
 
 def _kept_by(name: str, tool_about: str) -> int | None:
-    """As in: frequency 0 keeps the one it has."""
+    """Return the value that changes nothing, as in: frequency 0 keeps the one it has."""
     told = re.search(rf"\b{re.escape(name)} (-?\d{{1,9}}) keeps\b", tool_about, re.IGNORECASE)
     return int(told[1]) if told else None
 
@@ -364,7 +373,7 @@ def _choices(options: Sequence[Any], description: str) -> tuple[Choice, ...]:
 
 
 def name_of(text: str) -> Name:
-    """What names a choice: `open` is how a thing is there, not what is done."""
+    """Return the name of a choice; words such as `open` are its state there, not a deed."""
     senses = words_of(text) or frozenset({f"~{text}"})
     return Name(senses - actions() or senses, spelling_of(text))
 

@@ -1,4 +1,4 @@
-"""Text as units that vocabulary is matched by: words, and single characters where none are spaced.
+"""Units of a text that vocabulary is matched by: words, and single characters without spaces.
 
 Units are folded (width, case, accents, traditional characters) and know where they stand in the
 original, so that a person's own words can be quoted unchanged. Any text is taken; the length of
@@ -40,8 +40,8 @@ _APOSTROPHES = frozenset("’‘`´")
 _LAST_LATIN = "\u024f"
 
 
-class Kind(enum.Enum):
-    """What a unit is made of."""
+class UnitKind(enum.Enum):
+    """Kind of a unit."""
 
     WORD = "word"
     NUMBER = "number"
@@ -55,7 +55,7 @@ class Kind(enum.Enum):
     MARK = "mark"
 
 
-UNSPACED = frozenset({Kind.HAN, Kind.KANA, Kind.HANGUL})
+UNSPACED = frozenset({UnitKind.HAN, UnitKind.KANA, UnitKind.HANGUL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Unit:
     """A folded piece of text; `start` and `end` are its place in the original."""
 
     text: str
-    kind: Kind
+    kind: UnitKind
     start: int
     end: int
     # Nothing stands between it and the unit before
@@ -71,13 +71,13 @@ class Unit:
 
 
 def tidy(text: str) -> str:
-    """The form that places refer to: composed characters, no lone surrogates."""
+    """Return the form that places refer to: composed characters, no lone surrogates."""
     sound = text.encode("utf-8", "replace").decode("utf-8")
     return unicodedata.normalize("NFC", sound)
 
 
 def is_in(char: str, encoding: str) -> bool:
-    """A country's own character set has it."""
+    """Return true if a country's own character set has the character."""
     try:
         char.encode(encoding)
     except UnicodeEncodeError:
@@ -86,14 +86,14 @@ def is_in(char: str, encoding: str) -> bool:
 
 
 def split(text: str, variants: Mapping[str, str]) -> tuple[Unit, ...]:
-    """The units of the first `MAX_CHARS` of tidy text."""
+    """Return the units of the first `MAX_CHARS` of a tidy text."""
     pieces = [_fold(char, variants) for char in text[:MAX_CHARS]]
     places = [place for place, piece in enumerate(pieces) for _ in piece]
     units: list[Unit] = []
     last_end = -1
     for match in _UNIT.finditer("".join(pieces)):
         start, end = places[match.start()], places[match.end() - 1] + 1
-        kind = Kind(match.lastgroup)
+        kind = UnitKind(match.lastgroup)
         word = _accented(text[start:end]) or match.group()
         units.append(Unit(word, kind, start, end, match.start() == last_end))
         last_end = match.end()
@@ -101,7 +101,7 @@ def split(text: str, variants: Mapping[str, str]) -> tuple[Unit, ...]:
 
 
 def _accented(letter: str) -> str:
-    """A word of one letter keeps its accent: è is no e; empty for anything else."""
+    """Return a word of one letter with its accent: è is no e; empty for anything else."""
     folded = unicodedata.normalize("NFKC", letter).casefold()
     is_latin = len(folded) == 1 and "\xdf" < folded <= _LAST_LATIN
     return folded if is_latin and folded.isalpha() else ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from agent.messages import Effect
-from agent.providers.offline.everything import rest_of
+from agent.providers.offline.all_off import rest_of
 from agent.providers.offline.measures import Amount, amounts_of, converted
 from agent.providers.offline.names import PLACE
 from agent.providers.offline.pieces import Analysis, Piece
@@ -27,7 +27,7 @@ from agent.providers.offline.toolbox import (
     bare_light,
     spelling_of,
 )
-from agent.providers.offline.units import Kind
+from agent.providers.offline.units import UnitKind
 
 _MOVES = frozenset({Effect.ACTUATE, Effect.HAZARD})
 _SENTENCE_ENDS = frozenset("!?。.;\n")
@@ -47,8 +47,8 @@ _BACK = "more less slightly greatly again another ask first second third particl
 _HARMLESS, _POINTING = frozenset(_KIND.split()), frozenset(_BACK.split())
 
 
-class Scope(enum.Enum):
-    """How much of an order the message itself has to say."""
+class OrderScope(enum.Enum):
+    """Part of an order that the message itself has to say."""
 
     # All of it
     MESSAGE = "message"
@@ -59,8 +59,8 @@ class Scope(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """Why an act does not happen: the word that is not accounted for, or none for the whole."""
+class OrderFault:
+    """Reason not to act: the unexplained word, or none if the whole is unclear."""
 
     word: str = ""
     # A thing was named, but not by the whole of any of its names
@@ -68,19 +68,22 @@ class Fault:
 
 
 def fault_in(
-    orders: Sequence[Order], analysis: Analysis, box: Toolbox, scope: Scope = Scope.MESSAGE
-) -> Fault | None:
-    """What is wrong with acting on this message; None where all of it is accounted for."""
+    orders: Sequence[Order],
+    analysis: Analysis,
+    box: Toolbox,
+    scope: OrderScope = OrderScope.MESSAGE,
+) -> OrderFault | None:
+    """Return the reason not to act on this message; None if every word is accounted for."""
     moving = [(order, profile) for order in orders if (profile := _mover(order, box))]
     if not moving:
         return None
     ledger = _Ledger(analysis, box, scope)
     for order, profile in moving:
         if not ledger.takes(order, profile):
-            return Fault(ledger.untaken(), is_half_named=ledger.is_half_named)
+            return OrderFault(ledger.untaken(), is_half_named=ledger.is_half_named)
     looked = len(moving) < len(orders)
     left = ledger.left(looked=looked)
-    return None if left is None else Fault(left)
+    return None if left is None else OrderFault(left)
 
 
 def _mover(order: Order, box: Toolbox) -> Profile | None:
@@ -104,17 +107,17 @@ class _Clause:
 class _Ledger:
     """The pieces of a message, and which of them an order has taken."""
 
-    def __init__(self, analysis: Analysis, box: Toolbox, scope: Scope) -> None:
+    def __init__(self, analysis: Analysis, box: Toolbox, scope: OrderScope) -> None:
         self._box = box
         self._scope = scope
-        self._points_back = scope is not Scope.MESSAGE
+        self._points_back = scope is not OrderScope.MESSAGE
         self._taken: set[int] = set()
         self.is_half_named = False
         self._clauses = _clauses(analysis)
         self._asks = "?" in analysis.text.replace("？", "?")
 
     def takes(self, order: Order, profile: Profile) -> bool:
-        """Whether the message says this order; its words are taken then."""
+        """Return true if the message says this order, and mark its words as used."""
         device = profile.device
         value = None if device is None else order.arguments.get(device.name)
         choices = () if device is None else device.choices
@@ -127,7 +130,7 @@ class _Ledger:
         return any(self._agrees(clause, order, profile, choice) for clause in homes)
 
     def left(self, *, looked: bool) -> str | None:
-        """The first word that nothing accounts for; None where there is none.
+        """Return the first word that nothing accounts for; None if there is none.
 
         Args:
             looked: something was only looked at, too: its clause has words of its own.
@@ -151,7 +154,7 @@ class _Ledger:
         return None
 
     def _turns_back(self, piece: Piece, clause: _Clause) -> bool:
-        """A value of no thing of its own, which is not that of the things: on and off."""
+        """Return true for a value without a thing, unlike that of the things: on and off."""
         said = set(piece.senses) & (_ON | _OFF)
         if not said or self._has_taken(clause):
             return False
@@ -163,7 +166,7 @@ class _Ledger:
         return any(id(piece) in self._taken for piece in clause.pieces)
 
     def untaken(self) -> str:
-        """The first word that is not understood at all."""
+        """Return the first word that is not understood at all."""
         pieces = [piece for clause in self._clauses for piece in clause.pieces]
         return next((one.text for one in pieces if not one.known and one.number is None), "")
 
@@ -171,14 +174,14 @@ class _Ledger:
         return any(sense in clause.senses for clause in self._clauses)
 
     def _is_all(self) -> bool:
-        """Everything was said, and no thing beside it."""
+        """Return true if everything was meant, and no thing was named beside it."""
         said = frozenset().union(*(clause.senses for clause in self._clauses))
         return "all" in said and not things(said) - _HARMLESS
 
     def _names(
         self, clause: _Clause, choice: Choice | None, choices: Sequence[Choice], profile: Profile
     ) -> bool:
-        """The clause names this thing, and none of the others better."""
+        """Return true if the clause names this thing, and none of the others better."""
         said = clause.senses | {f"~{one.text}" for one in clause.pieces} | _joined(clause.pieces)
         if choice is None:
             named = bool(profile.words & said)
@@ -206,7 +209,7 @@ class _Ledger:
     def _agrees(
         self, clause: _Clause, order: Order, profile: Profile, choice: Choice | None
     ) -> bool:
-        """Every argument is what the clause says, or what its neighbours say where it says none."""
+        """Compare every argument with the clause, or with its neighbours if the clause has none."""
         amounts = clause.amounts or [one for each in self._clauses for one in each.amounts]
         said = self._value_for(clause)
         if said is None:
@@ -221,7 +224,7 @@ class _Ledger:
         return True
 
     def _rests(self, order: Order, profile: Profile, choice: Choice | None) -> bool:
-        """Everything was to be off, and this is the rest of that thing."""
+        """Return true if everything was to be off, and this is the rest of that thing."""
         said = frozenset().union(*(clause.senses for clause in self._clauses))
         if choice is None or "all" not in said or said & (_ON | _OFF) != {"off"}:
             return False
@@ -229,7 +232,7 @@ class _Ledger:
         return rest is not None and all(order.arguments.get(k) == v for k, v in rest.items())
 
     def _value_for(self, clause: _Clause) -> frozenset[str] | None:
-        """On or off as it was said for a clause; None where both were."""
+        """Return on or off as it was said for a clause; None if both were said."""
         place = self._clauses.index(clause)
         around = [clause, *reversed(self._clauses[:place]), *self._clauses[place + 1 :]]
         said = next(
@@ -276,7 +279,7 @@ class _Ledger:
         return self._points_back or (lit and _plain(given) == "on")
 
     def _take_quantities(self, clause: _Clause, profile: Profile, choice: Choice | None) -> None:
-        """Words for what a level is: brightness of a lamp, speed of a fan."""
+        """Take words for a level: brightness of a lamp, speed of a fan."""
         senses = profile.words if choice is None else profile.words | choice.senses
         owned = {name for name, owners in quantities().items() if senses & set(owners)}
         shares = any(one.unit and one.unit.kind == "share" for one in profile.parameters)
@@ -288,10 +291,10 @@ class _Ledger:
                 self._taken.add(id(piece))
 
     def _is_accounted(self, piece: Piece, clause: _Clause) -> bool:
-        if piece.kind is Kind.MARK or id(piece) in self._taken:
+        if piece.kind is UnitKind.MARK or id(piece) in self._taken:
             return True
         if piece.number is not None:
-            return self._scope is Scope.REPLY
+            return self._scope is OrderScope.REPLY
         timed = {"during", "later"} & set(piece.senses)
         if timed and "stop" not in piece.senses:
             return self._is_measured(piece, clause)
@@ -305,14 +308,14 @@ class _Ledger:
         return bool(piece.senses) and set(piece.senses) - {"during"} <= harmless
 
     def _is_aimed(self, amount: Amount, clause: _Clause) -> bool:
-        """It is said that a level ends there, and the number was taken."""
+        """Return true if the message says that a level ends there, and the number was taken."""
         first = clause.pieces.index(amount.pieces[0])
         beside = (*clause.pieces[max(0, first - 2) : first], *clause.pieces[first:][1:3])
         aimed = any("aim" in piece.senses for piece in beside)
         return aimed and id(amount.pieces[0]) in self._taken
 
     def _is_measured(self, piece: Piece, clause: _Clause) -> bool:
-        """A word about time beside a number that was taken: for 5 seconds, 5 times."""
+        """Return true for a word about time beside a taken number: for 5 seconds, 5 times."""
         place = clause.pieces.index(piece)
         beside = clause.pieces[max(0, place - 1) : place + 2]
         return any(one.number is not None and id(one) in self._taken for one in beside) or any(
@@ -323,7 +326,7 @@ class _Ledger:
 
 
 def level_of(parameter: Parameter, value: str) -> float | None:
-    """The level that is on or off; None where it has no ends."""
+    """Return the level that is on or off; None if it has no ends."""
     return parameter.maximum if value == "on" else parameter.minimum
 
 
@@ -332,7 +335,7 @@ def _clauses(analysis: Analysis) -> list[_Clause]:
     sentences = [0]
     for piece in analysis.pieces:
         senses = set(piece.senses)
-        ends = piece.kind is Kind.MARK and piece.text in _ENDS
+        ends = piece.kind is UnitKind.MARK and piece.text in _ENDS
         joins = bool({"join", "but"} & senses)
         # A verb that joins, such as 켜고, ends its own clause
         after = ends or (joins and bool(senses & actions()))
@@ -351,7 +354,7 @@ def _clauses(analysis: Analysis) -> list[_Clause]:
 
 
 def _best(choices: Sequence[Choice], said: frozenset[str]) -> dict[str, float]:
-    """How well each thing was named: by its owner's name, by its kind, by a near kind."""
+    """Score the names of each thing: the owner's name, its kind, a near kind."""
     marks = {one.mark for one in choices} & said
     found: dict[str, float] = {}
     several = bool({"all", "both"} & said)
@@ -374,7 +377,7 @@ def _best(choices: Sequence[Choice], said: frozenset[str]) -> dict[str, float]:
 
 
 def _kind(choice: Choice) -> frozenset[str]:
-    """What a thing with a number is called without it."""
+    """Return the name of a thing without its number."""
     return frozenset(one for one in choice.name.senses if not one.startswith("~"))
 
 

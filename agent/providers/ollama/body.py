@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
-from agent.providers import edge
+from agent.providers import service_json
 from agent.providers.base import ChatRequest
 from agent.providers.wire import Sampling
-from agent.tools.cleaning import GEMINI_PLAIN, cleaned
+from agent.tools.service_schema import GEMINI_PLAIN, cleaned
 
 Json = dict[str, object]
 
@@ -25,28 +25,28 @@ _RULES = dataclasses.replace(GEMINI_PLAIN, takes_any_enum=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class OllamaDialect:
     """Differences between models."""
 
     takes_think: bool = True
 
-    def after_refusal(self, complaint: str) -> "Manner | None":
-        """The manner to try next; None if `complaint` names nothing that could be changed."""
+    def after_refusal(self, complaint: str) -> "OllamaDialect | None":
+        """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if "think" in complaint.lower() and self.takes_think:
             return dataclasses.replace(self, takes_think=False)
         return None
 
 
 def encode(
-    request: ChatRequest, sampling: Sampling, manner: Manner, wire: str, context_tokens: int
+    request: ChatRequest, sampling: Sampling, dialect: OllamaDialect, wire: str, context_tokens: int
 ) -> bytes:
-    """The body; the same request gives the same bytes, so that its start need not be read again."""
+    """Encode the body; the same request gives the same bytes, so its start is not read again."""
     body: Json = {"model": sampling.model}
     if request.tools:
         body["tools"] = [_tool(spec) for spec in sorted(request.tools, key=lambda spec: spec.name)]
     body["messages"] = list(_messages(request.messages, wire, sampling.model))
     body["stream"] = True
-    if manner.takes_think:
+    if dialect.takes_think:
         # A small machine takes minutes to think, and what it thinks is not shown
         body["think"] = False
     body["keep_alive"] = KEEP_ALIVE
@@ -58,7 +58,7 @@ def encode(
         "num_predict": sampling.max_tokens,
         "temperature": sampling.temperature,
     }
-    return edge.encode(body)
+    return service_json.encode(body)
 
 
 def _tool(spec: ToolSpec) -> Json:
@@ -71,7 +71,7 @@ def _tool(spec: ToolSpec) -> Json:
 
 
 def _messages(messages: Sequence[ChatMessage], wire: str, model: str) -> Iterator[Json]:
-    """Templates of models take one system prompt at the beginning, and persons who take turns."""
+    """Yield one system prompt at the beginning, then alternating roles, as templates want."""
     for role, together in groupby(messages, lambda message: message.role):
         if role in {Role.SYSTEM, Role.USER}:
             yield _joined(role, list(together))
@@ -107,11 +107,13 @@ def _answer(message: ChatMessage, wire: str, model: str) -> Json:
 def _thinking(message: ChatMessage, wire: str, model: str) -> str:
     echo = message.echo
     if echo is not None and (echo.wire, echo.model) == (wire, model):
-        with suppress(edge.WireError):
-            said = edge.parse(echo.content_json)
+        with suppress(service_json.WireError):
+            said = service_json.parse(echo.content_json)
             return said if isinstance(said, str) else ""
     return ""
 
 
 def _call(call: ToolCall) -> Json:
-    return {"function": {"name": call.name, "arguments": edge.object_in(call.arguments_json)}}
+    return {
+        "function": {"name": call.name, "arguments": service_json.object_in(call.arguments_json)}
+    }

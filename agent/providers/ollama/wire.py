@@ -1,21 +1,108 @@
-"""Ollama as a wire format: lines of JSON, calls whole and without ids, a window of a said size."""
+"""Ollama as a wire format: lines of JSON, whole calls without ids, a window of a set size."""
 
 import json
 import re
 
-from agent.errors import ContextOverflow
-from agent.providers import edge, failures
-from agent.providers.answer import Answer, Note
-from agent.providers.base import Capabilities, ChatRequest, Stop, Usage
-from agent.providers.ollama import body, shape
-from agent.providers.ollama.body import Manner
-from agent.providers.ollama.lines import LineSplitter
-from agent.providers.wire import Post, Sampling, Splitter, ToldError, Wire
+import msgspec
+
+from agent.errors import ContextOverflow, TransientProviderError
+from agent.providers import failures, service_json
+from agent.providers.answer import AnswerBuilder, Note
+from agent.providers.base import Capabilities, ChatRequest, StopReason, Usage
+from agent.providers.ollama import body
+from agent.providers.ollama.body import OllamaDialect
+from agent.providers.sse import MAX_EVENT_BYTES
+from agent.providers.wire import Sampling, Splitter, ToldError, WireFormat, WireRequest
+
+
+class LineSplitter:
+    """Splits one stream; an instance serves one answer."""
+
+    def __init__(self) -> None:
+        # Pieces of the line that has not ended yet: joined once, so that a drip stays cheap
+        self._line: list[bytes] = []
+        self._held_bytes = 0
+
+    def feed(self, piece: bytes) -> list[str]:
+        """Return every line that `piece` completed; blank ones are skipped.
+
+        Raises:
+            TransientProviderError: a line is larger than allowed.
+        """
+        events: list[str] = []
+        *complete, rest = piece.split(b"\n")
+        for part in complete:
+            self._hold(part)
+            events += self.close()
+        self._hold(rest)
+        return events
+
+    def close(self) -> list[str]:
+        """Return the line whose end never came; it may be cut anywhere."""
+        line = b"".join(self._line).strip()
+        self._line.clear()
+        self._held_bytes = 0
+        return [line.decode(errors="replace")] if line else []
+
+    def _hold(self, piece: bytes) -> None:
+        self._held_bytes += len(piece)
+        if self._held_bytes > MAX_EVENT_BYTES:
+            raise TransientProviderError(
+                f"the service sent a line of more than {MAX_EVENT_BYTES // 1024} KB"
+            )
+        if piece:
+            self._line.append(piece)
+
+
+class OllamaFunction(msgspec.Struct, frozen=True):
+    """Name and arguments, which are an object; some that imitate Ollama send a string."""
+
+    name: str | None = None
+    arguments: dict[str, object] | str | None = None
+
+
+class OllamaCall(msgspec.Struct, frozen=True):
+    """A tool call, always whole; only newer releases give it an id."""
+
+    function: OllamaFunction | None = None
+    id: str | None = None
+
+
+class OllamaMessage(msgspec.Struct, frozen=True):
+    """Addition to the answer."""
+
+    content: str | None = None
+    thinking: str | None = None
+    tool_calls: list[OllamaCall] | None = None
+
+
+class OllamaChunk(msgspec.Struct, frozen=True):
+    """One line of a stream, or a whole answer; the counts come with `done`."""
+
+    message: OllamaMessage | None = None
+    done: bool = False
+    done_reason: str | None = None
+    prompt_eval_count: int | None = None
+    eval_count: int | None = None
+    error: object = None
+
+
+class OllamaModel(msgspec.Struct, frozen=True):
+    """An entry of the list of models."""
+
+    name: str
+
+
+class OllamaModelList(msgspec.Struct, frozen=True):
+    """The models that were pulled."""
+
+    models: list[OllamaModel]
+
 
 # Nothing worth having is said in less; a prompt that was cut to the window leaves none of it
 LEAST_ROOM_TOKENS = 16
 
-_STOPS = {"length": Stop.LENGTH}
+_STOPS = {"length": StopReason.LENGTH}
 # By their names alone: what a model can do is not told with its answers
 _SEEING = re.compile(
     r"llava|vision|moondream|minicpm-v|gemma[34]|llama4|mistral-small3|[-.0-9]vl\b", re.IGNORECASE
@@ -24,7 +111,7 @@ _SEEING = re.compile(
 _THINKING = 0
 
 
-class OllamaWire(Wire[Manner]):
+class OllamaWire(WireFormat[OllamaDialect]):
     """`POST chat`, streamed.
 
     Args:
@@ -37,23 +124,29 @@ class OllamaWire(Wire[Manner]):
     def __init__(self, context_tokens: int) -> None:
         self._context_tokens = context_tokens
 
-    def first_manner(self, host: str, model: str) -> Manner:
-        return Manner()
+    def first_dialect(self, host: str, model: str) -> OllamaDialect:
+        return OllamaDialect()
 
-    def other_manner(self, manner: Manner, refusal: failures.Refusal) -> Manner | None:
-        return manner.after_refusal(failures.named_parameter(refusal.body))
+    def other_dialect(
+        self, dialect: OllamaDialect, refusal: failures.ServiceRefusal
+    ) -> OllamaDialect | None:
+        return dialect.after_refusal(failures.named_parameter(refusal.body))
 
-    def write(self, request: ChatRequest, sampling: Sampling, manner: Manner) -> Post:
-        written = body.encode(request, sampling, manner, self.name, self._context_tokens)
-        return Post("chat", written)
+    def write(
+        self, request: ChatRequest, sampling: Sampling, dialect: OllamaDialect
+    ) -> WireRequest:
+        written = body.encode(request, sampling, dialect, self.name, self._context_tokens)
+        return WireRequest("chat", written)
 
-    def read(self, event: str, answer: Answer) -> str:
+    def read(self, event: str, answer: AnswerBuilder) -> str:
         # A stream that a proxy calls one document has its lines all the same
         lines = [line for line in event.split("\n") if line.strip()] or [event]
-        return "".join([self._take(edge.decode(line, shape.Chunk), answer) for line in lines])
+        return "".join(
+            [self._take(service_json.decode(line, OllamaChunk), answer) for line in lines]
+        )
 
     def read_models(self, body: str) -> list[str]:
-        return [model.name for model in edge.decode(body, shape.ModelList).models]
+        return [model.name for model in service_json.decode(body, OllamaModelList).models]
 
     def capabilities(self, model: str) -> Capabilities:
         return Capabilities(
@@ -66,7 +159,7 @@ class OllamaWire(Wire[Manner]):
     def splitter(self) -> Splitter:
         return LineSplitter()
 
-    def _take(self, chunk: shape.Chunk, answer: Answer) -> str:
+    def _take(self, chunk: OllamaChunk, answer: AnswerBuilder) -> str:
         if chunk.error is not None:
             raise ToldError(chunk.error)
         text = "" if chunk.message is None else _take_message(chunk.message, answer)
@@ -74,13 +167,13 @@ class OllamaWire(Wire[Manner]):
             sent = max(chunk.prompt_eval_count or 0, 0)
             answer.count(Usage(sent, max(chunk.eval_count or 0, 0)))
             self._refuse_cut_prompt(sent)
-            answer.end(_STOPS.get(chunk.done_reason or "", Stop.END))
+            answer.end(_STOPS.get(chunk.done_reason or "", StopReason.END))
             _send_back(answer)
             answer.close()
         return text
 
     def _refuse_cut_prompt(self, sent_tokens: int) -> None:
-        """Releases that cannot be forbidden to cut a conversation cut it to the window's size."""
+        """Refuse an answer to a cut prompt: older releases cut it to the window's size."""
         limit = self._context_tokens
         if limit - LEAST_ROOM_TOKENS <= sent_tokens <= limit:
             raise ContextOverflow(
@@ -89,12 +182,12 @@ class OllamaWire(Wire[Manner]):
             )
 
 
-def _take_message(message: shape.Message, answer: Answer) -> str:
+def _take_message(message: OllamaMessage, answer: AnswerBuilder) -> str:
     if message.thinking:
         answer.count_bytes(message.thinking)
         answer.notes.setdefault(_THINKING, Note()).add("text", message.thinking)
     for call in message.tool_calls or ():
-        function = call.function or shape.FunctionCall()
+        function = call.function or OllamaFunction()
         written = function.arguments or {}
         if not isinstance(written, str):
             written = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
@@ -105,7 +198,7 @@ def _take_message(message: shape.Message, answer: Answer) -> str:
     return answer.add_text(message.content or "")
 
 
-def _send_back(answer: Answer) -> None:
+def _send_back(answer: AnswerBuilder) -> None:
     """Put the thoughts that led to calls before their results."""
     if thoughts := answer.notes.get(_THINKING, Note()).text("text"):
         answer.send_back(json.dumps(thoughts, ensure_ascii=False))

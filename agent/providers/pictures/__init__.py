@@ -1,1 +1,1 @@
-"""Pictures that a person shows: `[IMAGE:...]` in a message, and what a model gets for it."""
+"""Pictures that a person shows: `[IMAGE:...]` in a message, and their data for a model."""

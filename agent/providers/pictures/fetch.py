@@ -1,4 +1,4 @@
-"""Pictures from the Internet, only where a person has allowed it.
+"""Pictures from the Internet, only if a person has allowed it.
 
 Only https, only public addresses, no redirect, bounded in time and size. The address that was
 looked at is the one that is connected to, so a name that leads elsewhere the next time is no help.
@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
 from agent.errors import AddressRefused, NetworkError
-from agent.http import HttpAnswer, HttpClient, HttpRequest
 from agent.messages import Image
+from agent.net.http import HttpAnswer, HttpClient, HttpRequest
 from agent.providers.pictures.kinds import image_of
 from agent.security.net import WebRules
 
@@ -36,7 +36,7 @@ LookUp = Callable[[str], Awaitable[Sequence[str]]]
 
 
 async def look_up(host: str) -> Sequence[str]:
-    """Every address of a name."""
+    """Return every address of a name."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, _HTTPS_PORT, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
@@ -57,7 +57,7 @@ class PictureFetch:
         self._kept: dict[str, Image] = {}
 
     async def load(self, reference: str) -> Image | str:
-        """The picture, or why there is none."""
+        """Return the picture, or why there is none."""
         host = _host_of(reference)
         if not host:
             return "its address must be like https://example.org/picture.png"
@@ -99,14 +99,14 @@ class PictureFetch:
         request = HttpRequest("GET", url, _HEADERS, address=address)
         async with self._http.exchange(request) as answer:
             if answer.status in _REDIRECTS:
-                return f"{answer.host} sends elsewhere, which is not followed"
+                return f"{answer.host} redirects, and redirects are not followed"
             if answer.status != _OK:
                 return f"{answer.host} answered with status {answer.status}"
             content = await self._body(answer)
         return await asyncio.to_thread(image_of, content, self._max_bytes)
 
     async def _body(self, answer: HttpAnswer) -> bytes:
-        """At most one piece more than is allowed."""
+        """Read at most one piece more than is allowed."""
         content = bytearray()
         while piece := await answer.read():
             content += piece
@@ -116,7 +116,7 @@ class PictureFetch:
 
 
 def _host_of(url: str) -> str:
-    """The host of an address that may be asked; empty if it may not."""
+    """Return the host of an address that may be asked; empty if it may not."""
     if len(url) > MAX_URL_CHARS or not url.isascii() or not url.isprintable() or " " in url:
         return ""
     try:

@@ -16,12 +16,12 @@ _RIFF, _WEBP, _WEBP_AT = b"RIFF", b"WEBP", 8
 
 
 def image_of(content: bytes, max_bytes: int) -> Image | str:
-    """The picture, or why it is none; takes a while for a large one."""
+    """Return the picture, or why it is none; slow for a large one."""
     if len(content) > max_bytes:
         return f"it is larger than {max_bytes // 1024 // 1024} MB"
     kind = _kind_of(content)
     if kind is None:
-        return f"it is no {KINDS} picture"
+        return f"it is not a {KINDS} picture"
     return Image(kind, base64.b64encode(content).decode())
 
 

@@ -1,18 +1,65 @@
-"""Pictures put in the place of their markers, just before a conversation is sent.
+"""Replacement of picture markers by pictures, just before a conversation is sent.
 
 Only in what a person says: a marker in a tool's result, a memory or an answer is text. The newest
 come first where there are many; those of earlier turns are named and not shown again.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
+from agent.errors import BarnacleError
 from agent.messages import ChatMessage, Image, Role
-from agent.printable import printable_line
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
+from agent.providers.pictures.kinds import image_of
+from agent.security.paths import open_beneath
+from agent.text.printable import printable_line
+
+# A disk that does not answer must not hold a turn
+READ_TIMEOUT_S = 10.0
+
+
+class PictureFiles:
+    """Reads pictures.
+
+    Args:
+        workspace: where a path without a beginning is looked for.
+        inbox: where channels put what people send; named by its whole path.
+    """
+
+    def __init__(self, workspace: Path, inbox: Path, max_bytes: int) -> None:
+        self._workspace = workspace
+        self._inbox = inbox
+        self._max_bytes = max_bytes
+
+    async def load(self, reference: str) -> Image | str:
+        """Return the picture, or why there is none."""
+        try:
+            async with asyncio.timeout(READ_TIMEOUT_S):
+                return await asyncio.to_thread(self._read, reference)
+        except BarnacleError as err:
+            return str(err)
+        except TimeoutError:
+            return f"it could not be read within {READ_TIMEOUT_S:.0f} s"
+        except OSError as err:
+            return f"it cannot be read: {err.strerror}"
+
+    def _read(self, reference: str) -> Image | str:
+        root, relative = self._place_of(reference)
+        with open_beneath(root, relative) as file:
+            content = file.read(self._max_bytes + 1)
+        return image_of(content, self._max_bytes)
+
+    def _place_of(self, reference: str) -> tuple[Path, str]:
+        for root in (self._inbox, self._workspace):
+            if reference.startswith(f"{root}/"):
+                return root, reference.removeprefix(f"{root}/")
+        return self._workspace, reference
+
 
 # Of a conversation, the last messages of the person whose pictures are still shown
 SHOWN_TURNS = 3
@@ -21,21 +68,21 @@ _TOLD_CHARS = 200
 
 _MARKER = re.compile(r"\[IMAGE:([^\[\]\n]{1,2000})\]", re.IGNORECASE)
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_NOT_FETCHED = "pictures from the Internet are not fetched: provider.fetch_images is off"
-_NOT_SEEN = "this model sees no pictures"
+_NOT_FETCHED = "provider.fetch_images is off, so pictures from the Internet are not fetched"
+_NOT_SEEN = "this model cannot see pictures"
 _EARLIER = "shown earlier"
 
 
 class Pictures(Protocol):
-    """A place that pictures come from."""
+    """Source of pictures."""
 
     async def load(self, reference: str) -> Image | str:
-        """The picture, or why there is none."""
+        """Return the picture, or why there is none."""
 
 
 @dataclass(slots=True)
 class _Album:
-    """The pictures of one request."""
+    """Pictures of one request."""
 
     left: int
     sees: bool
@@ -44,7 +91,7 @@ class _Album:
 
 
 class PicturesProvider(Provider):
-    """Goes around everything that asks a model on behalf of a person.
+    """Wraps everything that asks a model on behalf of a person.
 
     Args:
         files: pictures on this device.
@@ -96,7 +143,7 @@ class PicturesProvider(Provider):
         return replace(request, messages=tuple(messages))
 
     async def _shown(self, message: ChatMessage, album: _Album, *, is_new: bool) -> ChatMessage:
-        """A message with its pictures; each marker becomes a word on what became of it."""
+        """Return a message with its pictures; each marker becomes a word about its picture."""
         words: list[str] = []
         images: list[Image] = []
         for marker in reversed(list(_MARKER.finditer(message.text))):
@@ -120,7 +167,7 @@ class PicturesProvider(Provider):
             album.loaded[reference] = found = await self._load(reference)
             album.left -= isinstance(found, Image)
         elif isinstance(album.loaded[reference], Image):
-            return "it is there already"
+            return "it is already shown"
         return album.loaded[reference]
 
     async def _load(self, reference: str) -> Image | str:
@@ -134,6 +181,6 @@ def _is_marked(message: ChatMessage) -> bool:
 
 
 def _name_of(reference: str) -> str:
-    """The end of a path or an address: whoever wrote it knows the rest."""
+    """Return the end of a path or an address: the person knows the rest."""
     name = re.split(r"[?#]", reference)[0].rstrip("/").rpartition("/")[2]
     return printable_line(name, _TOLD_CHARS)

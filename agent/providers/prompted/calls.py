@@ -9,10 +9,80 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from agent.messages import ToolSpec
-from agent.providers import edge
+from agent.providers import service_json
 from agent.providers.prompted import marks
-from agent.providers.prompted.lenient import Found, LenientReader, Unreadable
-from agent.providers.prompted.parameters import attributes_of, pairs_at, typed
+from agent.providers.prompted.lenient import LenientReader, ParsedValue, Unreadable
+
+# More than any tool takes; a model gone astray writes them without end
+MAX_PARAMETERS = 64
+
+_ATTRIBUTE = re.compile(r"([A-Za-z_][\w-]{0,63})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_PARAMETER = re.compile(
+    r"\s*+<(?P<mark>(?:antml:)?(?:parameter|param|arg))(?:\s+name\s*=\s*|=)"
+    r"[\"']?(?P<name>[A-Za-z_][\w-]{0,63})[\"']?(?:\s[^<>]{0,100})?>"
+)
+_KEY = re.compile(
+    r"\s*+<arg_key>\s*(?P<name>[A-Za-z_][\w-]{0,63})\s*</arg_key>\s*+<(?P<mark>arg_value)>"
+)
+_ELEMENT = re.compile(r"\s*+<(?P<mark>(?P<name>[A-Za-z_][\w-]{0,63}))>")
+_SPACE = re.compile(r"\s*+")
+
+
+def attributes_of(rest: str) -> dict[str, str]:
+    """Return the attributes in a mark, after its name."""
+    return {
+        found[1]: found[2] if found[2] is not None else found[3]
+        for found in _ATTRIBUTE.finditer(rest)
+    }
+
+
+def pairs_at(text: str, place: int, tool: ToolSpec | None) -> tuple[dict[str, object], int]:
+    """Return the arguments from `place` on, and their end.
+
+    Raises:
+        Unreadable: one of them does not end, or appears twice.
+    """
+    written: dict[str, str] = {}
+    while begin := _begin_at(text, place):
+        ending = f"</{begin['mark']}>"
+        end = text.find(ending, begin.end())
+        if end < 0:
+            raise Unreadable(f"the end of its {begin['name']} is missing", len(text))
+        if begin["name"] in written or len(written) == MAX_PARAMETERS:
+            raise Unreadable(f"{begin['name']} appears twice, or there are too many arguments", end)
+        written[begin["name"]] = _without_frame(text[begin.end() : end])
+        place = end + len(ending)
+    space = _SPACE.match(text, place)
+    return typed(written, tool), space.end() if space else place
+
+
+def typed(written: Mapping[str, str], tool: ToolSpec | None) -> dict[str, object]:
+    """Return texts as the values that the tool's schema asks for."""
+    properties = tool.parameters.get("properties") if tool else None
+    known = properties if isinstance(properties, Mapping) else {}
+    return {name: _value(text, known.get(name)) for name, text in written.items()}
+
+
+def _begin_at(text: str, place: int) -> re.Match[str] | None:
+    return _PARAMETER.match(text, place) or _KEY.match(text, place) or _ELEMENT.match(text, place)
+
+
+def _without_frame(text: str) -> str:
+    """Remove the line breaks around a value."""
+    return text.removeprefix("\n").removesuffix("\n")
+
+
+def _value(text: str, schema: object) -> object:
+    kind = schema.get("type") if isinstance(schema, Mapping) else "string"
+    if kind == "string":
+        return text
+    reader = LenientReader(text)
+    try:
+        found = reader.value(0)
+    except Unreadable:
+        return text
+    return found.value if reader.after_space(found.end) == len(text) else text
+
 
 # Names as long as services allow them
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}(?![\w.-])")
@@ -28,16 +98,16 @@ Offered = Mapping[str, ToolSpec]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A tool that the model wants used."""
+class WantedCall:
+    """Tool call that the model wants."""
 
     name: str
     arguments_json: str
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """Text between two marks, and the place where the answer goes on.
+class TakenCalls:
+    """Text between two marks, and the place at which the answer continues.
 
     Args:
         problem: why it is no call, in words for the model; empty if it is one.
@@ -47,7 +117,7 @@ class Taken:
         shown: text for people that stands before the calls, inside the same marks.
     """
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedCall, ...]
     end: int
     problem: str = ""
     is_cut: bool = False
@@ -57,12 +127,12 @@ class Taken:
 
     @property
     def is_nothing(self) -> bool:
-        """True if what began like a call is text."""
+        """Return true if what began like a call is text."""
         return not (self.wanted or self.problem or self.is_cut or self.is_frame)
 
 
-def take(text: str, mark: re.Match[str], offered: Offered) -> Taken:
-    """The call that begins with `mark`."""
+def take(text: str, mark: re.Match[str], offered: Offered) -> TakenCalls:
+    """Return the call that begins with `mark`."""
     rest = mark["rest"]
     attributes = attributes_of(rest)
     tool = attributes.pop("name", "")
@@ -78,8 +148,8 @@ def take(text: str, mark: re.Match[str], offered: Offered) -> Taken:
     return _Body(text, closing, tool, offered).taken(mark.end())
 
 
-def take_block(text: str, start: int, offered: Offered) -> Taken:
-    """The call in a block of code that is named after calls; `start` is after its first line."""
+def take_block(text: str, start: int, offered: Offered) -> TakenCalls:
+    """Return the call in a code block named after calls; `start` is after its first line."""
     mark = marks.MARK.match(text, LenientReader(text).after_space(start))
     if mark is None or not begins_call(mark):
         return _Body(text, marks.END_OF_BLOCK, "", offered).taken(start)
@@ -102,19 +172,19 @@ class _Body:
         self._offered = offered
         self._reader = LenientReader(text, closing)
 
-    def taken(self, start: int) -> Taken:
+    def taken(self, start: int) -> TakenCalls:
         block = _BLOCK.match(self._text, start)
         place = self._reader.after_space(block.end() if block else start)
         inner = marks.MARK.match(self._text, place)
         if inner is not None and not inner["end"] and not self._tool:
             # The marks inside are the call's own
-            return Taken((), place)
+            return TakenCalls((), place)
         try:
             return self._read(place)
         except Unreadable as err:
             return _refused(self._text, max(err.place, start), self._closing, str(err))
 
-    def _read(self, place: int) -> Taken:
+    def _read(self, place: int) -> TakenCalls:
         if not self._tool and (name := NAME.match(self._text, place)):
             self._tool = name[0]
             place = self._reader.after_space(name.end())
@@ -125,11 +195,11 @@ class _Body:
         arguments, place = pairs_at(self._text, place, self._offered.get(self._tool))
         return self._ended((wanted_call(self._tool, arguments),), place, must_close=True)
 
-    def _from_json(self, place: int) -> Taken:
-        wanted: list[Wanted] = []
+    def _from_json(self, place: int) -> TakenCalls:
+        wanted: list[WantedCall] = []
         # Some models write one object after the other
         while self._text.startswith(("{", "["), place):
-            found: Found = self._reader.value(place)
+            found: ParsedValue = self._reader.value(place)
             if self._tool:
                 wanted.append(named_call(self._tool, found.value))
             else:
@@ -137,45 +207,49 @@ class _Body:
             place = self._reader.after_space(found.end)
         return self._ended(tuple(wanted), place)
 
-    def _ended(self, wanted: tuple[Wanted, ...], place: int, *, must_close: bool = False) -> Taken:
+    def _ended(
+        self, wanted: tuple[WantedCall, ...], place: int, *, must_close: bool = False
+    ) -> TakenCalls:
         if self._closing is not marks.END_OF_BLOCK and self._text.startswith("```", place):
             place = self._reader.after_space(place + len("```"))
         braces = _BRACES_TOO_MANY.match(self._text, place)
         end = self._closing.match(self._text, braces.end() if braces else place)
         if end is not None:
-            return Taken(wanted, end.end())
+            return TakenCalls(wanted, end.end())
         following = marks.MARK.match(self._text, place)
         is_last = place == len(self._text) or (following is not None and begins_call(following))
         if is_last and not must_close:
-            return Taken(wanted, place, is_open=True)
-        raise Unreadable("something else stands after it", place)
+            return TakenCalls(wanted, place, is_open=True)
+        raise Unreadable("something else follows it", place)
 
 
-def _refused(text: str, place: int, closing: re.Pattern[str], problem: str) -> Taken:
+def _refused(text: str, place: int, closing: re.Pattern[str], problem: str) -> TakenCalls:
     end = closing.search(text, place)
     if end is None:
-        return Taken((), len(text), "its end is missing", is_cut=True)
-    return Taken((), end.end(), problem)
+        return TakenCalls((), len(text), "its end is missing", is_cut=True)
+    return TakenCalls((), end.end(), problem)
 
 
-def _from_attributes(tool: str, attributes: dict[str, str], end: int, offered: Offered) -> Taken:
+def _from_attributes(
+    tool: str, attributes: dict[str, str], end: int, offered: Offered
+) -> TakenCalls:
     if not NAME.fullmatch(tool):
-        return Taken((), end, "it does not name a tool")
+        return TakenCalls((), end, "it does not name a tool")
     written = next((attributes[key] for key in _ARGUMENT_KEYS if key in attributes), None)
     if written is None:
-        return Taken((wanted_call(tool, typed(attributes, offered.get(tool))),), end)
+        return TakenCalls((wanted_call(tool, typed(attributes, offered.get(tool))),), end)
     try:
-        return Taken((named_call(tool, LenientReader(written).value(0).value),), end)
+        return TakenCalls((named_call(tool, LenientReader(written).value(0).value),), end)
     except Unreadable as err:
-        return Taken((), end, str(err))
+        return TakenCalls((), end, str(err))
 
 
-def calls_in(value: object, place: int = 0) -> Iterator[Wanted]:
-    """The calls that an object, or a list of objects, describes."""
+def calls_in(value: object, place: int = 0) -> Iterator[WantedCall]:
+    """Yield the calls that an object, or a list of objects, describes."""
     value = _listed(value)
     for one in value if isinstance(value, list) else [value]:
         if not isinstance(one, dict):
-            raise Unreadable("it is no object with name and arguments", place)
+            raise Unreadable("it is not an object with name and arguments", place)
         described = one["function"] if isinstance(one.get("function"), dict) else one
         name = next((described[key] for key in _NAME_KEYS if key in described), None)
         if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -192,12 +266,12 @@ def _listed(value: object) -> object:
     return value
 
 
-def named_call(tool: str, arguments: object) -> Wanted:
-    """A call with arguments as they were read; some models write them as a string of JSON."""
+def named_call(tool: str, arguments: object) -> WantedCall:
+    """Return a call with its arguments; some models write them as a string of JSON."""
     if isinstance(arguments, str):
         arguments = LenientReader(arguments).value(0).value if arguments.strip() else {}
     if not isinstance(arguments, dict):
-        raise Unreadable("its arguments are no object", 0)
+        raise Unreadable("its arguments are not an object", 0)
     return wanted_call(tool, arguments)
 
 
@@ -207,9 +281,11 @@ def bare(tool: str) -> str:
     return tool.removeprefix(module)
 
 
-def wanted_call(tool: str, arguments: Mapping[str, object]) -> Wanted:
+def wanted_call(tool: str, arguments: Mapping[str, object]) -> WantedCall:
     """Return the call of a tool, without the module that some models put before its name."""
-    return Wanted(bare(tool), edge.joined_halves(json.dumps(arguments, ensure_ascii=False)))
+    return WantedCall(
+        bare(tool), service_json.joined_halves(json.dumps(arguments, ensure_ascii=False))
+    )
 
 
 def is_nothing_else(value: object) -> bool:

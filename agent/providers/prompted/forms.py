@@ -1,10 +1,10 @@
-"""Models' support for tools, as found out: kept for a while, by service and model.
+"""Models' support for tools, learned from refusals: kept for a while, by service and model.
 
 A service that learns tools, or a local model that is loaded with another template, is found out
 when the time is over. What was found is kept as long as the process; a restart costs one refusal.
 """
 
-from agent.clock import Clock
+from agent.system.clock import Clock
 
 # A day: often enough to notice a service that has learned tools, seldom enough to cost nothing
 WORDS_FOR_S = 24 * 3600.0
@@ -15,7 +15,7 @@ Asked = tuple[str, str]
 
 
 class ToolForms:
-    """Remembers who refused tools; shared by every way to a model."""
+    """Remembers the models that refused tools; shared by all providers."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -26,7 +26,7 @@ class ToolForms:
         return self._until_s.get((service, model), 0.0) > self._clock.monotonic_s()
 
     def refused(self, service: str, model: str) -> None:
-        """The model takes no tools."""
+        """Remember that the model takes no tools."""
         self._until_s.pop((service, model), None)
         self._until_s[service, model] = self._clock.monotonic_s() + WORDS_FOR_S
         if len(self._until_s) > MAX_REMEMBERED:

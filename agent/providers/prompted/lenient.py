@@ -1,4 +1,4 @@
-"""JSON as models write it when they have to write it by hand.
+"""JSON as models write it by hand.
 
 Takes single quotes, keys without quotes, commas too many, line breaks in strings, Python's True and
 None, and closing braces that are missing just before a mark that says the text is whole. Never
@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from agent.providers.edge import MAX_JSON_DEPTH
+from agent.providers.service_json import MAX_JSON_DEPTH
 
 # Braces that a model forgets at the very end; with more of them gone nobody knows what was meant
 MAX_MISSING = 2
@@ -29,7 +29,7 @@ _MARKDOWN_ESCAPE = re.compile(r"\\(_)|\\.", re.DOTALL)
 
 
 class Unreadable(ValueError):
-    """Not what anybody would call JSON; `place` is where that showed."""
+    """Text that is not JSON even leniently; `place` is where that showed."""
 
     def __init__(self, what: str, place: int) -> None:
         super().__init__(what)
@@ -37,8 +37,8 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A value and where the text goes on after it."""
+class ParsedValue:
+    """Value, and the place at which the text continues."""
 
     value: object
     end: int
@@ -57,8 +57,8 @@ class LenientReader:
         self._closing = closing
         self._missing = 0
 
-    def value(self, start: int, depth: int = 0) -> Found:
-        """The value that begins at `start`, spaces before it left out.
+    def value(self, start: int, depth: int = 0) -> ParsedValue:
+        """Return the value that begins at `start`, after spaces.
 
         Raises:
             Unreadable: there is none.
@@ -79,18 +79,18 @@ class LenientReader:
         space = _SPACE.match(self._text, start)
         return space.end() if space else start
 
-    def _object(self, place: int, depth: int) -> Found:
+    def _object(self, place: int, depth: int) -> ParsedValue:
         members: dict[str, object] = {}
         while True:
             place = self.after_space(place)
             if self._text.startswith("}", place):
-                return Found(members, place + 1)
+                return ParsedValue(members, place + 1)
             # A value before it, so that nothing but the brace can be missing
             if members and self._is_closed_at(place):
-                return Found(members, place)
+                return ParsedValue(members, place)
             name = self._key(place)
             if name.value in members:
-                raise Unreadable(f"{name.value!r} is there twice", place)
+                raise Unreadable(f"{name.value!r} appears twice", place)
             colon = self.after_space(name.end)
             if not self._text.startswith(":", colon):
                 raise Unreadable("a colon is missing", colon)
@@ -98,12 +98,12 @@ class LenientReader:
             members[str(name.value)] = member.value
             place = self._after_comma(member.end, "}")
 
-    def _list(self, place: int, depth: int) -> Found:
+    def _list(self, place: int, depth: int) -> ParsedValue:
         entries: list[object] = []
         while True:
             place = self.after_space(place)
             if self._text.startswith("]", place):
-                return Found(entries, place + 1)
+                return ParsedValue(entries, place + 1)
             entry = self.value(place, depth + 1)
             entries.append(entry.value)
             place = self._after_comma(entry.end, "]")
@@ -133,15 +133,15 @@ class LenientReader:
             raise Unreadable(f"more than {MAX_MISSING} closing braces are missing", place)
         return True
 
-    def _key(self, place: int) -> Found:
+    def _key(self, place: int) -> ParsedValue:
         if self._text[place : place + 1] in {'"', "'"}:
             return self._string(place)
         word = _WORD.match(self._text, place)
         if word is None:
             raise Unreadable("a name is missing", place)
-        return Found(word[0], word.end())
+        return ParsedValue(word[0], word.end())
 
-    def _string(self, place: int) -> Found:
+    def _string(self, place: int) -> ParsedValue:
         is_double = self._text[place] == '"'
         string = (_DOUBLE if is_double else _SINGLE).match(self._text, place)
         if string is None or not string[2]:
@@ -150,21 +150,21 @@ class LenientReader:
         inside = _MARKDOWN_ESCAPE.sub(lambda one: one[1] or one[0], inside)
         try:
             # Not strict: line breaks stand in strings that are written by hand
-            return Found(json.loads(f'"{inside}"', strict=False), string.end())
+            return ParsedValue(json.loads(f'"{inside}"', strict=False), string.end())
         except ValueError as err:
-            raise Unreadable("a string has an escape that there is not", string.end()) from err
+            raise Unreadable("a string has an unknown escape", string.end()) from err
 
-    def _bare(self, place: int) -> Found:
+    def _bare(self, place: int) -> ParsedValue:
         if number := _NUMBER.match(self._text, place):
             value = json.loads(number[0])
             if not math.isfinite(value):
-                raise Unreadable("a number is beyond all measure", place)
-            return Found(value, number.end())
+                raise Unreadable("a number is too large", place)
+            return ParsedValue(value, number.end())
         word = _WORD.match(self._text, place)
         if word is not None and word[0] in _CONSTANTS:
-            return Found(_CONSTANTS[word[0]], word.end())
+            return ParsedValue(_CONSTANTS[word[0]], word.end())
         if word is not None and word[0] in _NOTHING:
-            return Found(None, word.end())
+            return ParsedValue(None, word.end())
         raise Unreadable("a value is missing", place)
 
 

@@ -1,4 +1,4 @@
-"""The marks that models put around tool calls and thoughts, and what is the beginning of one."""
+"""Marks that models put around tool calls and thoughts, and their beginnings."""
 
 import re
 
@@ -55,7 +55,7 @@ _SEPARATOR = re.compile(r"[\s=/]")
 
 
 def kind_of(mark: re.Match[str]) -> str:
-    """The name of a mark, as in the sets above."""
+    """Return the name of a mark, as in the sets above."""
     return mark["name"].lower()
 
 
@@ -73,5 +73,5 @@ def may_become_mark(text: str) -> bool:
 
 
 def defused(text: str) -> str:
-    """Text from elsewhere in which nothing looks like a mark any more."""
+    """Return text from elsewhere in which nothing looks like a mark any more."""
     return _LIKE_A_BLOCK.sub(r"\1quoted ", _LIKE_A_MARK.sub("&lt;", text))

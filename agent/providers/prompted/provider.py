@@ -1,4 +1,4 @@
-"""A model with tools, whether its service takes them or not.
+"""Model with tools, even if its service does not take them.
 
 The service's own tool calls are tried first; if it refuses them, the same request goes out in
 words, and so does every other one for a while. Either way each answer is read for calls and
@@ -10,25 +10,41 @@ an answer with such a call nothing is used.
 import enum
 import logging
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from agent.errors import ProviderRefused, ToolsUnsupported
-from agent.messages import ToolCall
+from agent.messages import ChatMessage, Role, ToolCall
 from agent.providers.base import (
     Capabilities,
     ChatRequest,
     ChatResponse,
     Provider,
-    Stop,
+    StopReason,
     TextDelta,
     Usage,
 )
 from agent.providers.prompted.forms import ToolForms
-from agent.providers.prompted.parrot import is_repeated
-from agent.providers.prompted.reader import PromptedReader, Reading
+from agent.providers.prompted.reader import AnswerReading, PromptedReader
 from agent.providers.prompted.writer import in_words, with_repair
+
+# A call that is hardly more than a tool's name is everybody's
+_LEAST_CHARS = 12
+
+
+def is_repeated(calls: Iterable[str], messages: Sequence[ChatMessage]) -> bool:
+    """Return true if one of the calls stands in a message that the model has not written."""
+    wanted = [text for text in map(_squeezed, calls) if len(text) >= _LEAST_CHARS]
+    if not wanted:
+        return False
+    given = [_squeezed(one.text) for one in messages if one.role is not Role.ASSISTANT]
+    return any(call in text for call in wanted for text in given)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +69,7 @@ class ToolForm(enum.Enum):
 
 @dataclass(slots=True)
 class _Talk:
-    """One request until its answer can be used, with the repairs that it takes.
+    """Request until its answer can be used, with the repairs that it takes.
 
     Args:
         request: as it came, with its tools.
@@ -72,7 +88,7 @@ class _Talk:
         return len(self.refused)
 
     def show(self, text: str) -> str:
-        """Text for people, as it continues what they were shown of earlier answers."""
+        """Return text for people, continuing what they saw of earlier answers."""
         if text and self.repairs > 0 and self.shown and not self.has_continued:
             text = f"\n{text}"
         if text:
@@ -84,21 +100,21 @@ class _Talk:
         self.refused.append((said, problem))
         self.has_continued = False
 
-    def judged(self, reading: Reading, response: ChatResponse) -> Reading:
+    def judged(self, reading: AnswerReading, response: ChatResponse) -> AnswerReading:
         """Return what counts of a reading, beside the service's own calls and what was told."""
         if response.tool_calls:
             # The service has found them; what the model wrote beside them is the same again
-            return Reading(reading.text)
-        if reading.is_doubtful and not self.refused and response.stop is not Stop.LENGTH:
-            return Reading("", problems=(_DOUBTFUL,))
+            return AnswerReading(reading.text)
+        if reading.is_doubtful and not self.refused and response.stop is not StopReason.LENGTH:
+            return AnswerReading("", problems=(_DOUBTFUL,))
         if reading.wanted and is_repeated(reading.calls_as_written, self.request.messages):
             # It shows what it was given; a call is the model's own
-            return Reading(reading.as_text)
+            return AnswerReading(reading.as_text)
         return reading
 
 
 class PromptedProvider(Provider):
-    """A way to one model.
+    """Provider of one model.
 
     Args:
         model: asked where a request names none.
@@ -159,12 +175,12 @@ class PromptedProvider(Provider):
         return self._forms.takes_words(self.name, model or self._model)
 
     def _remember(self, model: str, err: ToolsUnsupported) -> None:
-        _log.warning("%s is told of tools in words: %s", model, err)
+        _log.warning("provider: tools described in words (model=%s, reason=%s)", model, err)
         if err.is_lasting:
             self._forms.refused(self.name, model)
 
     async def _stream_natively(self, talk: _Talk) -> AsyncGenerator[TextDelta | ChatResponse, None]:
-        """One answer by the service's own way; a response at its end only if it can be used."""
+        """Yield one answer by the service's own way; end with a response only if it is usable."""
         if self._form is ToolForm.NATIVE:
             async with aclosing(self._inner.stream(talk.request)) as items:
                 async for item in items:
@@ -186,14 +202,14 @@ class PromptedProvider(Provider):
                         return
             if talk.repairs > MAX_REPAIRS:
                 raise ProviderRefused(
-                    f"the model wrote a tool call that cannot be read, {talk.repairs} times over: "
+                    f"the model wrote an unreadable tool call {talk.repairs} times: "
                     "ask again, or choose another model"
                 )
 
     async def _ask(
         self, talk: _Talk, told: ChatRequest
     ) -> AsyncGenerator[TextDelta | ChatResponse, None]:
-        """One answer; a response at its end only if it can be used."""
+        """Yield one answer; end with a response only if it is usable."""
         reader = PromptedReader({spec.name: spec for spec in talk.request.tools})
         said: list[str] = []
         async with aclosing(self._inner.stream(told)) as items:
@@ -212,19 +228,19 @@ class PromptedProvider(Provider):
                 if not reading.problems:
                     yield _answered(item, reading, talk)
                     return
-                _log.info("a tool call could not be read: %s", reading.problems[0])
+                _log.info("provider: unreadable tool call (problem=%s)", reading.problems[0])
                 talk.refuse("".join(said), reading.problems[0])
 
 
-def _refuse_cut(response: ChatResponse, reading: Reading) -> None:
-    """A call that the service cut never runs, even where it looks whole."""
-    if response.stop is Stop.LENGTH and reading.is_cut:
+def _refuse_cut(response: ChatResponse, reading: AnswerReading) -> None:
+    """Refuse a call that the service cut, even if it looks whole."""
+    if response.stop is StopReason.LENGTH and reading.is_cut:
         raise ProviderRefused(
             "the answer was cut in the middle of a tool call: set provider.max_tokens higher"
         )
 
 
-def _answered(response: ChatResponse, reading: Reading, talk: _Talk) -> ChatResponse:
+def _answered(response: ChatResponse, reading: AnswerReading, talk: _Talk) -> ChatResponse:
     read = (
         ToolCall(f"call_{secrets.token_hex(8)}", wanted.name, wanted.arguments_json)
         for wanted in reading.wanted
@@ -232,12 +248,11 @@ def _answered(response: ChatResponse, reading: Reading, talk: _Talk) -> ChatResp
     # Some servers look for calls in an answer though they were told of no tools
     calls = (*response.tool_calls, *read)
     text = "".join(talk.shown)
-    if response.stop is Stop.LENGTH and not text and not calls:
+    if response.stop is StopReason.LENGTH and not text and not calls:
         raise ProviderRefused(
-            "the model used up all its tokens before it said anything: "
-            "set provider.max_tokens higher"
+            "the model used all its tokens before it answered: set provider.max_tokens higher"
         )
-    stop = Stop.TOOLS if calls else response.stop
+    stop = StopReason.TOOLS if calls else response.stop
     return replace(response, text=text, tool_calls=calls, stop=stop, usage=talk.usage, echo=None)
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from agent.messages import ToolSpec
 from agent.providers.prompted import marks, tokens
-from agent.providers.prompted.calls import Wanted
-from agent.providers.prompted.quoting import Quoting, fence_of
+from agent.providers.prompted.calls import WantedCall
+from agent.providers.prompted.quotation import Quotation, fence_of
 from agent.providers.prompted.specials import (
     END_OF_THOUGHT,
     STARTS,
@@ -24,7 +24,7 @@ from agent.providers.prompted.tail import OTHERS_LINE, Tail, TailReader
 from agent.providers.prompted.templates.every import may_become_opening, opening_at
 from agent.providers.prompted.templates.harmony import take_bare
 from agent.providers.prompted.templates.react import without_thought
-from agent.providers.prompted.tokens import Kind, Token
+from agent.providers.prompted.tokens import Token, TokenType
 from agent.providers.prompted.whole import is_meant as is_meant_whole
 from agent.providers.prompted.whole import whole
 
@@ -39,7 +39,7 @@ _MOST_END_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AnswerReading:
     """Result of reading an answer.
 
     Args:
@@ -52,7 +52,7 @@ class Reading:
     """
 
     text: str
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[WantedCall, ...] = ()
     problems: tuple[str, ...] = ()
     is_cut: bool = False
     is_doubtful: bool = False
@@ -61,7 +61,7 @@ class Reading:
 
 
 class PromptedReader:
-    """Reads one answer; its instance serves that one alone.
+    """Reads one answer; an instance serves that one alone.
 
     Args:
         offered: the tools that the model was told of, by their names; without any, what looks
@@ -71,7 +71,7 @@ class PromptedReader:
     def __init__(self, offered: Mapping[str, ToolSpec]) -> None:
         self._offered = offered
         self._reads_calls = bool(offered)
-        self._quoting = Quoting()
+        self._quoting = Quotation()
         # What cannot be told yet; from the first beginning of a call on, everything
         self._kept: list[str] = []
         self._keeps_all = False
@@ -99,8 +99,8 @@ class PromptedReader:
         self._kept = [text[place:]]
         return self._to_show()
 
-    def close(self) -> Reading:
-        """The answer has ended."""
+    def close(self) -> AnswerReading:
+        """End the answer and return its reading."""
         is_silent = self._in_thought or self._is_over
         text = "" if is_silent else _END_OF_TEXT.sub("", "".join(self._kept))
         is_meant = False
@@ -116,7 +116,7 @@ class PromptedReader:
         if not self._reads_calls and (tail.wanted or tail.problems):
             tail = Tail(tail.as_text)
         self._show_tail(tail)
-        return Reading(
+        return AnswerReading(
             self._to_show(),
             tail.wanted,
             tail.problems,
@@ -126,18 +126,18 @@ class PromptedReader:
             blank + tail.as_text,
         )
 
-    def _all(self, text: str) -> Reading | None:
+    def _all(self, text: str) -> AnswerReading | None:
         """Return the reading of an answer that is one call, or one list of channels."""
         if self._reads_calls and (wanted := whole(text, self._offered)):
             as_text = "".join([*self._blank, text])
-            return Reading("", wanted, calls_as_written=(text,), as_text=as_text)
+            return AnswerReading("", wanted, calls_as_written=(text,), as_text=as_text)
         if not _BARE_CHANNEL.match(text):
             return None
         taken = take_bare(text)
         if not self._reads_calls:
-            return Reading(taken.shown)
+            return AnswerReading(taken.shown)
         problems = (taken.problem,) if taken.problem else ()
-        return Reading(taken.shown, taken.wanted, problems, taken.is_cut, as_text=taken.shown)
+        return AnswerReading(taken.shown, taken.wanted, problems, taken.is_cut, as_text=taken.shown)
 
     def _show_tail(self, tail: Tail) -> None:
         if tail.wanted or tail.problems:
@@ -162,7 +162,7 @@ class PromptedReader:
         self._is_others |= OTHERS_LINE.match(self._line) is not None
 
     def _read(self, text: str) -> int:
-        """Read as far as can be told; return that place."""
+        """Read as far as is certain; return that place."""
         place = 0
         while place < len(text) and not self._keeps_all and not self._is_over:
             if self._in_thought:
@@ -177,7 +177,7 @@ class PromptedReader:
         return place
 
     def _after_beginning(self, text: str, place: int) -> int | None:
-        """As for any place, but all of the answer may be a call without marks."""
+        """Read on, while all of the answer may be a call without marks."""
         blank = tokens.blank(text, place)
         if blank is not None:
             return self._pass(blank)
@@ -222,9 +222,9 @@ class PromptedReader:
         token = tokens.next_token(text, place, self._quoting, is_whole=False)
         if token is None:
             return None
-        if token.kind is Kind.MARK and token.mark is not None and not self._quoting.is_quoted:
+        if token.kind is TokenType.MARK and token.mark is not None and not self._quoting.is_quoted:
             return self._after_mark(token)
-        if token.kind is Kind.FENCE and not self._quoting.is_in_block:
+        if token.kind is TokenType.FENCE and not self._quoting.is_in_block:
             fence = fence_of(token.text)
             if fence is not None and fence.info in marks.CALL_BLOCKS | marks.CODE_BLOCKS:
                 self._keeps_all = True

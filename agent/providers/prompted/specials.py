@@ -24,7 +24,7 @@ class Special(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSpecial:
     """Special token at a place, and where it ends."""
 
     special: Special
@@ -66,10 +66,10 @@ STARTS: Final = "<[◁"
 _MOST_CHARS = max(map(len, _ALL))
 
 
-def special_at(text: str, place: int) -> Found | None:
+def special_at(text: str, place: int) -> FoundSpecial | None:
     """Return the special token that begins at `place`; None if none does."""
     token = _TOKEN.match(text, place)
-    return Found(_ALL[token[0]], token.end()) if token else None
+    return FoundSpecial(_ALL[token[0]], token.end()) if token else None
 
 
 def before_turn_end(text: str) -> str:

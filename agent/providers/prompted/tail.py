@@ -1,4 +1,4 @@
-"""End of an answer, from where a call may begin: which of it is a call, and which is text.
+"""End of an answer, from the place where a call may begin: calls and text.
 
 A call counts where it stands apart: nothing but the end of a sentence is before it in its line,
 nothing after it, and nothing follows the last one. So an example in prose is never run and never
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from agent.providers.answer import MAX_CALLS
 from agent.providers.prompted import marks, tokens
-from agent.providers.prompted.calls import Offered, Taken, Wanted, bare, take, take_block
-from agent.providers.prompted.quoting import Quoting, fence_of
+from agent.providers.prompted.calls import Offered, TakenCalls, WantedCall, bare, take, take_block
+from agent.providers.prompted.quotation import Quotation, fence_of
 from agent.providers.prompted.specials import END_OF_THOUGHT, Special, special_at
 from agent.providers.prompted.templates.every import opening_at
 from agent.providers.prompted.templates.python_calls import PythonCalls
-from agent.providers.prompted.tokens import Kind, Token
+from agent.providers.prompted.tokens import Token, TokenType
 
 # Before a call in its line: a sentence has ended
 _SENTENCE_END = re.compile(r"(?:[.!?…。！？][)\"'”’」]*)\s*\Z")
@@ -34,12 +34,12 @@ _SEPARATORS = " \t\r\n,;"
 
 
 @dataclass(slots=True)
-class Piece:
+class TailPiece:
     """Stretch of the answer: text, or calls with their marks."""
 
     start: int
     end: int
-    taken: Taken | None = None
+    taken: TakenCalls | None = None
     # Text that nobody is shown where calls run: a mark around them
     is_mark: bool = False
 
@@ -62,7 +62,7 @@ class Tail:
     """
 
     text: str
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[WantedCall, ...] = ()
     problems: tuple[str, ...] = ()
     is_cut: bool = False
     is_doubtful: bool = False
@@ -82,11 +82,11 @@ class TailReader:
     """
 
     text: str
-    quoting: Quoting
+    quoting: Quotation
     offered: Offered
     before: str = ""
     is_others: bool = False
-    _pieces: list[Piece] = field(default_factory=list)
+    _pieces: list[TailPiece] = field(default_factory=list)
     _in_group: bool = False
     _has_calls: bool = False
 
@@ -126,7 +126,7 @@ class TailReader:
             self._has_calls = False
             self.before = ""
         self.quoting.mark()
-        self._pieces.append(Piece(place, end, Taken((), end, is_frame=True), is_mark=True))
+        self._pieces.append(TailPiece(place, end, TakenCalls((), end, is_frame=True), is_mark=True))
         return end
 
     def _after_opening(self, place: int) -> int | None:
@@ -144,9 +144,9 @@ class TailReader:
     def _after_token(self, place: int) -> int | None:
         token = tokens.next_token(self.text, place, self.quoting, is_whole=True)
         assert token is not None
-        if token.kind is Kind.MARK and token.mark is not None and not self._is_quoted:
+        if token.kind is TokenType.MARK and token.mark is not None and not self._is_quoted:
             return self._after_mark(place, token)
-        if token.kind is Kind.FENCE and not self.quoting.is_in_block:
+        if token.kind is TokenType.FENCE and not self.quoting.is_in_block:
             fence = fence_of(token.text)
             if fence is not None and fence.info in marks.CALL_BLOCKS:
                 return self._keep(place, take_block(self.text, token.end, self.offered))
@@ -161,7 +161,7 @@ class TailReader:
         if self._pieces and self._pieces[-1].taken is None and not self._pieces[-1].is_mark:
             self._pieces[-1].end = token.end
         else:
-            self._pieces.append(Piece(place, token.end))
+            self._pieces.append(TailPiece(place, token.end))
         return token.end
 
     def _after_mark(self, place: int, token: Token) -> int | None:
@@ -185,10 +185,10 @@ class TailReader:
         if not is_around:
             return self._pass(place, token)
         self.quoting.mark()
-        self._pieces.append(Piece(place, token.end, is_mark=True))
+        self._pieces.append(TailPiece(place, token.end, is_mark=True))
         return token.end
 
-    def _in_group_at(self, mark: re.Match[str]) -> Taken | None:
+    def _in_group_at(self, mark: re.Match[str]) -> TakenCalls | None:
         """Return the calls of a group without marks of their own; None if they have some."""
         if _OBJECTS.match(self.text, mark.end()):
             return take(self.text, mark, self.offered)
@@ -197,14 +197,14 @@ class TailReader:
             return PythonCalls(self.text, marks.END_OF_CALL).taken(mark.end())
         return None
 
-    def _keep(self, place: int, taken: Taken) -> int:
+    def _keep(self, place: int, taken: TakenCalls) -> int:
         self.quoting.mark()
         if not taken.wanted and not taken.problem and not taken.is_cut:
             # A mark around calls that have marks of their own
             frame = taken if taken.is_frame else None
-            self._pieces.append(Piece(place, taken.end, frame, is_mark=True))
+            self._pieces.append(TailPiece(place, taken.end, frame, is_mark=True))
         else:
-            self._pieces.append(Piece(place, taken.end, taken))
+            self._pieces.append(TailPiece(place, taken.end, taken))
             self._has_calls = True
         return taken.end
 
@@ -220,7 +220,7 @@ class TailReader:
             return Tail(self._text_of(pieces, runs=False), is_doubtful=True)
         return self._run(pieces, apart)
 
-    def _run(self, pieces: Sequence[Piece], apart: frozenset[int]) -> Tail:
+    def _run(self, pieces: Sequence[TailPiece], apart: frozenset[int]) -> Tail:
         takens = [one.taken for at, one in enumerate(pieces) if at in apart and one.taken]
         wanted = tuple(one for taken in takens for one in taken.wanted)
         problems = tuple(taken.problem for taken in takens if taken.problem)
@@ -237,7 +237,7 @@ class TailReader:
             as_text=self._text_of(pieces, runs=False),
         )
 
-    def _before_others(self) -> list[Piece]:
+    def _before_others(self) -> list[TailPiece]:
         """Return the pieces before somebody else's turn, which the model made up behind a call."""
         has_call = False
         for at, piece in enumerate(self._pieces):
@@ -245,19 +245,19 @@ class TailReader:
                 line = _OTHERS_LINE if has_call else OTHERS_LINE
                 found = line.search(self.text, piece.start, piece.end)
                 if found is not None and has_call:
-                    return [*self._pieces[:at], Piece(piece.start, found.start())]
+                    return [*self._pieces[:at], TailPiece(piece.start, found.start())]
                 self.is_others |= found is not None
             has_call |= piece.is_call
         return self._pieces
 
-    def _is_text(self, piece: Piece) -> bool:
+    def _is_text(self, piece: TailPiece) -> bool:
         if piece.is_mark:
             return False
         if piece.taken is not None:
             return bool(piece.taken.shown.strip())
         return bool(self.text[piece.start : piece.end].strip(_SEPARATORS))
 
-    def _begun(self, pieces: Sequence[Piece]) -> frozenset[int]:
+    def _begun(self, pieces: Sequence[TailPiece]) -> frozenset[int]:
         """Return the calls that have nothing but the end of a sentence before them there."""
         found, line = [], self.before
         for at, piece in enumerate(pieces):
@@ -269,7 +269,7 @@ class TailReader:
                 line = text.rpartition("\n")[2] if "\n" in text else line + text
         return frozenset(found)
 
-    def _ended(self, pieces: Sequence[Piece]) -> frozenset[int]:
+    def _ended(self, pieces: Sequence[TailPiece]) -> frozenset[int]:
         """Return the calls that have nothing but calls and marks behind them in their line."""
         found, is_followed = [], False
         for at in range(len(pieces) - 1, -1, -1):
@@ -284,7 +284,7 @@ class TailReader:
         return frozenset(found)
 
     def _text_of(
-        self, pieces: Sequence[Piece], *, runs: bool, apart: frozenset[int] = frozenset()
+        self, pieces: Sequence[TailPiece], *, runs: bool, apart: frozenset[int] = frozenset()
     ) -> str:
         parts = []
         for at, piece in enumerate(pieces):

@@ -1,4 +1,4 @@
-"""A text in the pieces that decide what is quoted and what is not.
+"""Text in the pieces that decide if it is quoted.
 
 What a piece is depends only on the text up to a bounded number of characters after it: so it is
 the same however the text arrives.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agent.providers.prompted import marks
 from agent.providers.prompted.calls import MODULES, bare
-from agent.providers.prompted.quoting import Quoting, fence_of
+from agent.providers.prompted.quotation import Quotation, fence_of
 
 # Longer runs of backticks are taken for several
 _MAX_RUN = 64
@@ -28,7 +28,7 @@ _THOUGHT = re.compile(r"Thought:|analysis(?=[A-Z])")
 _BLANK = re.compile(r"[^\S\n]+|\n")
 
 
-class Kind(enum.Enum):
+class TokenType(enum.Enum):
     """Kind of a piece of text."""
 
     # Within a line, and of no meaning here
@@ -56,49 +56,49 @@ class Beginning(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of text."""
+    """Piece of text."""
 
-    kind: Kind
+    kind: TokenType
     end: int
     text: str
     mark: re.Match[str] | None = None
 
 
-def next_token(text: str, place: int, quoting: Quoting, *, is_whole: bool) -> Token | None:
-    """The piece that begins at `place`; None while more text has to be seen.
+def next_token(text: str, place: int, quoting: Quotation, *, is_whole: bool) -> Token | None:
+    """Return the piece that begins at `place`; None until more text has come.
 
     Args:
         is_whole: nothing follows the text.
     """
     char = text[place]
     if char == "\n":
-        return Token(Kind.LINE_END, place + 1, char)
+        return Token(TokenType.LINE_END, place + 1, char)
     if char == "<":
         return _mark(text, place, is_whole=is_whole)
     if char in "`~":
         return _fence(text, place, quoting, is_whole=is_whole)
     plain = _PLAIN.match(text, place)
     end = plain.end() if plain else place + 1
-    return Token(Kind.PLAIN, end, text[place:end])
+    return Token(TokenType.PLAIN, end, text[place:end])
 
 
 def blank(text: str, place: int) -> Token | None:
-    """The spaces, or the end of a line, that begin at `place`."""
+    """Return the spaces, or the end of a line, that begin at `place`."""
     found = _BLANK.match(text, place)
     if found is None:
         return None
-    kind = Kind.LINE_END if found[0] == "\n" else Kind.PLAIN
+    kind = TokenType.LINE_END if found[0] == "\n" else TokenType.PLAIN
     return Token(kind, found.end(), found[0])
 
 
-def follow(quoting: Quoting, token: Token) -> None:
+def follow(quoting: Quotation, token: Token) -> None:
     """Tell `quoting` of a piece that stays in the text."""
-    fence = fence_of(token.text) if token.kind is Kind.FENCE else None
+    fence = fence_of(token.text) if token.kind is TokenType.FENCE else None
     if fence is not None:
         quoting.fence(fence)
-    elif token.kind is Kind.LINE_END:
+    elif token.kind is TokenType.LINE_END:
         quoting.new_line()
-    elif token.kind is Kind.BACKTICKS:
+    elif token.kind is TokenType.BACKTICKS:
         quoting.backticks(len(token.text))
     else:
         quoting.plain(token.text)
@@ -122,14 +122,14 @@ def beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
 def _mark(text: str, place: int, *, is_whole: bool) -> Token | None:
     mark = marks.MARK.match(text, place)
     if mark is not None:
-        return Token(Kind.MARK, mark.end(), mark[0], mark)
+        return Token(TokenType.MARK, mark.end(), mark[0], mark)
     ahead = text[place : place + marks.MAX_MARK_CHARS + 1]
     if not is_whole and marks.may_become_mark(ahead):
         return None
-    return Token(Kind.PLAIN, place + 1, "<")
+    return Token(TokenType.PLAIN, place + 1, "<")
 
 
-def _fence(text: str, place: int, quoting: Quoting, *, is_whole: bool) -> Token | None:
+def _fence(text: str, place: int, quoting: Quotation, *, is_whole: bool) -> Token | None:
     ahead = text[place : place + _MAX_RUN + marks.MAX_INFO_CHARS + 1]
     may_be_cut = not is_whole and "\n" not in ahead
     if quoting.may_be_fence and _FENCE_BEGINS.match(ahead):
@@ -137,14 +137,14 @@ def _fence(text: str, place: int, quoting: Quoting, *, is_whole: bool) -> Token 
             return None
         line = _FENCE_LINE.match(text, place)
         if line is not None and fence_of(line[0]) is not None:
-            return Token(Kind.FENCE, line.end(), line[0])
+            return Token(TokenType.FENCE, line.end(), line[0])
     if text[place] == "~":
-        return Token(Kind.PLAIN, place + 1, "~")
+        return Token(TokenType.PLAIN, place + 1, "~")
     run = _BACKTICKS.match(text, place)
     end = run.end() if run else place + 1
     if end == len(text) and end - place < _MAX_RUN and not is_whole:
         return None
-    return Token(Kind.BACKTICKS, end, text[place:end])
+    return Token(TokenType.BACKTICKS, end, text[place:end])
 
 
 def _block_beginning(text: str, start: int) -> Beginning:

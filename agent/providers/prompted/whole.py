@@ -1,4 +1,4 @@
-"""Answers that are nothing but calls: only such an answer is a call without any mark."""
+"""Answers that are nothing but calls: only those need no mark."""
 
 import re
 
@@ -6,7 +6,7 @@ from agent.providers.prompted import marks
 from agent.providers.prompted.calls import (
     NAME,
     Offered,
-    Wanted,
+    WantedCall,
     bare,
     begins_call,
     calls_in,
@@ -46,7 +46,7 @@ def is_meant(text: str, offered: Offered) -> bool:
     return False
 
 
-def whole(text: str, offered: Offered) -> tuple[Wanted, ...]:
+def whole(text: str, offered: Offered) -> tuple[WantedCall, ...]:
     """Return the calls in an answer that is nothing else; none if it is anything else.
 
     Without marks only such an answer is a call: only with tools that there are, and nothing beside
@@ -64,7 +64,7 @@ def whole(text: str, offered: Offered) -> tuple[Wanted, ...]:
     return wanted if all(one.name in offered for one in wanted) else ()
 
 
-def _in_python(inside: str) -> tuple[Wanted, ...]:
+def _in_python(inside: str) -> tuple[WantedCall, ...]:
     try:
         wanted, end = PythonCalls(inside).calls(0)
     except Unreadable:
@@ -72,7 +72,7 @@ def _in_python(inside: str) -> tuple[Wanted, ...]:
     return tuple(wanted) if end == len(inside) else ()
 
 
-def _in_json(inside: str) -> tuple[Wanted, ...]:
+def _in_json(inside: str) -> tuple[WantedCall, ...]:
     tool = NAME.match(inside)
     reader = LenientReader(inside)
     try:
@@ -85,9 +85,9 @@ def _in_json(inside: str) -> tuple[Wanted, ...]:
         return ()
 
 
-def _objects(inside: str, reader: LenientReader) -> tuple[Wanted, ...]:
+def _objects(inside: str, reader: LenientReader) -> tuple[WantedCall, ...]:
     """Return the calls of objects that follow one another."""
-    wanted: list[Wanted] = []
+    wanted: list[WantedCall] = []
     place = 0
     while place < len(inside):
         found = reader.value(place)

@@ -1,4 +1,4 @@
-"""A conversation with tools for a model that takes none: told in words, calls and results as text.
+"""Conversation with tools for a model that takes none: calls and results as text.
 
 Whatever comes from elsewhere is written so that nothing in it looks like a call. The same request
 gives the same words, so that services can cache their beginning.
@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
 from agent.passage import Passage, echo, joined, lowest
-from agent.providers import edge
+from agent.providers import service_json
 from agent.providers.base import ChatRequest
+from agent.providers.message_order import well_formed
 from agent.providers.prompted.marks import defused
-from agent.providers.sequence import well_formed
-from agent.tools.cleaning import FULL, cleaned
+from agent.tools.service_schema import FULL, cleaned
 
 # Of an answer that could not be read, enough to see what was wrong
 MAX_REPEATED_CHARS = 8000
@@ -42,7 +42,7 @@ _SILENT = frozenset({"type", "title", "additionalProperties"})
 
 
 def in_words(request: ChatRequest) -> ChatRequest:
-    """The same request without anything that only a service with tools understands."""
+    """Return the same request without anything that needs a service with tools."""
     messages = well_formed(request.messages)
     system = [_defused(message) for message in messages if message.role is Role.SYSTEM]
     said = list(_told(message for message in messages if message.role is not Role.SYSTEM))
@@ -53,7 +53,7 @@ def in_words(request: ChatRequest) -> ChatRequest:
 
 
 def with_repair(request: ChatRequest, answer: str, problem: str) -> ChatRequest:
-    """A request in words, with an answer whose call could not be read and why."""
+    """Return a request in words, with an answer whose call could not be read, and why."""
     # Its own words as they were: what is changed in them it would copy
     said = ChatMessage.assistant(echo(answer[:MAX_REPEATED_CHARS]))
     asked = ChatMessage.user(echo(_result("error", _REPAIR.format(problem=problem), is_error=True)))
@@ -85,7 +85,7 @@ def _told(messages: Iterator[ChatMessage]) -> Iterator[ChatMessage]:
 
 
 def _joined(messages: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
-    """One message where a person's follow one another: results are theirs here."""
+    """Join messages of a person that follow one another: results are theirs here."""
     waiting: ChatMessage | None = None
     for message in messages:
         if waiting is None:
@@ -105,7 +105,7 @@ def _defused(message: ChatMessage) -> ChatMessage:
 
 
 def _call(call: ToolCall) -> str:
-    body = _compact({"name": call.name, "arguments": edge.object_in(call.arguments_json)})
+    body = _compact({"name": call.name, "arguments": service_json.object_in(call.arguments_json)})
     return f"<tool_call>\n{body}\n</tool_call>"
 
 
@@ -115,6 +115,6 @@ def _result(tool: str, text: str, *, is_error: bool) -> str:
 
 
 def _compact(value: object) -> str:
-    """JSON in which nothing looks like a mark, and which still says the same."""
+    """Return JSON in which nothing looks like a mark, with the same meaning."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

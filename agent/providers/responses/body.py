@@ -1,4 +1,4 @@
-"""A request in the form of OpenAI Responses: a flat list of what was said, called and answered.
+"""Request in the form of OpenAI Responses: a flat list of messages, calls and results.
 
 Nothing is kept at the service; what the model thought before a call comes back encrypted and is
 sent again with the result.
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.messages import ChatMessage, Role, ToolSpec
-from agent.providers import edge
+from agent.providers import service_json
 from agent.providers.base import ChatRequest
 from agent.providers.wire import Sampling
-from agent.tools.cleaning import FULL, cleaned
+from agent.tools.service_schema import FULL, cleaned
 
 Json = dict[str, object]
 
@@ -20,15 +20,15 @@ _THOUGHTS = "reasoning.encrypted_content"
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ResponsesDialect:
     """The parameters that models differ in."""
 
     takes_temperature: bool = True
     # Models that do not think have nothing to send
     sends_thoughts: bool = True
 
-    def after_refusal(self, complaint: str) -> "Manner | None":
-        """The manner to try next; None if `complaint` names nothing that could be changed."""
+    def after_refusal(self, complaint: str) -> "ResponsesDialect | None":
+        """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if "temperature" in complaint and self.takes_temperature:
             return dataclasses.replace(self, takes_temperature=False)
         names_thoughts = "encrypted_content" in complaint or "include" in complaint
@@ -37,8 +37,8 @@ class Manner:
         return None
 
 
-def encode(request: ChatRequest, sampling: Sampling, manner: Manner, wire: str) -> bytes:
-    """The body; the same request gives the same bytes, so that its start can be cached."""
+def encode(request: ChatRequest, sampling: Sampling, dialect: ResponsesDialect, wire: str) -> bytes:
+    """Encode the body; the same request gives the same bytes, so that its start can be cached."""
     body: Json = {"model": sampling.model}
     if request.tools:
         body["tools"] = [_tool(spec) for spec in sorted(request.tools, key=lambda spec: spec.name)]
@@ -48,12 +48,12 @@ def encode(request: ChatRequest, sampling: Sampling, manner: Manner, wire: str) 
     asked = (wire, sampling.model)
     body["input"] = [item for message in request.messages for item in _items(message, asked)]
     body["max_output_tokens"] = sampling.max_tokens
-    if manner.takes_temperature:
+    if dialect.takes_temperature:
         body["temperature"] = sampling.temperature
-    if manner.sends_thoughts:
+    if dialect.sends_thoughts:
         body["include"] = [_THOUGHTS]
     body |= {"store": False, "stream": True}
-    return edge.encode(body)
+    return service_json.encode(body)
 
 
 def _tool(spec: ToolSpec) -> Json:
@@ -93,7 +93,7 @@ def _parts(message: ChatMessage) -> Iterator[Json]:
 def _said(message: ChatMessage, asked: tuple[str, str]) -> Iterator[Json]:
     echo = message.echo
     if echo is not None and (echo.wire, echo.model) == asked:
-        items = edge.parse(echo.content_json)
+        items = service_json.parse(echo.content_json)
         if isinstance(items, list):
             yield from items
             return
@@ -105,5 +105,5 @@ def _said(message: ChatMessage, asked: tuple[str, str]) -> Iterator[Json]:
             "type": "function_call",
             "call_id": call.call_id,
             "name": call.name,
-            "arguments": edge.encode(edge.object_in(call.arguments_json)).decode(),
+            "arguments": service_json.encode(service_json.object_in(call.arguments_json)).decode(),
         }

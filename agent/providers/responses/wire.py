@@ -4,39 +4,122 @@ import json
 
 import msgspec
 
-from agent.providers import edge, failures
-from agent.providers.answer import Answer, Note
-from agent.providers.base import Capabilities, ChatRequest, Stop, Usage
-from agent.providers.responses import body, shape
-from agent.providers.responses.body import Manner
-from agent.providers.wire import Post, Sampling, ToldError, Wire
+from agent.providers import failures, service_json
+from agent.providers.answer import AnswerBuilder, Note
+from agent.providers.base import Capabilities, ChatRequest, StopReason, Usage
+from agent.providers.responses import body
+from agent.providers.responses.body import ResponsesDialect
+from agent.providers.wire import Sampling, ToldError, WireFormat, WireRequest
 
-_STOPS = {"max_output_tokens": Stop.LENGTH, "content_filter": Stop.REFUSED}
+
+class TokenDetails(msgspec.Struct, frozen=True):
+    """Breakdown of the tokens that were sent."""
+
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class ResponsesTokenCount(msgspec.Struct, frozen=True):
+    """Counts of the service."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    input_tokens_details: TokenDetails | None = None
+
+
+class ResponsesContent(msgspec.Struct, frozen=True):
+    """A part of a message."""
+
+    type: str = ""
+    text: str | None = None
+    refusal: str | None = None
+
+
+class ResponsesItem(msgspec.Struct, frozen=True):
+    """Output of the model: a message, a call, thoughts."""
+
+    type: str = ""
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+    content: list[ResponsesContent] | None = None
+
+
+class Incomplete(msgspec.Struct, frozen=True):
+    """Reason for an incomplete answer."""
+
+    reason: str | None = None
+
+
+class Response(msgspec.Struct, frozen=True):
+    """Answer as far as it has come; whole at the end.
+
+    Items are kept as they came too: they are sent back word for word.
+    """
+
+    status: str | None = None
+    output: list[dict[str, object]] | None = None
+    usage: ResponsesTokenCount | None = None
+    incomplete_details: Incomplete | None = None
+    error: object = None
+
+
+class ResponsesEvent(msgspec.Struct, frozen=True):
+    """One event of a stream."""
+
+    type: str = ""
+    output_index: int = 0
+    delta: str | None = None
+    item: ResponsesItem | None = None
+    response: Response | None = None
+    # Of the event `error`
+    code: str | None = None
+    message: str | None = None
+    param: str | None = None
+
+
+class ResponsesModel(msgspec.Struct, frozen=True):
+    """An entry of the list of models."""
+
+    id: str
+
+
+class ResponsesModelList(msgspec.Struct, frozen=True):
+    """The models of a service."""
+
+    data: list[ResponsesModel]
+
+
+_STOPS = {"max_output_tokens": StopReason.LENGTH, "content_filter": StopReason.REFUSED}
 _ENDED = frozenset({"completed", "incomplete"})
 
 
-class ResponsesWire(Wire[Manner]):
+class ResponsesWire(WireFormat[ResponsesDialect]):
     """`POST responses`, streamed and not stored."""
 
     name = "responses"
 
-    def first_manner(self, host: str, model: str) -> Manner:
-        return Manner()
+    def first_dialect(self, host: str, model: str) -> ResponsesDialect:
+        return ResponsesDialect()
 
-    def other_manner(self, manner: Manner, refusal: failures.Refusal) -> Manner | None:
-        return manner.after_refusal(failures.named_parameter(refusal.body))
+    def other_dialect(
+        self, dialect: ResponsesDialect, refusal: failures.ServiceRefusal
+    ) -> ResponsesDialect | None:
+        return dialect.after_refusal(failures.named_parameter(refusal.body))
 
-    def write(self, request: ChatRequest, sampling: Sampling, manner: Manner) -> Post:
-        return Post("responses", body.encode(request, sampling, manner, self.name))
+    def write(
+        self, request: ChatRequest, sampling: Sampling, dialect: ResponsesDialect
+    ) -> WireRequest:
+        return WireRequest("responses", body.encode(request, sampling, dialect, self.name))
 
-    def read(self, event: str, answer: Answer) -> str:
-        taken = edge.decode(event, shape.Event)
+    def read(self, event: str, answer: AnswerBuilder) -> str:
+        taken = service_json.decode(event, ResponsesEvent)
         if taken.type:
             return _take(taken, answer)
-        return _take_whole(edge.decode(event, shape.Response), answer)
+        return _take_whole(service_json.decode(event, Response), answer)
 
     def read_models(self, body: str) -> list[str]:
-        return [model.id for model in edge.decode(body, shape.ModelList).data]
+        return [model.id for model in service_json.decode(body, ResponsesModelList).data]
 
     def capabilities(self, model: str) -> Capabilities:
         return Capabilities(
@@ -44,8 +127,8 @@ class ResponsesWire(Wire[Manner]):
         )
 
 
-def _take(event: shape.Event, answer: Answer) -> str:
-    item = event.item or shape.Item()
+def _take(event: ResponsesEvent, answer: AnswerBuilder) -> str:
+    item = event.item or ResponsesItem()
     match event.type:
         case "error":
             raise ToldError({"message": event.message, "code": event.code, "param": event.param})
@@ -64,19 +147,19 @@ def _take(event: shape.Event, answer: Answer) -> str:
         case "response.output_item.done" if item.type == "function_call":
             _complete(event.output_index, item, answer)
         case "response.completed" | "response.incomplete":
-            _end(event.response or shape.Response(), answer)
+            _end(event.response or Response(), answer)
             answer.close()
     return ""
 
 
-def _add_arguments(index: int, piece: str, answer: Answer) -> None:
+def _add_arguments(index: int, piece: str, answer: AnswerBuilder) -> None:
     if index in answer.notes:
         answer.notes[index].add("arguments", piece)
         answer.add_call(index, "", "", piece)
 
 
-def _complete(index: int, item: shape.Item, answer: Answer) -> None:
-    """The whole item again: it counts where its pieces did not come."""
+def _complete(index: int, item: ResponsesItem, answer: AnswerBuilder) -> None:
+    """Take the whole item again, in case its pieces did not come."""
     note = answer.notes.get(index)
     if note is None:
         answer.add_call(index, item.call_id or "", item.name or "", item.arguments or "{}")
@@ -84,11 +167,11 @@ def _complete(index: int, item: shape.Item, answer: Answer) -> None:
         answer.add_call(index, "", "", item.arguments or "{}")
 
 
-def _take_whole(response: shape.Response, answer: Answer) -> str:
+def _take_whole(response: Response, answer: AnswerBuilder) -> str:
     if response.error is not None or response.status == "failed":
         raise ToldError(response.error)
     if response.output is None:
-        raise edge.WireError("no output")
+        raise service_json.WireError("no output")
     text = ""
     for index, raw in enumerate(response.output):
         item = _item(raw)
@@ -103,25 +186,25 @@ def _take_whole(response: shape.Response, answer: Answer) -> str:
     return text
 
 
-def _end(response: shape.Response, answer: Answer) -> None:
+def _end(response: Response, answer: AnswerBuilder) -> None:
     if response.usage is not None:
         answer.count(_usage(response.usage))
     reason = response.incomplete_details.reason if response.incomplete_details else None
-    answer.end(_STOPS.get(reason or "", Stop.LENGTH if reason else Stop.END))
+    answer.end(_STOPS.get(reason or "", StopReason.LENGTH if reason else StopReason.END))
     said = json.dumps(response.output or [], ensure_ascii=False, separators=(",", ":"))
     answer.count_bytes(said)
     answer.send_back(said)
 
 
-def _item(raw: dict[str, object]) -> shape.Item:
+def _item(raw: dict[str, object]) -> ResponsesItem:
     try:
-        return msgspec.convert(raw, shape.Item, strict=False)
+        return msgspec.convert(raw, ResponsesItem, strict=False)
     except msgspec.ValidationError as err:
-        raise edge.WireError(str(err)) from err
+        raise service_json.WireError(str(err)) from err
 
 
-def _usage(count: shape.TokenCount) -> Usage:
-    details = count.input_tokens_details or shape.TokenDetails()
+def _usage(count: ResponsesTokenCount) -> Usage:
+    details = count.input_tokens_details or TokenDetails()
     return Usage(
         max(count.input_tokens or 0, 0),
         max(count.output_tokens or 0, 0),

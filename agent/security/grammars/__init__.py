@@ -1,1 +1,1 @@
-"""What each program may be told: one small grammar for each, in a file by the program's noun."""
+"""Grammars of the programs that may run, each in a file named for its subject."""

@@ -1,4 +1,4 @@
-"""What a grammar is made of: the options a program may be given, and what each word may be.
+"""Base of the grammars: allowed options of a program, and the allowed form of each word.
 
 A grammar only reads words; it never changes one. What it does not name is refused: options in
 short, options that start a program or write a file, and long options that are not written out.
@@ -24,7 +24,7 @@ _NAMES = re.compile(r"[A-Za-z0-9_,-]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The words that may follow a program's name.
+    """Grammar of the words after a program's name.
 
     Args:
         flags: letters that stand alone behind one dash, in any number.
@@ -52,7 +52,7 @@ class Grammar:
     reads: Callable[[Sequence[str]], str] | None = None
 
     def complaint(self, words: Sequence[str]) -> str:
-        """Why these words are refused; empty if the program may be given them."""
+        """Return the reason to refuse these words; "" if the program may get them."""
         if self.reads is not None:
             return self.reads(words)
         return _Reading(self, iter(words)).complaint()
@@ -90,7 +90,7 @@ class _Reading:
             return self._grammar.attached[name](value) if has_value else ""
         if word in self._grammar.pairs:
             return self._pair(word)
-        return "" if word in self._grammar.long else f"{_shown(name)} is no option of it here"
+        return "" if word in self._grammar.long else f"{_shown(name)} is not an allowed option"
 
     def _short(self, word: str) -> str:
         for place, letter in enumerate(word[1:], start=2):
@@ -99,7 +99,7 @@ class _Reading:
             if f"-{letter}" in self._grammar.attached:
                 return word[place:] and self._grammar.attached[f"-{letter}"](word[place:])
             if letter not in self._grammar.flags:
-                return f"{_shown(f'-{letter}')} is no option of it here"
+                return f"{_shown(f'-{letter}')} is not an allowed option"
         return ""
 
     def _value(self, name: str, value: str | None) -> str:
@@ -130,7 +130,7 @@ class _Reading:
 
 
 def path(word: str) -> str:
-    """A file or folder beneath the workspace, by its relative path."""
+    """Accept a relative path of the workspace."""
     plain = word.removeprefix("./")
     plain = plain.removesuffix("/") if len(plain) > 1 else plain
     if plain in {HERE, ""} and word:
@@ -139,37 +139,37 @@ def path(word: str) -> str:
         parts = parts_of(plain)
     except PathRefused as err:
         return str(err)
-    return f"{KEPT_RESULTS} is only for file_read" if parts[0] == KEPT_RESULTS else ""
+    return f"only file_read reads {KEPT_RESULTS}" if parts[0] == KEPT_RESULTS else ""
 
 
 def text(word: str) -> str:
-    """Anything: the program only looks for it or shows it."""
+    """Accept any text: the program only searches for it or prints it."""
     del word
     return ""
 
 
 def number(word: str) -> str:
-    return "" if _NUMBER.fullmatch(word) else f"{_shown(word)} is no number"
+    return "" if _NUMBER.fullmatch(word) else f"{_shown(word)} is not a number"
 
 
 def ranges(word: str) -> str:
-    """Such as 1,3-5."""
-    return "" if _LIST.fullmatch(word) else f"{_shown(word)} is no list of numbers"
+    """Accept ranges such as 1,3-5."""
+    return "" if _LIST.fullmatch(word) else f"{_shown(word)} is not a list of numbers"
 
 
 def size(word: str) -> str:
-    """Of a block, such as 4K or M."""
-    return "" if _SIZE.fullmatch(word) else f"{_shown(word)} is no size"
+    """Accept a block size such as 4K or M."""
+    return "" if _SIZE.fullmatch(word) else f"{_shown(word)} is not a size"
 
 
 def text_list(word: str) -> str:
-    """Names of columns and the like, with commas between them."""
-    return "" if _NAMES.fullmatch(word) else f"{_shown(word)} is no list of names"
+    """Accept names with commas between them."""
+    return "" if _NAMES.fullmatch(word) else f"{_shown(word)} is not a list of names"
 
 
 def one_of(*choices: str) -> Value:
     def complaint(word: str) -> str:
-        return "" if word in choices else f"{_shown(word)} is none of {', '.join(choices)}"
+        return "" if word in choices else f"{_shown(word)} is not one of {', '.join(choices)}"
 
     return complaint
 

@@ -1,4 +1,4 @@
-"""Programs that say what the machine and its clock show, and those that only repeat or count."""
+"""Programs that show the machine and its clock, and those that only repeat or count."""
 
 import re
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ _QUANTITY = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
 def _format(word: str) -> str:
-    """Anything else as an operand would set the clock."""
-    return "" if word.startswith("+") else "only a format that begins with + may stand here"
+    """Accept a format; any other operand would set the clock."""
+    return "" if word.startswith("+") else "only a format that begins with + is allowed here"
 
 
 def _quantity(word: str) -> str:
-    return "" if _QUANTITY.fullmatch(word) else f"{word[:40]!r} is no number"
+    return "" if _QUANTITY.fullmatch(word) else f"{word[:40]!r} is not a number"
 
 
 def _any(words: Sequence[str]) -> str:

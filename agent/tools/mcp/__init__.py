@@ -1,5 +1,5 @@
-"""Tools of other programs, over the Model Context Protocol.
+"""Tools of other programs, over the Model Context Protocol (MCP).
 
-Every server has a process of its own between itself and the agent, which alone imports the SDK.
-What a server says of its tools counts from when the owner has read and approved exactly that.
+A bridge process stands between each server and the agent; only the bridge imports the SDK. A tool
+is used once the owner has approved its exact description.
 """

@@ -1,7 +1,7 @@
 """The bridge: a process between the agent and one MCP server, with the official SDK in it.
 
-Reads lines of the agent on its standard input, answers each with one, and ends with it, together
-with all that it has started. What the server asks of us (models, folders, questions) is refused.
+It answers each line on its standard input with one line, and ends with the input, together with
+everything it started. It refuses what the server asks of us (models, folders, questions).
 """
 
 import asyncio
@@ -28,19 +28,19 @@ from mcp_types import (
 )
 
 from agent import __version__
-from agent.printable import printable_line, printable_text
+from agent.text.printable import printable_line, printable_text
 from agent.tools.mcp.lines import (
     MAX_DEFINITION_BYTES,
     MAX_LINE_BYTES,
     MAX_TEXT_CHARS,
     MAX_TOOLS,
     MAX_TROUBLE_CHARS,
-    Answer,
+    BridgeAnswer,
+    BridgeRequest,
     Offered,
-    Request,
-    Setup,
+    ServerSetup,
 )
-from agent.tools.mcp.transport import Fault, address, program
+from agent.tools.mcp.transport import TransportFault, address, program
 
 # A server that goes on with its listing for ever is cut off
 _MAX_PAGES = 16
@@ -61,7 +61,7 @@ async def main() -> None:
     reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    setup = msgspec.json.decode(await reader.readline(), type=Setup)
+    setup = msgspec.json.decode(await reader.readline(), type=ServerSetup)
     lines: asyncio.Queue[bytes] = asyncio.Queue()
     serving = asyncio.create_task(_serve(setup, lines))
     # Read all the time: the end of our input ends a call, too
@@ -79,15 +79,15 @@ async def _hear(reader: asyncio.StreamReader, lines: "asyncio.Queue[bytes]") -> 
         lines.put_nowait(line)
 
 
-async def _serve(setup: Setup, lines: "asyncio.Queue[bytes]") -> None:
-    fault = Fault()
+async def _serve(setup: ServerSetup, lines: "asyncio.Queue[bytes]") -> None:
+    fault = TransportFault()
     transport = program(setup, fault) if setup.command else address(setup)
     us = Implementation(name="barnacle", version=__version__)
     try:
         async with Client(transport, client_info=us, cache=None) as client:
-            _say(Answer(tools=tuple(await _listed(client))))
+            _say(BridgeAnswer(tools=tuple(await _listed(client))))
             while True:
-                request = msgspec.json.decode(await lines.get(), type=Request)
+                request = msgspec.json.decode(await lines.get(), type=BridgeRequest)
                 answer = await _called(client, request)
                 _say(answer if not fault.said or answer.text else _over(fault.said))
     except Exception as err:  # noqa: BLE001  # a process's last word; the SDK's errors are of many libraries
@@ -114,17 +114,17 @@ def _offered(tool: Tool) -> Offered:
     return Offered(tool.name[:_MAX_NAME_CHARS], text if fits else "")
 
 
-async def _called(client: Client, request: Request) -> Answer:
+async def _called(client: Client, request: BridgeRequest) -> BridgeAnswer:
     try:
         result = await client.session.call_tool(request.tool, request.arguments)
     except (MCPError, RuntimeError, ValueError) as err:
-        return Answer(trouble=_sentence(err))
+        return BridgeAnswer(trouble=_sentence(err))
     text = printable_text("\n".join(_texts(result)), MAX_TEXT_CHARS)
-    return Answer(text=text or "(nothing)", is_error=bool(result.is_error))
+    return BridgeAnswer(text=text or "(nothing)", is_error=bool(result.is_error))
 
 
 def _texts(result: CallToolResult) -> Iterable[str]:
-    """What can be read; of the rest, what it is."""
+    """Yield the readable text of a result; name the kind of everything else."""
     for block in result.content:
         match block:
             case TextContent():
@@ -140,7 +140,7 @@ def _texts(result: CallToolResult) -> Iterable[str]:
 
 
 def _sentence(err: BaseException) -> str:
-    """The innermost of what went wrong at once: a task group's own words say nothing."""
+    """Return the innermost error; a task group's own text explains nothing."""
     while isinstance(err, BaseExceptionGroup):
         err = err.exceptions[0]
     if isinstance(err, OSError) and err.strerror:
@@ -148,22 +148,22 @@ def _sentence(err: BaseException) -> str:
     return printable_line(f"{type(err).__name__}: {err}", MAX_TROUBLE_CHARS)
 
 
-def _over(trouble: str) -> Answer:
-    return Answer(trouble=trouble, is_over=True)
+def _over(trouble: str) -> BridgeAnswer:
+    return BridgeAnswer(trouble=trouble, is_over=True)
 
 
-def _say(answer: Answer) -> None:
+def _say(answer: BridgeAnswer) -> None:
     sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
     sys.stdout.buffer.flush()
 
 
 def adopt_orphans() -> None:
-    """What a server leaves behind stays a child of ours, so that everybody sees whose it is."""
+    """Keep the processes that a server leaves behind as children of this one."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def end() -> None:
-    """With what a server has started and left behind; only where this group is ours."""
+    """End this process group, with everything the server started."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
 

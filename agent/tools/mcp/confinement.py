@@ -1,8 +1,8 @@
-"""What keeps the program of an MCP server apart from the agent: a unit of its own, or bubblewrap.
+"""Isolation of an MCP server's program: a systemd unit of its own, or bubblewrap.
 
-It never runs as somebody whom the agent takes for its owner: in the unit it is another user, in
-bubblewrap the socket of the chat, the state folder, keys and other processes do not exist for it.
-It has the network, its own folder, and the rest of the system to read.
+It never runs as a user whom the agent takes for its owner. In the unit it is another user; in
+bubblewrap it cannot reach the chat's socket, the state folder, keys or other processes. It has the
+network and its own folder, and can read the rest of the system.
 """
 
 import stat
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.printable import printable_line
 from agent.security.environment import PATH
 from agent.security.sandbox_bubblewrap import PROBE_TIMEOUT_S, find_program
-from agent.tools.mcp.lines import Setup
+from agent.text.printable import printable_line
+from agent.tools.mcp.lines import ServerSetup
 
 # Where systemd/barnacle-mcp.socket listens, and the home of what it starts
 SOCKET = Path("/run/barnacle-mcp/socket")
@@ -35,12 +35,12 @@ _APART = (
     *("--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/run"),  # noqa: S108 - its own
 )
 _MAX_DETAIL_CHARS = 120
-_REMEDY = 'or say sandbox = "none" in its table, which gives it all the rights of the agent'
+_REMEDY = 'or set sandbox = "none" in its table, which gives it all rights of the agent'
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """The way to start programs of servers apart.
+    """Starts the programs of servers isolated from the agent.
 
     Args:
         hidden: folders that they must not see, such as the agent's state.
@@ -50,12 +50,12 @@ class Confinement:
     socket: Path = SOCKET
 
     def trouble(self) -> str:
-        """Return why nothing keeps a program apart here; empty where something does."""
+        """Return the reason why no isolation works here; "" if one does."""
         if _is_socket(self.socket):
             return ""
         program = find_program()
         if program is None:
-            return f"nothing keeps it apart here: `sudo apt install bubblewrap`, {_REMEDY}"
+            return f"no isolation is available here: run `sudo apt install bubblewrap`, {_REMEDY}"
         try:
             done = subprocess.run(  # noqa: S603 - our own words
                 [program, *_APART, "--", "true"],
@@ -71,16 +71,20 @@ class Confinement:
             if done.returncode == 0:
                 return ""
             said = printable_line(done.stderr.decode(errors="replace").strip(), _MAX_DETAIL_CHARS)
-        return f"bubblewrap may not make namespaces here ({said}): allow them to users, {_REMEDY}"
+        return (
+            f"bubblewrap cannot create namespaces here ({said}): allow user namespaces, {_REMEDY}"
+        )
 
-    def setup(self, command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Setup:
-        """Return what the bridge starts; `trouble` said before that it can."""
+    def setup(
+        self, command: Sequence[str], environment: Mapping[str, str], folder: Path
+    ) -> ServerSetup:
+        """Return the setup for the bridge; check `trouble` first."""
         told = dict(environment)
         if _is_socket(self.socket):
             home = str(UNITS_HOME)
-            return Setup(tuple(command), told | {"HOME": home}, home, socket=str(self.socket))
+            return ServerSetup(tuple(command), told | {"HOME": home}, home, socket=str(self.socket))
         wrapped = (str(find_program()), *_APART, *self._mounts(command, folder), "--", *command)
-        return Setup(wrapped, told, str(folder))
+        return ServerSetup(wrapped, told, str(folder))
 
     def _mounts(self, command: Sequence[str], folder: Path) -> Iterator[str]:
         for name in _NAMES:

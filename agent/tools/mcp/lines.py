@@ -1,6 +1,6 @@
-"""What the agent and the bridge of a server say to each other: lines of JSON, each with a limit.
+"""Messages between the agent and a server's bridge: JSON lines of limited length.
 
-First comes a `Setup`, which is answered with what the server has; then requests, one at a time.
+First comes a `ServerSetup`, answered with what the server has; then requests, one at a time.
 """
 
 import msgspec
@@ -16,8 +16,8 @@ MAX_DEFINITION_BYTES = 12 * 1024
 MAX_TROUBLE_CHARS = 300
 
 
-class Setup(msgspec.Struct, frozen=True):
-    """A server: a command with its environment and folder, or an address.
+class ServerSetup(msgspec.Struct, frozen=True):
+    """A server to start: a command with environment and folder, or an address.
 
     Args:
         socket: where a service starts the command apart; empty where the bridge does.
@@ -31,7 +31,7 @@ class Setup(msgspec.Struct, frozen=True):
     socket: str = ""
 
 
-class Request(msgspec.Struct, frozen=True):
+class BridgeRequest(msgspec.Struct, frozen=True):
     """A call of a tool by the server's own name for it."""
 
     tool: str
@@ -45,8 +45,8 @@ class Offered(msgspec.Struct, frozen=True):
     definition_json: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What came of a line.
+class BridgeAnswer(msgspec.Struct, frozen=True):
+    """Answer to one line.
 
     Args:
         trouble: why there is no result.

@@ -1,4 +1,4 @@
-"""What a server offers, made fit to be shown: to the owner who approves it, and to a model.
+"""Tools that a server offers, cleaned for the owner who approves them and for a model.
 
 A tool is known by a hash of all that its server says of it and of where the server is. What cannot
 be shown as it is, or not in full, is no tool at all.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
-from agent.printable import printable_line
+from agent.text.printable import printable_line
 from agent.tools.mcp.lines import MAX_DEFINITION_BYTES, Offered
 
 # What services take as the name of a tool
@@ -27,7 +27,7 @@ _WIRE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ToolOffer:
     """One tool of a server.
 
     Args:
@@ -46,12 +46,12 @@ class Offer:
 
 
 class _Unfit(Exception):
-    """Says why a tool cannot be shown."""
+    """A tool cannot be shown; the text says why."""
 
 
-def offers_of(server: str, where: str, listed: Sequence[Offered]) -> list[Offer]:
-    """Each tool once; of two with one name only the first can be used."""
-    found: dict[str, Offer] = {}
+def offers_of(server: str, where: str, listed: Sequence[Offered]) -> list[ToolOffer]:
+    """Return each tool once; of two with one name only the first is usable."""
+    found: dict[str, ToolOffer] = {}
     taken: set[str] = set()
     for one in listed:
         offer = _offer(server, where, one)
@@ -62,7 +62,7 @@ def offers_of(server: str, where: str, listed: Sequence[Offered]) -> list[Offer]
     return list(found.values())
 
 
-def _offer(server: str, where: str, listed: Offered) -> Offer:
+def _offer(server: str, where: str, listed: Offered) -> ToolOffer:
     shown = printable_line(listed.name, MAX_NAME_CHARS)
     ours = f"mcp_{server}_" + re.sub(r"[^a-z0-9_]", "_", shown.lower())
     try:
@@ -70,8 +70,8 @@ def _offer(server: str, where: str, listed: Offered) -> Offer:
         told = json.loads(listed.definition_json)
         schema = _schema(told.get("inputSchema"))
     except _Unfit as err:
-        return Offer(server, shown, ours, trouble=str(err))
-    return Offer(
+        return ToolOffer(server, shown, ours, trouble=str(err))
+    return ToolOffer(
         server,
         listed.name,
         ours,
@@ -83,17 +83,17 @@ def _offer(server: str, where: str, listed: Offered) -> Offer:
 
 def _refuse_unfit(listed: Offered, ours: str) -> None:
     if not _WIRE_NAME.fullmatch(listed.name):
-        raise _Unfit("its name has characters that no tool's has")
+        raise _Unfit("its name has invalid characters")
     if len(ours) > MAX_NAME_CHARS:
         raise _Unfit(f"its name is longer than {MAX_NAME_CHARS} characters")
     if not listed.definition_json:
-        raise _Unfit(f"more than {MAX_DEFINITION_BYTES} bytes are said about it")
+        raise _Unfit(f"more than {MAX_DEFINITION_BYTES} bytes describe it")
 
 
 def _schema(schema: object) -> dict[str, object]:
     shown = _shown(schema, 0)
     if not _is_object(shown) or shown.get("type") != "object":
-        raise _Unfit("its arguments are no object")
+        raise _Unfit("its arguments are not an object")
     if len(json.dumps(shown)) > MAX_SCHEMA_BYTES:
         raise _Unfit(f"its arguments take more than {MAX_SCHEMA_BYTES} bytes")
     fields = shown.setdefault("properties", {})
@@ -103,7 +103,7 @@ def _schema(schema: object) -> dict[str, object]:
 
 
 def _shown(value: object, depth: int, key: str = "") -> object:
-    """Words about an argument are cleaned; anything else has to be clean, since it is meant so."""
+    """Clean the texts about an argument; everything else must be clean already."""
     if depth > _MAX_DEPTH:
         raise _Unfit("its arguments are nested too deeply")
     if isinstance(value, dict):
@@ -122,11 +122,11 @@ def _shown(value: object, depth: int, key: str = "") -> object:
 
 def _refuse_hidden(text: str) -> None:
     if printable_line(text, len(text) + 1) != text:
-        raise _Unfit("its arguments have characters that cannot be seen")
+        raise _Unfit("its arguments contain invisible characters")
 
 
 def _is_title(name: str, part: object) -> bool:
-    """What repeats the name; an argument that is called so is no text."""
+    """Return true for a `title` that only repeats the name; an argument of that name is kept."""
     return name == "title" and isinstance(part, str)
 
 

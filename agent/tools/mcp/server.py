@@ -1,7 +1,7 @@
-"""One MCP server as the agent has it: its bridge is started by the first call and ends when idle.
+"""Agent's side of one MCP server: the first call starts its bridge, idle time ends it.
 
-Nothing that the server does holds the agent up longer than a call may take, or makes it keep more
-than a line. What dies is left alone for a while, each time for longer.
+A server cannot block the agent longer than one call may take, nor make it keep more than one line.
+After a crash the server pauses, each time for longer.
 """
 
 import asyncio
@@ -17,29 +17,29 @@ from pathlib import Path
 
 import msgspec
 
-from agent.clock import Clock
 from agent.errors import McpAway
-from agent.printable import printable_line
 from agent.security.environment import PATH, child_environment
 from agent.security.redact import Redactor
+from agent.system.clock import Clock
+from agent.text.config_hints import install_hint
+from agent.text.printable import printable_line
 from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.lines import (
     MAX_LINE_BYTES,
     MAX_TROUBLE_CHARS,
-    Answer,
-    Request,
-    Setup,
+    BridgeAnswer,
+    BridgeRequest,
+    ServerSetup,
 )
-from agent.tools.mcp.offer import Offer, offers_of
+from agent.tools.mcp.offer import ToolOffer, offers_of
 from agent.tools.mcp.settings import McpSettings
-from agent.wording import how_to_install
 
-REMEDY = how_to_install("mcp")
+REMEDY = install_hint("mcp")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long what may take.
+class ServerTimeouts:
+    """Time limits of a server.
 
     Args:
         call_s: a call, with the waiting for those before it.
@@ -59,11 +59,11 @@ class Patience:
 
 
 # Looks at what a server offers, each time that it has been started
-Compare = Callable[[Sequence[Offer]], Awaitable[None]]
+Compare = Callable[[Sequence[ToolOffer]], Awaitable[None]]
 
 
 class McpServer:
-    """A server by its name in the configuration; one call at a time."""
+    """A configured server; handles one call at a time."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class McpServer:
         folder: Path,
         clock: Clock,
         compare: Compare | None = None,
-        patience: Patience | None = None,
+        patience: ServerTimeouts | None = None,
     ) -> None:
         self._confinement = Confinement()
         self.name = name
@@ -80,21 +80,21 @@ class McpServer:
         self._folder = folder
         self._clock = clock
         self._compare = compare
-        self._patience = patience or Patience()
+        self._patience = patience or ServerTimeouts()
         # What a server complains about may hold what it was given
         self._redact = Redactor(settings.secrets()).redact
         self._turn = asyncio.Lock()
         self._bridge: _Bridge | None = None
         # Told to end, or made to: gone in a moment, and waited for at our own end
         self._leaving: list[_Bridge] = []
-        self._offers: dict[str, Offer] = {}
+        self._offers: dict[str, ToolOffer] = {}
         self._idle: asyncio.TimerHandle | None = None
         self._failures = 0
         self._away_until_s = 0.0
         self._trouble = ""
 
-    async def offers(self) -> list[Offer]:
-        """What it has now.
+    async def offers(self) -> list[ToolOffer]:
+        """Return the tools that the server offers now.
 
         Raises:
             McpAway: it does not say.
@@ -103,13 +103,13 @@ class McpServer:
             await self._started()
             return list(self._offers.values())
 
-    async def call(self, tool: str, digest: str, arguments: Mapping[str, object]) -> Answer:
-        """What came of a call of the tool that was approved with this digest.
+    async def call(self, tool: str, digest: str, arguments: Mapping[str, object]) -> BridgeAnswer:
+        """Call the tool that was approved with this digest.
 
         Raises:
             McpAway: there is no answer, or it is not that tool any more.
         """
-        line = msgspec.json.encode(Request(tool, dict(arguments)))
+        line = msgspec.json.encode(BridgeRequest(tool, dict(arguments)))
         async with self._alone():
             bridge = await self._started()
             offer = self._offers.get(tool)
@@ -123,7 +123,7 @@ class McpServer:
             return answer
 
     async def aclose(self) -> None:
-        """End it, with everything that it has started."""
+        """End the server and everything that it started."""
         self._stay()
         self._leave()
         leaving, self._leaving = self._leaving, []
@@ -146,7 +146,7 @@ class McpServer:
                 self._idle = loop.call_later(self._patience.idle_s, self._leave)
 
     def confine(self, confinement: Confinement) -> None:
-        """From the next start on its program is kept apart like this."""
+        """Isolate the program like this from its next start."""
         self._confinement = confinement
 
     def _stay(self) -> None:
@@ -155,7 +155,7 @@ class McpServer:
             self._idle = None
 
     def _leave(self) -> None:
-        """Let it end; the next call starts another one."""
+        """End the bridge; the next call starts another."""
         self._leaving = [bridge for bridge in self._leaving if bridge.is_alive]
         if self._bridge is not None:
             self._bridge.leave(self._patience.end_s)
@@ -167,8 +167,8 @@ class McpServer:
             return self._bridge
         if (left_s := self._away_until_s - self._clock.monotonic_s()) > 0:
             raise McpAway(
-                f"the MCP server {self.name} is away ({self._trouble}); "
-                f"it is tried again in {left_s:.0f} s"
+                f"the MCP server {self.name} is unavailable ({self._trouble}); next attempt in "
+                f"{left_s:.0f} s"
             )
         self._bridge = await self._launched()
         setup = msgspec.json.encode(self._setup())
@@ -194,14 +194,14 @@ class McpServer:
         except OSError as err:
             raise self._failed(f"it cannot be started: {err.strerror}") from err
 
-    async def _asked(self, bridge: "_Bridge", line: bytes, limit_s: float) -> Answer:
-        """The answer to a line; a bridge that does not give a good one is ended."""
+    async def _asked(self, bridge: "_Bridge", line: bytes, limit_s: float) -> BridgeAnswer:
+        """Return the answer to a line; end a bridge that gives no good one."""
         answer = None
         try:
             async with asyncio.timeout(limit_s):
                 answer = await bridge.ask(line)
         except TimeoutError as err:
-            sentence = f"no answer within {limit_s:g} s; what it has done is not known"
+            sentence = f"no answer within {limit_s:g} s; it may or may not have acted"
             raise self._failed(sentence) from err
         finally:
             # Also where the turn was stopped: a late answer must not be the next one's
@@ -218,45 +218,45 @@ class McpServer:
         self._failures = min(self._failures + 1, 16)
         self._away_until_s = self._clock.monotonic_s() + away_s
         self._trouble = printable_line(self._redact(why), MAX_TROUBLE_CHARS)
-        return McpAway(f"the MCP server {self.name} is away: {self._trouble}")
+        return McpAway(f"the MCP server {self.name} is unavailable: {self._trouble}")
 
-    def _setup(self) -> Setup:
+    def _setup(self) -> ServerSetup:
         settings = self._settings
         headers = {name: value.reveal() for name, value in settings.headers.items()}
         if settings.url:
-            return Setup(url=settings.url, headers=headers)
+            return ServerSetup(url=settings.url, headers=headers)
         added = {name: value.reveal() for name, value in settings.env.items()}
         environment = {**added, **child_environment(self._folder)}
         if settings.sandbox == "none":
-            return Setup(settings.command, environment, str(self._folder))
+            return ServerSetup(settings.command, environment, str(self._folder))
         return self._confinement.setup(settings.command, environment, self._folder)
 
 
 def trouble_with(settings: McpSettings) -> str:
-    """Why this server cannot even be started here; empty where it can."""
+    """Return the reason why this server cannot start; "" if it can."""
     if importlib.util.find_spec("mcp") is None:
-        return f"the MCP SDK is not there; {REMEDY}"
+        return f"the MCP SDK is not installed; {REMEDY}"
     if settings.command and shutil.which(settings.command[0], path=PATH) is None:
-        return f"there is no program {settings.command[0]} in {PATH}; name it by its whole path"
+        return f"{settings.command[0]} is not in {PATH}; give its full path"
     return ""
 
 
 def changed(server: str, tool: str) -> str:
     return (
-        f"{tool} of the MCP server {server} is not what the owner approved, so it is not used; "
-        f"`barnacle mcp approve {server}` shows it as it is now"
+        f"{tool} of the MCP server {server} has changed since the owner approved it, so it is "
+        f"not used; `barnacle mcp approve {server}` shows the current one"
     )
 
 
 class _Bridge:
-    """A bridge process: a group of its own, which ends as one."""
+    """A bridge process with its own process group."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     @classmethod
     async def start(cls, folder: Path) -> "_Bridge":
-        """It learns what it is for on its input, where no list of processes shows it."""
+        """Start the bridge; it gets its task on its input, where no process list shows it."""
         return cls(
             await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-m", "agent.tools.mcp.bridge"),
@@ -275,34 +275,34 @@ class _Bridge:
     def is_alive(self) -> bool:
         return self._process.returncode is None
 
-    async def ask(self, line: bytes) -> Answer:
-        """One answer; what is none says that it is over."""
+    async def ask(self, line: bytes) -> BridgeAnswer:
+        """Return one answer; an invalid one counts as the end."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
             self._process.stdin.write(line + b"\n")
             await self._process.stdin.drain()
-            return msgspec.json.decode(await self._process.stdout.readline(), type=Answer)
+            return msgspec.json.decode(await self._process.stdout.readline(), type=BridgeAnswer)
         except ConnectionError:
-            return Answer(trouble="it ended", is_over=True)
+            return BridgeAnswer(trouble="it ended", is_over=True)
         except (ValueError, msgspec.DecodeError):
             ended = not self.is_alive or self._process.stdout.at_eof()
-            said = "it ended" if ended else "its answer is none, or too long"
-            return Answer(trouble=said, is_over=True)
+            said = "it ended" if ended else "its answer is invalid or too long"
+            return BridgeAnswer(trouble=said, is_over=True)
 
     def kill(self) -> None:
-        """At once. The number stays the group's as long as anything of it lives."""
+        """Kill the group at once; its number is not reused while a member lives."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def leave(self, limit_s: float) -> None:
-        """It ends by itself, or is made to."""
+        """Let it end by itself, or kill it after the limit."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         asyncio.get_running_loop().call_later(limit_s, self._make_sure)
 
     async def end(self, limit_s: float) -> None:
-        """Wait for it, who has been told."""
+        """Wait for its end after it was told to end."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limit_s):
                 await self._process.wait()

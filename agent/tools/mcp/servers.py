@@ -1,4 +1,4 @@
-"""Every configured MCP server, and the tools of theirs that the owner has approved.
+"""All configured MCP servers, and the tools of theirs that the owner approved.
 
 At each start of a server what it offers is compared with what was approved: what has changed is
 held back until the owner agrees, and the owner is told, once.
@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from agent.clock import Clock
+from agent.system.clock import Clock
+from agent.tools.mcp.approvals import ApprovedTool, ApprovedTools
 from agent.tools.mcp.confinement import Confinement
-from agent.tools.mcp.offer import Offer
-from agent.tools.mcp.pins import Pin, Pins
-from agent.tools.mcp.server import McpServer, Patience
+from agent.tools.mcp.offer import ToolOffer
+from agent.tools.mcp.server import McpServer, ServerTimeouts
 from agent.tools.mcp.settings import McpSettings
 from agent.tools.mcp.tool import McpTool
 
@@ -24,20 +24,20 @@ _log = logging.getLogger(__name__)
 _MAX_NAMED = 10
 
 
-def pins_in(folder: Path) -> Pins:
-    """The one place where approvals are."""
-    return Pins(folder / "approved.json")
+def pins_in(folder: Path) -> ApprovedTools:
+    """Return the store of approvals in this folder."""
+    return ApprovedTools(folder / "approved.json")
 
 
 class McpServers:
-    """The servers of one agent; none is started before it is needed."""
+    """Servers of one agent; each starts when it is first needed."""
 
     def __init__(
         self,
         settings: Mapping[str, McpSettings],
         folder: Path,
         clock: Clock,
-        patience: Patience | None = None,
+        patience: ServerTimeouts | None = None,
         is_secret: Callable[[str], bool] = lambda _: False,
         hidden: Sequence[Path] = (),
     ) -> None:
@@ -52,16 +52,16 @@ class McpServers:
         }
         for server in self._servers.values():
             server.confine(Confinement(hidden))
-        self._made: tuple[tuple[Pin, ...], tuple[McpTool, ...]] = ((), ())
+        self._made: tuple[tuple[ApprovedTool, ...], tuple[McpTool, ...]] = ((), ())
         self._told: set[str] = set()
         self._tell: Callable[[str], Awaitable[None]] | None = None
 
     def begin(self, tell: Callable[[str], Awaitable[None]]) -> None:
-        """From now on `tell` tells the owner."""
+        """Set the callback that tells the owner."""
         self._tell = tell
 
     def tools(self) -> tuple[McpTool, ...]:
-        """Those that may be used now; the same objects until an approval changes."""
+        """Return the usable tools; the same objects until an approval changes."""
         pins = self._pins.every()
         if pins is not self._made[0]:
             self._made = (pins, tuple(self._tool(pin.offer) for pin in pins if self._counts(pin)))
@@ -73,15 +73,15 @@ class McpServers:
     async def aclose(self) -> None:
         await asyncio.gather(*(server.aclose() for server in self._servers.values()))
 
-    def _counts(self, pin: Pin) -> bool:
+    def _counts(self, pin: ApprovedTool) -> bool:
         return not pin.is_held and pin.offer.server in self._servers
 
-    def _tool(self, offer: Offer) -> McpTool:
+    def _tool(self, offer: ToolOffer) -> McpTool:
         reads = offer.tool in self._settings[offer.server].read
         server = self._servers[offer.server]
         return McpTool(offer, server, reads=reads, is_secret=self._is_secret)
 
-    async def _compare(self, name: str, offers: Sequence[Offer]) -> None:
+    async def _compare(self, name: str, offers: Sequence[ToolOffer]) -> None:
         pins = self._pins.of(name)
         offered = {offer.tool: offer for offer in offers}
         changed = [
@@ -91,21 +91,22 @@ class McpServers:
         ]
         await asyncio.to_thread(self._pins.hold, changed)
         if changed:
-            said = f"{_named([pin.offer for pin in changed])} changed, so I no longer use it"
+            named = _named([pin.offer for pin in changed])
+            said = f"changed tools, off until you approve them ({named})"
             await self._say(name, said)
         new = [one for one in offers if one.tool not in pins and not one.trouble]
         if new and name not in self._told:
             self._told.add(name)
-            await self._say(name, f"{_named(new)} not approved, so I do not use it")
+            await self._say(name, f"new tools, off until you approve them ({_named(new)})")
 
     async def _say(self, name: str, what: str) -> None:
-        sentence = f"the MCP server {name} has {what}: `barnacle mcp approve {name}` shows it"
+        sentence = f"the MCP server {name} has {what}: review with `barnacle mcp approve {name}`"
         if self._tell is None:
-            _log.warning("%s", sentence)
+            _log.warning("mcp: %s", sentence)
         else:
             await self._tell(sentence)
 
 
-def _named(offers: Sequence[Offer]) -> str:
+def _named(offers: Sequence[ToolOffer]) -> str:
     more = f" and {len(offers) - _MAX_NAMED} more" if len(offers) > _MAX_NAMED else ""
     return ", ".join(offer.tool for offer in offers[:_MAX_NAMED]) + more

@@ -1,4 +1,4 @@
-"""The section of one MCP server: a program of this machine, or an address."""
+"""Settings of one MCP server: a local program or an address."""
 
 import re
 from typing import Annotated, Literal
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from agent.config import Secret, Section
+from agent.config import ConfigSection, Secret
 from agent.tools.settings import Base
 
 _Word = Annotated[str, Meta(min_length=1)]
@@ -21,8 +21,8 @@ _NOT_HEADERS = frozenset(
 )
 
 
-class McpSettings(Section, frozen=True, kw_only=True):
-    """How a server is reached, and which of its tools only look."""
+class McpSettings(ConfigSection, frozen=True, kw_only=True):
+    """Command or address of a server, and its read-only tools."""
 
     # A program and its arguments
     command: tuple[_Word, ...] = ()
@@ -45,7 +45,7 @@ class McpSettings(Section, frozen=True, kw_only=True):
             raise ValueError("env goes with a command, and headers with a url")
         # A program in a folder that is not named is whatever somebody put there
         if self.command and "/" in self.command[0] and not self.command[0].startswith("/"):
-            raise ValueError("command names its program by a whole path, or by a name alone")
+            raise ValueError("command must name its program by full path or by name alone")
         if self.env:
             self._refuse_forbidden()
         for name in self.headers:
@@ -53,10 +53,12 @@ class McpSettings(Section, frozen=True, kw_only=True):
             if is_ours or not _HEADER.fullmatch(name):
                 raise ValueError(f"headers may not have {name!r}")
             if not self.headers[name].reveal().isascii():
-                raise ValueError(f"headers has a {name} that is none: only plain characters")
+                raise ValueError(
+                    f"headers has an invalid {name}: only plain characters are allowed"
+                )
 
     def secrets(self) -> tuple[Secret, ...]:
-        """What nobody may read, also without the word that says of what kind it is."""
+        """Return all values that must stay secret, also without their prefix."""
         values = (*self.env.values(), *self.headers.values())
         parts = (value.reveal().partition(" ")[2] for value in self.headers.values())
         return (*values, *(Secret(part.strip()) for part in parts))

@@ -1,10 +1,10 @@
-"""A tool of an MCP server, as the owner approved it.
+"""Tool of an MCP server, as the owner approved it.
 
 A model sees what the owner saw, whatever the server says by now. What comes back is trusted as
 little as any page.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -12,20 +12,79 @@ import msgspec
 from agent.errors import BadArguments, McpAway
 from agent.messages import Effect, ToolResult, ToolSpec
 from agent.passage import Provenance, configured, echo, fields, outside, own
-from agent.security.binding import Dependence
+from agent.security.act import Dependence
 from agent.security.shares import owners
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.mcp.arguments import refuse_unfit
-from agent.tools.mcp.offer import Offer
+from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.server import McpServer
 
-KEY_TEXT = "a key of mine stands in it, which is not sent to a server"
+_MAX_DEPTH = 16
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_KINDS: Mapping[str, Callable[[object], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": _is_integer,
+    "number": _is_number,
+    "boolean": lambda value: isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "null": lambda value: value is None,
+}
+
+
+def refuse_unfit(arguments: Mapping[str, object], schema: Mapping[str, object]) -> None:
+    """Raise BadArguments with the name of the first argument that does not fit."""
+    fields = schema["properties"]
+    assert isinstance(fields, Mapping)
+    takes_any = bool(schema.get("additionalProperties")) or "patternProperties" in schema
+    for name, value in arguments.items():
+        if name not in fields:
+            if not takes_any:
+                raise BadArguments(
+                    f"unknown argument `{name}`; the arguments are {', '.join(fields)}"
+                )
+            continue
+        _refuse_other_kind(name, value, fields[name])
+    required = schema.get("required")
+    for name in required if isinstance(required, list) else ():
+        if name not in arguments:
+            raise BadArguments(f"the argument `{name}` is missing")
+    if _depth_of(arguments) > _MAX_DEPTH:
+        raise BadArguments("the arguments are nested too deeply")
+
+
+def _refuse_other_kind(name: str, value: object, schema: Mapping[str, object]) -> None:
+    wanted = schema.get("type")
+    kinds = [wanted] if isinstance(wanted, str) else wanted
+    if isinstance(kinds, list) and not any(
+        kind not in _KINDS or _KINDS[kind](value) for kind in kinds
+    ):
+        raise BadArguments(f"`{name}` must be {' or '.join(map(str, kinds))}")
+    choices = schema.get("enum")
+    if isinstance(choices, list) and value not in choices:
+        raise BadArguments(f"`{name}` must be one of {', '.join(map(str, choices))}")
+
+
+def _depth_of(value: object) -> int:
+    parts = list(value.values()) if isinstance(value, Mapping) else value
+    return 1 + max(map(_depth_of, parts), default=0) if isinstance(parts, list) else 0
+
+
+KEY_TEXT = "the arguments contain one of my keys, which never goes to a server"
 # Longer is a file, and files have tools of their own
 MAX_ARGUMENTS_BYTES = 64 * 1024
 
 
 class McpArguments(Arguments, frozen=True):
-    """Whatever the tool's own schema wants."""
+    """Arguments in the shape of the tool's own schema."""
 
     values: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -34,7 +93,7 @@ class McpArguments(Arguments, frozen=True):
 
 
 class McpTool(Tool[McpArguments]):
-    """Has a server do something.
+    """Calls a tool of a server.
 
     Args:
         reads: the owner says that it only looks.
@@ -47,7 +106,7 @@ class McpTool(Tool[McpArguments]):
 
     def __init__(
         self,
-        offer: Offer,
+        offer: ToolOffer,
         server: McpServer,
         *,
         reads: bool,
@@ -81,10 +140,10 @@ class McpTool(Tool[McpArguments]):
         return McpArguments(values)
 
     def in_words(self, arguments: McpArguments) -> str:
-        return f"have the MCP server {self._offer.server} do {self._offer.tool}"
+        return f"call {self._offer.tool} of the MCP server {self._offer.server}"
 
     def binds_to(self, arguments: McpArguments) -> Dependence:
-        """A tool that was approved anew is another one."""
+        """Bind the approval to this version of the tool."""
         return Dependence(environment={"digest": self._offer.digest})
 
     async def execute(self, arguments: McpArguments, context: ToolContext) -> ToolResult:

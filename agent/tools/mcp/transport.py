@@ -1,4 +1,4 @@
-"""How the bridge reaches a server: the SDK's own streams, with limits that it does not have.
+"""Connection of the bridge to a server: the SDK's streams, with added limits.
 
 A program's lines and an address's answers end at a megabyte, before they are kept. A program gets
 the environment that was given and nothing of the bridge's.
@@ -6,7 +6,10 @@ the environment that was given and nothing of the bridge's.
 
 import asyncio
 import contextlib
+import json
+import os
 import resource
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,9 +20,80 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from agent.printable import printable_line
-from agent.tools.mcp.apart import Apart, apart
-from agent.tools.mcp.lines import MAX_LINE_BYTES, MAX_TROUBLE_CHARS, Setup
+from agent.text.printable import printable_line
+from agent.tools.mcp.lines import MAX_LINE_BYTES, MAX_TROUBLE_CHARS, ServerSetup
+
+# A unit starts within it on the smallest Pi under load
+START_TIMEOUT_S = 20.0
+_MAX_ANSWER_BYTES = 4096
+
+
+@dataclass(slots=True)
+class ServiceProcess:
+    """The running program, shaped like a child process."""
+
+    stdin: asyncio.StreamWriter
+    stdout: asyncio.StreamReader
+    stderr: asyncio.StreamReader
+    connection: socket.socket
+
+    async def wait(self) -> None:
+        """Wait until the service reports the end; cancelling ends the program."""
+        loop = asyncio.get_running_loop()
+        try:
+            with contextlib.suppress(OSError):
+                await loop.sock_recv(self.connection, _MAX_ANSWER_BYTES)
+        finally:
+            self.connection.close()
+
+
+async def start_service_process(setup: ServerSetup) -> ServiceProcess:
+    """Start the program through the service.
+
+    Raises:
+        OSError: it cannot be reached.
+    """
+    loop = asyncio.get_running_loop()
+    connection = socket.socket(socket.AF_UNIX)
+    connection.setblocking(False)  # noqa: FBT003 - the name of the parameter is its own
+    asked = {"argv": setup.command, "environment": setup.environment, "folder": setup.folder}
+    given, to_program = os.pipe2(os.O_CLOEXEC)
+    out, out_end = os.pipe2(os.O_CLOEXEC)
+    err, err_end = os.pipe2(os.O_CLOEXEC)
+    try:
+        async with asyncio.timeout(START_TIMEOUT_S):
+            await loop.sock_connect(connection, setup.socket)
+        socket.send_fds(connection, [json.dumps(asked).encode() + b"\n"], [given, out_end, err_end])
+    except OSError:
+        connection.close()
+        for handle in (to_program, out, err):
+            os.close(handle)
+        raise
+    finally:
+        # Only the program holds them now: its end is theirs
+        for handle in (given, out_end, err_end):
+            os.close(handle)
+    return ServiceProcess(
+        await _writer(to_program), await _reader(out), await _reader(err), connection
+    )
+
+
+async def _reader(handle: int) -> asyncio.StreamReader:
+    loop = asyncio.get_running_loop()
+    stream = asyncio.StreamReader(limit=MAX_LINE_BYTES)
+    await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(handle, "rb", buffering=0)
+    )
+    return stream
+
+
+async def _writer(handle: int) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(
+        asyncio.streams.FlowControlMixin, os.fdopen(handle, "wb", buffering=0)
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -39,8 +113,8 @@ _STREAM = "text/event-stream"
 
 
 @dataclass(slots=True)
-class Fault:
-    """Why a program can no longer be spoken to; empty where it can.
+class TransportFault:
+    """Reason why the connection is unusable; empty while it works.
 
     Args:
         last_words: the last line of its complaints.
@@ -53,14 +127,14 @@ class Fault:
 
 
 def limit_memory() -> None:
-    """From now on this process cannot be filled; what it has started is not meant."""
+    """Limit the memory of this process, but not of what it starts."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_BRIDGE_BYTES, MAX_BRIDGE_BYTES))
 
 
 @contextlib.asynccontextmanager
-async def program(setup: Setup, fault: Fault) -> AsyncIterator["TransportStreams"]:
-    """A program of this machine, in the group of the bridge."""
+async def program(setup: ServerSetup, fault: TransportFault) -> AsyncIterator["TransportStreams"]:
+    """Connect to a local program in the bridge's process group."""
     process = await _started(setup)
     limit_memory()
     to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -78,9 +152,9 @@ async def program(setup: Setup, fault: Fault) -> AsyncIterator["TransportStreams
                     stream.close()
 
 
-async def _started(setup: Setup) -> "asyncio.subprocess.Process | Apart":
+async def _started(setup: ServerSetup) -> "asyncio.subprocess.Process | ServiceProcess":
     if setup.socket:
-        return await apart(setup)
+        return await start_service_process(setup)
     return await asyncio.create_subprocess_exec(
         *setup.command,
         stdin=asyncio.subprocess.PIPE,
@@ -93,9 +167,9 @@ async def _started(setup: Setup) -> "asyncio.subprocess.Process | Apart":
 
 
 async def _read(
-    process: "asyncio.subprocess.Process | Apart",
+    process: "asyncio.subprocess.Process | ServiceProcess",
     session: "MemoryObjectSendStream[SessionMessage | Exception]",
-    fault: Fault,
+    fault: TransportFault,
 ) -> None:
     assert process.stdout is not None
     async with session:
@@ -104,7 +178,7 @@ async def _read(
             async for line in process.stdout:
                 fault.heard_bytes += len(line)
                 if fault.heard_bytes > MAX_HEARD_BYTES:
-                    fault.said = f"it said more than {MAX_HEARD_BYTES} bytes at once"
+                    fault.said = f"it sent more than {MAX_HEARD_BYTES} bytes at once"
                     return
                 # What is no message is for nobody
                 with contextlib.suppress(ValueError):
@@ -115,15 +189,17 @@ async def _read(
                 f"it ended, saying {fault.last_words!r}" if fault.last_words else "it ended"
             )
         except ValueError:
-            fault.said = f"it said a line of more than {MAX_LINE_BYTES} bytes"
+            fault.said = f"it sent a line of more than {MAX_LINE_BYTES} bytes"
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
         finally:
             complaints.cancel()
 
 
-async def _overhear(process: "asyncio.subprocess.Process | Apart", fault: Fault) -> None:
-    """Of what a program complains about, the last line: often why it ends."""
+async def _overhear(
+    process: "asyncio.subprocess.Process | ServiceProcess", fault: TransportFault
+) -> None:
+    """Keep the last line of the program's complaints: it often explains the end."""
     assert process.stderr is not None
     while piece := await process.stderr.read(MAX_LINE_BYTES):
         lines = piece[-4 * MAX_TROUBLE_CHARS :].decode(errors="replace").strip().splitlines()
@@ -132,9 +208,9 @@ async def _overhear(process: "asyncio.subprocess.Process | Apart", fault: Fault)
 
 
 async def _write(
-    process: "asyncio.subprocess.Process | Apart",
+    process: "asyncio.subprocess.Process | ServiceProcess",
     session: "MemoryObjectReceiveStream[SessionMessage]",
-    fault: Fault,
+    fault: TransportFault,
 ) -> None:
     assert process.stdin is not None
     async with session:
@@ -147,7 +223,7 @@ async def _write(
                 await process.stdin.drain()
 
 
-async def _ended(process: "asyncio.subprocess.Process | Apart") -> None:
+async def _ended(process: "asyncio.subprocess.Process | ServiceProcess") -> None:
     assert process.stdin is not None
     process.stdin.close()
     # Not waited for any longer: what it has started may hold its output, and our group ends as one
@@ -156,8 +232,8 @@ async def _ended(process: "asyncio.subprocess.Process | Apart") -> None:
 
 
 @contextlib.asynccontextmanager
-async def address(setup: Setup) -> AsyncIterator["TransportStreams"]:
-    """A server of the web; a redirect to another place is not followed."""
+async def address(setup: ServerSetup) -> AsyncIterator["TransportStreams"]:
+    """Connect to a web server; do not follow a redirect to another place."""
     limit_memory()
     transport = _CappedTransport()
     async with (
@@ -176,13 +252,13 @@ async def address(setup: Setup) -> AsyncIterator["TransportStreams"]:
 
 
 class _CappedTransport(httpx2.AsyncHTTPTransport):
-    """Answers end at the limit, but for streams of events, where it counts for each event."""
+    """Caps each answer; in an event stream it caps each event."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
-            raise httpx2.DecodingError("the answer is packed, which was not asked for")
+            raise httpx2.DecodingError("the answer is compressed, which was not requested")
         is_stream = response.headers.get("content-type", "").startswith(_STREAM)
         if not is_stream and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _CappedStream(response.stream)

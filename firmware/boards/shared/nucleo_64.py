@@ -44,11 +44,11 @@ PINS = (
 )
 
 # What a configuration may use, and for what: digital, measuring, a timer's channel
+# PA5 is not here: MicroPython lights it while it writes to flash, whatever hangs there
 USABLE = {
     "PA0": "gpio adc pwm",
     "PA1": "gpio adc pwm",
     "PA4": "gpio adc",
-    "PA5": "gpio adc pwm",
     "PA6": "gpio adc pwm",
     "PA7": "gpio adc pwm",
     "PA8": "gpio pwm",

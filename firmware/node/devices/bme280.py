@@ -10,7 +10,6 @@ import frame
 from micropython import const
 from node.calls import AT, Refusal
 from node.devices.i2c import open_bus
-from node.devices.options import require_known, whole
 
 CLIMATE_READ = 26
 
@@ -33,8 +32,7 @@ _SETTINGS = ((0xF2, b"\x01"), (0xF5, b"\x80"), (0xF4, b"\x27"))
 
 class Bme280:
     def __init__(self, entry):
-        require_known(entry, ("sda", "address", "frequency"))
-        self._address = whole(entry, "address", 0x76, 0x77, 0x76)
+        self._address = entry["address"]
         self._bus = open_bus(entry)
         self._data = bytearray(_DATA_BYTES)
         self._temperature = None

@@ -6,9 +6,7 @@ import struct
 from time import ticks_diff, ticks_ms, ticks_us
 
 import machine
-from micropython import const
 from node.calls import AT
-from node.devices.options import require_known, whole
 from node.uptime import Uptime
 
 COUNTER_READ = 22
@@ -17,18 +15,15 @@ COUNTER_RESET = 23
 # The largest small integer of a 32-bit machine, where counting begins again
 COUNT_MOST = 0x3FFFFFFF
 _PULLS = {"up": machine.Pin.PULL_UP, "down": machine.Pin.PULL_DOWN, "": machine.Pin.PULL_NONE}
-# What a contact may bounce at most, for it to be of use
-_DEBOUNCE_MOST_US = const(200_000)
 
 
 class Counter:
     def __init__(self, entry):
-        require_known(entry, ("pull", "debounce_us"))
         self._count = 0
         # What the count was at the last reset: an interrupt may come between any two steps of the
         # loop, so that only the interrupt itself changes the count
         self._zero = 0
-        self._debounce_us = whole(entry, "debounce_us", 0, _DEBOUNCE_MOST_US, 0)
+        self._debounce_us = entry["debounce_us"]
         self._last_us = ticks_us()
         self._age = Uptime()
         edge = machine.Pin.IRQ_FALLING if entry.get("active_low") else machine.Pin.IRQ_RISING

@@ -11,7 +11,6 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal
-from node.devices.options import require_known
 
 CLIMATE_READ = 26
 
@@ -31,7 +30,6 @@ _FAILURES_MOST = const(3)
 
 class Dht22:
     def __init__(self, entry):
-        require_known(entry, ())
         self._pin = machine.Pin(entry["pin"], machine.Pin.OPEN_DRAIN, machine.Pin.PULL_UP, value=1)
         self._pulses = bytearray(_PULSES_MOST)
         self._bytes = bytearray(_BITS // 8)

@@ -11,7 +11,6 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal
-from node.devices.options import require_known
 
 CELSIUS_READ = 25
 
@@ -32,7 +31,6 @@ _START, _CONVERTING, _ASK, _READ = range(4)
 
 class Ds18b20:
     def __init__(self, entry):
-        require_known(entry, ())
         self._pin = machine.Pin(entry["pin"], machine.Pin.OPEN_DRAIN, machine.Pin.PULL_UP)
         self._scratchpad = bytearray(_SCRATCHPAD_BYTES)
         self._step = _START

@@ -5,7 +5,6 @@ import struct
 
 import machine
 from node.calls import AT
-from node.devices.options import pin_name, require_known
 
 ENCODER_READ = 24
 
@@ -19,11 +18,10 @@ _POSITION_HALF = 0x10000000
 
 class Encoder:
     def __init__(self, entry):
-        require_known(entry, ("pin_b", "pull"))
         pull = _PULLS[entry.get("pull", "up")]
         edges = machine.Pin.IRQ_RISING | machine.Pin.IRQ_FALLING
         self._a = machine.Pin(entry["pin"], machine.Pin.IN, pull)
-        self._b = machine.Pin(pin_name(entry, "pin_b"), machine.Pin.IN, pull)
+        self._b = machine.Pin(entry["pin_b"], machine.Pin.IN, pull)
         self._state = self._a.value() << 1 | self._b.value()
         self._position = 0
         self._a.irq(self._edge, edges, hard=True)

@@ -12,7 +12,6 @@ from micropython import const
 from node.calls import AT, Refusal, need
 from node.devices import data
 from node.devices.data import require_unlocked
-from node.devices.options import pin_name, require_known, whole
 
 I2C_SCAN = 28
 I2C_READ = 29
@@ -22,8 +21,6 @@ I2C_WRITE = 30
 _ADDRESS_LEAST = const(0x08)
 _ADDRESS_MOST = const(0x77)
 _DATA_MOST_BYTES = const(32)
-_HZ_LEAST = const(10_000)
-_HZ_MOST = const(400_000)
 # A device may hold the clock so long
 _STRETCH_US = const(1_000)
 # What a bus that is held says
@@ -38,15 +35,14 @@ def open_bus(entry):
     # Of any entry that has the two lines: `pin` is the clock
     return machine.SoftI2C(
         scl=machine.Pin(entry["pin"]),
-        sda=machine.Pin(pin_name(entry, "sda")),
-        freq=whole(entry, "frequency", _HZ_LEAST, _HZ_MOST, 100_000),
+        sda=machine.Pin(entry["sda"]),
+        freq=entry["frequency"],
         timeout=_STRETCH_US,
     )
 
 
 class I2c:
     def __init__(self, entry):
-        require_known(entry, ("sda", "frequency"))
         self._bus = open_bus(entry)
         self._buffer = bytearray(_DATA_MOST_BYTES)
         self._found = bytearray(_ADDRESS_MOST)

@@ -11,11 +11,9 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal, need
-from node.devices.options import require_known, whole
 
 PIXELS_WRITE = 27
 
-_PIXELS_MOST = const(64)
 _COLOURS = const(3)
 # Of a zero and a one, high and low, in nanoseconds
 _TIMING = (400, 850, 800, 450)
@@ -25,11 +23,10 @@ class Neopixel:
     OUT = machine.Pin.OUT
 
     def __init__(self, entry):
-        require_known(entry, ("count", "brightest"), is_output=True)
-        self._most = whole(entry, "count", 1, _PIXELS_MOST, 1)
-        self._brightest = whole(entry, "brightest", 1, 255, 255)
+        self._most = entry["count"]
+        self._brightest = entry["brightest"]
         # Dark, and nothing else
-        self.safe = whole(entry, "safe", 0, 0, 0)
+        self.safe = entry["safe"]
         self._pin = machine.Pin(entry["pin"], machine.Pin.OUT, value=0)
         # In the order of the chain: green, red, blue. What is wanted is shown once it may be on: an
         # interrupt that makes it dark meanwhile does not lose it, nor bring it back later.

@@ -10,15 +10,12 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal, need
-from node.devices.options import require_known, whole
 
 PWM_WRITE = 20
 
 _FULL = const(1000)
 _U16_FULL = const(65535)
-_HZ_LEAST = const(1)
 _HZ_MOST = const(20_000)
-_HZ_DEFAULT = const(1_000)
 
 
 class Pwm:
@@ -27,11 +24,10 @@ class Pwm:
     highest = _FULL
 
     def __init__(self, entry):
-        require_known(entry, ("frequency",), is_output=True)
         if not hasattr(machine, "PWM"):
             raise ValueError("pwm needs MicroPython 1.28 or newer")
-        self._hz = whole(entry, "frequency", _HZ_LEAST, _HZ_MOST, _HZ_DEFAULT)
-        self.safe = whole(entry, "safe", 0, 100, 0) * 10
+        self._hz = entry["frequency"]
+        self.safe = entry["safe"] * 10
         self._pwm = machine.PWM(
             machine.Pin(entry["pin"]),
             freq=self._hz,

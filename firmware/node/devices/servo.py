@@ -10,33 +10,31 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal, need
-from node.devices.options import require_known, whole
 
 SERVO_WRITE = 21
 
 RELEASED = -1
 _HZ = const(50)
-# What no servo is built for; a shorter or longer pulse drives it against its stop
-_PULSE_LEAST_US = const(400)
-_PULSE_MOST_US = const(2_600)
+# Half the shortest pulse that any servo is built for: no pulses at all
+_NO_PULSE_US = const(200)
 
 
 class Servo:
     OUT = machine.Pin.OUT
 
     def __init__(self, entry):
-        require_known(entry, ("degrees", "least_us", "most_us"), is_output=True)
         if not hasattr(machine, "PWM"):
             raise ValueError("servo needs MicroPython 1.28 or newer")
-        self._degrees = whole(entry, "degrees", 1, 360, 180)
+        self._degrees = entry["degrees"]
         # What a rule of the board may set it to
         self.highest = self._degrees
-        self._least_us = whole(entry, "least_us", _PULSE_LEAST_US, _PULSE_MOST_US, 500)
-        most_us = whole(entry, "most_us", _PULSE_LEAST_US, _PULSE_MOST_US, 2_400)
-        self._span_us = most_us - self._least_us
+        self._least_us = entry["least_us"]
+        self._span_us = entry["most_us"] - self._least_us
         if self._span_us < self._degrees:
             raise ValueError("most_us is larger than least_us, by 1 for each degree at least")
-        self.safe = whole(entry, "safe", RELEASED, self._degrees, RELEASED)
+        self.safe = entry["safe"]
+        if self.safe > self._degrees:
+            raise ValueError("safe is a whole number, -1 to %d" % self._degrees)
         self._pwm = machine.PWM(machine.Pin(entry["pin"]), freq=_HZ, duty_ns=self._ns(self.safe))
 
     def init(self, _mode, value):
@@ -47,7 +45,7 @@ class Servo:
             self._pwm.duty_ns(self._ns(level))
             return None
         pulse_us = (self._pwm.duty_ns() + 500) // 1000
-        if pulse_us < _PULSE_LEAST_US // 2:
+        if pulse_us < _NO_PULSE_US:
             return RELEASED
         from_zero = (pulse_us - self._least_us) * self._degrees
         return max(0, min(self._degrees, (from_zero + self._span_us // 2) // self._span_us))

@@ -8,34 +8,29 @@ from micropython import const
 from node.calls import need
 from node.devices import data
 from node.devices.data import require_unlocked
-from node.devices.options import pin_name, require_known, whole
 
 SPI_TRANSFER = 31
 
 _DATA_MOST_BYTES = const(32)
-# Slower would hold up the loop
-_HZ_LEAST = const(100_000)
-_HZ_MOST = const(1_000_000)
 
 
 class Spi:
     def __init__(self, entry):
-        require_known(entry, ("sck", "mosi", "miso", "frequency", "mode"))
-        mode = whole(entry, "mode", 0, 3, 0)
+        mode = entry["mode"]
         # Nothing is selected while it is high
         self._select = machine.Pin(entry["pin"], machine.Pin.OUT, value=1)
         self._driven = (
             self._select,
-            machine.Pin(pin_name(entry, "sck")),
-            machine.Pin(pin_name(entry, "mosi")),
+            machine.Pin(entry["sck"]),
+            machine.Pin(entry["mosi"]),
         )
         self._bus = machine.SoftSPI(
-            baudrate=whole(entry, "frequency", _HZ_LEAST, _HZ_MOST, 500_000),
+            baudrate=entry["frequency"],
             polarity=mode >> 1,
             phase=mode & 1,
             sck=self._driven[1],
             mosi=self._driven[2],
-            miso=machine.Pin(pin_name(entry, "miso")),
+            miso=machine.Pin(entry["miso"]),
         )
         self._buffer = bytearray(_DATA_MOST_BYTES)
 

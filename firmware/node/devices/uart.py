@@ -12,16 +12,12 @@ from micropython import const
 from node.calls import AT, Refusal
 from node.devices import data
 from node.devices.data import require_unlocked
-from node.devices.options import require_known, whole
 
 UART_WRITE = 32
 UART_READ = 33
 
 _BUFFER_BYTES = const(256)
 _DATA_MOST_BYTES = const(128)
-_NUMBER_MOST = const(8)
-_BAUD_LEAST = const(1_200)
-_BAUD_MOST = const(460_800)
 # Writing waits for all but the last byte: no longer than this in one pass
 _WRITE_MS = const(4)
 _BITS_OF_A_BYTE = const(10)
@@ -29,9 +25,7 @@ _BITS_OF_A_BYTE = const(10)
 
 class Uart:
     def __init__(self, entry):
-        require_known(entry, ("uart", "baud"))
-        baud = whole(entry, "baud", _BAUD_LEAST, _BAUD_MOST, 9_600)
-        number = whole(entry, "uart", 1, _NUMBER_MOST, 1)
+        baud, number = entry["baud"], entry["uart"]
         if board.LINK[0] == "uart" and board.LINK[1] == number:
             raise ValueError("this UART is the link to the Pi")
         self._uart = machine.UART(number, baud, timeout=0, rxbuf=_BUFFER_BYTES)

@@ -196,7 +196,7 @@ class Bench:
         return self.outside
 
     def provision(self) -> None:
-        """What somebody does with a new card at a PC."""
+        """Write the settings onto a new card, as a person does at a PC."""
         if not self._is_provisioned:
             self.card.write("barnacle.toml", self.config().encode())
             self._is_provisioned = True
@@ -218,7 +218,7 @@ class Bench:
         return time.monotonic() - begun_s
 
     def status(self) -> str:
-        """What `systemctl status` shows in one line."""
+        """Return the line of `systemctl status`."""
         return self.shell.run("systemctl show -P StatusText barnacle.service")
 
     def until(self, look: Callable[[], bool], complaint: str, most_s: float) -> None:

@@ -27,7 +27,7 @@ class Card:
             file.truncate(file.seek(0, os.SEEK_END) + _REST_MIB * MIB)
 
     def slot(self, config: str = "config.txt") -> str:
-        """Which slot that file would start."""
+        """Return the slot that this file would start."""
         [slot] = _PREFIX.findall(self.read(config).decode())
         return str(slot)
 
@@ -41,7 +41,7 @@ class Card:
         subprocess.run(command, input=content, check=True)
 
     def holds(self, content: bytes) -> bool:
-        """Whether these bytes are anywhere on the firmware partition, deleted files included."""
+        """Return true if the firmware partition holds these bytes, deleted files included."""
         with self.path.open("rb") as file:
             file.seek(FIRMWARE.start_bytes)
             before = b""

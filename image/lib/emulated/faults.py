@@ -1,4 +1,4 @@
-"""What is raised when the emulated computer does not do what was asked."""
+"""Errors of the emulated computer."""
 
 
 class GuestFailed(Exception):

@@ -31,7 +31,7 @@ USB_PORTS = ("board", "i2c")
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What a start is like.
+    """Conditions of a start.
 
     Args:
         clock: what the machine's clock says, such as 2000-01-01; empty is this machine's time.
@@ -120,11 +120,11 @@ class Guest:
 
     @property
     def wants_trial(self) -> bool:
-        """Whether its last word to the boot loader was to take tryboot.txt, once."""
+        """Return true if its last request to the boot loader was tryboot.txt, once."""
         return self.has_said(_TRYBOOT)
 
     def has_said(self, words: str) -> bool:
-        """Whether its console has had them since power."""
+        """Return true if its console has shown these words since power-on."""
         with self.console.open("rb") as console:
             console.seek(self._said_before)
             return words.encode() in console.read()
@@ -137,7 +137,7 @@ class Guest:
         return "\n".join(lines)
 
     def port(self, name: str) -> Path:
-        """Where a device of that USB port is plugged in."""
+        """Return the path for a device of that USB port."""
         return self._work / f"usb-{name}"
 
     def _command(self, conditions: Conditions) -> list[str]:

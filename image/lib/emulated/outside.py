@@ -1,4 +1,4 @@
-"""What the guest reaches: a model and a messenger on loopback, and Anna, who writes to it."""
+"""Services for the guest: a model and a messenger on loopback, and Anna, who writes to it."""
 
 import asyncio
 import json
@@ -52,11 +52,11 @@ class Outside:
 
     @property
     def asked(self) -> int:
-        """How often the model was asked."""
+        """Return the number of requests to the model."""
         return len(self._model.server.requests)
 
     def shown(self) -> list[str]:
-        """What Anna reads of the agent, as it reads by now."""
+        """Return the agent's messages as Anna sees them now."""
         return self.server.world.shown(ANNA)
 
     def write(self, text: str) -> int:
@@ -70,7 +70,7 @@ class Outside:
         self._in_loop(self.server.world.press(asked, label))
 
     def was_confirmed(self, update: int) -> bool:
-        """Whether the agent has said that it keeps it, so that it never comes again."""
+        """Return true if the agent has confirmed the message, so that it never comes again."""
         return self.server.confirmed > update
 
     def wait_for(self, wanted: str, since: int = 0, most_s: float = ANSWER_S) -> str:

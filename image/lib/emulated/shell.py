@@ -26,7 +26,7 @@ class Shell:
             return False
 
     def run(self, command: str, most_s: float = _ANSWER_S) -> str:
-        """What a command prints; raises GuestFailed when it does not end in time."""
+        """Return the output of a command; raises GuestFailed when it does not end in time."""
         self._asked += 1
         # In two pieces, so that the echo of the line is not taken for the answer
         mark = f"{os.getpid()}-{self._asked}-{time.monotonic_ns()}"

@@ -1,4 +1,4 @@
-"""What was written to a card, write by write, as QEMU's `blklogwrites` notes it down.
+"""Log of the writes to a card, in the form of QEMU's `blklogwrites`.
 
 From it a card is made as it is after power was cut at any point: with everything up to there, or
 without some of what came after the last flush, which a card may still have had in its memory.

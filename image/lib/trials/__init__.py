@@ -1,4 +1,4 @@
-"""What is tried on the started image, one scenario a file, in the order of a whole run.
+"""Trials of the started image, one scenario a file, in the order of a whole run.
 
 Each has `run(bench, amount)`: what it returns goes into the table, and it raises where something is
 not as it must be. The first line of its docstring says what it tries.

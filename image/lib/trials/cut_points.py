@@ -39,7 +39,7 @@ _INBOX = "inbox"
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """What the agent had said that it keeps, when the log was so long."""
+    """Messages that the agent had confirmed when the log had this length."""
 
     log_bytes: int
     message: str

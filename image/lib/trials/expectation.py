@@ -1,4 +1,4 @@
-"""What a trial says when something is not as it must be."""
+"""Unmet expectations of a trial."""
 
 
 class Missed(Exception):

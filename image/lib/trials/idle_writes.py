@@ -1,4 +1,4 @@
-"""What is written to the card when nobody asks for anything, measured over minutes and scaled."""
+"""Writes to the card while the agent is idle, measured over minutes and scaled."""
 
 import time
 
@@ -41,7 +41,7 @@ def run(bench: Bench, amount: int) -> str:
 
 
 def _settled(shell: Shell) -> None:
-    """When the file system is whole, and a minute after that."""
+    """Wait until the file system has grown, and a minute more."""
     until_s = time.monotonic() + _SETTLED_S
     while "ext4lazyinit" in shell.run("cat /proc/[0-9]*/comm"):
         expect(time.monotonic() < until_s, "the data partition is still being made")
@@ -55,7 +55,7 @@ def _written_bytes(shell: Shell) -> int:
 
 
 def _writers(shell: Shell) -> dict[str, int]:
-    """What each program has caused to be written, in bytes."""
+    """Return the bytes written by each program."""
     names = _by_process(shell.run("grep -s . /proc/[0-9]*/comm"))
     told = _by_process(shell.run("grep -s '^write_bytes' /proc/[0-9]*/io"))
     written: dict[str, int] = {}

@@ -24,7 +24,7 @@ _LOOK_S = 0.05
 
 
 class Moment(enum.Enum):
-    """When power is cut."""
+    """Moment of a power cut."""
 
     # While messages are written, taken and answered
     MESSAGES = "among messages"
@@ -65,9 +65,10 @@ def run(bench: Bench, amount: int) -> str:
         )
         # What follows a cut is a cut in its start, or nothing before all is answered
         if moments[number : number + 1] in ([], [Moment.MESSAGES]):
-            tally.back_s.append(_until_all_answered(bench, tally))
-    bench.guest.wait_for_shell(START_S)
-    bench.settled()
+            tally.back_s.append(_until_all_answered(bench, number, tally))
+            # A cut before that would be one more start that ended early
+            bench.guest.wait_for_shell(START_S)
+            bench.settled()
     repaired = bench.shell.run("cat /run/barnacle-fsck | tail -1")
     kept = bench.shell.run("test -e /run/barnacle-no-data || echo kept")
     expect(kept == "kept", f"the data partition was given up: {repaired}")
@@ -121,8 +122,13 @@ def _are_answered(bench: Bench, tally: _Tally) -> bool:
     return all(any(text in one for one in said) for text in tally.texts)
 
 
-def _until_all_answered(bench: Bench, tally: _Tally) -> float:
-    """What was not acknowledged comes again, so that in the end each of them is answered."""
+def _until_all_answered(bench: Bench, number: int, tally: _Tally) -> float:
+    """Wait until every message is answered; the unconfirmed ones are sent again.
+
+    One more is asked after the start, for a start in which nothing is owed.
+    """
+    tally.texts.append(f"back after cut {number}.")
+    bench.outside.write(f"say {tally.texts[-1]}")
     for text in tally.texts:
         bench.outside.until(
             lambda text=text: (

@@ -1,4 +1,4 @@
-"""How long an output stays on after the agent's last word, on the board's own side.
+"""On-time of an output after the agent's last frame, on the board's own side.
 
 The board runs beside the emulated machine, not in it: its clock is this machine's.
 """

@@ -1,4 +1,4 @@
-"""What systemd itself says of the services: the agent's at most 2.0, the sandbox's at most 0.5."""
+"""Scores of the services by systemd itself: the agent's at most 2.0, the sandbox's at most 0.5."""
 
 from image.lib.emulated.bench import Bench
 from image.lib.trials.expectation import expect

@@ -43,7 +43,7 @@ def _install(bench: Bench, new: str, *, is_good: bool) -> None:
 
 
 def _expect_first_turn(bench: Bench, new: str) -> None:
-    """What the initial RAM disk says and does."""
+    """Check the messages and actions of the initial RAM disk."""
     words = f"barnacle: slot {new} is on trial"
     bench.until(lambda: bench.guest.has_said(words), "the RAM disk took no turn", _LOOK_S)
     expect(bench.card.slot() == other(new), "config.txt names the version on trial")

@@ -1,4 +1,4 @@
-"""What the trials of updates share: bundles, a card that gets one, and which slot runs."""
+"""Common parts of the update trials: bundles, a card that gets one, and the running slot."""
 
 from pathlib import Path
 

@@ -5,9 +5,9 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from agent.clock import SystemClock
-from agent.link.connection import Connection
+from agent.link.connection import BoardConnection
 from agent.link.port import open_port
+from agent.system.clock import SystemClock
 from firmware.host.bundle import board_file
 from tests.fakes.board_sim import BoardSim
 
@@ -40,9 +40,9 @@ def one_board() -> Iterator[BoardSim]:
 
 
 @contextlib.asynccontextmanager
-async def connected(path: str) -> AsyncIterator[Connection]:
+async def connected(path: str) -> AsyncIterator[BoardConnection]:
     """A connection as `SerialBoard` makes it, greeted."""
     port = await open_port(path, BAUD)
-    async with Connection(port, SystemClock()) as connection:
+    async with BoardConnection(port, SystemClock()) as connection:
         await connection.greet()
         yield connection

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.embeddings.base import Passage
+from agent.embeddings.base import TextPassage
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory import closeness, rows
 from agent.memory.base import CONVERSATION, Scope
@@ -105,7 +105,7 @@ async def _build(path: Path, dataset: Dataset, model: Path, number: int) -> None
 
 async def _originals(dataset: Dataset, embedder: OnnxEmbedder) -> list[_Original]:
     documents = dataset.documents[:_ORIGINALS]
-    read = await embedder.read([Passage(one.text) for one in documents])
+    read = await embedder.read([TextPassage(one.text) for one in documents])
     return [
         _Original(one.text, one.session, reading.vector, closeness.packed(reading.tokens))
         for one, reading in zip(documents, read, strict=True)
@@ -116,7 +116,7 @@ def _put(database: Any, original: _Original, place: int, model: str) -> None:
     import numpy as np  # noqa: PLC0415 - after the embedder has loaded it
 
     session = None if original.session is None else f"{original.session}/{place // _ORIGINALS}"
-    draft = rows.Draft(
+    draft = rows.MemoryDraft(
         f"k{place}",
         f"{original.text} {place}",
         CONVERSATION,

@@ -11,10 +11,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.base import Scope
 from agent.memory.sqlite import SqliteMemory
+from agent.system.clock import SystemClock
 
 OWNER = Scope("owner")
 _LIMIT = 5

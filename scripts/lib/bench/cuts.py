@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 
-from agent.clock import SystemClock
 from agent.errors import LinkError
 from agent.link import frame as codec
-from agent.link.connection import Connection
+from agent.link.connection import BoardConnection
 from agent.link.port import OnBytes, OnLost, SerialPort, open_port
 from agent.link.session import Request
+from agent.system.clock import SystemClock
 from scripts.lib.bench.boards import BAUD, GPIO_READ, GPIO_WRITE, PINS, connected, one_board
 from scripts.lib.bench.table import Row
 
@@ -52,7 +52,7 @@ async def _all(path: str, step: int) -> tuple[int, int]:
 
 async def _cut(path: str, arguments: bytes, sent: int | None, heard: int | None) -> None:
     port = _CutPort(await open_port(path, BAUD))
-    async with Connection(port, SystemClock()) as connection:
+    async with BoardConnection(port, SystemClock()) as connection:
         await connection.greet()
         port.sent_left, port.heard_left = sent, heard
         with contextlib.suppress(LinkError):

@@ -1,4 +1,4 @@
-"""How long outputs stay on when the agent is killed, stopped, cut off or blocked.
+"""On-time of outputs after the agent is killed, stopped, cut off or blocked.
 
 Many boards and agents side by side, all with the board's own lease. The time is that of the
 record, against the clock read just before the blow: too long, never too short.

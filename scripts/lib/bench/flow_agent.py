@@ -11,11 +11,12 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from agent import app, reaching
-from agent.dispatch.people import Account
-from agent.dispatch.rank import Rank
-from agent.dispatch.supervisor import Supervisor
-from agent.platforms.base import Reach
+from agent.access.people import PersonAccount
+from agent.access.roles import PersonRole
+from agent.app import build
+from agent.app.channels import open_channels
+from agent.channels.platform import PlatformContext
+from agent.messaging.channel_supervisor import Supervisor
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.settings import Paths, Settings
 from tests.fakes import telegram_server
@@ -76,15 +77,15 @@ async def opened(folder: Path) -> AsyncIterator[Both]:
 @contextlib.asynccontextmanager
 async def _agent(folder: Path, server: TelegramServer, people: list[int]) -> AsyncIterator[None]:
     settings = _settings(server)
-    made = app.assemble(settings, Paths(None, folder), {}, sys.stderr)
-    agent = replace(made, answering=replace(made.answering, provider=InstantProvider()))
+    made = build.assemble(settings, Paths(None, folder), {}, sys.stderr)
+    agent = replace(made, providers=replace(made.providers, provider=InstantProvider()))
     for number in people:
-        account = Account(channel="telegram", sender=f"{number}", target=f"{number}")
-        rank = Rank.OWNER if number == ANNA else Rank.USER
-        agent.doorway.people.let_in(rank, account, f"p{number}")
-    reach = Reach(agent.paths, {}, agent.http, agent.clock)
-    channels = reaching.open_channels(settings, reach)
-    async with app.at_work(agent, channels) as (dispatcher, _, tasks):
+        account = PersonAccount(channel="telegram", sender=f"{number}", target=f"{number}")
+        rank = PersonRole.OWNER if number == ANNA else PersonRole.USER
+        agent.access.people.let_in(rank, account, f"p{number}")
+    reach = PlatformContext(agent.paths, {}, agent.http, agent.clock)
+    channels = open_channels(settings, reach)
+    async with build.at_work(agent, channels) as (dispatcher, _, tasks):
         for channel in channels:
             supervisor = Supervisor(channel, agent.clock, agent.activity, _nobody)
             tasks.create_task(supervisor.run(partial(dispatcher.deliver, tasks=tasks)))
@@ -93,7 +94,7 @@ async def _agent(folder: Path, server: TelegramServer, people: list[int]) -> Asy
 
 
 async def _nobody(_channel: str, _text: str) -> None:
-    """Is told."""
+    """Receive a message and ignore it."""
 
 
 def _settings(server: TelegramServer) -> Settings:

@@ -1,4 +1,4 @@
-"""What is found of each data set, beside its baselines and against its bars."""
+"""Recall on each data set, beside its baselines and against its bars."""
 
 import asyncio
 from pathlib import Path

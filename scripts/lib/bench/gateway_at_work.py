@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.cli.loop import run_in_loop
-from agent.gateway.metrics import Sample
+from agent.gateway.metrics import MetricSample
 from tests.fakes.gateway import listening
 
 # About what a busy agent has to tell
@@ -29,5 +29,5 @@ async def _serve(folder: Path) -> None:
         await asyncio.to_thread(sys.stdin.read)
 
 
-async def _samples() -> list[Sample]:
-    return [Sample("messages", "Messages.", n, {"channel": f"c{n}"}) for n in range(_SAMPLES)]
+async def _samples() -> list[MetricSample]:
+    return [MetricSample("messages", "Messages.", n, {"channel": f"c{n}"}) for n in range(_SAMPLES)]

@@ -1,4 +1,4 @@
-"""What the firmware's heap loses over many requests of every sort: nothing."""
+"""Growth of the firmware's heap over many requests of every kind."""
 
 import itertools
 import struct

@@ -9,10 +9,10 @@ import signal
 import time
 from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.errors import LinkError
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.system.clock import SystemClock
 
 # Asked to close its port, or to block its loop as a careless tool would
 CLOSE = signal.SIGUSR1

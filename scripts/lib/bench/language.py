@@ -80,7 +80,7 @@ def _read(folder: Path) -> Iterator[Case]:
 
 
 def _half(sentence: str) -> str:
-    """Which half of the sentences it belongs to: one to work with, one to judge by."""
+    """Return the half of a sentence: one to work with, one to judge by."""
     return "a" if hashlib.sha256(f"half {sentence}".encode()).digest()[0] % 2 else "b"
 
 

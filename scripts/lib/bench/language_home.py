@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from agent.clock import SystemClock
-from agent.http import HttpClient
+from agent.app.tools import ToolParts, default_tools
 from agent.link.manifest import MAX_NAME_CHARS, Manifest, read_manifest
 from agent.messages import ToolSpec
+from agent.net.http import HttpClient
 from agent.settings import Paths
+from agent.system.clock import SystemClock
 from agent.tools.board import BoardTools
 from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
 from agent.tools.reminder import Reminders, ReminderSetTool
 from agent.tools.settings import WebSettings
 from agent.tools.timer import Timers, timer_tools
-from agent.toolset import Surroundings, default_tools
 from firmware.host.describe import METHODS
 from tests.fakes.board import FakeBoard
 
@@ -73,7 +73,7 @@ class Home:
 
     @cached_property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """What the agent offers with these pins."""
+        """Return the tools of an agent with these pins."""
         board = FakeBoard()
         board.learn(_manifest(self.things))
         return (*(tool.spec() for tool in BoardTools(board).tools()), *_other_tools())
@@ -124,11 +124,11 @@ def _manifest(things: Sequence[Thing]) -> Manifest:
 
 @cache
 def _other_tools() -> tuple[ToolSpec, ...]:
-    """What every agent has beside its boards; none of it is run here."""
+    """Return the tools of every agent beside its boards; none is run here."""
     # Tools only keep it for when they are run
     memory = cast("Memory", None)
     paths = Paths(None, Path(tempfile.gettempdir()))
-    around = Surroundings(WebSettings(), paths, SystemClock(), HttpClient(), ())
+    around = ToolParts(WebSettings(), paths, SystemClock(), HttpClient(), ())
     kinds = (MemoryStoreTool, MemoryRecallTool, MemoryForgetTool)
     timed = (*timer_tools(cast("Timers", None)), ReminderSetTool(cast("Reminders", None)))
     tools = (*default_tools(around), *(kind(memory) for kind in kinds), *timed)

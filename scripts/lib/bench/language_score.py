@@ -50,7 +50,7 @@ _LOOKED_AT: dict[tuple[str, str], tuple[str, tuple[Call, ...] | None]] = {
 
 
 class Verdict(enum.Enum):
-    """What came of one sentence."""
+    """Result of one sentence."""
 
     RIGHT = "right"
     ASKED = "asked"
@@ -94,14 +94,14 @@ def cases(locale: str, files: Mapping[str, Mapping[str, Any]]) -> Iterator[Case]
 
 
 def _tells_target(told: Mapping[str, Any], test: Mapping[str, Any]) -> bool:
-    """What is answered is the temperature to heat to: no sensor measures that."""
+    """Return true if the answer is the temperature to heat to, which no sensor measures."""
     known = [one.get("attributes", {}) for one in told.get("entities", ())]
     wanted = [one["temperature"] for one in known if "temperature" in one]
     return any(f"{degrees:g}" in str(test.get("response", "")) for degrees in wanted)
 
 
 def verdict(case: Case, response: ChatResponse) -> Verdict:
-    """How an answer compares with what the slots say."""
+    """Compare an answer with the slots of the sentence."""
     got = [(call.name, json.loads(call.arguments_json)) for call in response.tool_calls]
     if case.calls is not None and _same(case.calls, got):
         return Verdict.RIGHT

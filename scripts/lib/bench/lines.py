@@ -28,7 +28,7 @@ class PerfectLine:
             yield from self.treat(frame, now_s)
 
     def treat(self, frame: bytes, now_s: float) -> Iterator[Piece]:
-        """When a frame arrives, whole, in parts, repeatedly or never."""
+        """Return the arrivals of a frame: whole, in parts, repeatedly or none."""
         yield now_s, frame
 
     def _frames(self, data: bytes) -> Iterator[bytes]:

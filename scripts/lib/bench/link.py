@@ -16,7 +16,7 @@ from scripts.lib.fuzz import link as fuzz
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of each is measured."""
+    """Number of trials of each measure."""
 
     commands: int
     trials: int

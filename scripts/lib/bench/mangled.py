@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown
-from agent.link.connection import Connection
+from agent.link.connection import BoardConnection
 from agent.link.session import Request
 from scripts.lib.bench import lines
 from scripts.lib.bench.boards import GPIO_WRITE, PINS, connected, one_board
@@ -32,7 +32,7 @@ LINES: dict[str, type[lines.PerfectLine]] = {
 
 @dataclass(slots=True)
 class Tally:
-    """What the callers were told, and what the board did."""
+    """Answers that the callers got, and actions of the board."""
 
     told_done: int = 0
     told_unknown: int = 0
@@ -103,7 +103,7 @@ async def _command(path: str, commands: int) -> Tally:
     return tally
 
 
-async def _caller(connection: Connection, numbers: Iterator[int], tally: Tally) -> None:
+async def _caller(connection: BoardConnection, numbers: Iterator[int], tally: Tally) -> None:
     while not connection.session.is_over and (number := next(numbers, None)) is not None:
         arguments = PINS["pump"] + bytes([(number + 1) % 2])
         try:

@@ -27,7 +27,7 @@ Part = tuple[str, Measure]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of each is measured."""
+    """Number of trials of each measure."""
 
     queries: int
     memories: int

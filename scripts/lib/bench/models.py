@@ -3,30 +3,40 @@
 `--data FOLDER` adds recorded answers of real models (`recorded-answers-*.json`: a list of objects
 with `model` and `answer`). Nobody has said which of them hold a call that was meant, so they have
 no bar: each is counted as run, shown with something of a call in it, or shown as text.
+
+The last row asks a service that takes a request and says nothing, with a healthy fallback.
 """
 
 import argparse
 import asyncio
 import json
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.messages import ChatMessage, Effect, ToolSpec
+from agent.net.http import HttpClient
 from agent.passage import own
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
+from agent.providers.create import chain
 from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
+from agent.providers.settings import ProviderSettings
+from agent.system.clock import SystemClock
 from scripts.lib.bench.table import NO_BAR, Row, show
 from scripts.lib.progress import say
 from tests.fakes.call_shapes import SHAPES, Shape
 from tests.fakes.clock import SteppedClock
+from tests.fakes.llm_server import Reply, running, streamed
 
 # As the services cut their streams
 _PIECES = (1, 7, 4096)
 _LEAST_RIGHT = 0.96
+# As long as a person waits before asking again
+_MOST_SILENCE_S = 12
 _TOOL = re.compile(r"\bHass[A-Z]\w+")
 _MARKS = re.compile(
     r"</?(?:tool_call|function|think|invoke)|\[TOOL_CALLS\]|<\||<｜|\bHass\w+\s*\(|\"(?:name|function)\"\s*:"
@@ -78,7 +88,8 @@ def main(arguments: list[str]) -> int:
     if data is not None and not (files := sorted(data.glob("recorded-answers-*.json"))):
         say(f"no recorded-answers-*.json in {data}")
         return 2
-    rows = [*_shapes(ToolForm.AUTO), *_shapes(ToolForm.WORDS), _not_meant()]
+    silent = asyncio.run(_silent_service())
+    rows = [*_shapes(ToolForm.AUTO), *_shapes(ToolForm.WORDS), _not_meant(), silent]
     show(rows)
     if data is not None:
         for file in files:
@@ -147,6 +158,25 @@ def _not_meant() -> Row:
     )
     name = f"{len(texts)} made-up, quoted or exemplary calls that run"
     return Row(name, "0", str(ran), "", ran == 0)
+
+
+async def _silent_service() -> Row:
+    """Measure the wait for a fallback, with the limits that are set when nobody sets any."""
+    http = HttpClient()
+    holding = Reply(b": processing\n\n", stalls=True)
+    try:
+        async with running(holding) as silent, running(streamed("I am here.")) as healthy:
+            settings = ProviderSettings(base_url=silent.base_url, model="m", fallbacks=("backup",))
+            named = {"backup": ProviderSettings(base_url=healthy.base_url, model="m")}
+            provider = chain(settings, named, {}, http, SystemClock())
+            began_s = time.monotonic()
+            await provider.chat(ChatRequest((ChatMessage.user(own("hello")),)))
+            waited_s = time.monotonic() - began_s
+    finally:
+        await http.aclose()
+    held = waited_s <= _MOST_SILENCE_S
+    bar, measured = f"<= {_MOST_SILENCE_S:.0f} s", f"{waited_s:.1f} s"
+    return Row("a silent service, until a healthy fallback answers", bar, measured, "", held)
 
 
 def _recorded(answers: list[dict[str, str]]) -> Iterable[Row]:

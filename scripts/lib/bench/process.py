@@ -1,4 +1,4 @@
-"""What this process takes of the machine, and what the machine takes for it."""
+"""Memory, processor time and writes of this process."""
 
 import os
 import time

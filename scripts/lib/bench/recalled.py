@@ -1,4 +1,4 @@
-"""How much of what is asked for is among the first found: the agent's memory and its baselines."""
+"""Share of the evidence among the first results: the agent's memory and its baselines."""
 
 import math
 import tempfile
@@ -10,7 +10,7 @@ from statistics import fmean
 
 import numpy as np
 
-from agent.embeddings.base import Passage, Reading
+from agent.embeddings.base import PassageReading, TextPassage
 from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.base import CONVERSATION, Scope
@@ -64,18 +64,20 @@ class KeptReadings:
 
     def __init__(self, embedder: OnnxEmbedder) -> None:
         self._embedder = embedder
-        self._kept: dict[tuple[Passage, bool], Reading] = {}
+        self._kept: dict[tuple[TextPassage, bool], PassageReading] = {}
         self.model_id = embedder.model_id
         self.dimensions = embedder.dimensions
 
-    async def read(self, passages: Sequence[Passage], *, asked: bool = False) -> list[Reading]:
+    async def read(
+        self, passages: Sequence[TextPassage], *, asked: bool = False
+    ) -> list[PassageReading]:
         new = [one for one in passages if (one, asked) not in self._kept]
         for one, reading in zip(new, await self._embedder.read(new, asked=asked), strict=True):
             self._kept[one, asked] = reading
         return [self._kept[one, asked] for one in passages]
 
     async def embed(self, texts: Sequence[str], *, asked: bool = False) -> np.ndarray:
-        read = await self.read([Passage(text) for text in texts], asked=asked)
+        read = await self.read([TextPassage(text) for text in texts], asked=asked)
         return np.array([reading.vector for reading in read])
 
     async def aclose(self) -> None:
@@ -99,7 +101,7 @@ class _StoryClock:
 
 
 async def agent(stores: Sequence[Dataset], embedder: KeptReadings | NoEmbedder) -> Shares:
-    """What the agent's memory recalls, from one store after the other."""
+    """Measure the recall of the agent's memory, one store after the other."""
     shares = Shares()
     for store in stores:
         with tempfile.TemporaryDirectory(prefix="barnacle-bench-") as folder:
@@ -140,7 +142,7 @@ async def _ask(memory: SqliteMemory, store: Dataset, keys: dict[str, str], share
 
 @dataclass(slots=True)
 class Baselines:
-    """What others find among the same documents."""
+    """Recall of the baselines on the same documents."""
 
     reference: Shares = field(default_factory=Shares)
     words: Shares = field(default_factory=Shares)

@@ -1,4 +1,4 @@
-"""What is measured beside the agent: the reference algorithm, BM25 alone and vectors alone.
+"""Baselines of the memory bench: the reference algorithm, BM25 alone and vectors alone.
 
 The reference splits a question at its spaces, quotes each piece, joins them by OR, asks FTS5 with
 unicode61, divides by the largest BM25, and adds 0.7 of the cosine to 0.3 of that.

@@ -29,7 +29,7 @@ class Line(Protocol):
     """One direction of a wire."""
 
     def carry(self, data: bytes, now_s: float) -> Iterator[Piece]:
-        """When each piece arrives, on the clock of `now_s`."""
+        """Return the arrival time of each piece, on the clock of `now_s`."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""How long a call takes, against a bare echo of the same bytes by the same interpreter.
+"""Round trip of a call, against a bare echo of the same bytes by the same interpreter.
 
 Calls and echoes take turns, one by one, in one event loop and on one core: what is compared is
 work. How long another core takes to wake up, or another program to make room, is added to both and

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.embeddings.base import Passage
+from agent.embeddings.base import TextPassage
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.vectors import VectorIndex
 from scripts.lib.bench.datasets import Dataset
@@ -55,7 +55,7 @@ def _measured(number: int) -> Row:
 async def compared(dataset: Dataset, embedder: OnnxEmbedder) -> Row:
     """The row of what int8 without rescoring loses: nothing that recall could see."""
     texts = [one.text for one in dataset.documents[:_MAX_COMPARED]]
-    floats = np.array([one.vector for one in await embedder.read([Passage(t) for t in texts])])
+    floats = np.array([one.vector for one in await embedder.read([TextPassage(t) for t in texts])])
     questions = [one.text for one in dataset.queries[:_MAX_ASKED]]
     asked = await embedder.embed(questions, asked=True)
     index = VectorIndex(embedder.model_id, floats.shape[1])

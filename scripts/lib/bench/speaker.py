@@ -17,11 +17,11 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from agent import app
+from agent.app import build
 from agent.channels.base import Abilities
-from agent.dispatch import outbox
-from agent.dispatch.dispatcher import Dispatcher
-from agent.http import FIRST_BYTE_TIMEOUT_S, HttpAnswer, HttpClient, HttpRequest
+from agent.messaging import outbox
+from agent.messaging.dispatcher import Dispatcher
+from agent.net.http import FIRST_BYTE_TIMEOUT_S, HttpAnswer, HttpClient, HttpRequest
 from agent.settings import Paths, Settings
 from agent.storage.worker import DatabaseWorker
 from scripts.lib.bench.process import flush_s, rss_bytes, written_bytes
@@ -57,7 +57,7 @@ class Pair:
 
 @dataclass
 class Taken:
-    """What turns of one kind took."""
+    """Times and sizes of turns of one kind."""
 
     kind: str
     pairs: list[Pair] = field(default_factory=list)
@@ -70,10 +70,10 @@ class Taken:
 async def measured(kinds: dict[str, str], turns: int, folder: Path | None) -> list[Taken]:
     """Turns of each kind with everything in a folder below `folder`; None is the usual place."""
     with _service() as url, tempfile.TemporaryDirectory(prefix="barnacle-", dir=folder) as made:
-        agent = app.assemble(_settings(url), Paths(None, Path(made)), {}, sys.stderr)
+        agent = build.assemble(_settings(url), Paths(None, Path(made)), {}, sys.stderr)
         channel = _AtTheDevice()
         async with (
-            app.at_work(agent, [channel]) as (dispatcher, _, tasks),
+            build.at_work(agent, [channel]) as (dispatcher, _, tasks),
             httpx.AsyncClient(headers={"accept-encoding": "identity"}) as bare,
         ):
             posts = Posts(agent.http)

@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.sqlite import SqliteMemory
 from agent.storage.db import open_database
+from agent.system.clock import SystemClock
 from scripts.lib.bench.table import Row
 
 BUDGET = 3.0

@@ -1,4 +1,4 @@
-"""How much of a line of 115200 baud reliable frames fill.
+"""Throughput of reliable frames on a line of 115200 baud.
 
 Counted are the wire bytes of the answers that arrived, each once: payload, header, CRC, COBS and
 delimiters. Acknowledgements, repetitions and gaps count for nothing.
@@ -13,7 +13,7 @@ import tty
 from pathlib import Path
 
 from agent.link import frame as codec
-from agent.link.connection import Connection
+from agent.link.connection import BoardConnection
 from agent.link.session import Request
 from scripts.lib.bench.boards import connected, one_board
 from scripts.lib.bench.lines import BYTES_PER_S_AT_115200, PacedLine
@@ -65,7 +65,9 @@ async def _share(path: str, seconds: float) -> tuple[float, float, int]:
     )
 
 
-async def _read_manifest(connection: Connection, over: asyncio.Event, sizes: list[int]) -> None:
+async def _read_manifest(
+    connection: BoardConnection, over: asyncio.Event, sizes: list[int]
+) -> None:
     head = struct.calcsize(codec.ANSWER_FORMAT)
     while not over.is_set():
         arguments = struct.pack("<I", 0)
@@ -74,7 +76,7 @@ async def _read_manifest(connection: Connection, over: asyncio.Event, sizes: lis
 
 
 def _raw_share(seconds: float) -> float:
-    """What bytes without any protocol get through, which is what the relay itself allows."""
+    """Return the throughput of bytes without a protocol: the limit of the relay itself."""
     source, target = pty.openpty()
     tty.setraw(target)
     try:

@@ -17,7 +17,7 @@ _WEIGHTS, _TOKENIZER = (
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What the model is made from."""
+    """Source of the model."""
 
     weights: Path
     tokenizer: Path

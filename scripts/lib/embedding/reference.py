@@ -1,4 +1,4 @@
-"""What the original model says of fixed sentences, and how near another one comes.
+"""Vectors of the original model for fixed sentences, and the distance of another model.
 
 `reference.json` holds the vectors that `original_vector` computed from the published weights in
 double precision; they agree with the values that the model's authors show to all printed digits.

@@ -1,11 +1,11 @@
-"""What a campaign of frames has found."""
+"""Findings of a campaign of frames."""
 
 from dataclasses import dataclass, fields
 
 
 @dataclass(slots=True)
 class Findings:
-    """What a campaign saw; everything in the second group should be 0."""
+    """Counts of one campaign; everything in the second group should be 0."""
 
     frames: int = 0
     sessions: int = 0

@@ -156,7 +156,7 @@ class Forge:
         return self._seal(codec.REQUEST, sequence, chance.randrange(256), head + arguments)
 
     def stopping(self) -> bytes:
-        """What ends a session or makes everything safe."""
+        """Return a frame that ends a session or makes everything safe."""
         chance = self.chance
         if self._toss():
             return self._seal(codec.ESTOP, 0, 0, b"")

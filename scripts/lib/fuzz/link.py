@@ -43,7 +43,7 @@ def run(frames: int, seed: int, boards: int = _BOARDS) -> Findings:
 
 
 def sentence(found: Findings) -> str:
-    """What a campaign found, for a person."""
+    """Return the findings of a campaign as a sentence."""
     return (
         f"{found.frames:,} frames in {found.sessions:,} sessions: the board took {found.accepted:,}"
         f" and dropped {found.dropped:,} pieces, ran {found.writes_ran:,} of"
@@ -56,7 +56,7 @@ def sentence(found: Findings) -> str:
 
 
 def lossy_line(examples: int) -> bool:
-    """Whether the agent's session keeps its promises over so many lines."""
+    """Run the agent's session over so many lossy lines; return true if it keeps its promises."""
     began_s = time.monotonic()
     wanted = settings(
         max_examples=examples,

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Tail:
-    """What a record has got since it was last read."""
+    """Tail of a record: the lines since the last reading."""
 
     def __init__(self, record: Path) -> None:
         self._record = record

@@ -30,7 +30,7 @@ Change = tuple[str, int, int, str]
 
 
 def changes(node: ast.AST, source: str) -> Iterator[Change]:
-    """What to put between two places of the source instead of what is there."""
+    """Yield replacements for parts of the source."""
     if isinstance(node, ast.If | ast.IfExp | ast.While):
         yield from _of_condition(node.test, source)
     elif isinstance(node, ast.BoolOp):

@@ -1,4 +1,4 @@
-"""Which tests run which line: one run of them all, with the test as coverage's context."""
+"""Map from lines to their tests: one run of all, with the test as coverage's context."""
 
 import re
 import sqlite3

@@ -25,15 +25,19 @@ from scripts.lib.places import ROOT
 
 LEAST_SHARE = 0.95
 COUNT = 240
-_GATE = ("gate", "questions", "rank", "people", "pairing", "presence", "records", "tightening")
+_GATE = (
+    *("access/pairing", "access/people", "access/roles", "app/reload", "approvals/button"),
+    *("approvals/gate", "approvals/questions", "approvals/records"),
+)
 _TESTS = (
     *("tests/security", "tests/contracts/test_sandbox.py", "tests/tools/test_file_edit.py"),
     *("tests/tools/test_git.py", "tests/tools/test_shell.py", "tests/system/test_one_gate.py"),
     *("tests/faults/test_f28_path_traversal.py", "tests/faults/test_f30_shell_injection.py"),
     *("tests/faults/test_f31_environment.py", "tests/faults/test_f32_ssrf.py"),
     *("tests/faults/test_f35_approval_tampered.py", "tests/faults/test_f36_secrets.py"),
-    *(f"tests/dispatch/test_{name}.py" for name in _GATE),
-    *("tests/dispatch/test_owner.py", "tests/dispatch/test_door.py", "tests/dispatch/test_turn.py"),
+    *(f"tests/{name.replace('/', '/test_')}.py" for name in _GATE),
+    "tests/app/test_reload_tightening.py",
+    *("tests/access/test_owner.py", "tests/access/test_admission.py", "tests/turn/test_turn.py"),
 )
 _JUDGED = Path(__file__).parent / "judged.toml"
 
@@ -86,7 +90,7 @@ def _chosen(seed: int, count: int, only: str) -> list[Weakening]:
 
 def _paths() -> list[Path]:
     found = sorted((ROOT / "agent/security").rglob("*.py"))
-    found += [ROOT / f"agent/dispatch/{name}.py" for name in _GATE]
+    found += [ROOT / f"agent/{name}.py" for name in _GATE]
     return [path.relative_to(ROOT) for path in found]
 
 

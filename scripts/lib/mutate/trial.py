@@ -20,7 +20,7 @@ _NO_TESTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a weakening: `tests` is how many could have caught it."""
+    """Verdict on a weakening; `tests` is the number of tests that could have caught it."""
 
     weakening: Weakening
     is_caught: bool
@@ -28,7 +28,7 @@ class Verdict:
 
 
 def tried(tree: Tree, weakening: Weakening, covering: CoverageMap) -> Verdict:
-    """Whether a test fails while the line is weak."""
+    """Run the tests of the weak line until one of them fails."""
     source = (tree.folder / weakening.path).read_text()
     line = _statement_line(source, weakening.line)
     tests = covering.of(str(weakening.path), line)
@@ -55,7 +55,7 @@ def _fails(tree: Tree, tests: Sequence[str], limit_s: float) -> bool:
     if not tests:
         return False
     words = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=no")
-    status, _ = tree.run(*words, "--reruns", "0", "--timeout", "30", *tests, limit_s=limit_s)
+    status, _ = tree.run(*words, "--timeout", "30", *tests, limit_s=limit_s)
     if status == _NO_TESTS:
         raise RuntimeError(f"none of the tests was found: {tests[0]}")
     return status != _PASSED

@@ -29,7 +29,7 @@ class Weakening:
 
     @property
     def key(self) -> str:
-        """What a judgement is kept by: it outlives changes of other lines."""
+        """Key of a judgement: it stays the same when other lines change."""
         return f"{self.path}: {_short(self.before)} -> {_short(self.after)}"
 
 

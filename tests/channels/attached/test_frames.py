@@ -8,17 +8,17 @@ from agent.errors import ChannelRefused
 TEXTS = st.text(max_size=200)
 IDS = st.from_regex(r"^[0-9A-Za-z-]{1,64}\Z")
 FROM_TERMINAL = st.one_of(
-    st.builds(frames.Hello, st.integers(0, 99), st.booleans()),
-    st.builds(frames.Say, IDS, TEXTS),
-    st.builds(frames.Told, st.integers(0), st.none() | TEXTS),
-    st.just(frames.Stop()),
-    st.just(frames.Leave()),
+    st.builds(frames.HelloFrame, st.integers(0, 99), st.booleans()),
+    st.builds(frames.SayFrame, IDS, TEXTS),
+    st.builds(frames.AnswerFrame, st.integers(0), st.none() | TEXTS),
+    st.just(frames.StopFrame()),
+    st.just(frames.LeaveFrame()),
 )
 FROM_AGENT = st.one_of(
-    st.builds(frames.Draft, IDS, st.integers(0, 9), TEXTS),
-    st.builds(frames.Answer, st.integers(0), TEXTS, IDS, st.integers(0)),
-    st.builds(frames.Ask, st.integers(0), TEXTS, TEXTS, TEXTS, TEXTS, TEXTS),
-    st.builds(frames.Bye, TEXTS, st.booleans()),
+    st.builds(frames.DraftFrame, IDS, st.integers(0, 9), TEXTS),
+    st.builds(frames.MessageFrame, st.integers(0), TEXTS, IDS, st.integers(0)),
+    st.builds(frames.ApprovalFrame, st.integers(0), TEXTS, TEXTS, TEXTS, TEXTS, TEXTS),
+    st.builds(frames.ByeFrame, TEXTS, st.booleans()),
 )
 
 
@@ -66,7 +66,7 @@ def test_what_would_do_harm_further_in_is_refused_at_the_edge(line: bytes) -> No
 
 def test_who_says_it_is_not_said_in_a_frame() -> None:
     said = frames.from_terminal(b'{"type":"say","id":"1","text":"x","sender":"owner"}')
-    assert said == frames.Say("1", "x")
+    assert said == frames.SayFrame("1", "x")
 
 
 @pytest.mark.parametrize(("text", "kept"), [("abcd", "abc"), ("a\ud83d", "a?"), ("", "")])
@@ -77,4 +77,4 @@ def test_any_text_can_be_sent_cut_to_its_length(text: str, kept: str) -> None:
 @given(st.text(min_size=1, max_size=50))
 def test_the_longest_message_of_any_characters_fits_into_a_frame(piece: str) -> None:
     text = (piece * frames.MAX_SAID_CHARS)[: frames.MAX_SAID_CHARS]
-    assert len(frames.encoded(frames.Say("1", text))) <= frames.MAX_SAID_FRAME_BYTES
+    assert len(frames.encoded(frames.SayFrame("1", text))) <= frames.MAX_SAID_FRAME_BYTES

@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from agent.channels.attached.peers import Peer, peer_of, refusal, visitor
+from agent.channels.attached.peers import SocketPeer, peer_of, refusal, visitor
 from agent.messages import Provenance
 
 OWN_UID, GROUP = 990, 991
@@ -21,7 +21,7 @@ OWN_UID, GROUP = 990, 991
 def test_this_machine_says_who_somebody_is(
     uid: int, gids: set[int], person: str, provenance: Provenance
 ) -> None:
-    who = visitor(Peer(uid, frozenset(gids)), OWN_UID, GROUP)
+    who = visitor(SocketPeer(uid, frozenset(gids)), OWN_UID, GROUP)
     assert who is not None
     assert (who.person, who.provenance) == (person, provenance)
 
@@ -39,13 +39,13 @@ def test_this_machine_says_who_somebody_is(
     ],
 )
 def test_nobody_else_is_let_in(uid: int, gids: set[int], own_uid: int, group: int | None) -> None:
-    peer = Peer(uid, frozenset(gids))
+    peer = SocketPeer(uid, frozenset(gids))
     assert visitor(peer, own_uid, group) is None
     assert f"user {uid} may not" in refusal(peer)
 
 
 def test_people_of_the_group_have_a_place_each() -> None:
-    places = [visitor(Peer(uid, frozenset({GROUP})), OWN_UID, GROUP) for uid in (1000, 1001)]
+    places = [visitor(SocketPeer(uid, frozenset({GROUP})), OWN_UID, GROUP) for uid in (1000, 1001)]
     assert [who and who.target for who in places] == ["uid-1000", "uid-1001"]
 
 

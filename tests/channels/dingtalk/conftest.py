@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from agent.channels.dingtalk.channel import DingTalkChannel
-from agent.http import HttpClient
-from tests.contracts.channel import until
+from agent.net.http import HttpClient
 from tests.fakes import dingtalk_server
 from tests.fakes.dingtalk_platform import channel_at
 from tests.fakes.dingtalk_server import DingTalkServer
+from tests.waits import wait_until
 
 
 @dataclass
@@ -23,7 +23,7 @@ class World:
         return channel_at(self.server, self.http, self.folder, **more)
 
     async def connected(self) -> None:
-        await until(lambda: self.server.open)
+        await wait_until(lambda: self.server.open)
 
 
 @pytest.fixture

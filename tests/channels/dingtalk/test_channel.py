@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from agent.channels.dingtalk.api import HEARD
-from agent.channels.dingtalk.connection import MOST_BEGUN
+from agent.channels.dingtalk.client import HEARD
+from agent.channels.dingtalk.receive import MOST_BEGUN
 from agent.errors import ChannelUnavailable, MessageRefused, StorageFull
 from agent.messages import Attachment
 from tests.channels.dingtalk.conftest import World
-from tests.contracts.channel import answer, listening, until
+from tests.contracts.channel import answer, listening
 from tests.fakes.dingtalk_server import (
     ANNA,
     BEN,
@@ -19,6 +19,7 @@ from tests.fakes.dingtalk_server import (
     ROOM,
     Fault,
 )
+from tests.waits import stays, wait_until
 
 
 def content_of(file: Attachment) -> bytes:
@@ -32,10 +33,9 @@ async def test_it_asks_for_messages_alone_and_acknowledges_them_when_they_are_ke
         await world.connected()
         listener.may_keep.clear()
         await world.server.say(ANNA, DM, "hello")
-        await asyncio.sleep(0.02)
-        assert not world.server.acknowledgements
+        await stays(lambda: not world.server.acknowledgements, 0.02)
         listener.may_keep.set()
-        await until(lambda: world.server.acknowledgements)
+        await wait_until(lambda: world.server.acknowledgements)
     [told] = world.server.acknowledgements
     assert (told["code"], told["message"], told["data"]) == (200, "OK", '{"response": null}')
     assert told["headers"]["messageId"].startswith("213d841d_972_")
@@ -47,7 +47,7 @@ async def test_a_ping_is_given_back_and_what_nobody_asked_for_is_not_found(world
         await world.connected()
         await world.server.ping("123-dsfs")
         await world.server.push("EVENT", "*", {"userId": ["x"]})
-        await until(lambda: len(world.server.acknowledgements) == 2)
+        await wait_until(lambda: len(world.server.acknowledgements) == 2)
     ping, event = world.server.acknowledgements
     assert (ping["code"], json.loads(ping["data"])) == (200, {"opaque": "123-dsfs"})
     assert event["code"] == 404
@@ -59,10 +59,10 @@ async def test_what_could_not_be_kept_is_tried_again_and_taken_once(world: World
         await world.connected()
         listener.trouble = StorageFull("no room")
         message = await world.server.say(ANNA, DM, "only once said")
-        await asyncio.sleep(0.05)
+        await wait_until(lambda: listener.refused)
         listener.trouble = None
         await listener.first()
-        await until(lambda: world.server.open)
+        await wait_until(lambda: world.server.open)
         await world.server.again(message)
         await world.server.say(ANNA, DM, "next")
         await listener.first(2)
@@ -76,17 +76,17 @@ async def test_what_stops_the_agent_waits_for_no_file_and_a_ping_for_nobody(worl
         await world.connected()
         world.server.hands_out.clear()
         await world.server.write(ANNA, DM, "picture", content={"downloadCode": "c1"})
-        await until(lambda: world.server.called("/files/c1"))
+        await wait_until(lambda: world.server.called("/files/c1"))
         await world.server.say(ANNA, DM, "and then")
         await world.server.ping("1")
         await world.server.say(ANNA, ROOM, " /estop")
-        await until(lambda: len(world.server.acknowledgements) == 2)
+        await wait_until(lambda: len(world.server.acknowledgements) == 2)
         assert [one.text for one in listener.heard] == ["/estop"]
         world.server.hands_out.set()
         await listener.first(3)
         assert [one.text for one in listener.heard] == ["/estop", "", "and then"]
         assert len(listener.heard[1].attachments) == 1
-        await until(lambda: len(world.server.acknowledgements) == 4)
+        await wait_until(lambda: len(world.server.acknowledgements) == 4)
 
 
 async def test_what_was_heard_is_not_forgotten_when_the_line_is_cut_meanwhile(
@@ -97,13 +97,13 @@ async def test_what_was_heard_is_not_forgotten_when_the_line_is_cut_meanwhile(
         await world.connected()
         world.server.hands_out.clear()
         await world.server.write(ANNA, DM, "picture", content={"downloadCode": "c1"})
-        await until(lambda: world.server.called("/files/c1"))
+        await wait_until(lambda: world.server.called("/files/c1"))
         await world.server.say(ANNA, DM, "behind it")
         # It answers in order: what was said before is heard
         await world.server.ping("1")
-        await until(lambda: world.server.acknowledgements)
+        await wait_until(lambda: world.server.acknowledgements)
         world.server.cut()
-        await until(lambda: world.server.begun == 2)
+        await wait_until(lambda: world.server.begun == 2)
         world.server.hands_out.set()
         await listener.first(2)
         assert [one.text for one in listener.heard] == ["", "behind it"]
@@ -115,7 +115,7 @@ async def test_what_stops_the_agent_and_cannot_be_kept_is_tried_again(world: Wor
         await world.connected()
         listener.trouble = StorageFull("no room")
         await world.server.say(ANNA, DM, "/stop")
-        await asyncio.sleep(0.05)
+        await wait_until(lambda: listener.refused)
         listener.trouble = None
         await listener.first()
         assert [one.text for one in listener.heard] == ["/stop"]
@@ -133,9 +133,9 @@ async def test_a_connection_that_is_to_end_is_followed_by_another_at_once(world:
         await world.connected()
         await world.server.say(ANNA, DM, "before")
         await world.server.disconnect()
-        await until(lambda: world.server.begun == 2)
+        await wait_until(lambda: world.server.begun == 2)
         await world.server.say(ANNA, DM, "after")
-        await until(lambda: delivered == ["before", "after"])
+        await wait_until(lambda: delivered == ["before", "after"])
     finally:
         task.cancel()
         await asyncio.wait([task])
@@ -144,7 +144,7 @@ async def test_a_connection_that_is_to_end_is_followed_by_another_at_once(world:
 async def test_connections_that_all_end_at_once_are_begun_a_few_times(world: World) -> None:
     task = asyncio.ensure_future(world.channel().listen(lambda _: asyncio.sleep(0)))
     for number in range(1, MOST_BEGUN + 1):
-        await until(lambda count=number: world.server.begun == count)
+        await wait_until(lambda count=number: world.server.begun == count)
         await world.server.disconnect()
     with pytest.raises(ChannelUnavailable, match="as soon as it is open"):
         await task
@@ -199,7 +199,7 @@ async def test_in_groups_only_a_mention_is_heard_and_nothing_of_the_robots_own(
         await world.server.say(ANNA, DM, "no place", conversationId="")
         await world.server.say(ANNA, DM, "what is it", conversationType="9")
         await world.server.say(BEN, ROOM, " you there")
-        await until(lambda: len(world.server.acknowledgements) == 5)
+        await wait_until(lambda: len(world.server.acknowledgements) == 5)
         assert [(one.text, one.sender) for one in listener.heard] == [("you there", BEN)]
 
 

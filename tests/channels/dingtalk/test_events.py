@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.channels.dingtalk import events
-from agent.channels.dingtalk.events import ANY_TYPE, MAX_FILES, File, Message
+from agent.channels.dingtalk.events import ANY_TYPE, MAX_FILES, DingTalkFile, DingTalkMessage
 
 NAMES = [
     *("msgId", "msgtype", "conversationId", "conversationType", "senderId", "senderStaffId"),
@@ -37,7 +37,7 @@ def test_whatever_is_said_is_a_message_or_nothing(told: Any) -> None:
 @given(st.text())
 def test_what_is_no_json_is_nothing(text: str) -> None:
     found = events.read(text)
-    assert found is None or found == Message()
+    assert found is None or found == DingTalkMessage()
 
 
 def test_numbers_may_be_text_and_what_is_missing_null() -> None:
@@ -54,18 +54,20 @@ def test_a_time_that_no_clock_shows_is_not_as_documented() -> None:
 
 def test_a_message_has_at_most_so_many_files() -> None:
     pieces = [{"downloadCode": f"c{number}"} for number in range(MAX_FILES + 5)]
-    content = events.content_of(Message(msgtype="richText", content={"richText": pieces}))
+    content = events.content_of(DingTalkMessage(msgtype="richText", content={"richText": pieces}))
     assert len(content.files) == MAX_FILES
 
 
 @pytest.mark.parametrize(
     ("file", "told", "kind"),
     [
-        (File("c", "picture"), "image/png; x=1", "image/png"),
-        (File("c", "picture"), "", "image/jpeg"),
-        (File("c", "file", "a.pdf"), ANY_TYPE, "application/pdf"),
-        (File("c", "file", "a.unknown"), "", ANY_TYPE),
+        (DingTalkFile("c", "picture"), "image/png; x=1", "image/png"),
+        (DingTalkFile("c", "picture"), "", "image/jpeg"),
+        (DingTalkFile("c", "file", "a.pdf"), ANY_TYPE, "application/pdf"),
+        (DingTalkFile("c", "file", "a.unknown"), "", ANY_TYPE),
     ],
 )
-def test_what_a_file_is_comes_from_its_server_or_its_name(file: File, told: str, kind: str) -> None:
+def test_what_a_file_is_comes_from_its_server_or_its_name(
+    file: DingTalkFile, told: str, kind: str
+) -> None:
     assert file.media_type(told) == kind

@@ -9,13 +9,14 @@ from agent.channels.base import Answer, Mark, Question
 from agent.channels.discord.channel import DiscordChannel
 from agent.channels.settings import DiscordSettings
 from agent.errors import ChannelUnavailable, MessageRefused
-from agent.http import HttpClient
 from agent.messages import Attachment, Inbound, Whose
-from tests.contracts.channel import Listener, answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import discord_server
 from tests.fakes.discord_platform import CALLED, COMMANDS, channel_at
 from tests.fakes.discord_server import DiscordServer, Fault
 from tests.fakes.discord_world import ANNA, BEN, BOT, DM, OTHER_BOT, ROOM, Json
+from tests.waits import wait_until
 
 MESSAGES = r"/channels/\d+/messages"
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves something", always="the lamp")
@@ -32,7 +33,7 @@ class Bot:
 
     async def hear(self, text: str = "hello", channel: str = DM) -> Inbound:
         self.world.post(channel, ANNA, text)
-        await until(lambda: self.listener.heard)
+        await wait_until(lambda: self.listener.heard)
         return self.listener.heard[-1]
 
     def mine(self) -> list[Json]:
@@ -51,7 +52,7 @@ async def bot(http: HttpClient, tmp_path: Path) -> AsyncIterator[Bot]:
     async with discord_server.running() as server:
         channel = channel_at(server, http, tmp_path, knows=lambda one: one.sender == ANNA["id"])
         async with listening(channel) as listener:
-            await until(lambda: server.world.commands)
+            await wait_until(lambda: server.world.commands)
             yield Bot(server, channel, listener)
 
 
@@ -78,7 +79,7 @@ async def test_what_is_used_up_is_handed_on_before_it_is_asked(bot: Bot) -> None
 async def test_a_draft_that_somebody_deleted_costs_no_answer(bot: Bot) -> None:
     heard = await bot.hear()
     await bot.channel.draft(heard, "It is")
-    await until(bot.mine)
+    await wait_until(bot.mine)
     del bot.world.messages[bot.mine()[0]["id"]]
     await bot.channel.send(answer(heard, "It is warm."))
     assert [one["content"] for one in bot.mine()] == ["It is warm."]
@@ -88,7 +89,7 @@ async def test_a_draft_whose_receipt_was_lost_becomes_the_answer(bot: Bot) -> No
     heard = await bot.hear()
     bot.server.faults.append(Fault("POST", MESSAGES, cuts=True, acts=True))
     await bot.channel.draft(heard, "It is")
-    await until(bot.mine)
+    await wait_until(bot.mine)
     await bot.channel.send(answer(heard, "It is warm."))
     assert [one["content"] for one in bot.mine()] == ["It is warm."]
 
@@ -97,7 +98,7 @@ async def test_a_draft_that_never_came_costs_no_answer(bot: Bot) -> None:
     heard = await bot.hear()
     bot.server.faults.append(Fault("POST", MESSAGES, cuts=True))
     await bot.channel.draft(heard, "It is")
-    await until(lambda: not bot.server.faults)
+    await wait_until(lambda: not bot.server.faults)
     await bot.channel.send(answer(heard, "It is warm."))
     assert [one["content"] for one in bot.mine()] == ["It is warm."]
 
@@ -139,9 +140,9 @@ async def test_where_no_signs_are_allowed_none_are_tried_again(bot: Bot) -> None
 async def test_only_whoever_was_asked_can_press(bot: Bot) -> None:
     heard = await bot.hear(f"{CALLED} lamp on", ROOM)
     asking = asyncio.ensure_future(bot.channel.ask(heard.address, QUESTION))
-    await until(lambda: bot.mine() and bot.mine()[-1]["components"])
+    await wait_until(lambda: bot.mine() and bot.mine()[-1]["components"])
     wrong = bot.world.press(bot.mine()[-1], "Yes", BEN)
-    await until(lambda: bot.world.interactions[wrong][1])
+    await wait_until(lambda: bot.world.interactions[wrong][1])
     told = bot.world.interactions[wrong][1]
     assert told is not None
     assert told["data"]["flags"] == 64
@@ -149,7 +150,9 @@ async def test_only_whoever_was_asked_can_press(bot: Bot) -> None:
     bot.world.press(bot.mine()[-1], "Always")
     assert await asking is Answer.ALWAYS
     over = bot.mine()[-1]
-    await until(lambda: over["components"][0]["components"][0]["label"] == "You said always.")
+    await wait_until(
+        lambda: over["components"][0]["components"][0]["label"] == "Approved from now on."
+    )
 
 
 async def test_a_call_too_long_to_be_shown_is_not_asked_about(bot: Bot) -> None:
@@ -162,10 +165,10 @@ async def test_a_call_too_long_to_be_shown_is_not_asked_about(bot: Bot) -> None:
 async def test_a_command_that_is_chosen_is_as_good_as_typed(bot: Bot) -> None:
     assert [one["name"] for one in bot.world.commands] == [name for name, _ in COMMANDS]
     chosen = bot.world.choose("pair", "ABCD 12")
-    await until(lambda: bot.listener.heard)
+    await wait_until(lambda: bot.listener.heard)
     [heard] = bot.listener.heard
     assert (heard.text, heard.sender, heard.message_id) == ("/pair ABCD 12", ANNA["id"], chosen)
-    await until(lambda: bot.world.interactions[chosen][1])
+    await wait_until(lambda: bot.world.interactions[chosen][1])
     told = bot.world.interactions[chosen][1]
     # What was typed is shown to nobody
     assert told is not None
@@ -179,18 +182,18 @@ async def test_a_command_that_is_chosen_is_as_good_as_typed(bot: Bot) -> None:
 async def test_what_stops_the_agent_does_not_wait_for_a_file(bot: Bot) -> None:
     bot.server.may_download.clear()
     bot.world.post(DM, ANNA, "look", attachments=[bot.world.keep(b"slow")])
-    await until(lambda: bot.server.called("GET", "/attachments/"))
+    await wait_until(lambda: bot.server.called("GET", "/attachments/"))
     bot.world.post(ROOM, ANNA, f"{CALLED}, /stop")
-    await until(lambda: [one.text for one in bot.listener.heard] == ["/stop"])
+    await wait_until(lambda: [one.text for one in bot.listener.heard] == ["/stop"])
     bot.server.may_download.set()
     bot.world.post(DM, ANNA, "done")
-    await until(lambda: bot.listener.heard[-1].text == "done")
+    await wait_until(lambda: bot.listener.heard[-1].text == "done")
     assert [one.text for one in bot.listener.heard] == ["/stop", "look", "done"]
 
 
 async def test_a_stranger_fills_no_disk(bot: Bot, tmp_path: Path) -> None:
     bot.world.post(DM, BEN, "look", attachments=[bot.world.keep(b"of Ben")])
-    await until(lambda: bot.listener.heard)
+    await wait_until(lambda: bot.listener.heard)
     assert bot.listener.heard[0].text == "look\n[a file that was not fetched]"
     assert not (tmp_path / "inbox").exists()
 
@@ -198,8 +201,8 @@ async def test_a_stranger_fills_no_disk(bot: Bot, tmp_path: Path) -> None:
 async def test_a_file_from_anywhere_else_is_not_fetched(bot: Bot) -> None:
     file = bot.world.keep(b"x") | {"url": "http://169.254.169.254/latest"}
     bot.world.post(DM, ANNA, "look", attachments=[file])
-    await until(lambda: bot.listener.heard)
-    assert "not where Discord keeps files" in bot.listener.heard[0].text
+    await wait_until(lambda: bot.listener.heard)
+    assert "not on Discord's server" in bot.listener.heard[0].text
 
 
 async def test_no_program_is_taken_for_a_person(bot: Bot) -> None:
@@ -213,10 +216,10 @@ async def test_no_program_is_taken_for_a_person(bot: Bot) -> None:
 async def test_an_answer_to_the_bot_calls_it_and_one_to_others_is_quoted(bot: Bot) -> None:
     own = bot.world.post(ROOM, BOT, "It is warm.")
     bot.world.answer(own, ANNA, "since when?")
-    await until(lambda: bot.listener.heard)
+    await wait_until(lambda: bot.listener.heard)
     others = bot.world.post(ROOM, BEN, "open the valve")
     bot.world.answer(others, ANNA, f"{CALLED} what does he mean?")
-    await until(lambda: len(bot.listener.heard) == 2)
+    await wait_until(lambda: len(bot.listener.heard) == 2)
     first, second = bot.listener.heard
     assert (first.quoted, first.quoted_of) == ("", Whose.AGENTS)
     assert (second.text, second.quoted) == ("what does he mean?", "open the valve")
@@ -227,7 +230,7 @@ async def test_what_is_passed_on_is_nobodys_order(bot: Bot) -> None:
     snapshot = {"message": {"content": "open the valve", "attachments": []}}
     more = {"message_reference": {"type": 1}, "message_snapshots": [snapshot]}
     bot.world.post(DM, ANNA, "", **more)
-    await until(lambda: bot.listener.heard)
+    await wait_until(lambda: bot.listener.heard)
     [heard] = bot.listener.heard
     assert heard.is_forwarded
     assert (heard.text, heard.quoted) == ("[a forwarded message]", "open the valve")
@@ -239,10 +242,10 @@ async def test_where_groups_are_off_a_command_is_answered_to_its_person_alone(
     async with discord_server.running() as server:
         channel = channel_at(server, http, tmp_path, DiscordSettings(groups="off"))
         async with listening(channel) as listener:
-            await until(lambda: server.world.commands)
+            await wait_until(lambda: server.world.commands)
             chosen = server.world.choose("help", channel=ROOM)
-            await until(lambda: server.world.interactions[chosen][1])
+            await wait_until(lambda: server.world.interactions[chosen][1])
             server.world.post(ROOM, ANNA, f"{CALLED} hello")
             server.world.post(DM, ANNA, "in private")
-            await until(lambda: listener.heard)
+            await wait_until(lambda: listener.heard)
             assert [one.text for one in listener.heard] == ["in private"]

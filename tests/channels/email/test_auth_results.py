@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.channels.email.auth_results import MAX_FIELD_CHARS, MethodResult, parse_auth_results
+from agent.channels.email.auth_results import MAX_FIELD_CHARS, AuthMethodResult, parse_auth_results
 from agent.channels.email.header_fields import UnclearHeader
 
 _DEBIANS = Path("/usr/lib/python3/dist-packages/authres/__init__.py")
@@ -52,7 +52,7 @@ def test_what_servers_write_is_read(value: str) -> None:
 
 def test_methods_results_and_names_are_lower_case_and_values_are_as_written() -> None:
     [found] = parse_auth_results("MX.Example; DMARC = Pass (a) Header.From = Example.COM").results
-    assert found == MethodResult("dmarc", "pass", {"header.from": "Example.COM"})
+    assert found == AuthMethodResult("dmarc", "pass", {"header.from": "Example.COM"})
     assert parse_auth_results("MX.Example;none").server == "mx.example"
 
 

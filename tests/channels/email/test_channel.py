@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.email import mailbox
+from agent.channels.email import receive
 from agent.channels.email.channel import EmailChannel
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Outbound
-from tests.contracts.channel import Listener, answer, listening, until
+from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import mail_server
 from tests.fakes.email_platform import EmailPlatform, Writer
 from tests.fakes.relay import Relay
+from tests.waits import wait_until
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ async def test_a_letter_in_somebodys_name_is_not_read(
         await writer.write("lamp on", sender=known, **forged)
         writer.address = known
         await writer.write("real too")
-        await until(lambda: len(listener.heard) == 2)
+        await wait_until(lambda: len(listener.heard) == 2)
     assert [one.text for one in listener.heard] == ["real", "real too"]
     assert "does not vouch for its From" in caplog.text
 
@@ -101,14 +102,14 @@ async def test_a_server_that_numbers_anew_brings_nothing_twice_under_another_id(
     position.write_text(position.read_text().replace('"validity":', '"validity":1,"was":'))
     async with listening(platform.restarted()) as listener:
         await platform.writer.write("two")
-        await until(lambda: any(one.text == "two" for one in listener.heard))
+        await wait_until(lambda: any(one.text == "two" for one in listener.heard))
     assert {one.message_id for one in listener.heard if one.text == "one"} <= {first.message_id}
 
 
 async def test_a_letter_that_is_too_large_is_heard_of(
     platform: EmailPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mailbox, "MAX_LETTER_BYTES", 2000)
+    monkeypatch.setattr(receive, "MAX_LETTER_BYTES", 2000)
     async with listening(platform.channel) as listener:
         await platform.write("x" * 4000)
         [heard] = await listener.first()
@@ -118,15 +119,15 @@ async def test_a_letter_that_is_too_large_is_heard_of(
 async def test_silence_is_broken_and_life_is_counted(
     platform: EmailPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mailbox, "IDLE_S", 0.1)
+    monkeypatch.setattr(receive, "IDLE_S", 0.1)
     pulse = platform.channel.pulse
     async with listening(platform.channel):
-        await until(lambda: pulse.age_s > 0.05)
+        await wait_until(lambda: pulse.age_s > 0.05)
         before = pulse.age_s
-        await until(lambda: pulse.age_s < before)
+        await wait_until(lambda: pulse.age_s < before)
         before = pulse.age_s
-        await until(lambda: pulse.age_s > before + 0.02)
-        await until(lambda: pulse.age_s < before + 0.02)
+        await wait_until(lambda: pulse.age_s > before + 0.02)
+        await wait_until(lambda: pulse.age_s < before + 0.02)
 
 
 async def test_a_server_that_is_away_is_no_refusal(tmp_path: Path) -> None:
@@ -134,9 +135,9 @@ async def test_a_server_that_is_away_is_no_refusal(tmp_path: Path) -> None:
     gone = Relay(1)
     gone.port = 1
     channel = EmailPlatform(writer, gone, gone, tmp_path).channel
-    with pytest.raises(ChannelUnavailable, match="no mail server"):
+    with pytest.raises(ChannelUnavailable, match="cannot reach the mail server"):
         await channel.listen(Listener().deliver)
-    with pytest.raises(ChannelUnavailable, match="takes no letter now"):
+    with pytest.raises(ChannelUnavailable, match="accepts no mail for now"):
         await EmailChannel.send(channel, Outbound(1, "email", writer.address, "hello", ""))
 
 

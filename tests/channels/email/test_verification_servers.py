@@ -10,23 +10,22 @@ from pathlib import Path
 
 import pytest
 
+from agent.channels.context import ChannelContext
 from agent.channels.email.channel import EmailChannel
-from agent.channels.email.mailbox import Account
-from agent.channels.email.posting import Submission
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
-from agent.clock import SystemClock
+from agent.channels.email.receive import ImapAccount
+from agent.channels.email.send import SmtpSubmission
+from agent.channels.received_files import ReceivedFiles
 from agent.config import Secret
 from agent.messages import Inbound
-from tests.contracts.channel import listening, until
+from agent.system.clock import SystemClock
+from tests.contracts.channel import listening
 from tests.fakes import checked_mail
 from tests.fakes.checked_mail import OWNER_DOMAIN, STRANGER_DOMAIN, WAYS_IN, CheckedMail
 from tests.fakes.forged_letters import OWNER, Forgery, forgeries
 from tests.fakes.mail_server import PASSWORD
+from tests.waits import wait_until
 
 _AGENT = "agent@example.org"
-# Four hundred letters on a busy machine
-READ_S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +41,12 @@ def server() -> Iterator[CheckedMail]:
 def _channel(server: CheckedMail, folder: Path) -> EmailChannel:
     password = Secret(PASSWORD)
     return EmailChannel(
-        Account("127.0.0.1", server.imap, None, _AGENT, password, "INBOX"),
-        Submission("127.0.0.1", 1, None, is_implicit=False, user="", password=password, sender=""),
+        ImapAccount("127.0.0.1", server.imap, None, _AGENT, password, "INBOX"),
+        SmtpSubmission(
+            "127.0.0.1", 1, None, is_implicit=False, user="", password=password, sender=""
+        ),
         checked_mail.AUTHSERV_ID,
-        Place(folder / "email", Keeping(folder / "inbox"), lambda _: True),
+        ChannelContext(folder / "email", ReceivedFiles(folder / "inbox"), lambda _: True),
         SystemClock(),
     )
 
@@ -74,14 +75,12 @@ async def test_no_stranger_is_taken_for_the_owner_and_the_owner_always_is(
 ) -> None:
     honest = [*_honest(server)]
     async with listening(_channel(server, tmp_path)) as listener:
-        await until((tmp_path / "email" / "position.json").exists)
+        await wait_until((tmp_path / "email" / "position.json").exists)
         tried, came = await _hand_in_forged(server)
         await asyncio.to_thread(server.wait_for_letters, _AGENT, came)
         for way, _, letter, envelope in honest:
             assert await asyncio.to_thread(server.submit, way, letter, envelope, _AGENT) == ""
-        async with asyncio.timeout(READ_S):
-            while len(_of_owner(listener.heard)) < len(honest):  # noqa: ASYNC110 - nothing tells
-                await asyncio.sleep(0.05)
+        await wait_until(lambda: len(_of_owner(listener.heard)) >= len(honest))
     assert sorted(_of_owner(listener.heard)) == sorted(name for _, name, _, _ in honest)
     # The rest is worth nothing where the servers refuse it all
     assert came > tried / 2

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.imessage.api import PAGE
+from agent.channels.imessage.client import PAGE
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
-from agent.http import HttpClient
+from agent.net.http import HttpClient
 from tests.contracts import channel
-from tests.contracts.channel import answer, listening, until
+from tests.contracts.channel import answer, listening
 from tests.fakes import bluebubbles_server
 from tests.fakes.bluebubbles_server import ANNA, DM, GROUP, BlueBubblesServer
 from tests.fakes.imessage_platform import ImessagePlatform
+from tests.waits import wait_until
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ async def test_what_was_there_before_is_nobodys_order_whenever_the_mac_gets_it(
 ) -> None:
     platform.server.write("last year")
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.server.looked)
+        await wait_until(lambda: platform.server.looked)
         # History that comes to the Mac now, as a page full of it would
         for number in range(PAGE + 20):
             platform.server.write(f"old {number}", dateCreated=1_600_000_000_000 + number)
@@ -77,7 +78,7 @@ async def test_a_long_absence_loses_nothing_in_whatever_order_it_was_written(
         written = now_ms - number
         platform.server.write(f"{number}", originalROWID=row + number, dateCreated=written)
     async with listening(platform.restarted()) as listener:
-        await until(lambda: f"{2 * PAGE - 1}" in [one.text for one in listener.heard])
+        await wait_until(lambda: f"{2 * PAGE - 1}" in [one.text for one in listener.heard])
         # What was told as the agent ended may be told again; who keeps it knows its id
         heard = [one.text for one in listener.heard if one.text != "before"]
         assert heard == [f"{number}" for number in range(2 * PAGE)]
@@ -92,7 +93,7 @@ async def test_what_is_seen_later_than_what_came_after_it_is_heard(
         platform.server.write("third", originalROWID=row + 2)
         await listener.first(2)
         platform.server.write("second", originalROWID=row + 1)
-        await until(lambda: len(listener.heard) == 3)
+        await wait_until(lambda: len(listener.heard) == 3)
         assert listener.heard[-1].text == "second"
 
 
@@ -117,7 +118,7 @@ async def test_what_nobody_has_said_to_us_is_not_heard(
     platform: ImessagePlatform, more: dict[str, object]
 ) -> None:
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.server.looked)
+        await wait_until(lambda: platform.server.looked)
         text = more.pop("text", "not this")
         row = platform.server.write("", **more)
         row["text"] = text
@@ -134,7 +135,7 @@ async def test_groups_are_heard_as_it_is_configured(
 ) -> None:
     platform = ImessagePlatform(server, http, tmp_path, groups=groups)
     async with listening(platform.channel) as listener:
-        await until(lambda: server.looked)
+        await wait_until(lambda: server.looked)
         server.write("all of you", GROUP)
         server.write("barnacle: lamp on", GROUP)
         server.write("in private")
@@ -251,7 +252,7 @@ async def test_what_stops_the_agent_waits_for_no_file_and_comes_once(
 
 async def test_a_file_that_is_gone_is_said(platform: ImessagePlatform) -> None:
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.server.looked)
+        await wait_until(lambda: platform.server.looked)
         file = platform.server.put_file(b"x", "image/jpeg")
         platform.server.files.clear()
         platform.server.write("look", attachments=[file])

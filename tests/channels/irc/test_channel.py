@@ -8,13 +8,14 @@ import pytest
 from agent.channels.irc import channel as module
 from agent.channels.irc.channel import MAX_TEXT_BYTES, IrcChannel
 from agent.channels.settings import IrcSettings
-from agent.clock import SystemClock
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Outbound
+from agent.system.clock import SystemClock
 from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import irc_server, irc_services
-from tests.fakes.irc_server import CHANNEL, Ngircd, Visitor, until
+from tests.fakes.irc_server import CHANNEL, Ngircd, Visitor
+from tests.waits import wait_until
 
 PASSWORD = "hunter2-of-the-tests"
 
@@ -45,7 +46,9 @@ def told(text: str, to: str = CHANNEL) -> Outbound:
 
 
 async def present(visitor: Visitor, nick: str) -> None:
-    await until(lambda: any(one.command == "JOIN" and one.nick == nick for one in visitor.heard))
+    await wait_until(
+        lambda: any(one.command == "JOIN" and one.nick == nick for one in visitor.heard)
+    )
 
 
 async def test_a_nick_that_is_taken_is_had_when_it_is_free(
@@ -60,7 +63,7 @@ async def test_a_nick_that_is_taken_is_had_when_it_is_free(
         await present(anna, "barnacle_")
         await thief.leave()
         wanted = ("NICK", "barnacle_", "barnacle")
-        await until(
+        await wait_until(
             lambda: wanted in [(one.command, one.nick, one.parameter(0)) for one in anna.heard]
         )
 
@@ -123,7 +126,7 @@ async def test_a_program_is_told_what_we_are_once(server: Ngircd) -> None:
         for _ in range(3):
             anna.say("PRIVMSG", "barnacle", "\x01VERSION\x01")
         anna.say("PRIVMSG", "barnacle", "hello")
-        await until(lambda: anna.has("NOTICE"))
+        await wait_until(lambda: anna.has("NOTICE"))
         await anna.catch_up()
         answers = [one for one in anna.heard if "VERSION Barnacle" in one.parameter(1)]
         assert len(answers) == 1
@@ -131,7 +134,7 @@ async def test_a_program_is_told_what_we_are_once(server: Ngircd) -> None:
 
 async def test_a_password_never_goes_where_others_can_read_it() -> None:
     settings = IrcSettings(url="irc://irc.example.org")
-    with pytest.raises(ChannelRefused, match="only over ircs://"):
+    with pytest.raises(ChannelRefused, match="use ircs://"):
         await IrcChannel(settings, Secret(PASSWORD), SystemClock()).listen(Listener().deliver)
 
 
@@ -146,7 +149,7 @@ async def test_with_sasl_the_account_is_ours_and_others_are_known_by_theirs(
         async with listening(channel) as listener:
             await present(anna, "barnacle")
             anna.say("WHOIS", "barnacle")
-            await until(lambda: anna.has("318"))
+            await wait_until(lambda: anna.has("318"))
             [logged_in] = [one for one in anna.heard if one.command == "330"]
             assert logged_in.parameter(2) == "barnacle"
             anna.say("PRIVMSG", "barnacle", "hello")
@@ -176,4 +179,4 @@ async def test_without_sasl_nickserv_is_told_the_password(tmp_path: Path) -> Non
                 anna.say("WHOIS", "barnacle")
                 return anna.has("330")
 
-            await until(is_logged_in)
+            await wait_until(is_logged_in)

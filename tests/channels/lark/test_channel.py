@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer, Mark, Question
-from agent.channels.lark.api import REFRESH_EARLY_S
+from agent.channels.lark.client import REFRESH_EARLY_S
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, StorageFull
-from agent.http import HttpClient
 from agent.messages import Outbound
-from tests.contracts.channel import answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import answer, listening
 from tests.fakes import lark_server
 from tests.fakes.clock import SteppedClock
 from tests.fakes.lark_platform import channel_at
 from tests.fakes.lark_server import ANNA, BEN, BOT, DM, ROOM, Fault, LarkServer, text_of
+from tests.waits import wait_until
 
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves something", always="the lamp")
 
@@ -44,7 +45,7 @@ async def test_an_event_that_comes_in_parts_is_one_message(world: World) -> None
         await world.server.write(ANNA, DM, {"text": "long"})
         [heard] = await listener.first()
         assert (heard.text, heard.sender) == ("long", ANNA)
-        await until(lambda: not world.server.pending)
+        await wait_until(lambda: not world.server.pending)
     [told] = world.server.acknowledgements
     assert told.header("seq") == str(told.number("sum") - 1)
     assert told.header("biz_rt").isdigit()
@@ -56,24 +57,24 @@ async def test_nothing_is_acknowledged_before_it_is_kept_and_nothing_kept_twice(
     async with listening(world.channel()) as listener:
         listener.may_keep.clear()
         event = await world.server.write(ANNA, DM, {"text": "once"})
-        await until(lambda: world.server.pings)
+        await wait_until(lambda: world.server.pings)
         await world.server.again(event)
         assert not world.server.acknowledgements
         listener.may_keep.set()
-        await until(lambda: not world.server.pending)
+        await wait_until(lambda: not world.server.pending)
         assert [one.text for one in listener.heard] == ["once"]
         listener.trouble = StorageFull("no room")
         await world.server.write(ANNA, DM, {"text": "later"})
-        await until(lambda: len(world.server.called("POST", "endpoint")) > 1)
+        await wait_until(lambda: len(world.server.called("POST", "endpoint")) > 1)
         assert world.server.pending
         listener.trouble = None
-        await until(lambda: not world.server.pending)
+        await wait_until(lambda: not world.server.pending)
 
 
 async def test_it_pings_as_often_as_the_platform_wants(world: World) -> None:
     world.server.ping_every_s = 0
     async with listening(world.channel()):
-        await until(lambda: world.server.pings)
+        await wait_until(lambda: world.server.pings)
     assert len(world.server.called("POST", "endpoint")) == 1
 
 
@@ -127,11 +128,11 @@ async def test_only_who_was_asked_can_press_and_only_once(world: World) -> None:
         await world.server.write(ANNA, DM, {"text": "lamp on"})
         [heard] = await listener.first()
         asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
-        await until(lambda: world.server.messages)
+        await wait_until(lambda: world.server.messages)
         card = {**world.server.messages[0], "chat": DM}
         await world.server.press(BEN, card, "Yes")
         await world.server.press(ANNA, {**card, "chat": ROOM}, "Yes")
-        await until(lambda: not world.server.pending)
+        await wait_until(lambda: not world.server.pending)
         assert not asking.done()
         await world.server.press(ANNA, card, "Always")
         assert await asking is Answer.ALWAYS
@@ -217,8 +218,8 @@ async def test_a_handshake_that_is_refused_says_whether_it_may_work_later(
 async def test_what_is_no_frame_ends_the_connection(world: World) -> None:
     channel = world.channel()
     listener = asyncio.ensure_future(channel.listen(lambda _: asyncio.sleep(0)))
-    await until(lambda: world.server.pings)
+    await wait_until(lambda: world.server.pings)
     for connection in world.server.open:
         await connection.send(b"\xff\xff")
-    with pytest.raises(ChannelUnavailable, match="no frame"):
+    with pytest.raises(ChannelUnavailable, match="unreadable frame"):
         await listener

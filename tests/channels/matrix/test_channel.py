@@ -7,17 +7,18 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agent.channels.matrix.api import FixedToken, MatrixApi
-from agent.channels.matrix.secrecy import CANNOT_READ
+from agent.channels.matrix.client import MatrixApi, MatrixFixedToken
+from agent.channels.matrix.encrypted_events import CANNOT_READ
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
-from agent.http import HttpClient
 from agent.messages import Outbound
-from tests.contracts.channel import answer, listening, stand, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import answer, listening, stand
 from tests.fakes import synapse
 from tests.fakes.matrix_platform import MatrixPlatform
 from tests.fakes.relay import Relay
 from tests.fakes.synapse import until_joined
+from tests.waits import wait_until
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ async def test_an_encrypted_room_is_told_once_that_it_cannot_be_read(
             await asyncio.to_thread(platform.anna.call, "PUT", path, secret)
         await platform.write("readable")
         assert (await listener.first())[0].text == "readable"
-        await until(lambda: platform.said(room))
+        await wait_until(lambda: platform.said(room))
         alarm = Outbound(1, "matrix", room, "It is on fire at 12 Hill Street", in_reply_to="")
         with pytest.raises(MessageRefused, match="encrypted"):
             await channel.send(alarm)
@@ -63,7 +64,7 @@ async def test_everything_that_was_said_while_it_was_away_is_heard(
     for number in range(120):
         await platform.write(f"number {number}")
     async with listening(platform.restarted()) as listener:
-        await until(lambda: listener.heard and listener.heard[-1].text == "number 119")
+        await wait_until(lambda: listener.heard and listener.heard[-1].text == "number 119")
         told = [one.text for one in listener.heard if one.text != "before"]
         assert told == [f"number {number}" for number in range(120)]
 
@@ -95,7 +96,7 @@ async def test_a_room_that_everybody_left_is_left(platform: MatrixPlatform) -> N
     async with listening(platform.channel):
         await until_joined(platform.anna, platform.chat, platform.agent.id)
         await asyncio.to_thread(platform.anna.call, "POST", f"/rooms/{platform.chat}/leave", {})
-        await until(
+        await wait_until(
             lambda: platform.chat not in platform.agent.call("GET", "/joined_rooms")["joined_rooms"]
         )
 
@@ -105,7 +106,7 @@ async def test_whom_it_does_not_know_it_follows_into_no_group(platform: MatrixPl
     room = platform.bert.make_room(platform.agent.id)
     async with listening(platform.restarted()):
         await until_joined(platform.anna, platform.group, platform.agent.id)
-        await until(lambda: _invitations(platform, room) == ["leave"])
+        await wait_until(lambda: _invitations(platform, room) == ["leave"])
     assert platform.agent.id not in platform.bert.people(room)
 
 
@@ -138,7 +139,7 @@ async def test_a_login_that_lapsed_is_explained() -> None:
     transport = httpx.MockTransport(lambda _: lapsed)
     http = HttpClient(transport)
     with pytest.raises(ChannelRefused, match="soft logout"):
-        await MatrixApi("http://x", FixedToken(Secret("syt_x")), http).whoami()
+        await MatrixApi("http://x", MatrixFixedToken(Secret("syt_x")), http).whoami()
     await http.aclose()
 
 

@@ -10,20 +10,21 @@ from urllib.parse import quote
 
 import pytest
 
+from agent.channels import catalog
 from agent.channels.base import Channel
-from agent.channels.matrix.secrecy import FOREIGN_LOGIN, KEY_WAIT_S, NO_KEY
+from agent.channels.matrix.encrypted_events import FOREIGN_LOGIN, KEY_WAIT_S, NO_KEY
+from agent.channels.platform import PlatformContext
 from agent.channels.settings import ChannelsSettings, MatrixSettings
-from agent.clock import SystemClock
 from agent.config import Secret
-from agent.platforms import catalog
-from agent.platforms.base import Reach
 from agent.settings import Paths
-from tests.contracts.channel import CHECKS, answer, listening, stand, until
+from agent.system.clock import SystemClock
+from tests.contracts.channel import CHECKS, answer, listening, stand
 from tests.contracts.test_channel import Check
 from tests.fakes import element_program, synapse
 from tests.fakes.matrix_sealed_platform import SealedMatrixPlatform
 from tests.fakes.relay import Relay
 from tests.fakes.synapse import until_joined
+from tests.waits import wait_until
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ async def test_a_message_waits_for_its_key_over_a_restart(platform: SealedMatrix
     async with listening(platform.restarted()) as listener:
         await platform.write("late")
         # What was told as the agent ended may be told again; who keeps it knows its id
-        await until(lambda: {"early", "late"} <= {one.text for one in listener.heard})
+        await wait_until(lambda: {"early", "late"} <= {one.text for one in listener.heard})
         texts = [one.text for one in listener.heard if one.text != "seen"]
         assert sorted(texts) == ["early", "late"]
 
@@ -123,7 +124,7 @@ async def test_a_login_of_another_program_is_refused_with_what_helps(
         file.unlink()
     async with listening(platform.restarted()):
         await platform.write("still there?")
-        await until(lambda: FOREIGN_LOGIN in clear_words(platform))
+        await wait_until(lambda: FOREIGN_LOGIN in clear_words(platform))
 
 
 async def test_who_has_left_gets_no_key_for_what_is_said_then(
@@ -171,7 +172,7 @@ async def test_keys_to_begin_with_are_made_up_for(platform: SealedMatrixPlatform
         assert keys_left(platform) < 25
         await platform.write("hello")
         await listener.first()
-        await until(lambda: keys_left(platform) == 50)
+        await wait_until(lambda: keys_left(platform) == 50)
 
 
 async def test_lost_talk_between_devices_is_begun_anew(
@@ -196,13 +197,13 @@ async def test_lost_talk_between_devices_is_begun_anew(
         await platform.write("three")
         said_s = int(time.time())
         await plain_word(platform, "seen")
-        await until(lambda: "seen" in [one.text for one in listener.heard])
+        await wait_until(lambda: "seen" in [one.text for one in listener.heard])
         # Element's library tells which beginning is newer by the second
-        await until(lambda: int(time.time()) > said_s)
+        await wait_until(lambda: int(time.time()) > said_s)
         # What the room is told to do where its key does not come
         platform.element.renew(platform.chat)
         await platform.write("four")
-        await until(lambda: "four" in [one.text for one in listener.heard])
+        await wait_until(lambda: "four" in [one.text for one in listener.heard])
 
 
 async def test_lost_keys_begin_as_another_device_of_the_same_login(
@@ -215,7 +216,7 @@ async def test_lost_keys_begin_as_another_device_of_the_same_login(
     (tmp_path / "matrix" / "vault.db").write_bytes(b"damaged" * 100)
     channel = with_password(platform, tmp_path)
     async with listening(channel) as listener:
-        await until(lambda: len(shown_devices(platform) - before) == 1)
+        await wait_until(lambda: len(shown_devices(platform) - before) == 1)
         await platform.write("two")
         heard = (await listener.first())[-1]
         await channel.send(answer(heard, "Two."))
@@ -242,7 +243,7 @@ def with_password(platform: SealedMatrixPlatform, folder: Path) -> Channel:
     account = MatrixSettings(
         base_url=platform.agent.server, user=platform.agent.id, password=Secret("password")
     )
-    reach = Reach(Paths(None, folder), {}, platform.http, SystemClock())
+    reach = PlatformContext(Paths(None, folder), {}, platform.http, SystemClock())
     return catalog.platform("matrix").open(ChannelsSettings(matrix=account), reach)
 
 

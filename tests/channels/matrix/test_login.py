@@ -8,16 +8,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agent.channels.matrix.api import MatrixApi
-from agent.channels.matrix.login import Login
+from agent.channels.catalog import platform
+from agent.channels.matrix.client import MatrixApi
+from agent.channels.matrix.login import MatrixLogin
+from agent.channels.platform import PlatformContext
 from agent.channels.settings import ChannelsSettings, MatrixSettings
-from agent.clock import SystemClock
 from agent.config import Secret
 from agent.errors import ChannelRefused, ConfigRefused
-from agent.http import HttpClient
-from agent.platforms.base import Reach
-from agent.platforms.catalog import platform
+from agent.net.http import HttpClient
 from agent.settings import Paths
+from agent.system.clock import SystemClock
 from tests.fakes import synapse
 from tests.fakes.synapse import MatrixUser
 
@@ -48,10 +48,10 @@ class Account:
         self.http = HttpClient(self.transport)
         self.path = folder / "login.json"
 
-    def login(self, password: str = "password") -> Login:
-        return Login(self.user.server, self.user.id, Secret(password), self.path, self.http)
+    def login(self, password: str = "password") -> MatrixLogin:
+        return MatrixLogin(self.user.server, self.user.id, Secret(password), self.path, self.http)
 
-    def api(self, login: Login) -> MatrixApi:
+    def api(self, login: MatrixLogin) -> MatrixApi:
         return MatrixApi(self.user.server, login, self.http)
 
     def devices(self) -> set[str]:
@@ -99,7 +99,7 @@ async def test_a_login_that_somebody_ended_is_not_begun_again(account: Account) 
 
 
 async def test_a_wrong_password_is_refused_and_not_repeated(account: Account) -> None:
-    with pytest.raises(ChannelRefused, match="does not take user and password") as caught:
+    with pytest.raises(ChannelRefused, match="Matrix login refused") as caught:
         await account.login("hunter2").token()
     assert "hunter2" not in str(caught.value)
 
@@ -122,7 +122,7 @@ async def test_whoever_asks_who_it_is_leaves_no_device_behind(
     wanted = MatrixSettings(
         base_url=account.user.server, user=account.user.id, password=Secret("password")
     )
-    reach = Reach(Paths(None, tmp_path), {}, account.http, SystemClock())
+    reach = PlatformContext(Paths(None, tmp_path), {}, account.http, SystemClock())
     said = await platform("matrix").identify(ChannelsSettings(matrix=wanted), reach)
     assert said.startswith(account.user.id)
     assert account.devices() == {account.user.device}
@@ -133,5 +133,5 @@ def test_a_user_without_a_password_is_told_where_it_goes(tmp_path: Path) -> None
     wanted = ChannelsSettings(matrix=MatrixSettings(user="barnacle"))
     with pytest.raises(ConfigRefused, match="password_file"):
         platform("matrix").open(
-            wanted, Reach(Paths(None, tmp_path), {}, HttpClient(), SystemClock())
+            wanted, PlatformContext(Paths(None, tmp_path), {}, HttpClient(), SystemClock())
         )

@@ -9,20 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.channels.base import Answer, Channel, Question
-from agent.channels.mattermost.events import Me, Post, calls, understood
-from agent.channels.mattermost.position import OVERLAP_MS, Position
-from agent.channels.mattermost.sending import literal, shown
+from agent.channels.mattermost.cursor import OVERLAP_MS, MattermostCursor
+from agent.channels.mattermost.events import MattermostPost, MattermostSelf, calls, understood
+from agent.channels.mattermost.send import literal, shown
 from agent.errors import MessageRefused
-from agent.http import HttpClient
 from agent.messages import Address, Outbound
-from tests.contracts.channel import Listener, answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import mattermost_server
 from tests.fakes.mattermost_platform import MattermostPlatform
 from tests.fakes.mattermost_server import ANNA, DM, ROBOT, ROOM, MattermostServer
+from tests.waits import wait_until
 
 # More than what is asked for again
 LONG_MS = 3 * OVERLAP_MS
-BOT = Me("m" * 26, "barnacle")
+BOT = MattermostSelf("m" * 26, "barnacle")
 
 
 @pytest.fixture
@@ -33,19 +34,19 @@ async def platform(tmp_path: Path) -> AsyncIterator[MattermostPlatform]:
         await http.aclose()
 
 
-def post(message: str) -> Post:
-    return Post("p" * 26, ROOM, ANNA, 1, message=message)
+def post(message: str) -> MattermostPost:
+    return MattermostPost("p" * 26, ROOM, ANNA, 1, message=message)
 
 
 async def heard_after_cut(server: MattermostServer, listener: Listener) -> list[str]:
     """What came by asking: everything that was posted while nobody listened."""
     before = server.times_entered
     server.cut()
-    await until(lambda: not server.entered)
+    await wait_until(lambda: not server.entered)
     for number in range(3):
         server.post(DM, ANNA, f"number {number}")
         server.post(ROOM, ANNA, f"@barnacle also {number}")
-    await until(lambda: server.times_entered > before and len(listener.heard) >= 7)
+    await wait_until(lambda: server.times_entered > before and len(listener.heard) >= 7)
     return [one.text for one in listener.heard]
 
 
@@ -58,7 +59,7 @@ async def test_what_came_during_a_cut_is_heard_once_and_in_order(
         heard = await heard_after_cut(platform.server, listener)
         await platform.repeat()
         await platform.write("last")
-        await until(lambda: listener.heard[-1].text == "last")
+        await wait_until(lambda: listener.heard[-1].text == "last")
     order = [f"{word}{number}" for number in range(3) for word in ("number ", "also ")]
     assert heard == ["before", *order]
     assert len(listener.heard) == 8
@@ -100,7 +101,7 @@ async def test_files_that_a_post_does_not_describe_are_asked_for(
 
 async def fetched(server: MattermostServer) -> None:
     """Until a file is on its way."""
-    await until(lambda: any(path.startswith("/files/") for _, path in server.calls))
+    await wait_until(lambda: any(path.startswith("/files/") for _, path in server.calls))
 
 
 async def test_what_stops_the_agent_does_not_wait_for_a_file(
@@ -112,7 +113,7 @@ async def test_what_stops_the_agent_does_not_wait_for_a_file(
         [first] = await listener.first()
         question = Question("lamp", '{"pin":"led"}', "it moves something")
         asking = asyncio.ensure_future(platform.channel.ask(first.address, question))
-        await until(lambda: platform.shown(first))
+        await wait_until(lambda: platform.shown(first))
         await platform.write_with_file("look", b"%PDF")
         await fetched(platform.server)
         await platform.write("and then")
@@ -126,7 +127,7 @@ async def test_what_stops_the_agent_does_not_wait_for_a_file(
         assert [one.text for one in heard] == ["look", "and then"]
         assert len(heard[0].attachments) == 1
         await platform.write("last")
-        await until(lambda: listener.heard[-1].text == "last")
+        await wait_until(lambda: listener.heard[-1].text == "last")
         assert len(listener.heard) == 5
 
 
@@ -139,19 +140,19 @@ async def test_a_stop_that_went_ahead_hides_nothing_from_the_next_start(
     server, now_ms = platform.server, int(time.time() * 1000)
     server.may_hand_out.clear()
     async with listening(platform.channel) as listener:
-        await until(lambda: server.entered)
+        await wait_until(lambda: server.entered)
         server.post(DM, ANNA, "before", create_at=now_ms - 2 * LONG_MS)
         await listener.first()
         file = server.keep("d.pdf", b"%PDF")
         server.post(DM, ANNA, "look", create_at=now_ms - LONG_MS, file_ids=[file])
         await fetched(server)
         server.post(DM, ANNA, "/stop")
-        await until(lambda: listener.heard[-1].text == "/stop")
+        await wait_until(lambda: listener.heard[-1].text == "/stop")
     # Broken off here, before the file was there
     server.may_hand_out.set()
     async with listening(again(platform)) as listener:
         await platform.write("last")
-        await until(lambda: listener.heard and listener.heard[-1].text == "last")
+        await wait_until(lambda: listener.heard and listener.heard[-1].text == "last")
         texts = [one.text for one in listener.heard]
         # It may come twice where nothing is remembered: the inbox knows it by its id
         assert [text for text in texts if text != "/stop"] == ["look", "last"]
@@ -168,14 +169,14 @@ async def test_a_stop_is_heard_while_what_came_in_between_is_caught_up_with(
         server.may_hand_out.clear()
         entered = server.times_entered
         server.cut()
-        await until(lambda: not server.entered)
+        await wait_until(lambda: not server.entered)
         await platform.write_with_file("look", b"%PDF")
-        await until(lambda: server.times_entered > entered)
+        await wait_until(lambda: server.times_entered > entered)
         await fetched(server)
         await platform.write("/stop")
-        await until(lambda: [one.text for one in listener.heard] == ["before", "/stop"])
+        await wait_until(lambda: [one.text for one in listener.heard] == ["before", "/stop"])
         server.may_hand_out.set()
-        await until(lambda: listener.heard[-1].text == "look")
+        await wait_until(lambda: listener.heard[-1].text == "look")
 
 
 async def test_what_may_not_be_read_any_more_holds_up_nothing(
@@ -187,7 +188,7 @@ async def test_what_may_not_be_read_any_more_holds_up_nothing(
         await platform.write("before")
         await listener.first()
         server.cut()
-        await until(lambda: not server.entered)
+        await wait_until(lambda: not server.entered)
         server.post(ROOM, ANNA, "@barnacle not to be had")
         server.closed.add(f"/channels/{ROOM}/posts")
         told = server.post(DM, ANNA, "look", file_ids=[server.keep("d.pdf", b"%PDF")])
@@ -214,7 +215,7 @@ async def test_a_draft_becomes_the_answer_or_is_followed_by_it(
         await platform.write("hello")
         [heard] = await listener.first()
         await platform.channel.draft(heard, "It is")
-        await until(lambda: platform.shown(heard))
+        await wait_until(lambda: platform.shown(heard))
         if is_deleted:
             server.posts.popitem()
         await platform.channel.send(answer(heard, "It is warm."))
@@ -229,7 +230,7 @@ async def test_a_refusal_says_what_to_do(platform: MattermostPlatform) -> None:
 
 async def test_a_question_that_is_too_long_is_not_put(platform: MattermostPlatform) -> None:
     question = Question("shell", '{"command":"' + "x" * 20_000 + '"}', "it acts")
-    with pytest.raises(MessageRefused, match="longer"):
+    with pytest.raises(MessageRefused, match="too long"):
         await platform.channel.ask(Address("mattermost", DM, ANNA), question)
     assert not platform.server.posts
 
@@ -270,19 +271,19 @@ def test_what_is_shown_literally_ends_where_it_ends(text: str) -> None:
 async def test_a_position_is_of_one_account_and_asks_a_little_further_back(
     tmp_path: Path,
 ) -> None:
-    position = Position(tmp_path / "position.json")
+    position = MattermostCursor(tmp_path / "position.json")
     assert not await position.load("anna")
     await position.begin("anna", 1000)
     assert position.since_ms == 1000
     position.note("p", 1000 + 2 * OVERLAP_MS)
     await position.save()
-    again = Position(tmp_path / "position.json")
+    again = MattermostCursor(tmp_path / "position.json")
     assert await again.load("anna")
     assert again.since_ms == 1000 + OVERLAP_MS
     assert again.has_seen("p")
-    assert not await Position(tmp_path / "position.json").load("other")
+    assert not await MattermostCursor(tmp_path / "position.json").load("other")
 
 
 async def test_a_spoiled_position_is_none(tmp_path: Path) -> None:
     (tmp_path / "position.json").write_bytes(b"\xff{")
-    assert not await Position(tmp_path / "position.json").load("anna")
+    assert not await MattermostCursor(tmp_path / "position.json").load("anna")

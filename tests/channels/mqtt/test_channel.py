@@ -13,9 +13,10 @@ from agent.channels.mqtt.channel import MqttChannel
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Inbound, Outbound, Provenance
 from tests.contracts import channel
-from tests.contracts.channel import answer, listening, until
+from tests.contracts.channel import answer, listening
 from tests.fakes import mosquitto
 from tests.fakes.mqtt_platform import MqttPlatform, running
+from tests.waits import wait_until
 
 pytestmark = pytest.mark.skipif(
     mosquitto.unavailable_reason() is not None, reason=str(mosquitto.unavailable_reason())
@@ -42,10 +43,10 @@ async def test_plain_text_is_a_message_and_is_known_again_after_a_cut(
 ) -> None:
     """The broker has a number for it and no id."""
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
         listener.may_keep.clear()
         platform.peer.publish("barnacle/in/anna", "is the lamp on?")
-        await asyncio.sleep(0.1)
+        await wait_until(lambda: listener.begun)
         platform.cut_listening()
         listener.may_keep.set()
         await listener.first(2)
@@ -66,7 +67,7 @@ async def test_what_could_not_be_kept_comes_after_a_restart_under_the_same_id(
         raise StorageFull("the power goes")
 
     listening_once = asyncio.ensure_future(platform.channel.listen(keep))
-    await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+    await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
     platform.peer.publish("barnacle/in/anna", "water it")
     with pytest.raises(StorageFull):
         await listening_once
@@ -88,7 +89,7 @@ async def test_a_command_to_a_pin_is_a_message_and_moves_nothing_by_itself(
     platform: MqttPlatform,
 ) -> None:
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
         platform.peer.publish("barnacle/board/board/pump/set", "on", quality=0)
         [heard] = await listener.first()
         assert (heard.text, heard.sender) == ("turn the pump on", "home")
@@ -115,7 +116,7 @@ async def test_what_is_no_message_is_dropped(
     platform: MqttPlatform, topic: str, payload: str
 ) -> None:
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
         with contextlib.suppress(ValueError):
             platform.peer.publish(f"barnacle/{topic}", payload)
         await platform.write("and then")
@@ -129,17 +130,17 @@ async def test_an_answer_waits_for_whoever_reads_it(platform: MqttPlatform) -> N
         await platform.write("hello")
         [heard] = await listener.first()
         platform.peer.close()
-        with pytest.raises(ChannelUnavailable, match="nobody has subscribed") as caught:
+        with pytest.raises(ChannelUnavailable, match="nobody subscribes") as caught:
             await platform.channel.send(answer(heard, "Here."))
         assert caught.value.retry_after_s
 
 
 async def test_the_broker_says_that_the_device_is_gone(platform: MqttPlatform) -> None:
     async with listening(platform.channel):
-        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
         platform.cut_listening()
-        await until(lambda: ("barnacle/status", b"offline") in platform.peer.came)
-        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        await wait_until(lambda: ("barnacle/status", b"offline") in platform.peer.came)
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
 
 
 @pytest.mark.skipif(not shutil.which("mosquitto_pub"), reason="no mosquitto-clients here")
@@ -147,7 +148,7 @@ async def test_programs_of_the_brokers_own_makers_are_understood(platform: MqttP
     """Another library than ours, and the same protocol."""
     place = ["-h", "127.0.0.1", "-p", str(platform.peer.port), "-V", "5", "-q", "1"]
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
         say = ["mosquitto_pub", *place, "-t", "barnacle/in/bert", "-m", "wie warm ist es? 🌡"]
         done = await asyncio.create_subprocess_exec(*say)
         assert await done.wait() == 0
@@ -164,8 +165,10 @@ async def test_programs_of_the_brokers_own_makers_are_understood(platform: MqttP
 
 
 async def until_sent(channel: MqttChannel, message: Outbound) -> None:
-    async with asyncio.timeout(10):
-        while True:
-            with contextlib.suppress(ChannelUnavailable):
-                return await channel.send(message)
-            await asyncio.sleep(0.02)
+    async def is_sent() -> bool:
+        with contextlib.suppress(ChannelUnavailable):
+            await channel.send(message)
+            return True
+        return False
+
+    await wait_until(is_sent)

@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer, Question
-from agent.channels.ntfy.channel import NtfyChannel
+from agent.channels.ntfy.channel import PLATFORM, NtfyChannel
+from agent.channels.platform import PlatformContext
 from agent.channels.settings import ChannelsSettings, NtfySettings
-from agent.clock import SystemClock
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, ConfigRefused, MessageRefused
-from agent.http import HttpClient
 from agent.messages import Attachment, Inbound, Provenance
-from agent.platforms.base import Reach
-from agent.platforms.ntfy import PLATFORM
+from agent.net.http import HttpClient
 from agent.settings import surroundings
+from agent.system.clock import SystemClock
 from tests.contracts import channel
-from tests.contracts.channel import answer, listening, until
+from tests.contracts.channel import answer, listening
 from tests.fakes import ntfy_server
 from tests.fakes.http_wire import Request
 from tests.fakes.ntfy_platform import TOPIC, NtfyPlatform
 from tests.fakes.ntfy_server import TOKEN, NtfyServer
+from tests.waits import wait_until
 
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves something")
 
@@ -72,7 +72,7 @@ async def test_what_was_written_before_the_first_start_is_nobodys_message(
 
 async def test_a_message_says_when_it_was_written(platform: NtfyPlatform) -> None:
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.server.opened)
+        await wait_until(lambda: platform.server.opened)
         platform.server.tell(_event(time=1_700_000_000, title="Door"))
         [heard] = await listener.first()
         assert heard.sent_at_s == 1_700_000_000.0
@@ -95,7 +95,7 @@ async def test_what_is_no_message_of_a_person_is_passed_over(
     platform: NtfyPlatform, more: dict[str, object]
 ) -> None:
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.server.opened)
+        await wait_until(lambda: platform.server.opened)
         platform.server.tell(_event(**more))
         await platform.write("and then")
         [heard] = await listener.first()
@@ -104,7 +104,7 @@ async def test_what_is_no_message_of_a_person_is_passed_over(
 
 async def test_a_file_elsewhere_is_not_asked_for(platform: NtfyPlatform) -> None:
     async with listening(platform.channel) as listener:
-        await until(lambda: platform.server.opened)
+        await wait_until(lambda: platform.server.opened)
         file = {"name": "x", "url": "http://127.0.0.1:1/admin?do=it"}
         platform.server.tell(_event(attachment=file))
         [heard] = await listener.first()
@@ -127,7 +127,7 @@ async def test_a_question_has_buttons_that_write_the_answer(platform: NtfyPlatfo
         await platform.write("lamp on")
         [heard] = await listener.first()
         asking = asyncio.ensure_future(platform.channel.ask(heard.address, QUESTION))
-        await until(platform.ours)
+        await wait_until(platform.ours)
         [shown] = platform.ours()
         yes, no = shown["actions"]
         assert (yes["label"], no["label"]) == ("Yes", "No")
@@ -148,7 +148,7 @@ async def test_a_closed_topic_gets_no_buttons_and_never_shows_the_token(
             await platform.write("lamp on")
             [heard] = await listener.first()
             asking = asyncio.ensure_future(platform.channel.ask(heard.address, QUESTION))
-            await until(platform.ours)
+            await wait_until(platform.ours)
             assert "actions" not in platform.ours()[0]
             assert TOKEN not in json.dumps(server.cache)
             await platform.answer_question(QUESTION, Answer.NO)
@@ -202,7 +202,7 @@ async def test_a_name_of_a_file_is_a_header(platform: NtfyPlatform, tmp_path: Pa
 async def test_who_we_are_there_is_said(http: HttpClient, tmp_path: Path) -> None:
     async with ntfy_server.running(NtfyServer(is_closed=True)) as server:
         _, paths = surroundings({"HOME": str(tmp_path)}, None, None)
-        reach = Reach(paths, {}, http, SystemClock())
+        reach = PlatformContext(paths, {}, http, SystemClock())
         wanted = NtfySettings(base_url=server.url, topic=TOPIC, token=Secret(TOKEN))
         told = await PLATFORM.identify(ChannelsSettings(ntfy=wanted), reach)
         assert told == f"the topic at {server.url}/{TOPIC} is ours to read, as barnacle"

@@ -4,8 +4,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from agent.channels.ntfy.api import path_of
-from agent.channels.ntfy.events import MAX_LINE_BYTES, EventLines, read
+from agent.channels.ntfy.client import path_of
+from agent.channels.ntfy.events import MAX_LINE_BYTES, NtfyEventLines, read
 from agent.errors import ChannelUnavailable
 
 LINES = (
@@ -15,7 +15,7 @@ LINES = (
 
 @given(st.integers(1, len(LINES)))
 def test_a_stream_may_be_cut_anywhere(size: int) -> None:
-    lines = EventLines()
+    lines = NtfyEventLines()
     pieces = [LINES[start : start + size] for start in range(0, len(LINES), size)]
     events = [event for piece in pieces for event in lines.feed(piece)]
     assert [(one.event, one.message) for one in events] == [("open", ""), ("message", "ä")]
@@ -27,9 +27,9 @@ def test_no_line_breaks_it(line: bytes) -> None:
 
 
 def test_a_line_without_an_end_is_given_up() -> None:
-    lines = EventLines()
+    lines = NtfyEventLines()
     lines.feed(b"x" * MAX_LINE_BYTES)
-    with pytest.raises(ChannelUnavailable, match="a line without an end"):
+    with pytest.raises(ChannelUnavailable, match="a line that is too long"):
         lines.feed(b"x")
 
 

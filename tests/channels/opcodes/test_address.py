@@ -19,7 +19,7 @@ def test_whoever_speaks_in_the_clear_anyway_may_go_on_so(url: str) -> None:
 
 @pytest.mark.parametrize("told", [None, [], {}, {"url": 7}, "wss://a"])
 def test_an_answer_without_an_address_is_none(told: object) -> None:
-    with pytest.raises(ChannelUnavailable, match="at no address"):
+    with pytest.raises(ChannelUnavailable, match="cannot be trusted"):
         told_address(told, "It", BASE)
 
 

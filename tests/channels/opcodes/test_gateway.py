@@ -6,12 +6,13 @@ import pytest
 from agent.channels.opcodes import gateway
 from agent.channels.opcodes.gateway import MOST_FRUITLESS
 from agent.errors import ChannelRefused, ChannelUnavailable
-from agent.http import HttpClient
-from tests.contracts.channel import Listener, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import Listener, listening
 from tests.fakes import qq_server
 from tests.fakes.clock import HastyClock
 from tests.fakes.qq_platform import channel_at
 from tests.fakes.qq_server import Json, QqServer
+from tests.waits import wait_until
 
 HEARTBEAT, IDENTIFY, RESUME = 1, 2, 6
 
@@ -35,11 +36,11 @@ def heard_of(server: QqServer, op: int) -> list[Json]:
 
 async def begun(folder: Path) -> None:
     """The session is known here, and on the disk."""
-    await until((folder / "qq" / "session.json").exists)
+    await wait_until((folder / "qq" / "session.json").exists)
 
 
 async def heard(listener: Listener, text: str) -> None:
-    await until(lambda: text in [one.text for one in listener.heard])
+    await wait_until(lambda: text in [one.text for one in listener.heard])
 
 
 async def test_a_gateway_that_answers_no_heartbeat_is_left_and_the_session_taken_up(
@@ -49,7 +50,7 @@ async def test_a_gateway_that_answers_no_heartbeat_is_left_and_the_session_taken
         async with listening(channel_at(server, http, tmp_path)) as listener:
             await begun(tmp_path)
             server.is_deaf = True
-            await until(lambda: heard_of(server, RESUME))
+            await wait_until(lambda: heard_of(server, RESUME))
             server.is_deaf = False
             server.write("still there?")
             await heard(listener, "still there?")
@@ -64,7 +65,7 @@ async def test_a_heartbeat_is_sent_when_it_is_asked_for(
         await begun(tmp_path)
         before = len(heard_of(server, HEARTBEAT))
         await server.say({"op": 1, "d": None})
-        await until(lambda: len(heard_of(server, HEARTBEAT)) > before)
+        await wait_until(lambda: len(heard_of(server, HEARTBEAT)) > before)
 
 
 async def test_the_gateway_is_told_only_of_what_is_committed(
@@ -74,14 +75,14 @@ async def test_the_gateway_is_told_only_of_what_is_committed(
         qq_server.running(QqServer(heartbeat_ms=400)) as server,
         listening(channel_at(server, http, tmp_path)) as listener,
     ):
-        await until(lambda: [one["d"] for one in heard_of(server, HEARTBEAT)][-1:] == [1])
+        await wait_until(lambda: [one["d"] for one in heard_of(server, HEARTBEAT)][-1:] == [1])
         listener.may_keep.clear()
         server.write("not kept yet")
         count = len(heard_of(server, HEARTBEAT))
-        await until(lambda: len(heard_of(server, HEARTBEAT)) > count + 1)
+        await wait_until(lambda: len(heard_of(server, HEARTBEAT)) > count + 1)
         assert heard_of(server, HEARTBEAT)[-1]["d"] == 1
         listener.may_keep.set()
-        await until(lambda: heard_of(server, HEARTBEAT)[-1]["d"] == 2)
+        await wait_until(lambda: heard_of(server, HEARTBEAT)[-1]["d"] == 2)
 
 
 async def test_a_wish_for_another_connection_loses_nothing(
@@ -104,10 +105,10 @@ async def test_a_session_that_is_refused_is_tried_again_or_begun_anew(
         server.invalidates = may_again
         server.cut()
         wanted = (1, 2) if may_again else (2, 1)
-        await until(
+        await wait_until(
             lambda: (len(heard_of(server, IDENTIFY)), len(heard_of(server, RESUME))) == wanted
         )
-        await until(lambda: any(one.send for one in server.sessions.values()))
+        await wait_until(lambda: any(one.send for one in server.sessions.values()))
         server.write("after it")
         await heard(listener, "after it")
 
@@ -116,7 +117,7 @@ async def test_one_that_begins_no_session_is_not_asked_in_a_storm(
     server: QqServer, http: HttpClient, tmp_path: Path
 ) -> None:
     server.invalidates = False
-    with pytest.raises(ChannelUnavailable, match="begin a session"):
+    with pytest.raises(ChannelUnavailable, match="starts no session"):
         await channel_at(server, http, tmp_path).listen(Listener().deliver)
     assert len(heard_of(server, IDENTIFY)) == 1
 
@@ -144,7 +145,7 @@ async def test_a_session_that_is_none_of_ours_is_begun_anew(
     (tmp_path / "qq").mkdir()
     (tmp_path / "qq" / "session.json").write_text(kept)
     async with listening(channel_at(server, http, tmp_path)):
-        await until(lambda: heard_of(server, IDENTIFY))
+        await wait_until(lambda: heard_of(server, IDENTIFY))
     assert not heard_of(server, RESUME)
 
 
@@ -156,7 +157,7 @@ async def test_a_session_that_is_gone_is_begun_anew(
         await begun(tmp_path)
         server.closes_with = code
         server.cut()
-        await until(lambda: len(heard_of(server, IDENTIFY)) == 2)
+        await wait_until(lambda: len(heard_of(server, IDENTIFY)) == 2)
 
 
 async def test_a_session_that_is_gone_without_a_word_is_begun_anew_after_some_tries(
@@ -166,10 +167,10 @@ async def test_a_session_that_is_gone_without_a_word_is_begun_anew_after_some_tr
         await begun(tmp_path)
         server.closes_always_with = 9001
         server.cut()
-        await until(lambda: len(heard_of(server, RESUME)) == MOST_FRUITLESS)
-        await until(lambda: len(heard_of(server, IDENTIFY)) == 2)
+        await wait_until(lambda: len(heard_of(server, RESUME)) == MOST_FRUITLESS)
+        await wait_until(lambda: len(heard_of(server, IDENTIFY)) == 2)
         server.closes_always_with = 0
-        await until(lambda: any(one.send for one in server.sessions.values()))
+        await wait_until(lambda: any(one.send for one in server.sessions.values()))
         server.write("after it")
         await heard(listener, "after it")
 
@@ -182,7 +183,7 @@ async def test_any_other_end_leaves_the_session_where_it_is(
         await begun(tmp_path)
         server.closes_with = code
         server.cut()
-        await until(lambda: len(heard_of(server, RESUME)) == 2)
+        await wait_until(lambda: len(heard_of(server, RESUME)) == 2)
     assert len(heard_of(server, IDENTIFY)) == 1
 
 
@@ -212,7 +213,7 @@ async def test_a_gateway_that_says_nothing_readable_is_left(
         await begun(tmp_path)
         for connection in [*server.open]:
             await connection.send(said)
-        await until(lambda: heard_of(server, RESUME))
+        await wait_until(lambda: heard_of(server, RESUME))
 
 
 async def test_more_than_can_be_kept_is_asked_for_again(
@@ -230,7 +231,7 @@ async def test_more_than_can_be_kept_is_asked_for_again(
         before = len(heard_of(server, HEARTBEAT))
         for _ in range(2):
             session.send({"op": 1, "d": None})
-        await until(lambda: len(heard_of(server, HEARTBEAT)) >= before + 2)
+        await wait_until(lambda: len(heard_of(server, HEARTBEAT)) >= before + 2)
         listener.may_keep.set()
         await heard(listener, texts[-1])
         assert [one.text for one in listener.heard] == texts

@@ -9,9 +9,9 @@ import pytest
 from agent.channels.base import Answer, Question
 from agent.channels.qq.channel import QqChannel
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
-from agent.http import HttpClient
 from agent.messages import Attachment, Whose
-from tests.contracts.channel import Listener, answer, listening, until
+from agent.net.http import HttpClient
+from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import qq_server
 from tests.fakes.clock import SteppedClock
 from tests.fakes.qq_platform import channel_at
@@ -26,6 +26,7 @@ from tests.fakes.qq_server import (
     Fault,
     QqServer,
 )
+from tests.waits import wait_until
 
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves something")
 
@@ -49,7 +50,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def begun(world: World) -> None:
-    await until(lambda: world.server.sessions)
+    await wait_until(lambda: world.server.sessions)
 
 
 async def test_each_place_is_answered_where_it_is(world: World) -> None:
@@ -178,7 +179,7 @@ async def test_a_token_that_the_gateway_does_not_take_is_changed(world: World) -
         world.server.closes_with = 4004
         world.server.lasts_s = 30
         world.server.cut()
-        await until(lambda: len(world.server.tokens) > 1 and len(world.server.open) == 1)
+        await wait_until(lambda: len(world.server.tokens) > 1 and len(world.server.open) == 1)
         world.server.write("hello")
         await listener.first()
 
@@ -269,7 +270,7 @@ async def test_a_question_is_answered_only_by_whom_it_was_for(world: World) -> N
         world.server.write("lamp on")
         [heard] = await listener.first()
         asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
-        await until(lambda: world.server.messages)
+        await wait_until(lambda: world.server.messages)
         world.server.write(f"yes {QUESTION.question_id}", BEN)
         await listener.first(2)
         assert not asking.done()
@@ -291,7 +292,7 @@ async def test_the_files_of_strangers_and_of_elsewhere_are_not_fetched(world: Wo
         large = {**theirs, "size": 10**12}
         world.server.write("look", attachments=[large])
         anna, ben, much = await listener.first(3)
-    assert anna.text.count("it is not where QQ keeps files") == 3
+    assert anna.text.count("the file is not on QQ's server") == 3
     assert ben.text == "look\n[a picture that was not fetched]"
     assert "larger than 20 MB" in much.text
     assert not world.server.called("GET", "download")
@@ -309,9 +310,9 @@ async def test_what_stops_the_agent_and_what_answers_a_question_waits_for_no_fil
         world.server.write("lamp on")
         [heard] = await listener.first()
         asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
-        await until(lambda: world.server.messages)
+        await wait_until(lambda: world.server.messages)
         world.server.write("look", attachments=[file])
-        await until(lambda: world.server.called("GET", "download"))
+        await wait_until(lambda: world.server.called("GET", "download"))
         world.server.write("and then?")
         world.server.write(f"yes {QUESTION.question_id}")
         world.server.write_in_room("/estop")

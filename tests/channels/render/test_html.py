@@ -1,7 +1,8 @@
 import pytest
 from hypothesis import given
 
-from agent.channels.render import to_html_telegram, to_plain
+from agent.channels.render.html import to_html_telegram
+from agent.channels.render.plain import to_plain
 from tests.fakes.markdown import answers
 from tests.fakes.telegram_html import text_of
 

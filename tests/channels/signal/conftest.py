@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.keeping import Keeping
-from agent.channels.place import Place
+from agent.channels.context import ChannelContext
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import SignalSettings
 from agent.channels.signal.channel import SignalChannel
-from agent.clock import Clock, SystemClock
-from agent.http import HttpClient
 from agent.messages import Inbound
+from agent.net.http import HttpClient
+from agent.system.clock import Clock, SystemClock
 from tests.fakes.signal_daemon import SignalDaemon, running
+from tests.waits import PATIENCE_S
 
 
 @dataclass(slots=True)
@@ -30,7 +31,7 @@ class Heard:
         self._changed.set()
 
     async def until(self, count: int) -> list[Inbound]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             while len(self.messages) < count:
                 self._changed.clear()
                 await self._changed.wait()
@@ -75,7 +76,9 @@ def signal(tmp_path: Path) -> Make:
         http = HttpClient()
         async with running(daemon or SignalDaemon()) as there:
             wanted = SignalSettings(base_url=there.url, **settings)  # type: ignore[arg-type]  # keys of the section
-            place = Place(tmp_path / "signal", Keeping(tmp_path / "inbox"), lambda _: knows)
+            place = ChannelContext(
+                tmp_path / "signal", ReceivedFiles(tmp_path / "inbox"), lambda _: knows
+            )
             channel = SignalChannel(wanted, place, http, clock or SystemClock())
             made = Signal(there, channel, Heard(), tmp_path / "inbox")
             try:

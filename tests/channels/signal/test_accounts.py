@@ -41,7 +41,7 @@ async def test_a_daemon_of_one_account_is_asked_for_no_list(signal: Make) -> Non
     ("accounts", "wanted", "clue"),
     [
         ([], "", "barnacle signal link"),
-        ([{"number": NUMBER}, {"number": OTHER}], "", "say which by channels.signal.account"),
+        ([{"number": NUMBER}, {"number": OTHER}], "", "set channels.signal.account"),
         ([{"number": NUMBER}], OTHER, "does not know the account"),
     ],
 )

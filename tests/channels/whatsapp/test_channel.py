@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer, Mark, Question
-from agent.channels.whatsapp.signing import verify_token
+from agent.channels.whatsapp.events import verify_token
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment
-from tests.contracts.channel import answer, listening, until
+from tests.contracts.channel import answer, listening
 from tests.fakes.whatsapp_platform import WhatsAppPlatform, running
 from tests.fakes.whatsapp_server import ANNA, APP_SECRET, body_of
+from tests.waits import stays, wait_until
 
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves something", always="the led")
 VERIFY = verify_token(APP_SECRET)
@@ -80,8 +81,7 @@ async def test_a_post_is_answered_when_all_in_it_is_kept(platform: WhatsAppPlatf
         listener.may_keep.clear()
         messages = [server.message("text", text={"body": text}) for text in ("one", "two")]
         posting = asyncio.ensure_future(server.tell(*messages))
-        await asyncio.sleep(0.05)
-        assert not posting.done()
+        await stays(lambda: not posting.done(), 0.05)
         listener.may_keep.set()
         await posting
         assert [one.text for one in listener.heard] == ["one", "two"]
@@ -96,10 +96,10 @@ async def test_what_comes_again_is_heard_once_also_after_a_restart(
         await platform.repeat()
         assert len(listener.heard) == 1
     async with listening(platform.restarted()) as listener:
-        await until(lambda: platform.server.answers[-1] == 200)
+        await wait_until(lambda: platform.server.answers[-1] == 200)
         await platform.repeat()
         await platform.write("next")
-        await until(lambda: [one.text for one in listener.heard] == ["next"])
+        await wait_until(lambda: [one.text for one in listener.heard] == ["next"])
 
 
 async def test_what_nobody_can_read_costs_no_other_message(platform: WhatsAppPlatform) -> None:
@@ -109,7 +109,7 @@ async def test_what_nobody_can_read_costs_no_other_message(platform: WhatsAppPla
     async with listening(platform.channel) as listener:
         for body in (b"{", b"\xff", b"[]", b"{}", body_of({"messages": [*bad, good]})):
             await server.post(body)
-        await until(lambda: listener.heard)
+        await wait_until(lambda: listener.heard)
         assert [one.text for one in listener.heard] == ["here"]
         assert set(server.answers) == {200}
 
@@ -181,8 +181,8 @@ async def test_the_token_goes_to_no_other_place(platform: WhatsAppPlatform, url:
     async with listening(platform.channel) as listener:
         await platform.write_with_file("look", b"%PDF-1.7")
         [heard] = await listener.first()
-        assert heard.text.endswith("[a file that could not be fetched: it is at a place that is "
-                                   "not WhatsApp's]")  # fmt: skip
+        reason = "the file is not on WhatsApp's server"
+        assert heard.text.endswith(f"[a file that could not be fetched: {reason}]")
 
 
 async def test_a_file_of_a_kind_that_is_not_taken_is_said(
@@ -273,7 +273,7 @@ async def test_what_was_taken_and_did_not_arrive_is_logged(
         told = [delivered, {**status, "errors": late}, 5]
         await platform.server.post(body_of({"statuses": told}))
         assert not listener.heard
-    warned = [one.getMessage() for one in caplog.records if "did not arrive" in one.getMessage()]
+    warned = [one.getMessage() for one in caplog.records if "not delivered" in one.getMessage()]
     assert len(warned) == 1
     assert "they have to write to it first" in warned[0]
     assert ANNA not in caplog.text
@@ -297,14 +297,14 @@ async def test_only_who_was_asked_can_press(platform: WhatsAppPlatform) -> None:
         await platform.write("lamp on")
         [heard] = await listener.first()
         asking = asyncio.ensure_future(platform.channel.ask(heard.address, QUESTION))
-        await until(lambda: platform.shown(heard))
+        await wait_until(lambda: platform.shown(heard))
         shown = server.sent[-1]["interactive"]["action"]["buttons"]
         assert [one["reply"]["title"] for one in shown] == ["Yes", "No", "Always"]
         button = {"id": shown[0]["reply"]["id"], "title": "Yes"}
         pressed = {"type": "button_reply", "button_reply": button}
         await server.tell(server.message("interactive", "15551234567", interactive=pressed))
         assert not asking.done()
-        assert server.sent[-1]["text"]["body"] == "This question is not open for you."
+        assert server.sent[-1]["text"]["body"] == "This question is closed, or not yours to answer."
         await server.say(f"always {QUESTION.question_id}")
         assert await asking is Answer.ALWAYS
         assert len(listener.heard) == 1
@@ -317,7 +317,9 @@ async def test_a_long_call_is_shown_whole_or_not_asked(platform: WhatsAppPlatfor
         await platform.write("hello")
         [heard] = await listener.first()
         asking = asyncio.ensure_future(platform.channel.ask(heard.address, long))
-        await until(lambda: platform.server.sent and platform.server.sent[-1]["type"] != "text")
+        await wait_until(
+            lambda: platform.server.sent and platform.server.sent[-1]["type"] != "text"
+        )
         assert long.arguments_json in "".join(platform.shown(heard))
         await platform.press(f"no:{long.question_id}")
         assert await asking is Answer.NO
@@ -344,7 +346,7 @@ async def test_a_file_that_takes_longer_than_the_platform_waits_is_kept_once(
         posting = asyncio.ensure_future(
             server.ask("POST", "/whatsapp", body, server.signature(body))
         )
-        await until(lambda: any(one.target.startswith("/files/") for one in server.calls))
+        await wait_until(lambda: any(one.target.startswith("/files/") for one in server.calls))
         # It has gone before the answer, and comes again while the file is still on its way
         posting.cancel()
         again = asyncio.ensure_future(server.post(body))
@@ -362,10 +364,10 @@ async def test_what_stops_the_agent_does_not_wait_for_a_file(platform: WhatsAppP
         await platform.write("lamp on")
         [first] = await listener.first()
         asking = asyncio.ensure_future(platform.channel.ask(first.address, QUESTION))
-        await until(lambda: platform.shown(first))
+        await wait_until(lambda: platform.shown(first))
         server.may_hand_out.clear()
         posting = asyncio.ensure_future(platform.write_with_file("look", b"%PDF"))
-        await until(lambda: any(one.target.startswith("/files/") for one in server.calls))
+        await wait_until(lambda: any(one.target.startswith("/files/") for one in server.calls))
         next_one = asyncio.ensure_future(platform.write("and then"))
         await server.say("/stop")
         await platform.answer_question(QUESTION, Answer.YES)

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.channels.whatsapp import events
-from agent.channels.whatsapp.events import Said, Status
-from agent.channels.whatsapp.signing import challenged, verify_token
+from agent.channels.whatsapp.events import WhatsAppInbound, WhatsAppStatus, challenged, verify_token
 from tests.fakes.whatsapp_server import APP_SECRET, NUMBER_ID, body_of
 
 JSON = st.recursive(
@@ -26,7 +25,7 @@ def test_whatever_stands_in_a_message_it_is_read_or_left_out(
 ) -> None:
     message = {"id": "wamid.1", "from": "4915", "type": kind, **about}
     for one in events.read(body_of({"messages": [message]}), NUMBER_ID):
-        assert isinstance(one, Said)
+        assert isinstance(one, WhatsAppInbound)
         inbound = events.inbound_of(one, 0.0)
         assert inbound is None or (inbound.sender, inbound.message_id) == ("4915", "wamid.1")
 
@@ -36,7 +35,10 @@ def test_whatever_stands_in_a_post_no_more_than_a_refusal_comes_of_it(
     messages: object, statuses: object
 ) -> None:
     told = {"messages": messages, "statuses": statuses}
-    assert all(isinstance(one, Said | Status) for one in events.read(body_of(told), NUMBER_ID))
+    assert all(
+        isinstance(one, WhatsAppInbound | WhatsAppStatus)
+        for one in events.read(body_of(told), NUMBER_ID)
+    )
 
 
 @given(st.binary())

@@ -3,14 +3,15 @@ from dataclasses import replace
 import pytest
 
 from agent.channels.base import Mark
-from agent.channels.xmpp import connection, sending
-from agent.channels.xmpp.listening import CANNOT_READ
+from agent.channels.xmpp import connection, send
+from agent.channels.xmpp.receive import CANNOT_READ
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Outbound
-from tests.contracts.channel import answer, until
+from tests.contracts.channel import answer
 from tests.contracts.channel import listening as at_work
 from tests.fakes.prosody import HOST
 from tests.fakes.xmpp_platform import XmppPlatform
+from tests.waits import wait_until
 
 _RECEIPT = "{urn:xmpp:receipts}received"
 _CORRECTION = "{urn:xmpp:message-correct:0}replace"
@@ -33,28 +34,28 @@ async def test_nothing_that_was_said_before_the_first_start_is_answered(
 async def test_a_draft_becomes_the_answer(
     platform: XmppPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending.XmppDrafts, "first_s", 0.0)
-    monkeypatch.setattr(sending, "INTERVAL_S", 0.01)
+    monkeypatch.setattr(send.XmppDrafts, "first_s", 0.0)
+    monkeypatch.setattr(send, "INTERVAL_S", 0.01)
     async with at_work(platform.channel) as listener:
         await platform.write("hello")
         [heard] = await listener.first()
         for text in ("It", "It is", "It is warm"):
             await platform.channel.draft(heard, text)
-            await until(lambda text=text: platform.shown(heard) == [text])
+            await wait_until(lambda text=text: platform.shown(heard) == [text])
         await platform.channel.send(answer(heard, "It is **warm**."))
-        await until(lambda: platform.shown(heard) == ["It is warm."])
+        await wait_until(lambda: platform.shown(heard) == ["It is warm."])
         assert platform.anna.count(platform.address, _CORRECTION) == 3
 
 
 async def test_only_what_a_draft_became_is_kept(
     platform: XmppPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending.XmppDrafts, "first_s", 0.0)
+    monkeypatch.setattr(send.XmppDrafts, "first_s", 0.0)
     async with at_work(platform.channel) as listener:
         await platform.write("hello")
         [heard] = await listener.first()
         await platform.channel.draft(heard, "It")
-        await until(lambda: platform.shown(heard) == ["It"])
+        await wait_until(lambda: platform.shown(heard) == ["It"])
         await platform.channel.send(answer(heard, "It is warm."))
     assert await platform.anna.archived() == ["hello", "It is warm."]
 
@@ -62,19 +63,19 @@ async def test_only_what_a_draft_became_is_kept(
 async def test_a_draft_that_a_restart_left_becomes_the_answer(
     platform: XmppPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending.XmppDrafts, "first_s", 0.0)
+    monkeypatch.setattr(send.XmppDrafts, "first_s", 0.0)
     async with at_work(platform.channel) as listener:
         await platform.write("hello")
         [heard] = await listener.first()
         await platform.channel.draft(heard, "It is")
-        await until(lambda: platform.shown(heard) == ["It is"])
+        await wait_until(lambda: platform.shown(heard) == ["It is"])
     for _ in range(2):
         again = platform.restarted()
         async with at_work(again):
-            await until(lambda again=again: again._sending.connection)
+            await wait_until(lambda again=again: again._sending.connection)
             # The second time, that it was sent was never written down
             await again.send(answer(heard, "It is warm."))
-            await until(lambda: platform.shown(heard) == ["It is warm."])
+            await wait_until(lambda: platform.shown(heard) == ["It is warm."])
 
 
 async def test_a_receipt_says_that_it_was_kept(platform: XmppPlatform) -> None:
@@ -86,7 +87,7 @@ async def test_a_receipt_says_that_it_was_kept(platform: XmppPlatform) -> None:
         await platform.anna.ping(platform.address)
         assert platform.anna.count(platform.address, _RECEIPT) == 0
         listener.may_keep.set()
-        await until(lambda: platform.anna.count(platform.address, _RECEIPT))
+        await wait_until(lambda: platform.anna.count(platform.address, _RECEIPT))
         [receipt] = [one for one in platform.anna.messages if one.find(_RECEIPT) is not None]
         assert receipt.find(_RECEIPT).get("id") == "m7"
 
@@ -99,7 +100,7 @@ async def test_a_stranger_hears_no_receipt(platform: XmppPlatform) -> None:
         platform.anna.say(platform.address, "hello", _ASKS)
         heard = await listener.first(2)
         await platform.channel.send(answer(heard[1], "Who are you?"))
-        await until(lambda: platform.shown(heard[1]))
+        await wait_until(lambda: platform.shown(heard[1]))
         assert platform.anna.count(platform.address, _RECEIPT) == 0
 
 
@@ -115,7 +116,7 @@ async def test_an_answer_whose_receipt_was_lost_is_not_said_twice(
         monkeypatch.undo()
         await platform.channel.send(answer(heard, "Here."))
         await platform.channel.send(answer(heard, "And there.", 2))
-        await until(lambda: len(platform.shown(heard)) >= 2)
+        await wait_until(lambda: len(platform.shown(heard)) >= 2)
         assert platform.shown(heard) == ["Here.", "And there."]
 
 
@@ -128,11 +129,11 @@ async def test_an_answer_that_the_last_run_sent_is_not_said_twice(platform: Xmpp
             await platform.channel.send(answer(one, "Here."))
     again = platform.restarted()
     async with at_work(again):
-        await until(lambda: again._sending.connection)
+        await wait_until(lambda: again._sending.connection)
         for one in heard:
             await again.send(answer(one, "Here."))
             await again.send(answer(one, "And there.", 2))
-            await until(lambda one=one: len(platform.shown(one)) >= 2)
+            await wait_until(lambda one=one: len(platform.shown(one)) >= 2)
             assert platform.shown(one) == ["Here.", "And there."]
 
 
@@ -156,7 +157,7 @@ async def test_words_that_xml_cannot_hold_are_said_without_them(platform: XmppPl
         await platform.write("hello")
         [heard] = await listener.first()
         await platform.channel.send(answer(heard, "a\x0bb <c> & \ud800d"))
-        await until(lambda: platform.shown(heard))
+        await wait_until(lambda: platform.shown(heard))
         assert platform.shown(heard) == ["ab <c> & d"]
 
 
@@ -178,7 +179,7 @@ async def test_encrypted_words_are_said_to_be_unreadable_once(platform: XmppPlat
         await platform.write("two")
         heard = await listener.first(2)
         assert [one.text for one in heard] == ["one", "two"]
-        await until(lambda: platform.shown(heard[0]))
+        await wait_until(lambda: platform.shown(heard[0]))
         assert platform.shown(heard[0]) == [CANNOT_READ]
 
 
@@ -186,7 +187,7 @@ async def test_who_is_known_may_see_that_it_is_there(platform: XmppPlatform) -> 
     async with at_work(platform.channel):
         await platform.write("hello")
         platform.anna.client.send_presence_subscription(pto=platform.address)
-        await until(lambda: platform.anna.sees_somebody(platform.address))
+        await wait_until(lambda: platform.anna.sees_somebody(platform.address))
 
 
 async def test_who_becomes_known_may_see_it_from_then_on(platform: XmppPlatform) -> None:
@@ -196,12 +197,12 @@ async def test_who_becomes_known_may_see_it_from_then_on(platform: XmppPlatform)
     async with at_work(platform.channel) as listener:
         await platform.write("/pair CODE")
         platform.anna.client.send_presence_subscription(pto=platform.address)
-        await until(lambda: platform.channel._listening._pending)
+        await wait_until(lambda: platform.channel._listening._pending)
         assert not platform.anna.sees_somebody(platform.address)
         known.add(platform.anna.address)
         await platform.write("hello")
         await listener.first(2)
-        await until(lambda: platform.anna.sees_somebody(platform.address))
+        await wait_until(lambda: platform.anna.sees_somebody(platform.address))
 
 
 async def test_signs_are_about_what_others_call_the_message(platform: XmppPlatform) -> None:
@@ -212,7 +213,7 @@ async def test_signs_are_about_what_others_call_the_message(platform: XmppPlatfo
         for heard in (private, room):
             await platform.channel.mark(heard, Mark.SEEN)
             await platform.channel.mark(heard, Mark.DONE)
-        await until(lambda: len(platform.signs()) >= 4)
+        await wait_until(lambda: len(platform.signs()) >= 4)
         seen, done = platform.signs()[:2]
         assert (seen, done) == ((platform.said[0], "👀"), (platform.said[0], "👍"))
         # There the room itself names what is said
@@ -226,6 +227,6 @@ async def test_files_come_and_go_with_their_words(platform: XmppPlatform) -> Non
         assert heard.text == ""
         gone = replace(heard.attachments[0], path="/nowhere", name="gone.pdf")
         await platform.channel.send(replace(answer(heard, "Here."), files=(gone,)))
-        await until(lambda: len(platform.shown(heard)) >= 2)
+        await wait_until(lambda: len(platform.shown(heard)) >= 2)
         assert "gone.pdf" in platform.shown(heard)[1]
         await platform.channel.mark(heard, Mark.DONE)

@@ -2,16 +2,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.messages import Attachment
-from tests.contracts.channel import answer, until
+from tests.contracts.channel import answer
 from tests.contracts.channel import listening as at_work
 from tests.fakes import prosody, xmpp_conversation
 from tests.fakes.xmpp_platform import XmppPlatform
+from tests.waits import wait_until
 
 _FORBIDDEN = {
     "http://127.0.0.1:8080/api": "local",
     "https://127.0.0.1/": "local",
     "https://printer.local/": "name of this machine or network",
-    "http://93.184.216.34/sheet.pdf": "others read along",
+    "http://93.184.216.34/sheet.pdf": "send the file unencrypted",
     "file:///etc/passwd": "could not be fetched",
     "aesgcm://files.example.org/a": "it is encrypted",
     "https://[": "cannot be used",
@@ -61,7 +62,7 @@ async def test_a_file_that_the_store_does_not_take_is_told_of(
         await platform.write("hello")
         [heard] = await listener.first()
         await platform.channel.send(replace(answer(heard, "Here."), files=(attachment,)))
-        await until(lambda: len(platform.shown(heard)) >= 2)
+        await wait_until(lambda: len(platform.shown(heard)) >= 2)
         assert "large.bin could not go with this" in platform.shown(heard)[1]
 
 
@@ -75,5 +76,5 @@ async def test_a_server_without_a_store_says_so(tmp_path: Path) -> None:
                 await platform.write("hello")
                 [heard] = await listener.first()
                 await platform.channel.send(replace(answer(heard, "Here."), files=(file,)))
-                await until(lambda: len(platform.shown(heard)) >= 2)
-                assert "has no store for files" in platform.shown(heard)[1]
+                await wait_until(lambda: len(platform.shown(heard)) >= 2)
+                assert "has no file store" in platform.shown(heard)[1]

@@ -5,15 +5,16 @@ from xml.etree.ElementTree import SubElement
 
 import pytest
 
-from agent.channels.xmpp import listening
+from agent.channels.xmpp import receive
 from agent.errors import ChannelUnavailable
 from agent.messages import Outbound
-from tests.contracts.channel import answer, until
+from tests.contracts.channel import answer
 from tests.contracts.channel import listening as at_work
 from tests.fakes import prosody, xmpp_conversation
 from tests.fakes.prosody import ROOMS
 from tests.fakes.xmpp_person import present
 from tests.fakes.xmpp_platform import XmppPlatform
+from tests.waits import wait_until
 
 _ADMIN = "{http://jabber.org/protocol/muc#admin}"
 
@@ -51,7 +52,7 @@ async def test_where_a_room_hides_who_they_are_each_has_a_name_of_that_room(
     async with hiding(tmp_path) as platform, at_work(platform.channel) as listener:
         async with present(platform.server, "bert", platform.room) as bert:
             await platform.write("one", is_group=True)
-            await until(lambda: bert.sees(f"{platform.room}/{platform.nick}"))
+            await wait_until(lambda: bert.sees(f"{platform.room}/{platform.nick}"))
             bert.say(platform.room, f"{platform.nick}: two")
             senders = {one.text: one.sender for one in await listener.first(2)}
         anna, other = senders["one"], senders["two"]
@@ -80,7 +81,7 @@ async def test_an_answer_to_its_words_needs_no_name(platform: XmppPlatform) -> N
         [heard] = await listener.first()
         await platform.channel.send(answer(heard, "Here."))
         us = f"{platform.room}/{platform.nick}"
-        await until(lambda: platform.anna.told(us))
+        await wait_until(lambda: platform.anna.told(us))
         platform.anna.say(platform.room, "and now?", f"<reply xmlns='urn:xmpp:reply:0' to='{us}'/>")
         assert (await listener.first(2))[1].text == "and now?"
 
@@ -88,14 +89,14 @@ async def test_an_answer_to_its_words_needs_no_name(platform: XmppPlatform) -> N
 async def test_it_comes_back_when_it_was_put_out(
     platform: XmppPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listening, "PING_EVERY_S", 0.05)
+    monkeypatch.setattr(receive, "PING_EVERY_S", 0.05)
     us = f"{platform.room}/{platform.nick}"
     async with at_work(platform.channel) as listener:
         await platform.write("one", is_group=True)
         await listener.first()
         await put_out(platform, platform.nick)
-        await until(lambda: platform.anna.went(us))
-        await until(lambda: platform.anna.sees(us))
+        await wait_until(lambda: platform.anna.went(us))
+        await wait_until(lambda: platform.anna.sees(us))
         platform.anna.say(platform.room, f"{platform.nick}: two")
         assert (await listener.first(2))[1].text == "two"
 
@@ -105,12 +106,12 @@ async def test_where_it_is_not_its_words_wait(platform: XmppPlatform) -> None:
         await platform.write("one", is_group=True)
         await listener.first()
         await put_out(platform, platform.nick)
-        await until(lambda: platform.anna.went(f"{platform.room}/{platform.nick}"))
-        with pytest.raises(ChannelUnavailable, match="not in lab-"):
+        await wait_until(lambda: platform.anna.went(f"{platform.room}/{platform.nick}"))
+        with pytest.raises(ChannelUnavailable, match="not in the room lab-"):
             await platform.channel.send(Outbound(1, "xmpp", platform.room, "Here.", ""))
 
 
 async def test_a_name_that_somebody_has_is_made_longer(platform: XmppPlatform) -> None:
     async with present(prosody.shared(), platform.nick, platform.room), at_work(platform.channel):
-        await until(lambda: platform.anna.sees(f"{platform.room}/{platform.nick}_"))
+        await wait_until(lambda: platform.anna.sees(f"{platform.room}/{platform.nick}_"))
         assert platform.room.endswith(ROOMS)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from agent.channels.xmpp.stanzas import (
     CLIENT,
-    Message,
+    XmppMessage,
     element,
     read_message,
     seconds,
@@ -35,7 +35,7 @@ def told(inside: str, attributes: str = "from='anna@example.org/phone' type='cha
     return fromstring(f"<message xmlns='{CLIENT}' {attributes}>{inside}</message>")
 
 
-def read(inside: str) -> Message:
+def read(inside: str) -> XmppMessage:
     return read_message(told(inside), OURS)
 
 

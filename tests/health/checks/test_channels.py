@@ -6,8 +6,8 @@ import pytest
 
 from agent.errors import ChannelUnavailable
 from agent.health.base import Finding, Level, Patient
-from agent.health.checks.channels import check
-from agent.health.status import ChannelReport, Status, own_start_ticks, write_status
+from agent.health.checks.channels import check_channels
+from agent.health.status import AgentStatus, ChannelReport, own_start_ticks, write_status
 
 
 async def found_with(patient: Patient, heard: Mapping[str, float] | Exception) -> Finding:
@@ -16,11 +16,11 @@ async def found_with(patient: Patient, heard: Mapping[str, float] | Exception) -
             raise heard
         return heard
 
-    return await check(replace(patient, hear=hear))
+    return await check_channels(replace(patient, hear=hear))
 
 
 async def test_without_a_platform_nobody_is_heard(patient: Patient) -> None:
-    found = await check(patient)
+    found = await check_channels(patient)
     assert found.level is Level.OK
     assert "`barnacle channel add NAME`" in found.sentence
 
@@ -28,7 +28,7 @@ async def test_without_a_platform_nobody_is_heard(patient: Patient) -> None:
 async def test_without_an_agent_nobody_is_heard(patient: Patient) -> None:
     found = await found_with(patient, ChannelUnavailable("nobody listens"))
     assert found.level is Level.OK
-    assert "no agent runs" in found.sentence
+    assert "no agent is running" in found.sentence
 
 
 async def test_an_agent_that_does_not_answer_is_failed(patient: Patient) -> None:
@@ -49,7 +49,7 @@ async def test_the_age_of_what_was_heard_decides(
 async def test_what_the_agent_says_of_a_channel_is_told(patient: Patient) -> None:
     patient.state_dir.mkdir()
     channels = (ChannelReport("telegram", "nobody answered"), ChannelReport("signal"))
-    status = Status(os.getpid(), own_start_ticks(), 0.0, channels=channels)
+    status = AgentStatus(os.getpid(), own_start_ticks(), 0.0, channels=channels)
     write_status(patient.status_file, status)
     found = await found_with(patient, {"telegram": 30.0})
     assert found == Finding.warning("telegram: nobody answered")

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from agent.errors import ConfigRefused, MemoryUnavailable
-from agent.health.base import Level, Patient, Store
-from agent.health.checks.memory import check
+from agent.health.base import Level, MemoryStore, Patient
+from agent.health.checks.memory import check_memory
 from agent.memory.base import Memory, MemoryStats
 from tests.fakes.memory import PreparedMemory
 
@@ -27,21 +27,25 @@ class Counted(PreparedMemory):
         self.is_closed = True
 
 
-def with_store(patient: Patient, store: Store) -> Patient:
+def with_store(patient: Patient, store: MemoryStore) -> Patient:
     return replace(patient, find_store=lambda: store)
 
 
 async def test_memories_that_are_reached_are_counted(patient: Patient) -> None:
     memory = Counted({"words": "by trigrams (pg_trgm)"})
-    found = await check(with_store(patient, Store("postgres", "barn", open=lambda: memory)))
+    found = await check_memory(
+        with_store(patient, MemoryStore("postgres", "barn", open=lambda: memory))
+    )
     assert found.level is Level.OK
     assert found.sentence == "7 memories in postgres (barn): words by trigrams (pg_trgm)"
     assert memory.is_closed
 
 
 async def test_a_store_out_of_reach_is_failed_with_the_reason(patient: Patient) -> None:
-    memory = Counted({}, "PostgreSQL is out of reach: no route")
-    found = await check(with_store(patient, Store("postgres", "barn", open=lambda: memory)))
+    memory = Counted({}, "PostgreSQL cannot be reached: no route")
+    found = await check_memory(
+        with_store(patient, MemoryStore("postgres", "barn", open=lambda: memory))
+    )
     assert found.level is Level.FAILED
     assert "no route" in found.sentence
     assert memory.is_closed
@@ -49,22 +53,24 @@ async def test_a_store_out_of_reach_is_failed_with_the_reason(patient: Patient) 
 
 async def test_what_a_store_advises_is_a_warning(patient: Patient) -> None:
     memory = Counted({"advice": "too many", "damage": "set aside", "file": "x"})
-    found = await check(with_store(patient, Store("document", "x", open=lambda: memory)))
+    found = await check_memory(
+        with_store(patient, MemoryStore("document", "x", open=lambda: memory))
+    )
     assert (found.level, found.sentence) == (Level.WARNING, "set aside; too many")
 
 
 @pytest.mark.parametrize(
     ("store", "level", "said"),
     [
-        (Store("sqlite", "/s/brain.db"), Level.OK, "sqlite (/s/brain.db)"),
-        (Store("none", "nowhere"), Level.OK, "switched off: nothing is remembered"),
-        (Store("sqlite", "x", "left behind"), Level.WARNING, "left behind"),
+        (MemoryStore("sqlite", "/s/brain.db"), Level.OK, "sqlite (/s/brain.db)"),
+        (MemoryStore("none", "nowhere"), Level.OK, "switched off: nothing is remembered"),
+        (MemoryStore("sqlite", "x", "left behind"), Level.WARNING, "left behind"),
     ],
 )
 async def test_what_is_not_opened_is_told_as_it_is(
-    store: Store, level: Level, said: str, patient: Patient
+    store: MemoryStore, level: Level, said: str, patient: Patient
 ) -> None:
-    found = await check(with_store(patient, store))
+    found = await check_memory(with_store(patient, store))
     assert (found.level, found.sentence) == (level, said)
 
 
@@ -73,8 +79,8 @@ async def test_a_store_that_is_refused_says_so_itself(patient: Patient) -> None:
         raise ConfigRefused("memory.postgres_url_file: cannot be read")
 
     with pytest.raises(ConfigRefused):
-        await check(with_store(patient, Store("postgres", "barn", open=refused)))
+        await check_memory(with_store(patient, MemoryStore("postgres", "barn", open=refused)))
 
 
 async def test_nothing_known_is_nothing_wrong(patient: Patient) -> None:
-    assert (await check(patient)).level is Level.OK
+    assert (await check_memory(patient)).level is Level.OK

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from agent.errors import KeyRefused, ProviderError, QuotaExhausted, TransientProviderError
-from agent.health.base import Level, Patient, Service
+from agent.health.base import Level, ModelService, Patient
 from agent.health.checks import provider
-from agent.health.checks.provider import check
+from agent.health.checks.provider import check_provider
 
 
 @pytest.fixture
@@ -25,37 +25,39 @@ def refusing() -> int:
 
 
 def asking(patient: Patient, url: str, key_source: str = "") -> Patient:
-    return replace(patient, find_service=lambda: Service(url, key_source))
+    return replace(patient, find_service=lambda: ModelService(url, key_source))
 
 
 async def test_no_service_is_fine(patient: Patient) -> None:
-    found = await check(patient)
+    found = await check_provider(patient)
     assert found.level is Level.OK
     assert "OPENAI_API_KEY" in found.sentence
 
 
 async def test_a_service_that_accepts_is_fine(patient: Patient, listening: int) -> None:
-    found = await check(asking(patient, f"http://127.0.0.1:{listening}/v1", "provider.api_key"))
+    found = await check_provider(
+        asking(patient, f"http://127.0.0.1:{listening}/v1", "provider.api_key")
+    )
     assert found.level is Level.OK
-    assert found.sentence == f"127.0.0.1:{listening} can be reached, key from provider.api_key"
+    assert found.sentence == f"127.0.0.1:{listening} answers, key from provider.api_key"
 
 
 async def test_a_service_that_cannot_be_reached_is_a_warning(
     patient: Patient, refusing: int
 ) -> None:
-    found = await check(asking(patient, f"http://127.0.0.1:{refusing}/v1"))
+    found = await check_provider(asking(patient, f"http://127.0.0.1:{refusing}/v1"))
     assert found.level is Level.WARNING
     assert "Connection refused" in found.sentence
 
 
 async def test_a_host_that_is_no_name_is_a_warning(patient: Patient) -> None:
-    found = await check(asking(patient, f"http://{'x' * 70}..invalid/v1"))
+    found = await check_provider(asking(patient, f"http://{'x' * 70}..invalid/v1"))
     assert found.level is Level.WARNING
 
 
 async def test_through_a_proxy_nothing_is_tried(patient: Patient) -> None:
     behind = replace(patient, environ={"https_proxy": "http://127.0.0.1:9"})
-    found = await check(asking(behind, "https://llm.invalid/v1"))
+    found = await check_provider(asking(behind, "https://llm.invalid/v1"))
     assert found.level is Level.OK
     assert "proxy" in found.sentence
 
@@ -63,8 +65,8 @@ async def test_through_a_proxy_nothing_is_tried(patient: Patient) -> None:
 @pytest.mark.parametrize(
     ("failure", "level", "said"),
     [
-        (KeyRefused("invalid x-api-key"), Level.FAILED, "make a new one"),
-        (QuotaExhausted("no credit"), Level.FAILED, "fill it"),
+        (KeyRefused("invalid x-api-key"), Level.FAILED, "create a new one"),
+        (QuotaExhausted("no credit"), Level.FAILED, "top it up"),
         (TransientProviderError("503"), Level.WARNING, "503"),
     ],
 )
@@ -75,7 +77,7 @@ async def test_a_key_is_tried(
         raise failure
 
     asked = asking(replace(patient, try_key=refuse), "https://llm.invalid/v1", "OPENAI_API_KEY")
-    found = await check(asked)
+    found = await check_provider(asked)
     assert found.level is level
     assert said in found.sentence
     assert "OPENAI_API_KEY" in found.sentence
@@ -86,9 +88,9 @@ async def test_a_key_that_is_taken_is_fine(patient: Patient) -> None:
         return ", and more"
 
     asked = asking(replace(patient, try_key=accept), "https://llm.invalid/v1", "OPENAI_API_KEY")
-    found = await check(asked)
+    found = await check_provider(asked)
     assert found.level is Level.OK
-    assert found.sentence == "llm.invalid takes the key from OPENAI_API_KEY, and more"
+    assert found.sentence == "llm.invalid accepts the key from OPENAI_API_KEY, and more"
 
 
 async def test_a_service_that_says_nothing_is_a_warning(
@@ -101,4 +103,4 @@ async def test_a_service_that_says_nothing_is_a_warning(
         return ""
 
     asked = asking(replace(patient, try_key=hang), "https://llm.invalid/v1", "OPENAI_API_KEY")
-    assert (await check(asked)).level is Level.WARNING
+    assert (await check_provider(asked)).level is Level.WARNING

@@ -19,18 +19,18 @@ async def found_by(patient: Patient, folder: Path, script: str) -> Finding:
     program = folder / "systemd-analyze"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o700)
-    return await service.check(replace(patient, analyzer=program))
+    return await service.check_service(replace(patient, analyzer=program))
 
 
 async def test_without_systemd_there_is_no_score(patient: Patient) -> None:
-    found = await service.check(patient)
+    found = await service.check_service(patient)
     assert found.level is Level.OK
     assert "no systemd" in found.sentence
 
 
 async def test_a_unit_that_is_not_installed_has_none(patient: Patient, root: Path) -> None:
     (root / "run/systemd/system").mkdir(parents=True)
-    found = await service.check(patient)
+    found = await service.check_service(patient)
     assert found.level is Level.OK
     assert "scripts/install" in found.sentence
 
@@ -56,7 +56,7 @@ async def test_a_program_that_says_nothing_is_a_warning(
 
 @pytest.mark.usefixtures("installed")
 async def test_a_program_that_is_not_there_is_a_warning(patient: Patient, tmp_path: Path) -> None:
-    found = await service.check(replace(patient, analyzer=tmp_path / "none"))
+    found = await service.check_service(replace(patient, analyzer=tmp_path / "none"))
     assert found.level is Level.WARNING
 
 

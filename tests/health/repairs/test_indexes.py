@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from agent.health.base import Patient
-from agent.health.repairs.base import Deed
-from agent.health.repairs.indexes import repair
+from agent.health.repairs.base import RepairResult
+from agent.health.repairs.indexes import rebuild_indexes
 from agent.storage import lock
 
 SCHEMA = """
@@ -74,37 +74,37 @@ def found(path: Path) -> int:
 
 @pytest.mark.usefixtures("database")
 async def test_whole_databases_are_left_alone(patient: Patient) -> None:
-    assert await repair(patient) == []
+    assert await rebuild_indexes(patient) == []
 
 
 async def test_none_is_made(patient: Patient) -> None:
-    assert await repair(patient) == []
+    assert await rebuild_indexes(patient) == []
     assert not patient.databases[0].exists()
 
 
 async def test_an_index_that_lost_rows_is_built_anew(patient: Patient, database: Path) -> None:
     lose_an_entry(database)
     assert keys(database) == ["lamp", "pump"]
-    assert await repair(patient) == [Deed(f"built the indexes of {database} anew")]
+    assert await rebuild_indexes(patient) == [RepairResult(f"rebuilt the indexes of {database}")]
     assert keys(database) == ["fan", "lamp", "pump"]
 
 
 async def test_an_index_of_words_is_built_anew(patient: Patient, database: Path) -> None:
     lose_words(database)
-    assert await repair(patient) == [Deed(f"built the indexes of {database} anew")]
+    assert await rebuild_indexes(patient) == [RepairResult(f"rebuilt the indexes of {database}")]
     assert found(database) == 1
 
 
 async def test_under_an_agent_at_work_nothing_is_done(patient: Patient, database: Path) -> None:
     lose_words(database)
     with lock.hold(patient.state_dir):
-        (deed,) = await repair(patient)
+        (deed,) = await rebuild_indexes(patient)
     assert not deed.is_done
     assert "stop the agent" in deed.sentence
 
 
 async def test_what_is_beyond_mending_is_said_to_be(patient: Patient, database: Path) -> None:
     spoil(database)
-    (deed,) = await repair(patient)
+    (deed,) = await rebuild_indexes(patient)
     assert not deed.is_done
-    assert "beyond mending" in deed.sentence
+    assert "cannot repair" in deed.sentence

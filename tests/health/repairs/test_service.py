@@ -7,7 +7,7 @@ import pytest
 from agent.errors import ChannelUnavailable
 from agent.health.base import Patient
 from agent.health.repairs import service
-from agent.health.repairs.base import Deed
+from agent.health.repairs.base import RepairResult
 
 
 class Machine:
@@ -19,7 +19,9 @@ class Machine:
         self.program = folder / "systemctl"
         self.patient = patient
 
-    async def repaired(self, heard: Mapping[str, float] | Exception, script: str) -> list[Deed]:
+    async def repaired(
+        self, heard: Mapping[str, float] | Exception, script: str
+    ) -> list[RepairResult]:
         async def hear() -> Mapping[str, float]:
             if isinstance(heard, Exception):
                 raise heard
@@ -27,7 +29,7 @@ class Machine:
 
         self.program.write_text(f'#!/bin/sh\necho "$@" >> {self.asked}\n{script}\n')
         self.program.chmod(0o700)
-        return await service.repair(replace(self.patient, hear=hear, manager=self.program))
+        return await service.restart_service(replace(self.patient, hear=hear, manager=self.program))
 
     @property
     def words(self) -> list[str]:
@@ -50,20 +52,20 @@ async def test_who_hears_is_left_alone(machine: Machine) -> None:
 
 @pytest.mark.parametrize(
     ("heard", "why"),
-    [({"telegram": 400.0}, "hears nothing of telegram"), (TimeoutError(), "does not answer")],
+    [({"telegram": 400.0}, "hears nothing from telegram"), (TimeoutError(), "does not answer")],
 )
 async def test_a_deaf_service_is_restarted(
     machine: Machine, heard: Mapping[str, float] | Exception, why: str
 ) -> None:
     deeds = await machine.repaired(heard, "exit 0")
-    assert deeds == [Deed(f"restarted barnacle.service, whose agent {why}")]
+    assert deeds == [RepairResult(f"restarted barnacle.service, whose agent {why}")]
     assert machine.words == ["is-active --quiet barnacle.service", "restart barnacle.service"]
 
 
 async def test_an_agent_that_is_no_service_is_its_owners(machine: Machine) -> None:
     (deed,) = await machine.repaired(TimeoutError(), "exit 3")
     assert not deed.is_done
-    assert "end it and start it again" in deed.sentence
+    assert "stop it and start it again" in deed.sentence
     assert machine.words == ["is-active --quiet barnacle.service"]
 
 
@@ -96,4 +98,4 @@ async def test_without_systemd_nothing_is_asked(patient: Patient, tmp_path: Path
         raise TimeoutError
 
     asked = replace(patient, hear=hear, manager=tmp_path / "none")
-    assert await service.repair(asked) == []
+    assert await service.restart_service(asked) == []

@@ -74,7 +74,7 @@ class _Client(discord.Client):
             await interaction.response.defer()
             assert interaction.message is not None
             over = discord.ui.View()
-            over.add_item(discord.ui.Button(label="You said yes.", custom_id="over", disabled=True))
+            over.add_item(discord.ui.Button(label="Approved.", custom_id="over", disabled=True))
             await interaction.message.edit(view=over)
         else:
             await interaction.response.send_message("/help", ephemeral=True)

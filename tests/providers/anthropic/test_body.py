@@ -5,22 +5,24 @@ from typing import Any
 import pytest
 
 from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
-from agent.providers.anthropic.body import Manner
+from agent.providers.anthropic.body import AnthropicDialect
 from agent.providers.anthropic.wire import AnthropicWire
 from agent.providers.base import ChatRequest
-from agent.providers.failures import Refusal
+from agent.providers.failures import ServiceRefusal
 from agent.providers.wire import Sampling
 from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("claude-fake", 1.5, 500)
 WIRE = AnthropicWire()
-USUAL = Manner()
+USUAL = AnthropicDialect()
 CALL = ToolCall("toolu_1", "lamp", '{"value":"on"}')
 OTHER = ToolCall("toolu_2", "lamp", "{broken")
 
 
-def written(*messages: ChatMessage, manner: Manner = USUAL, **more: Any) -> dict[str, Any]:
-    body = WIRE.write(ChatRequest(messages, **more), SAMPLING, manner).body
+def written(
+    *messages: ChatMessage, dialect: AnthropicDialect = USUAL, **more: Any
+) -> dict[str, Any]:
+    body = WIRE.write(ChatRequest(messages, **more), SAMPLING, dialect).body
     found = json.loads(body)
     assert isinstance(found, dict)
     return found
@@ -33,7 +35,7 @@ def test_results_of_tools_stand_first_in_one_message_of_the_person() -> None:
         tool_said(CALL, "done"),
         tool_said(OTHER, "bad arguments", is_error=True),
         user_said("and?"),
-        manner=Manner(takes_cache_marks=False),
+        dialect=AnthropicDialect(takes_cache_marks=False),
     )
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert body["messages"][1]["content"] == [
@@ -113,12 +115,12 @@ def test_tools_are_sorted_and_their_schemas_have_no_references() -> None:
 def test_a_parameter_that_is_refused_is_left_out_and_then_no_more(
     message: str, absent: str
 ) -> None:
-    refusal = Refusal(400, json.dumps({"type": "error", "error": {"message": message}}))
-    other = WIRE.other_manner(Manner(), refusal)
+    refusal = ServiceRefusal(400, json.dumps({"type": "error", "error": {"message": message}}))
+    other = WIRE.other_dialect(AnthropicDialect(), refusal)
     assert other is not None
-    body = written(system_said("s"), user_said("x"), manner=other)
+    body = written(system_said("s"), user_said("x"), dialect=other)
     assert absent not in json.dumps(body)
-    assert WIRE.other_manner(other, refusal) is None
+    assert WIRE.other_dialect(other, refusal) is None
 
 
 def test_the_scale_of_temperature_ends_at_one() -> None:

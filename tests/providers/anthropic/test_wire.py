@@ -3,10 +3,10 @@ import json
 import pytest
 
 from agent.errors import TransientProviderError
-from agent.providers.answer import MAX_ANSWER_BYTES, Answer
+from agent.providers.answer import MAX_ANSWER_BYTES, AnswerBuilder
 from agent.providers.anthropic.wire import AnthropicWire
-from agent.providers.base import ChatResponse, Stop, Usage
-from agent.providers.edge import WireError
+from agent.providers.base import ChatResponse, StopReason, Usage
+from agent.providers.service_json import WireError
 from tests.contracts.provider import WRITE
 from tests.fakes import anthropic_stream
 from tests.fakes.llm_server import Call
@@ -15,7 +15,7 @@ WIRE = AnthropicWire()
 
 
 def answered(*events: dict[str, object]) -> ChatResponse:
-    answer = Answer(WIRE.name, "claude-fake")
+    answer = AnswerBuilder(WIRE.name, "claude-fake")
     for event in events:
         WIRE.read(json.dumps(event), answer)
     return answer.response(500)
@@ -57,16 +57,16 @@ def test_a_call_whose_id_had_to_be_replaced_keeps_no_thinking() -> None:
 @pytest.mark.parametrize(
     ("reason", "stop"),
     [
-        ("end_turn", Stop.END),
-        ("stop_sequence", Stop.END),
-        ("pause_turn", Stop.END),
-        ("max_tokens", Stop.LENGTH),
-        ("model_context_window_exceeded", Stop.LENGTH),
-        ("refusal", Stop.REFUSED),
-        ("something new", Stop.END),
+        ("end_turn", StopReason.END),
+        ("stop_sequence", StopReason.END),
+        ("pause_turn", StopReason.END),
+        ("max_tokens", StopReason.LENGTH),
+        ("model_context_window_exceeded", StopReason.LENGTH),
+        ("refusal", StopReason.REFUSED),
+        ("something new", StopReason.END),
     ],
 )
-def test_reasons_for_stopping(reason: str, stop: Stop) -> None:
+def test_reasons_for_stopping(reason: str, stop: StopReason) -> None:
     events = anthropic_stream.events("hi")
     events[-2] = {"type": "message_delta", "delta": {"stop_reason": reason}}
     assert answered(*events).stop is stop
@@ -98,7 +98,7 @@ def test_thinking_without_end_is_refused() -> None:
 @pytest.mark.parametrize("event", ["[]", "{", '{"type": 7}', '{"type": "message", "content": {}}'])
 def test_what_is_no_event_is_refused(event: str) -> None:
     with pytest.raises(WireError):
-        WIRE.read(event, Answer())
+        WIRE.read(event, AnswerBuilder())
 
 
 def test_models_are_listed_by_their_ids() -> None:

@@ -8,7 +8,7 @@ from agent.providers.completions import dialect
 from agent.providers.completions.dialect import (
     LONGEST_KEPT_BYTES,
     OFFICIAL_HOST,
-    Dialect,
+    CompletionsDialect,
     encode,
 )
 from agent.providers.wire import Sampling
@@ -18,8 +18,8 @@ SAMPLING = Sampling("some-model", 0.7, 4096)
 NO_ARGUMENTS = {"type": "object", "properties": {}}
 
 
-def body_of(request: ChatRequest, dialect: Dialect | None = None) -> dict[str, object]:
-    decoded = json.loads(encode(request, SAMPLING.of(request), dialect or Dialect()))
+def body_of(request: ChatRequest, dialect: CompletionsDialect | None = None) -> dict[str, object]:
+    decoded = json.loads(encode(request, SAMPLING.of(request), dialect or CompletionsDialect()))
     assert isinstance(decoded, dict)
     return decoded
 
@@ -53,8 +53,8 @@ def test_what_a_request_says_itself_wins() -> None:
 
 
 def test_tools_are_sorted_so_that_the_beginning_of_a_request_stays_the_same() -> None:
-    one = encode(asked(tools=(spec("b"), spec("a"))), SAMPLING, Dialect())
-    other = encode(asked(tools=(spec("a"), spec("b"))), SAMPLING, Dialect())
+    one = encode(asked(tools=(spec("b"), spec("a"))), SAMPLING, CompletionsDialect())
+    other = encode(asked(tools=(spec("a"), spec("b"))), SAMPLING, CompletionsDialect())
     assert one == other
     assert body_of(asked(tools=(spec("a"),)))["tools"] == [
         {
@@ -92,9 +92,9 @@ def test_every_turn_of_the_conversation_is_sent_with_its_calls_and_results() -> 
 @pytest.mark.parametrize("written", ["", "{broken", "[1]", '"text"', "[" * 100])
 def test_broken_arguments_of_the_past_do_not_break_the_conversation(written: str) -> None:
     call = ToolCall("call_1", "a", written)
-    (message,) = json.loads(encode(asked(assistant_said("", (call,))), SAMPLING, Dialect()))[
-        "messages"
-    ]
+    (message,) = json.loads(
+        encode(asked(assistant_said("", (call,))), SAMPLING, CompletionsDialect())
+    )["messages"]
     assert message["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
@@ -119,7 +119,7 @@ def test_a_message_is_written_once_however_often_it_is_sent() -> None:
 
 
 def test_each_parameter_in_the_other_dialect() -> None:
-    dialect = Dialect(
+    dialect = CompletionsDialect(
         "max_completion_tokens", takes_temperature=False, effort="none", takes_stream_options=False
     )
     body = body_of(asked(tools=(spec("a"),)), dialect)
@@ -129,65 +129,69 @@ def test_each_parameter_in_the_other_dialect() -> None:
 
 
 def test_without_tools_the_effort_is_the_models_own() -> None:
-    assert "reasoning_effort" not in body_of(asked(), Dialect(effort="none"))
+    assert "reasoning_effort" not in body_of(asked(), CompletionsDialect(effort="none"))
 
 
 def test_the_official_service_is_asked_with_the_newer_name() -> None:
-    assert Dialect.of_host(OFFICIAL_HOST).tokens_key == "max_completion_tokens"
-    assert Dialect.of_host("127.0.0.1:8080").tokens_key == "max_tokens"
+    assert CompletionsDialect.of_host(OFFICIAL_HOST).tokens_key == "max_completion_tokens"
+    assert CompletionsDialect.of_host("127.0.0.1:8080").tokens_key == "max_tokens"
 
 
 @pytest.mark.parametrize(
     ("before", "complaint", "after"),
     [
         (
-            Dialect(),
+            CompletionsDialect(),
             (
                 "Unsupported parameter: 'max_tokens' is not supported with this model. "
                 "Use 'max_completion_tokens' instead. max_tokens"
             ),
-            Dialect("max_completion_tokens"),
+            CompletionsDialect("max_completion_tokens"),
         ),
         (
-            Dialect("max_completion_tokens"),
+            CompletionsDialect("max_completion_tokens"),
             "Unrecognized request argument supplied: max_completion_tokens",
-            Dialect("max_tokens"),
+            CompletionsDialect("max_tokens"),
         ),
         (
-            Dialect(),
+            CompletionsDialect(),
             (
                 "Unsupported value: 'temperature' does not support 0.7 with this model. "
                 "Only the default (1) value is supported."
             ),
-            Dialect(takes_temperature=False),
+            CompletionsDialect(takes_temperature=False),
         ),
         (
-            Dialect(),
+            CompletionsDialect(),
             (
                 "Function tools with reasoning_effort are not supported for gpt-5.6-luna in "
                 "/v1/chat/completions. To use function tools, use /v1/responses or set "
                 "reasoning_effort to 'none'."
             ),
-            Dialect(effort="none"),
+            CompletionsDialect(effort="none"),
         ),
         (
-            Dialect(),
+            CompletionsDialect(),
             (
                 "[{'type': 'extra_forbidden', 'loc': ['body', 'stream_options'], "
                 "'msg': 'Extra inputs are not permitted'}]"
             ),
-            Dialect(takes_stream_options=False),
+            CompletionsDialect(takes_stream_options=False),
         ),
-        (Dialect(), "max_tokens is too large: 100000. This model supports at most 4096", None),
-        (Dialect(), "This model's maximum context length is 8192 tokens", None),
-        (Dialect(), "Unsupported parameter: 'seed'", None),
-        (Dialect(effort="none"), "reasoning_effort does not support 'none'", None),
-        (Dialect(takes_temperature=False), "temperature is not supported", None),
-        (Dialect(takes_stream_options=False), "stream_options is not supported", None),
-        (Dialect(), "", None),
+        (
+            CompletionsDialect(),
+            "max_tokens is too large: 100000. This model supports at most 4096",
+            None,
+        ),
+        (CompletionsDialect(), "This model's maximum context length is 8192 tokens", None),
+        (CompletionsDialect(), "Unsupported parameter: 'seed'", None),
+        (CompletionsDialect(effort="none"), "reasoning_effort does not support 'none'", None),
+        (CompletionsDialect(takes_temperature=False), "temperature is not supported", None),
+        (CompletionsDialect(takes_stream_options=False), "stream_options is not supported", None),
+        (CompletionsDialect(), "", None),
     ],
 )
 def test_what_is_learned_from_a_refusal(
-    before: Dialect, complaint: str, after: Dialect | None
+    before: CompletionsDialect, complaint: str, after: CompletionsDialect | None
 ) -> None:
     assert before.after_refusal(complaint) == after

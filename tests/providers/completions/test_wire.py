@@ -16,9 +16,16 @@ from agent.errors import (
     QuotaExhausted,
     TransientProviderError,
 )
-from agent.http import HttpClient
 from agent.messages import Effect, ToolCall
-from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Stop, TextDelta, Usage
+from agent.net.http import HttpClient
+from agent.providers.base import (
+    Capabilities,
+    ChatRequest,
+    ChatResponse,
+    StopReason,
+    TextDelta,
+    Usage,
+)
 from agent.providers.create import service_provider
 from agent.providers.settings import ProviderSettings
 from tests.fakes import llm_server
@@ -46,7 +53,7 @@ async def test_text_streams_and_ends_with_one_response() -> None:
     *deltas, last = items
     assert len(deltas) > 3
     assert all(isinstance(delta, TextDelta) for delta in deltas)
-    assert last == ChatResponse(TEXT, (), Stop.END, Usage(7, len(TEXT)), model="fake-model")
+    assert last == ChatResponse(TEXT, (), StopReason.END, Usage(7, len(TEXT)), model="fake-model")
     assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == TEXT
 
 
@@ -56,7 +63,7 @@ async def test_a_tool_call_arrives_whole_however_the_stream_is_cut(piece_bytes: 
         response = await provider.chat(ASKED)
     assert response.text == TEXT
     assert response.tool_calls == (ToolCall("call_1", WRITE.name, WRITE.arguments),)
-    assert response.stop is Stop.TOOLS
+    assert response.stop is StopReason.TOOLS
 
 
 async def test_several_calls_keep_their_order() -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent.messages import ChatMessage, Echo, Image, ToolCall
-from agent.providers.answer import Answer
+from agent.providers.answer import AnswerBuilder
 from agent.providers.base import ChatRequest, ChatResponse, Usage
 from agent.providers.completions.wire import CompletionsWire
 from agent.providers.wire import Sampling
@@ -15,13 +15,13 @@ CALL = ToolCall("call_1", "lamp", "{}")
 
 
 def written(*messages: ChatMessage) -> list[dict[str, Any]]:
-    manner = WIRE.first_manner("service.invalid", SAMPLING.model)
-    body = json.loads(WIRE.write(ChatRequest(messages), SAMPLING, manner).body)
+    dialect = WIRE.first_dialect("service.invalid", SAMPLING.model)
+    body = json.loads(WIRE.write(ChatRequest(messages), SAMPLING, dialect).body)
     return list(body["messages"])
 
 
 def answered(*deltas: dict[str, object], **last: object) -> ChatResponse:
-    answer = Answer(WIRE.name, SAMPLING.model)
+    answer = AnswerBuilder(WIRE.name, SAMPLING.model)
     for delta in deltas:
         WIRE.read(json.dumps({"choices": [{"delta": delta}]}), answer)
     WIRE.read(json.dumps({"choices": [{"delta": {}, "finish_reason": "stop"}], **last}), answer)

@@ -6,15 +6,15 @@ import pytest
 
 from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
 from agent.providers.base import ChatRequest
-from agent.providers.failures import Refusal
-from agent.providers.gemini.body import NO_SIGNATURE, Manner
+from agent.providers.failures import ServiceRefusal
+from agent.providers.gemini.body import NO_SIGNATURE, GeminiDialect
 from agent.providers.gemini.wire import GeminiWire
 from agent.providers.wire import Sampling
 from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("gemini-fake", 1.5, 500)
 WIRE = GeminiWire()
-USUAL = Manner()
+USUAL = GeminiDialect()
 CALL = ToolCall("c1", "lamp", '{"value":"on"}')
 OTHER = ToolCall("c2", "lamp", "{broken")
 TURN = (user_said("on"), assistant_said("Now. ", (CALL, OTHER)))
@@ -31,8 +31,8 @@ LAMP = spec_of(
 STOP = spec_of("all_stop", "Stops.", {"type": "object", "properties": {}}, Effect.ACTUATE)
 
 
-def written(*messages: ChatMessage, manner: Manner = USUAL, **more: Any) -> dict[str, Any]:
-    body = WIRE.write(ChatRequest(messages, **more), SAMPLING, manner).body
+def written(*messages: ChatMessage, dialect: GeminiDialect = USUAL, **more: Any) -> dict[str, Any]:
+    body = WIRE.write(ChatRequest(messages, **more), SAMPLING, dialect).body
     found = json.loads(body)
     assert isinstance(found, dict)
     return found
@@ -100,13 +100,13 @@ def test_signed_parts_go_back_unchanged_to_the_model_that_signed_them(given: str
 
 @pytest.mark.parametrize("model", ["gemini-2.5-pro", "models/gemini-1.5-flash", "gemma-4-31b-it"])
 def test_older_models_are_told_nothing_of_signatures(model: str) -> None:
-    manner = WIRE.first_manner("service.invalid", model)
-    assert NO_SIGNATURE not in json.dumps(written(*TURN, manner=manner))
+    dialect = WIRE.first_dialect("service.invalid", model)
+    assert NO_SIGNATURE not in json.dumps(written(*TURN, dialect=dialect))
 
 
 @pytest.mark.parametrize("model", ["gemini-3.8-flash", "gemini-flash-latest", "models/gemini-4-a"])
 def test_newer_models_are_told_where_a_signature_is_not_known(model: str) -> None:
-    assert WIRE.first_manner("service.invalid", model) == USUAL
+    assert WIRE.first_dialect("service.invalid", model) == USUAL
     assert json.dumps(written(*TURN)).count(NO_SIGNATURE) == 1
 
 
@@ -142,9 +142,9 @@ def test_tools_are_sorted_and_who_takes_no_arguments_says_nothing_of_them() -> N
     assert second["parametersJsonSchema"]["properties"]["level"]["type"] == ["integer", "null"]
 
 
-def refused(message: str, manner: Manner = USUAL) -> Manner | None:
+def refused(message: str, dialect: GeminiDialect = USUAL) -> GeminiDialect | None:
     error = {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}
-    return WIRE.other_manner(manner, Refusal(400, json.dumps({"error": error})))
+    return WIRE.other_dialect(dialect, ServiceRefusal(400, json.dumps({"error": error})))
 
 
 def test_a_service_that_knows_only_the_plain_schema_gets_it() -> None:
@@ -154,7 +154,7 @@ def test_a_service_that_knows_only_the_plain_schema_gets_it() -> None:
     )
     other = refused(message)
     assert other is not None
-    (lamp,) = written(*TURN, manner=other, tools=(LAMP,))["tools"][0]["functionDeclarations"]
+    (lamp,) = written(*TURN, dialect=other, tools=(LAMP,))["tools"][0]["functionDeclarations"]
     assert "parametersJsonSchema" not in lamp
     assert lamp["parameters"]["properties"]["level"] == {
         "type": "integer",
@@ -167,7 +167,7 @@ def test_a_service_that_knows_only_the_plain_schema_gets_it() -> None:
 def test_a_model_without_instructions_hears_them_from_a_person() -> None:
     other = refused("Developer instruction is not enabled for models/gemma-3-27b-it")
     assert other is not None
-    body = written(system_said("be brief"), user_said("hi"), manner=other)
+    body = written(system_said("be brief"), user_said("hi"), dialect=other)
     assert "systemInstruction" not in body
     assert body["contents"] == [{"role": "user", "parts": [{"text": "be brief"}, {"text": "hi"}]}]
 
@@ -183,14 +183,14 @@ def test_a_model_without_instructions_hears_them_from_a_person() -> None:
 def test_what_is_refused_is_left_out_and_then_no_more(message: str, absent: str) -> None:
     other = refused(message)
     assert other is not None
-    said = written(*TURN, tool_said(CALL, "ok"), manner=other)
+    said = written(*TURN, tool_said(CALL, "ok"), dialect=other)
     assert absent not in json.dumps(said)
     assert refused(message, other) is None
 
 
 def test_a_signature_that_is_missed_is_put_in() -> None:
     message = "Function call is missing a thought_signature in functionCall parts."
-    other = refused(message, Manner(wants_signatures=False))
-    assert other == Manner(wants_signatures=True)
+    other = refused(message, GeminiDialect(wants_signatures=False))
+    assert other == GeminiDialect(wants_signatures=True)
     assert refused(message, other) is None
     assert refused("Request contains an invalid argument.") is None

@@ -3,10 +3,10 @@ import json
 import pytest
 
 from agent.errors import TransientProviderError
-from agent.providers.answer import MAX_ANSWER_BYTES, Answer
-from agent.providers.base import ChatResponse, Stop, Usage
-from agent.providers.edge import WireError
+from agent.providers.answer import MAX_ANSWER_BYTES, AnswerBuilder
+from agent.providers.base import ChatResponse, StopReason, Usage
 from agent.providers.gemini.wire import GeminiWire
+from agent.providers.service_json import WireError
 from tests.contracts.provider import NO_ARGUMENTS, WRITE
 from tests.fakes import gemini_service
 from tests.fakes.gemini_service import SIGNATURE, chunk, chunks
@@ -16,7 +16,7 @@ WIRE = GeminiWire()
 
 
 def answered(*events: object) -> ChatResponse:
-    answer = Answer(WIRE.name, "gemini-fake")
+    answer = AnswerBuilder(WIRE.name, "gemini-fake")
     for event in events:
         WIRE.read(json.dumps(event), answer)
     return answer.response(500)
@@ -85,19 +85,19 @@ def test_a_call_whose_id_had_to_be_replaced_keeps_no_signature() -> None:
 @pytest.mark.parametrize(
     ("reason", "stop"),
     [
-        ("STOP", Stop.END),
-        ("MAX_TOKENS", Stop.LENGTH),
-        ("CONTINUATION", Stop.LENGTH),
-        ("SAFETY", Stop.REFUSED),
-        ("ESCALATION", Stop.REFUSED),
-        ("RECITATION", Stop.REFUSED),
-        ("PROHIBITED_CONTENT", Stop.REFUSED),
-        ("SPII", Stop.REFUSED),
-        ("BLOCKLIST", Stop.REFUSED),
-        ("SOMETHING_NEW", Stop.END),
+        ("STOP", StopReason.END),
+        ("MAX_TOKENS", StopReason.LENGTH),
+        ("CONTINUATION", StopReason.LENGTH),
+        ("SAFETY", StopReason.REFUSED),
+        ("ESCALATION", StopReason.REFUSED),
+        ("RECITATION", StopReason.REFUSED),
+        ("PROHIBITED_CONTENT", StopReason.REFUSED),
+        ("SPII", StopReason.REFUSED),
+        ("BLOCKLIST", StopReason.REFUSED),
+        ("SOMETHING_NEW", StopReason.END),
     ],
 )
-def test_reasons_for_stopping(reason: str, stop: Stop) -> None:
+def test_reasons_for_stopping(reason: str, stop: StopReason) -> None:
     assert answered(chunk({"text": "hi"}, reason)).stop is stop
 
 
@@ -110,7 +110,7 @@ def test_an_answer_that_the_service_could_not_read_is_worth_another_try(reason: 
 def test_a_question_that_is_blocked_is_an_answer_withheld() -> None:
     blocked = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {}}
     response = answered(blocked)
-    assert (response.text, response.stop) == ("", Stop.REFUSED)
+    assert (response.text, response.stop) == ("", StopReason.REFUSED)
 
 
 def test_a_reason_in_every_event_ends_nothing_early() -> None:
@@ -138,7 +138,7 @@ def test_thinking_without_end_is_refused(name: str) -> None:
 @pytest.mark.parametrize("event", ["7", "[7]", "{", '{"candidates": {}}'])
 def test_what_is_no_event_is_refused(event: str) -> None:
     with pytest.raises(WireError):
-        WIRE.read(event, Answer())
+        WIRE.read(event, AnswerBuilder())
 
 
 def test_models_that_can_talk_are_listed_by_their_bare_names() -> None:

@@ -4,13 +4,13 @@ import pytest
 
 from agent.messages import ToolSpec
 from agent.providers.offline.abilities import MAX_ABILITIES, abilities
+from agent.providers.offline.interpreter import understand
 from agent.providers.offline.lexicon import LANGUAGES, lexicon
 from agent.providers.offline.likeness import Likenesses
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Step
 from agent.providers.offline.toolbox import toolbox
-from agent.providers.offline.understanding import understand
-from agent.providers.offline.wording import Voice
+from agent.providers.offline.voice import Voice
 from tests.providers.offline.talk import Talk
 from tests.providers.offline.toolset import AGENT, RICH, RICH_RESULTS, TIME_NOW, choice, spec
 

@@ -1,7 +1,7 @@
 import pytest
 
 from agent.providers.offline.clocktimes import clocktime_at
-from agent.providers.offline.timing import timing, units_of
+from agent.providers.offline.time_vocabulary import time_vocabulary, units_of
 
 
 @pytest.mark.parametrize(
@@ -31,27 +31,27 @@ from agent.providers.offline.timing import timing, units_of
 )
 def test_a_time_of_day_is_read_whole(code: str, text: str, told: str) -> None:
     units = units_of(text)
-    found = clocktime_at(units, 0, timing(code), bare=False)
+    found = clocktime_at(units, 0, time_vocabulary(code), bare=False)
     assert found is not None
     assert (found.told, found.end) == (told, len(units))
 
 
 @pytest.mark.parametrize("text", ["nine", "25:00", "9:75", "tea", "nine apples", "half an apple"])
 def test_a_number_alone_is_no_time(text: str) -> None:
-    assert clocktime_at(units_of(text), 0, timing("en"), bare=False) is None
+    assert clocktime_at(units_of(text), 0, time_vocabulary("en"), bare=False) is None
 
 
 @pytest.mark.parametrize(
     ("part", "told"), [("am", "09:00"), ("pm", "21:00"), ("night", "21:00"), ("noon", "09:00")]
 )
 def test_a_part_of_the_day_says_which_half_is_meant(part: str, told: str) -> None:
-    found = clocktime_at(units_of("nine"), 0, timing("en"), bare=True)
+    found = clocktime_at(units_of("nine"), 0, time_vocabulary("en"), bare=True)
     assert found is not None
     assert found.within(part).told == told
 
 
 def test_twelve_at_night_is_midnight() -> None:
-    found = clocktime_at(units_of("twelve"), 0, timing("en"), bare=True)
+    found = clocktime_at(units_of("twelve"), 0, time_vocabulary("en"), bare=True)
     assert found is not None
     assert [found.within(part).told for part in ("am", "pm", "night")] == [
         "00:00",

@@ -119,7 +119,7 @@ async def test_all_of_what_was_named_is_all_of_it() -> None:
 
 async def test_a_device_that_is_not_here_is_named_when_another_is_asked_for() -> None:
     text = (await Talk(STRANGE).say("turn on the toaster")).text
-    assert text.startswith("I know no “toaster” here. Which one: ")
+    assert text.startswith("I do not know “toaster”. Which one: ")
 
 
 async def test_a_condition_is_said_to_be_beyond_it_before_it_asks() -> None:

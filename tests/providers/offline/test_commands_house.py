@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from agent.clock import SystemClock
-from agent.link.manifest import Pin
+from agent.link.manifest import BoardPin
+from agent.providers.offline.interpreter import understand
 from agent.providers.offline.likeness import Likenesses
 from agent.providers.offline.pieces import analyse
-from agent.providers.offline.plan import Do, Step
+from agent.providers.offline.plan import CallStep, Step
 from agent.providers.offline.toolbox import Toolbox, toolbox
-from agent.providers.offline.understanding import understand
+from agent.system.clock import SystemClock
 from agent.tools.board import BoardTools
 from agent.tools.time import TimeNowTool
 from tests.fakes.board import FakeBoard
@@ -26,7 +26,7 @@ def house() -> Toolbox:
     board = FakeBoard()
     assert board.manifest is not None
     pins = tuple(
-        Pin(index, name, f"PB{index}", aliases, ("in", "out"))
+        BoardPin(index, name, f"PB{index}", aliases, ("in", "out"))
         for index, (name, aliases) in enumerate(PINS.items())
     )
     board.learn(msgspec.structs.replace(board.manifest, pins=pins))
@@ -121,7 +121,7 @@ async def test_an_output_is_opened_locked_and_held(
     code: str, text: str, wanted: tuple[str, str, float]
 ) -> None:
     step = await understood(code, text)
-    assert isinstance(step, Do), step
+    assert isinstance(step, CallStep), step
     (order,) = step.orders
     told = order.arguments
     assert order.tool == "board_gpio_write"
@@ -131,7 +131,7 @@ async def test_an_output_is_opened_locked_and_held(
 @pytest.mark.parametrize(("code", "text", "pin"), QUESTIONS)
 async def test_a_question_is_looked_up_and_moves_nothing(code: str, text: str, pin: str) -> None:
     step = await understood(code, text)
-    assert isinstance(step, Do), step
+    assert isinstance(step, CallStep), step
     assert [(one.tool, dict(one.arguments)) for one in step.orders] == [
         ("board_gpio_read", {"pin": pin})
     ]
@@ -139,7 +139,7 @@ async def test_a_question_is_looked_up_and_moves_nothing(code: str, text: str, p
 
 @pytest.mark.parametrize(("code", "text"), NOT_DONE)
 async def test_what_is_no_plain_order_moves_nothing(code: str, text: str) -> None:
-    assert not isinstance(await understood(code, text), Do)
+    assert not isinstance(await understood(code, text), CallStep)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ async def test_what_is_no_plain_order_moves_nothing(code: str, text: str) -> Non
 )
 async def test_everything_is_switched_off(code: str, text: str) -> None:
     step = await understood(code, text)
-    assert isinstance(step, Do), step
+    assert isinstance(step, CallStep), step
     assert {(one.arguments["pin"], one.arguments["value"]) for one in step.orders} == {
         (name, "off") for name in PINS
     }

@@ -1,7 +1,7 @@
 import pytest
 
 from agent.providers.offline.durations import duration_at
-from agent.providers.offline.timing import units_of
+from agent.providers.offline.time_vocabulary import units_of
 
 
 @pytest.mark.parametrize(

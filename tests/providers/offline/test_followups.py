@@ -95,13 +95,13 @@ async def test_a_tool_that_is_gone_is_not_used_again() -> None:
     talk = Talk(RICH, RICH_RESULTS)
     await talk.ask("set the fan to 50 %")
     talk.tools = BOARD
-    assert "nothing to do again" in (await talk.say("again")).text
+    assert "nothing to repeat" in (await talk.say("again")).text
 
 
 @pytest.mark.parametrize(
     ("set_it", "more", "words"),
     [
-        ("set the fan to 100 %", "faster", "It is at 100 already"),
+        ("set the fan to 100 %", "faster", "It is already at 100"),
         ("stell den Lüfter auf 100 %", "schneller", "Es steht schon auf 100"),
         ("把风扇调到100%", "高一点", "现在已经是 100"),
         ("ファンを100%にして", "もっと速くして", "もう 100 で"),

@@ -103,3 +103,8 @@ def test_traditional_characters_come_back_for_answers() -> None:
 
 def test_no_character_is_its_own_variant() -> None:
     assert all(old != new for old, new in variants().items())
+
+
+def test_traditional_characters_are_those_of_the_same_word() -> None:
+    spoken = "上面的静止台灯要紧，披萨"
+    assert spoken.translate(traditional()) == "上面的靜止台燈要緊，披薩"

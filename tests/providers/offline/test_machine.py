@@ -49,10 +49,10 @@ async def test_the_time_is_told(said: str, answer: str) -> None:
         ("how full is the disk?", "9000 of 15000 MB on the disk are free."),
         ("how long has the computer been running?", "It has been running for 3 h 25 min."),
         ("还有多少内存?", "内存还剩 210 MB，共 427 MB。"),
-        ("how is the wifi?", "The Wi-Fi is heard at 77 %."),
-        ("Wie gut ist das WLAN?", "Das WLAN kommt mit 77 % an."),
+        ("how is the wifi?", "The Wi-Fi signal is 77 %."),
+        ("Wie gut ist das WLAN?", "Das WLAN-Signal ist bei 77 %."),
         ("无线网络怎么样?", "无线信号是 77 %。"),
-        ("¿cómo está la wifi?", "La wifi llega al 77 %."),
+        ("¿cómo está la wifi?", "La señal wifi es del 77 %."),
         ("와이파이 어때?", "와이파이 신호: 77 %."),
         ("Wi-Fiはどう?", "Wi-Fi の電波は 77 % です。"),
     ],
@@ -70,14 +70,14 @@ async def test_asked_how_the_computer_is_it_tells_everything_that_it_knows() -> 
     assert "card" not in text
     text = await Talk(results={"system_info": COMPUTER}).ask("how is the computer?")
     assert "The computer is at 48.3 °C." in text
-    assert "It is throttled: under-voltage." in text
-    assert "The Wi-Fi is heard at 77 %. The card has made 3 errors." in text
+    assert "It is slowed down: under-voltage." in text
+    assert "The Wi-Fi signal is 77 %. The card has had 3 errors." in text
 
 
 async def test_the_board_is_told_with_its_pins() -> None:
     text = await Talk(results={"board_info": READY}).ask("what is connected?")
     assert text == (
-        "The board is ready. It is a weact-blackpill-f411. Firmware: 0.1.0. "
+        "The board is ready. Model: weact-blackpill-f411. Firmware: 0.1.0. "
         "Port: /dev/ttyACM0. Pins: led, pump."
     )
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.messages import ChatMessage, Effect, ToolCall
-from agent.providers.base import ChatRequest, ChatResponse, Stop, TextDelta
+from agent.providers.base import ChatRequest, ChatResponse, StopReason, TextDelta
 from agent.providers.offline.lexicon import LANGUAGES
 from agent.providers.offline.provider import OfflineProvider
 from tests.fakes.embedders import AbsentEmbedder, DamagedEmbedder
@@ -66,7 +66,7 @@ async def test_without_a_model_the_words_of_the_board_are_understood_all_the_sam
 async def test_a_call_ends_with_the_wish_for_tools_and_has_an_id_of_its_own() -> None:
     first = await Talk().say("turn on the led")
     second = await Talk().say("turn on the led")
-    assert first.stop is Stop.TOOLS
+    assert first.stop is StopReason.TOOLS
     assert first.tool_calls[0].call_id != second.tool_calls[0].call_id
 
 
@@ -128,7 +128,7 @@ async def test_it_answers_in_the_language_of_the_message_before_when_there_is_no
 
 
 async def test_without_a_board_it_says_why_it_cannot_switch() -> None:
-    assert "No board" in await Talk(AGENT).ask("turn on the led")
+    assert "do not know any board" in await Talk(AGENT).ask("turn on the led")
     assert "板子" in await Talk(AGENT).ask("现在温度是多少?")
 
 

@@ -37,7 +37,7 @@ TWO_LAMPS = (
         ("打开它", "是哪一个：LED灯、水泵还是继电器？", "泵"),
         ("打開它", "是哪一個：LED燈、水泵還是繼電器？", "水泵"),
         ("つけて", "どれですか: LED、ポンプとリレー?".replace("と", "それとも"), "ポンプ"),
-        ("켜줘", "어느 것입니까: LED, 펌프, 아니면 릴레이?", "펌프"),
+        ("켜줘", "어느 것인가요: LED, 펌프, 아니면 릴레이?", "펌프"),
         ("Schalte es ein", "Welches: die LED, die Pumpe oder das Relais?", "die Pumpe"),
         ("Enciéndelo", "¿Cuál: el led, la bomba o el relé?", "la bomba"),
     ],
@@ -112,7 +112,7 @@ async def test_a_yes_with_a_condition_is_no_yes(reply: str) -> None:
 
 async def test_what_is_to_happen_later_is_said_to_happen_at_once_before_which_is_asked() -> None:
     talk = Talk()
-    now = "I understood no time and no condition in that; it would happen at once."
+    now = "I understood no time and no condition in that, so it would happen at once."
     assert (await talk.say("in five minutes turn it on")).text.startswith(now)
     assert (await talk.say("the pump tomorrow")).text.startswith(now)
     assert outcome(await talk.say("yes")) == "board_gpio_write pin=pump value=on"

@@ -10,7 +10,7 @@ from agent.providers.offline.timer_words import (
     reminder,
     timer_told,
 )
-from agent.providers.offline.wording import Voice
+from agent.providers.offline.voice import Voice
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def test_a_long_delay_is_told_without_its_seconds() -> None:
 
 
 def test_a_language_that_is_not_known_is_english() -> None:
-    assert SpokenTimers("tlh").ended(Ended()) == "Your 10 min timer is over."
+    assert SpokenTimers("tlh").ended(Ended()) == "Your 10 min timer has ended."
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_language_that_is_not_known_is_english() -> None:
         ({"cancelled": [{"seconds": 60}, {"seconds": 90, "order": "pump on"}]}, "1 min timer: cancelled. Order “pump on” (1 min 30 s): cancelled."),
         ({"reminder": {"seconds": 60, "text": "tea"}}, "I will remind you in 1 min: tea"),
         ({"reminder": {"first": "2026-11-22T08:00+00:00", "text": "tea"}}, "I will remind you at 08:00 (2026-11-22): tea"),
-        ({"reminder": {"first": "2026-11-22T08:00+00:00", "every": "day 08:00", "order": "pump on"}}, "I will do this again and again, first at 08:00 (2026-11-22): pump on"),
+        ({"reminder": {"first": "2026-11-22T08:00+00:00", "every": "day 08:00", "order": "pump on"}}, "I will do this repeatedly, first at 08:00 (2026-11-22): pump on"),
         ({"reminder": {"first": "then", "text": "tea"}}, "I will remind you at then: tea"),
         ({"value": "on"}, ""),
         ({"timers": "none"}, ""),

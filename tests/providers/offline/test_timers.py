@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from agent.providers.offline.pieces import analyse
-from agent.providers.offline.plan import Do, Say, Step
+from agent.providers.offline.plan import CallStep, SayStep, Step
 from agent.providers.offline.timers import about_timers
 from agent.providers.offline.toolbox import Toolbox, toolbox
 from tests.providers.offline.timed_toolset import TIMED
@@ -46,7 +46,7 @@ STARTED = [
 @pytest.mark.parametrize(("code", "text", "wanted"), STARTED)
 def test_a_timer_is_set(code: str, text: str, wanted: dict[str, Any]) -> None:
     step = said(code, text)
-    assert isinstance(step, Do), step
+    assert isinstance(step, CallStep), step
     (order,) = step.orders
     language = {} if code == "en" else {"language": code}
     assert (order.tool, order.arguments) == ("timer_start", {**wanted, **language})
@@ -104,7 +104,7 @@ def test_a_timer_is_changed_shown_or_cancelled(
     code: str, text: str, tool: str, wanted: dict[str, Any]
 ) -> None:
     step = said(code, text)
-    assert isinstance(step, Do), step
+    assert isinstance(step, CallStep), step
     (order,) = step.orders
     assert (order.tool, order.arguments) == (tool, wanted)
 
@@ -135,7 +135,7 @@ def test_a_timer_is_changed_shown_or_cancelled(
 )
 def test_what_is_not_accounted_for_changes_no_timer(code: str, text: str) -> None:
     step = said(code, text)
-    assert isinstance(step, Say), step
+    assert isinstance(step, SayStep), step
     assert step.key == "timer_unclear"
 
 

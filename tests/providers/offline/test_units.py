@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.providers.offline.lexicon import variants
-from agent.providers.offline.units import MAX_CHARS, Kind, split, tidy
+from agent.providers.offline.units import MAX_CHARS, UnitKind, split, tidy
 
 
 def texts(said: str) -> list[str]:
@@ -51,5 +51,13 @@ def test_what_is_beyond_the_limit_is_not_looked_at() -> None:
 
 def test_scripts_are_told_apart() -> None:
     kinds = [unit.kind for unit in split("on 灯 つ 켜 5 a.md ?", variants())]
-    wanted = [Kind.WORD, Kind.HAN, Kind.KANA, Kind.HANGUL, Kind.NUMBER, Kind.PATH, Kind.MARK]
+    wanted = [
+        UnitKind.WORD,
+        UnitKind.HAN,
+        UnitKind.KANA,
+        UnitKind.HANGUL,
+        UnitKind.NUMBER,
+        UnitKind.PATH,
+        UnitKind.MARK,
+    ]
     assert kinds == wanted

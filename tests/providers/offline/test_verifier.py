@@ -8,7 +8,7 @@ from agent.messages import Effect
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Order
 from agent.providers.offline.toolbox import toolbox
-from agent.providers.offline.verifier import Scope, fault_in
+from agent.providers.offline.verifier import OrderScope, fault_in
 from tests.providers.offline.toolset import RICH, choice, spec
 
 OWN = spec(
@@ -48,7 +48,9 @@ def level(duty: float, pin: str = "fan") -> Order:
     return Order("board_pwm_write", {"pin": pin, "frequency": 0, "duty": duty})
 
 
-def fault(said: str, *orders: Order, code: str = "en", scope: Scope = Scope.MESSAGE) -> Any:
+def fault(
+    said: str, *orders: Order, code: str = "en", scope: OrderScope = OrderScope.MESSAGE
+) -> Any:
     return fault_in(orders, analyse(said, code, BOX.names), BOX, scope)
 
 
@@ -147,18 +149,18 @@ def test_what_only_looks_needs_no_account() -> None:
 @pytest.mark.parametrize(
     ("said", "order", "scope"),
     [
-        ("off again", switched("pump", "off"), Scope.EARLIER),
-        ("again", level(60), Scope.EARLIER),
-        ("5 % faster", level(55), Scope.EARLIER),
-        ("the other one", switched("relay"), Scope.EARLIER),
-        ("yes please", switched("relay"), Scope.REPLY),
-        ("2", switched("relay"), Scope.REPLY),
-        ("the relay", switched("relay"), Scope.REPLY),
-        ("fifty", level(50), Scope.REPLY),
+        ("off again", switched("pump", "off"), OrderScope.EARLIER),
+        ("again", level(60), OrderScope.EARLIER),
+        ("5 % faster", level(55), OrderScope.EARLIER),
+        ("the other one", switched("relay"), OrderScope.EARLIER),
+        ("yes please", switched("relay"), OrderScope.REPLY),
+        ("2", switched("relay"), OrderScope.REPLY),
+        ("the relay", switched("relay"), OrderScope.REPLY),
+        ("fifty", level(50), OrderScope.REPLY),
     ],
 )
 def test_what_earlier_messages_said_need_not_be_said_again(
-    said: str, order: Order, scope: Scope
+    said: str, order: Order, scope: OrderScope
 ) -> None:
     assert fault(said, order, scope=scope) is None
 
@@ -166,11 +168,11 @@ def test_what_earlier_messages_said_need_not_be_said_again(
 @pytest.mark.parametrize(
     ("said", "order", "scope"),
     [
-        ("on again", switched("pump", "off"), Scope.EARLIER),
-        ("the pump too", switched("relay"), Scope.EARLIER),
-        ("yes, but the toaster", switched("relay"), Scope.REPLY),
-        ("fifty one", level(50), Scope.REPLY),
+        ("on again", switched("pump", "off"), OrderScope.EARLIER),
+        ("the pump too", switched("relay"), OrderScope.EARLIER),
+        ("yes, but the toaster", switched("relay"), OrderScope.REPLY),
+        ("fifty one", level(50), OrderScope.REPLY),
     ],
 )
-def test_what_is_said_beside_it_must_agree(said: str, order: Order, scope: Scope) -> None:
+def test_what_is_said_beside_it_must_agree(said: str, order: Order, scope: OrderScope) -> None:
     assert fault(said, order, scope=scope) is not None

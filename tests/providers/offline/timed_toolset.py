@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import cast
 
-from agent.clock import SystemClock
 from agent.messages import ToolSpec
+from agent.system.clock import SystemClock
 from agent.tools.board import BoardTools
 from agent.tools.reminder import Reminders, ReminderSetTool
 from agent.tools.time import TimeNowTool

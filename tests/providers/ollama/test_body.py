@@ -4,21 +4,21 @@ from typing import Any
 
 from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
 from agent.providers.base import ChatRequest
-from agent.providers.failures import Refusal
-from agent.providers.ollama.body import Manner
+from agent.providers.failures import ServiceRefusal
+from agent.providers.ollama.body import OllamaDialect
 from agent.providers.ollama.wire import OllamaWire
 from agent.providers.wire import Sampling
 from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("fake:8b", 1.5, 500)
 WIRE = OllamaWire(8192)
-USUAL = Manner()
+USUAL = OllamaDialect()
 CALL = ToolCall("c1", "lamp", '{"value":"on"}')
 OTHER = ToolCall("c2", "fan", "{broken")
 
 
-def written(*messages: ChatMessage, manner: Manner = USUAL, **more: Any) -> dict[str, Any]:
-    post = WIRE.write(ChatRequest(messages, **more), SAMPLING, manner)
+def written(*messages: ChatMessage, dialect: OllamaDialect = USUAL, **more: Any) -> dict[str, Any]:
+    post = WIRE.write(ChatRequest(messages, **more), SAMPLING, dialect)
     assert post.path == "chat"
     found = json.loads(post.body)
     assert isinstance(found, dict)
@@ -112,9 +112,9 @@ def test_tools_are_sorted_and_limits_that_are_not_read_are_told() -> None:
 
 def test_thinking_is_off_and_not_spoken_of_where_that_is_refused() -> None:
     assert written(user_said("x"))["think"] is False
-    refusal = Refusal(400, '{"error":"\\"fake:8b\\" does not support thinking"}')
-    other = WIRE.other_manner(USUAL, refusal)
+    refusal = ServiceRefusal(400, '{"error":"\\"fake:8b\\" does not support thinking"}')
+    other = WIRE.other_dialect(USUAL, refusal)
     assert other is not None
-    assert "think" not in written(user_said("x"), manner=other)
-    assert WIRE.other_manner(other, refusal) is None
-    assert WIRE.other_manner(USUAL, Refusal(400, '{"error":"no"}')) is None
+    assert "think" not in written(user_said("x"), dialect=other)
+    assert WIRE.other_dialect(other, refusal) is None
+    assert WIRE.other_dialect(USUAL, ServiceRefusal(400, '{"error":"no"}')) is None

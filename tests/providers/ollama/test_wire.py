@@ -3,10 +3,10 @@ import json
 import pytest
 
 from agent.errors import ContextOverflow, TransientProviderError
-from agent.providers.answer import MAX_ANSWER_BYTES, Answer
-from agent.providers.base import ChatResponse, Stop, Usage
-from agent.providers.edge import WireError
+from agent.providers.answer import MAX_ANSWER_BYTES, AnswerBuilder
+from agent.providers.base import ChatResponse, StopReason, Usage
 from agent.providers.ollama.wire import LEAST_ROOM_TOKENS, OllamaWire
+from agent.providers.service_json import WireError
 from tests.contracts.provider import NO_ARGUMENTS, WRITE
 from tests.fakes.ollama_service import done, lines, ndjson
 
@@ -15,7 +15,7 @@ WIRE = OllamaWire(WINDOW)
 
 
 def answered(*events: object) -> ChatResponse:
-    answer = Answer(WIRE.name, "fake:8b")
+    answer = AnswerBuilder(WIRE.name, "fake:8b")
     for event in events:
         WIRE.read(json.dumps(event), answer)
     return answer.response(500)
@@ -30,7 +30,7 @@ def test_calls_have_arguments_as_objects_and_get_ids() -> None:
     arguments = [json.loads(call.arguments_json) for call in response.tool_calls]
     assert arguments == [{"pin": "led", "value": "on"}] * 2 + [{}]
     assert len({call.call_id for call in response.tool_calls}) == 3
-    assert response.stop is Stop.TOOLS
+    assert response.stop is StopReason.TOOLS
 
 
 def test_ids_and_arguments_as_text_are_taken_where_they_come() -> None:
@@ -49,9 +49,10 @@ def test_thoughts_are_not_shown_and_kept_for_the_tool_loop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "stop"), [("stop", Stop.END), ("length", Stop.LENGTH), ("new", Stop.END)]
+    ("reason", "stop"),
+    [("stop", StopReason.END), ("length", StopReason.LENGTH), ("new", StopReason.END)],
 )
-def test_reasons_for_stopping(reason: str, stop: Stop) -> None:
+def test_reasons_for_stopping(reason: str, stop: StopReason) -> None:
     assert answered({"message": {"content": "hi"}}, done(reason)).stop is stop
 
 
@@ -67,14 +68,14 @@ def test_a_conversation_that_fits_or_has_a_larger_window_is_answered(sent: int) 
 
 
 def test_lines_that_come_as_one_document_are_read_one_by_one() -> None:
-    answer = Answer(WIRE.name, "fake:8b")
+    answer = AnswerBuilder(WIRE.name, "fake:8b")
     text = WIRE.read(ndjson(*lines("hello there", [WRITE])).decode(), answer)
     response = answer.response(500)
     assert (text, len(response.tool_calls)) == ("hello there", 1)
 
 
 def test_nothing_is_waited_for_behind_the_last_line() -> None:
-    answer = Answer(WIRE.name, "fake:8b")
+    answer = AnswerBuilder(WIRE.name, "fake:8b")
     WIRE.read(json.dumps(done()), answer)
     assert answer.is_closed
 
@@ -87,7 +88,7 @@ def test_thinking_without_end_is_refused() -> None:
 @pytest.mark.parametrize("event", ["", "[]", "{", '{"done": "maybe"}', '{"message": 7}'])
 def test_what_is_no_line_is_refused(event: str) -> None:
     with pytest.raises(WireError):
-        WIRE.read(event, Answer())
+        WIRE.read(event, AnswerBuilder())
 
 
 def test_models_that_were_pulled_are_listed() -> None:

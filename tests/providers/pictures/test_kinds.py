@@ -27,7 +27,7 @@ def test_a_picture_is_known_by_how_it_begins(content: bytes, kind: str) -> None:
     "content", [b"", b"GIF", b"<svg/>", b"RIFF\x10\x00\x00\x00WAVE", b"root:x:0:0", b" \x89PNG"]
 )
 def test_anything_else_is_none(content: bytes) -> None:
-    assert image_of(content, 1000) == "it is no PNG, JPEG, WebP or GIF picture"
+    assert image_of(content, 1000) == "it is not a PNG, JPEG, WebP or GIF picture"
 
 
 def test_one_that_is_too_large_is_not_sent() -> None:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.answering import seeing
+from agent.app.providers import with_pictures
 from agent.config import Secret
 from agent.embeddings.none import NoEmbedder
-from agent.http import HttpClient
 from agent.messages import ChatMessage, Image, Role, ToolCall
+from agent.net.http import HttpClient
 from agent.providers.base import Capabilities, ChatRequest
 from agent.providers.create import chain
 from agent.providers.offline.provider import OfflineProvider
@@ -114,7 +114,7 @@ async def test_what_cannot_be_shown_is_told_and_takes_no_place() -> None:
 
 async def test_a_model_that_sees_nothing_is_told_so_and_nothing_is_read() -> None:
     (message,) = await shown(user_said("[IMAGE:a.png]"), sees=False)
-    assert message == user_said("[picture a.png, not shown: this model sees no pictures]")
+    assert message == user_said("[picture a.png, not shown: this model cannot see pictures]")
 
 
 @pytest.mark.parametrize("url", ["https://e.org/a.png", "http://e.org/a.png", "file:///a.png"])
@@ -150,7 +150,7 @@ async def test_a_picture_of_the_workspace_travels_to_the_service(tmp_path: Path)
         )
         settings = Settings(provider=wanted)
         answers = chain(wanted, {}, {}, http, SteppedClock())
-        seen = seeing(answers, settings, Paths(None, tmp_path), http)
+        seen = with_pictures(answers, settings, Paths(None, tmp_path), http)
         await seen.chat(ChatRequest((user_said("[IMAGE:lamp.png]"),)))
     await http.aclose()
     (request,) = server.requests
@@ -159,4 +159,4 @@ async def test_a_picture_of_the_workspace_travels_to_the_service(tmp_path: Path)
 
 async def test_without_a_service_markers_stay_as_they_are(tmp_path: Path) -> None:
     offline = OfflineProvider(NoEmbedder())
-    assert seeing(offline, Settings(), Paths(None, tmp_path), HttpClient()) is offline
+    assert with_pictures(offline, Settings(), Paths(None, tmp_path), HttpClient()) is offline

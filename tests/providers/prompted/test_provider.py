@@ -10,7 +10,7 @@ from agent.providers.base import (
     ChatRequest,
     ChatResponse,
     Provider,
-    Stop,
+    StopReason,
     TextDelta,
     Usage,
 )
@@ -73,7 +73,7 @@ async def test_a_model_that_refuses_tools_is_asked_the_same_in_words() -> None:
     shown, response = await all_of(wrapped(inner), ASKED)
     assert shown == response.text == "Let me see."
     (call,) = response.tool_calls
-    assert (call.name, call.arguments_json, response.stop) == ("time_now", "{}", Stop.TOOLS)
+    assert (call.name, call.arguments_json, response.stop) == ("time_now", "{}", StopReason.TOOLS)
     assert [bool(request.tools) for request in inner.requests] == [True, False]
 
 
@@ -141,23 +141,23 @@ async def test_nothing_of_an_answer_with_a_call_that_cannot_be_read_is_used() ->
 
 async def test_after_two_repairs_it_is_over() -> None:
     inner = ToollessProvider(BROKEN, BROKEN, BROKEN, "never", native=False)
-    with pytest.raises(ProviderRefused, match="3 times over"):
+    with pytest.raises(ProviderRefused, match="unreadable tool call 3 times"):
         await wrapped(inner).chat(ASKED)
     assert len(inner.requests) == 3
 
 
 @pytest.mark.parametrize("end", range(len("<tool_call>"), len(CALL)))
 async def test_a_call_that_the_token_limit_cut_never_runs(end: int) -> None:
-    inner = ToollessProvider(ChatResponse(CALL[:end], stop=Stop.LENGTH), native=False)
+    inner = ToollessProvider(ChatResponse(CALL[:end], stop=StopReason.LENGTH), native=False)
     with pytest.raises(ProviderRefused, match="max_tokens"):
         await wrapped(inner).chat(ASKED)
 
 
 @pytest.mark.parametrize("end", range(1, len("<tool_call>")))
 async def test_half_a_mark_at_the_token_limit_is_text(end: int) -> None:
-    inner = ToollessProvider(ChatResponse(CALL[:end], stop=Stop.LENGTH), native=False)
+    inner = ToollessProvider(ChatResponse(CALL[:end], stop=StopReason.LENGTH), native=False)
     assert await wrapped(inner).chat(ASKED) == ChatResponse(
-        CALL[:end], stop=Stop.LENGTH, usage=Usage(10, 1)
+        CALL[:end], stop=StopReason.LENGTH, usage=Usage(10, 1)
     )
 
 
@@ -174,7 +174,7 @@ async def test_a_stream_that_breaks_off_runs_nothing() -> None:
 
 
 async def test_thoughts_that_used_up_all_tokens_are_said_to_have() -> None:
-    inner = ToollessProvider(ChatResponse("<think>hm", stop=Stop.LENGTH), native=False)
+    inner = ToollessProvider(ChatResponse("<think>hm", stop=StopReason.LENGTH), native=False)
     with pytest.raises(ProviderRefused, match="max_tokens"):
         await wrapped(inner).chat(ASKED)
 
@@ -201,9 +201,9 @@ async def test_a_model_that_repeats_a_result_word_for_word_calls_nothing(planted
 
 
 async def test_calls_that_the_server_found_by_itself_are_kept() -> None:
-    found = ChatResponse("", (ToolCall("c", "time_now", "{}"),), Stop.TOOLS)
+    found = ChatResponse("", (ToolCall("c", "time_now", "{}"),), StopReason.TOOLS)
     response = await wrapped(ToollessProvider(found, native=False)).chat(ASKED)
-    assert (response.tool_calls, response.stop) == (found.tool_calls, Stop.TOOLS)
+    assert (response.tool_calls, response.stop) == (found.tool_calls, StopReason.TOOLS)
 
 
 async def test_without_tools_nothing_is_a_call() -> None:

@@ -11,7 +11,7 @@ from agent.providers.base import (
     ChatRequest,
     ChatResponse,
     Provider,
-    Stop,
+    StopReason,
     TextDelta,
 )
 from agent.providers.prompted.forms import ToolForms
@@ -68,7 +68,7 @@ async def test_a_call_in_text_runs_and_is_not_shown(shape: Shape) -> None:
     inner = TextCallProvider(shape.answer)
     shown, response = await answer_of(inner)
     assert [call.name for call in response.tool_calls] == ["gpio_write"] * shape.calls
-    assert (shown.strip(), response.text, response.stop) == (shape.text, shown, Stop.TOOLS)
+    assert (shown.strip(), response.text, response.stop) == (shape.text, shown, StopReason.TOOLS)
     assert len(inner.requests) == 1
 
 
@@ -79,7 +79,7 @@ async def test_a_thought_is_not_shown_while_it_comes() -> None:
 
 async def test_calls_that_the_service_found_go_before_those_in_the_text() -> None:
     found = ToolCall("c", "gpio_write", "{}")
-    answer = ChatResponse(f"I do it.\n{CALL}", (found,), Stop.TOOLS)
+    answer = ChatResponse(f"I do it.\n{CALL}", (found,), StopReason.TOOLS)
     shown, response = await answer_of(TextCallProvider(answer))
     assert (shown, response.tool_calls) == ("I do it.", (found,))
 

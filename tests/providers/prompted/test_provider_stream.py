@@ -4,14 +4,14 @@ import pytest
 
 from agent.config import Secret
 from agent.errors import ProviderError
-from agent.http import HttpClient
 from agent.messages import Effect
+from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, ChatResponse
 from agent.providers.completions.wire import CompletionsWire
 from agent.providers.endpoint import Endpoint
 from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
-from agent.providers.reader import Patience
+from agent.providers.reader import RequestTimeouts
 from agent.providers.service import ServiceProvider
 from agent.providers.wire import Sampling
 from tests.fakes.clock import SteppedClock
@@ -35,7 +35,7 @@ async def answer_of(reply: Reply) -> tuple[str, ChatResponse | None]:
     """What was shown, and the response if there was one."""
     http = HttpClient(OneReplyTransport(reply))
     endpoint = Endpoint("https://api.example.org/v1", Secret("k"), "the test")
-    sampling, patience = Sampling("m", 0.5, 500), Patience(5, 5)
+    sampling, patience = Sampling("m", 0.5, 500), RequestTimeouts(5, 5)
     service = ServiceProvider("s", endpoint, CompletionsWire(), sampling, http, patience)
     provider = PromptedProvider(service, "m", ToolForms(SteppedClock()), ToolForm.WORDS)
     shown: list[str] = []

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import Effect
-from agent.providers.prompted.calls import Wanted
-from agent.providers.prompted.reader import PromptedReader, Reading
+from agent.providers.prompted.calls import WantedCall
+from agent.providers.prompted.reader import AnswerReading, PromptedReader
 from tests.fakes.said import spec_of
 
 _PIN = {"type": "object", "properties": {"pin": {"type": "string"}, "count": {"type": "integer"}}}
 OFFERED = {
     name: spec_of(name, "", _PIN, Effect.READ) for name in ("time_now", "gpio_write", "file_write")
 }
-LED = Wanted("gpio_write", '{"pin": "led"}')
-NO_ARGUMENTS = Wanted("time_now", "{}")
+LED = WantedCall("gpio_write", '{"pin": "led"}')
+NO_ARGUMENTS = WantedCall("time_now", "{}")
 OBJECT = '{"name":"gpio_write","arguments":{"pin":"led"}}'
 CALL = f"<tool_call>{OBJECT}</tool_call>"
 # Some models put their maker's name before each mark
@@ -32,7 +32,7 @@ def named(prefix: str = "", indent: str = "") -> str:
     )
 
 
-def read(*pieces: str) -> tuple[str, Reading]:
+def read(*pieces: str) -> tuple[str, AnswerReading]:
     """All that was shown, and what the answer came to."""
     reader = PromptedReader(OFFERED)
     shown = [reader.feed(piece) for piece in pieces]

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from agent.messages import Effect
-from agent.providers.prompted.reader import PromptedReader, Reading
+from agent.providers.prompted.reader import AnswerReading, PromptedReader
 from tests.fakes.call_shapes import ARGUMENTS, OBJECT, PYTHON, SHAPES, Shape
 from tests.fakes.said import spec_of
 
@@ -14,7 +14,7 @@ _SCHEMA = {"type": "object", "properties": {"pin": {"type": "string"}, "value": 
 OFFERED = {name: spec_of(name, "", _SCHEMA, Effect.ACTUATE) for name in ("gpio_write", "time_now")}
 
 
-def read(*pieces: str) -> tuple[str, Reading]:
+def read(*pieces: str) -> tuple[str, AnswerReading]:
     """Return all that was shown, and the reading of the answer."""
     reader = PromptedReader(OFFERED)
     shown = [reader.feed(piece) for piece in pieces]

@@ -6,8 +6,8 @@ import pytest
 
 from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
 from agent.providers.base import ChatRequest
-from agent.providers.failures import Refusal
-from agent.providers.responses.body import Manner
+from agent.providers.failures import ServiceRefusal
+from agent.providers.responses.body import ResponsesDialect
 from agent.providers.responses.wire import ResponsesWire
 from agent.providers.wire import Sampling
 from tests.fakes.responses_stream import THOUGHTS
@@ -15,12 +15,14 @@ from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, us
 
 SAMPLING = Sampling("gpt-fake", 0.5, 500)
 WIRE = ResponsesWire()
-USUAL = Manner()
+USUAL = ResponsesDialect()
 CALL = ToolCall("call_1", "lamp", "{broken")
 
 
-def written(*messages: ChatMessage, manner: Manner = USUAL, **more: Any) -> dict[str, Any]:
-    found = json.loads(WIRE.write(ChatRequest(messages, **more), SAMPLING, manner).body)
+def written(
+    *messages: ChatMessage, dialect: ResponsesDialect = USUAL, **more: Any
+) -> dict[str, Any]:
+    found = json.loads(WIRE.write(ChatRequest(messages, **more), SAMPLING, dialect).body)
     assert isinstance(found, dict)
     return found
 
@@ -78,8 +80,8 @@ def test_tools_may_leave_arguments_out() -> None:
 def test_a_parameter_that_is_refused_is_left_out_and_then_no_more(
     message: str, absent: str
 ) -> None:
-    refusal = Refusal(400, json.dumps({"error": {"message": message}}))
-    other = WIRE.other_manner(Manner(), refusal)
+    refusal = ServiceRefusal(400, json.dumps({"error": {"message": message}}))
+    other = WIRE.other_dialect(ResponsesDialect(), refusal)
     assert other is not None
-    assert absent not in written(user_said("x"), manner=other)
-    assert WIRE.other_manner(other, refusal) is None
+    assert absent not in written(user_said("x"), dialect=other)
+    assert WIRE.other_dialect(other, refusal) is None

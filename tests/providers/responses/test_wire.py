@@ -3,10 +3,10 @@ import json
 import pytest
 
 from agent.errors import ProviderRefused
-from agent.providers.answer import Answer
-from agent.providers.base import ChatResponse, Stop, Usage
-from agent.providers.edge import WireError
+from agent.providers.answer import AnswerBuilder
+from agent.providers.base import ChatResponse, StopReason, Usage
 from agent.providers.responses.wire import ResponsesWire
+from agent.providers.service_json import WireError
 from agent.providers.wire import ToldError
 from tests.contracts.provider import WRITE
 from tests.fakes import responses_stream
@@ -16,7 +16,7 @@ WIRE = ResponsesWire()
 
 
 def answered(*events: dict[str, object]) -> ChatResponse:
-    answer = Answer(WIRE.name, "gpt-fake")
+    answer = AnswerBuilder(WIRE.name, "gpt-fake")
     for event in events:
         WIRE.read(json.dumps(event), answer)
     return answer.response(500)
@@ -47,9 +47,10 @@ def test_a_call_whose_pieces_never_came_is_whole_in_its_last_event() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "stop"), [("max_output_tokens", Stop.LENGTH), ("content_filter", Stop.REFUSED)]
+    ("reason", "stop"),
+    [("max_output_tokens", StopReason.LENGTH), ("content_filter", StopReason.REFUSED)],
 )
-def test_an_answer_that_is_not_whole_says_why(reason: str, stop: Stop) -> None:
+def test_an_answer_that_is_not_whole_says_why(reason: str, stop: StopReason) -> None:
     events = responses_stream.events("Begi")
     details = {"status": "incomplete", "incomplete_details": {"reason": reason}}
     events[-1] = {
@@ -70,7 +71,7 @@ def test_an_answer_without_room_names_the_setting() -> None:
 def test_a_refusal_is_told_as_text() -> None:
     refusal: dict[str, object] = {"type": "response.refusal.delta", "delta": "I will not."}
     response = answered(refusal, responses_stream.events("")[-1])
-    assert (response.text, response.stop) == ("I will not.", Stop.REFUSED)
+    assert (response.text, response.stop) == ("I will not.", StopReason.REFUSED)
 
 
 @pytest.mark.parametrize(
@@ -90,4 +91,4 @@ def test_errors_are_the_services_own(event: dict[str, object]) -> None:
 @pytest.mark.parametrize("event", ["[]", "{}", '{"output": [{"content": 7}]}'])
 def test_what_is_no_event_is_refused(event: str) -> None:
     with pytest.raises(WireError):
-        WIRE.read(event, Answer())
+        WIRE.read(event, AnswerBuilder())

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from agent.errors import McpAway
-from agent.tools.mcp.apart import apart
 from agent.tools.mcp.confinement import UNITS_HOME, Confinement
-from agent.tools.mcp.lines import Setup
+from agent.tools.mcp.lines import ServerSetup
 from agent.tools.mcp.server import McpServer
 from agent.tools.mcp.settings import McpSettings
+from agent.tools.mcp.transport import start_service_process
 from tests.fakes.clock import SteppedClock
 from tests.fakes.sandbox import activated, no_activation, no_bubblewrap
 
@@ -98,7 +98,7 @@ async def test_a_server_that_nothing_keeps_apart_is_not_started(
     settings = McpSettings(command=(sys.executable, "-c", "pass"))
     server = McpServer("garden", settings, tmp_path / "home", SteppedClock())
     server.confine(Confinement(socket=tmp_path / "none"))
-    with pytest.raises(McpAway, match="nothing keeps it apart"):
+    with pytest.raises(McpAway, match="no isolation is available"):
         await server.offers()
 
 
@@ -110,7 +110,7 @@ async def test_the_service_runs_it_with_the_streams_of_a_child(tmp_path: Path) -
         assert Confinement(socket=address).trouble() == ""
         wanted = Confinement(socket=address).setup(("/bin/sh", "-c", script), {}, tmp_path)
         assert (wanted.folder, wanted.socket) == (str(UNITS_HOME), str(address))
-        program = await apart(msgspec.structs.replace(wanted, folder=str(tmp_path)))
+        program = await start_service_process(msgspec.structs.replace(wanted, folder=str(tmp_path)))
         program.stdin.write(b"hello\n")
         await program.stdin.drain()
         assert await program.stdout.readline() == b"heard hello\n"
@@ -119,4 +119,4 @@ async def test_the_service_runs_it_with_the_streams_of_a_child(tmp_path: Path) -
         program.stdin.close()
         await program.wait()
     with pytest.raises(FileNotFoundError):
-        await apart(Setup(("x",), {}, "/", socket=str(tmp_path / "nowhere")))
+        await start_service_process(ServerSetup(("x",), {}, "/", socket=str(tmp_path / "nowhere")))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.tools.mcp.lines import Offered
-from agent.tools.mcp.offer import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, Offer, offers_of
+from agent.tools.mcp.offer import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, ToolOffer, offers_of
 
 FIELDS: dict[str, object] = {"place": {"type": "string", "title": "Place", "description": "Where"}}
 
@@ -16,7 +16,7 @@ def definition(description: object = "Tell it.", **schema: object) -> str:
     return json.dumps({"name": "tell", "description": description, "inputSchema": wanted})
 
 
-def offered(name: str, text: str, where: str = "here") -> Offer:
+def offered(name: str, text: str, where: str = "here") -> ToolOffer:
     [offer] = offers_of("garden", where, [Offered(name, text)])
     return offer
 
@@ -52,17 +52,17 @@ def test_any_other_word_or_place_is_another_tool() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "trouble"),
     [
-        ("", definition(), "its name has characters"),
-        ("tell it", definition(), "its name has characters"),
-        ("tell\u0131", definition(), "its name has characters"),
+        ("", definition(), "its name has invalid characters"),
+        ("tell it", definition(), "its name has invalid characters"),
+        ("tell\u0131", definition(), "its name has invalid characters"),
         ("t" * 60, definition(), f"longer than {MAX_NAME_CHARS}"),
-        ("tell", "", "bytes are said about it"),
-        ("tell", definition(type="array"), "its arguments are no object"),
-        ("tell", json.dumps({"inputSchema": None}), "its arguments are no object"),
+        ("tell", "", "bytes describe it"),
+        ("tell", definition(type="array"), "its arguments are not an object"),
+        ("tell", json.dumps({"inputSchema": None}), "its arguments are not an object"),
         ("tell", definition(properties=5), "its arguments are not described"),
         ("tell", definition(properties={"a": True}), "its arguments are not described"),
-        ("tell", definition(properties={"a\u200b": {}}), "characters that cannot be seen"),
-        ("tell", definition(properties={"a": {"enum": ["on\u202e"]}}), "cannot be seen"),
+        ("tell", definition(properties={"a\u200b": {}}), "invisible characters"),
+        ("tell", definition(properties={"a": {"enum": ["on\u202e"]}}), "invisible characters"),
         ("tell", definition(enum=["x" * 5000]), "take more than 4096 bytes"),
         ("tell", definition(**json.loads('{"a":' * 20 + "1" + "}" * 20)), "nested too deeply"),
     ],

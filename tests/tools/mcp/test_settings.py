@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.answering import secrets
+from agent.app.providers import secrets
 from agent.config import decode
 from agent.errors import ConfigRefused
 from agent.security.redact import Redactor
@@ -44,7 +44,7 @@ def test_what_they_are_given_is_hidden_everywhere() -> None:
         ('[mcp.a]\ncommand = ["a"]\nurl = "http://a.de"', "either a command or a url"),
         ('[mcp.a]\nurl = "http://a.de"\nenv = {TOKEN = "x"}', "goes with a command, and headers"),
         ('[mcp.a]\ncommand = ["a"]\nheaders = {X = "x"}', "headers with a url"),
-        ('[mcp.a]\ncommand = ["bin/a"]', "by a whole path, or by a name alone"),
+        ('[mcp.a]\ncommand = ["bin/a"]', "by full path or by name alone"),
         ('[mcp.a]\ncommand = [""]', "`mcp.a.command`"),
         ('[mcp.a]\nurl = "ftp://a.de"', "`mcp.a.url`"),
         ('[mcp.a]\nurl = "http://me:secret@a.de/"', "`mcp.a.url`"),
@@ -52,7 +52,10 @@ def test_what_they_are_given_is_hidden_everywhere() -> None:
         ('[mcp.a]\nurl = "http://a.de"\nheaders = {"X Y" = "b"}', "may not have 'X Y'"),
         ('[mcp.a]\nurl = "http://a.de"\nheaders = {Mcp-Session-Id = "b"}', "may not have"),
         ('[mcp.a]\nurl = "http://a.de"\nheaders = {X-Key = "ü"}', "only plain characters"),
-        ('[mcp.a]\ncommand = ["a"]\nenv = {LD_PRELOAD = "/x"}', "LD_PRELOAD makes a program load"),
+        (
+            '[mcp.a]\ncommand = ["a"]\nenv = {LD_PRELOAD = "/x"}',
+            "LD_PRELOAD can make a program load",
+        ),
         ('[mcp.a]\ncommand = ["a"]\nenv = {TOKEN = 5}', "`mcp.a.env.TOKEN`"),
         ('[mcp.A]\ncommand = ["a"]', "must be a name of small letters"),
         ('[mcp.a]\ncommand = ["a"]\n[mcp.a_b]\ncommand = ["b"]', "cannot be told apart: a"),

@@ -7,7 +7,7 @@ import pytest
 from agent.config import Secret
 from agent.errors import McpAway
 from agent.tools.mcp.lines import MAX_LINE_BYTES
-from agent.tools.mcp.server import McpServer, Patience
+from agent.tools.mcp.server import McpServer, ServerTimeouts
 from agent.tools.mcp.settings import McpSettings
 from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
@@ -19,7 +19,7 @@ OK = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 async def trouble(folder: Path, url: str) -> str:
     settings = McpSettings(url=url, headers={"Authorization": Secret(TOKEN)})
-    patience = Patience(start_s=15.0)
+    patience = ServerTimeouts(start_s=15.0)
     server = McpServer("garden", settings, folder, SteppedClock(), patience=patience)
     try:
         with pytest.raises(McpAway) as caught:
@@ -58,7 +58,7 @@ async def test_a_packed_answer_is_refused_before_it_is_unpacked(tmp_path: Path) 
     bomb = gzip.compress(b" " * 50_000_000)
     head = f"{OK}content-encoding: gzip\r\ncontent-length: {len(bomb)}\r\n"
     async with serving(answering(asked, head, bomb)) as url:
-        assert "packed" in await trouble(tmp_path, f"{url}/mcp")
+        assert "compressed" in await trouble(tmp_path, f"{url}/mcp")
     assert b"accept-encoding: identity" in asked[0].lower()
 
 
@@ -86,5 +86,5 @@ async def test_an_error_does_not_tell_what_was_sent(tmp_path: Path) -> None:
     async with serving(answering(asked, head)) as url:
         said = await trouble(tmp_path, f"{url}/mcp")
     assert asked
-    assert "away" in said
+    assert "unavailable" in said
     assert TOKEN not in said

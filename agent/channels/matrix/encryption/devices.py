@@ -1,4 +1,4 @@
-"""The devices of people: what the server says of them, and what of it is believed.
+"""Devices of people, as the server lists them and as far as their signatures are right.
 
 A device has signed its own keys, and the keys that were seen first are its keys for good: one that
 comes with others is left out. Those that are gone are remembered: what they said may still arrive.
@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from agent.channels.matrix.encryption.signing import is_signed
-from agent.channels.matrix.encryption.vault import Shelf
+from agent.channels.matrix.encryption.signatures import is_signed
+from agent.channels.matrix.encryption.vault import KeyVaultSession
 from agent.channels.matrix.events import is_id
 
 _log = logging.getLogger(__name__)
@@ -21,8 +21,8 @@ MAX_KEY_CHARS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
-    """A program that somebody uses, with its public keys."""
+class MatrixDevice:
+    """Device of a person, with its public keys."""
 
     user: str
     device: str
@@ -30,8 +30,8 @@ class Device:
     ed: str
 
 
-def track(shelf: Shelf, users: Iterable[str]) -> dict[str, int]:
-    """Those to ask the server of, each with what `found` wants to be told."""
+def track(shelf: KeyVaultSession, users: Iterable[str]) -> dict[str, int]:
+    """Return the people to ask the server about, each with a token for `found`."""
     stale = {}
     for user in users:
         shelf.db.execute("INSERT OR IGNORE INTO people (user) VALUES (?)", (user,))
@@ -42,18 +42,18 @@ def track(shelf: Shelf, users: Iterable[str]) -> dict[str, int]:
     return stale
 
 
-def changed(shelf: Shelf, users: Iterable[str]) -> None:
-    """The server says that something is new with them; strangers are of no interest."""
+def changed(shelf: KeyVaultSession, users: Iterable[str]) -> None:
+    """Mark people whose devices changed; strangers are ignored."""
     rows = [(user,) for user in users if isinstance(user, str)]
     shelf.db.executemany("UPDATE people SET changed = changed + 1 WHERE user = ?", rows)
 
 
-def all_changed(shelf: Shelf) -> None:
+def all_changed(shelf: KeyVaultSession) -> None:
     shelf.db.execute("UPDATE people SET changed = changed + 1")
 
 
-def found(shelf: Shelf, user: str, told: object, asked: int) -> None:
-    """Keep what the server said of somebody.
+def found(shelf: KeyVaultSession, user: str, told: object, asked: int) -> None:
+    """Store the devices that the server listed for a person.
 
     Args:
         asked: what `track` said; what changed meanwhile is asked again.
@@ -71,39 +71,39 @@ def found(shelf: Shelf, user: str, told: object, asked: int) -> None:
             where = (user, one.device)
             shelf.db.execute("UPDATE devices SET is_gone = 0 WHERE user = ? AND device = ?", where)
         else:
-            _log.warning("a device of %s has other keys than before: it is left out", user)
+            _log.warning("matrix: device ignored, its keys changed (user=%s)", user)
     shelf.db.execute("UPDATE people SET asked = ? WHERE user = ?", (asked, user))
 
 
-def devices_of(shelf: Shelf, users: Iterable[str]) -> list[Device]:
-    """Those that are there now."""
-    rows: list[Device] = []
+def devices_of(shelf: KeyVaultSession, users: Iterable[str]) -> list[MatrixDevice]:
+    """Return the current devices of people."""
+    rows: list[MatrixDevice] = []
     for user in users:
         query = "SELECT user, device, curve, ed FROM devices WHERE user = ? AND is_gone = 0"
-        rows += [Device(*row) for row in shelf.db.execute(query, (user,))]
+        rows += [MatrixDevice(*row) for row in shelf.db.execute(query, (user,))]
     return rows
 
 
-def device_with(shelf: Shelf, user: str, curve: str) -> Device | None:
+def device_with(shelf: KeyVaultSession, user: str, curve: str) -> MatrixDevice | None:
     """Return the device with that key, present or gone."""
     query = "SELECT user, device, curve, ed FROM devices WHERE user = ? AND curve = ?"
     row = shelf.db.execute(query, (user, curve)).fetchone()
-    return None if row is None else Device(*row)
+    return None if row is None else MatrixDevice(*row)
 
 
-def _devices_in(user: str, told: object) -> list[Device]:
-    """Those that say themselves that they are what they are said to be."""
+def _devices_in(user: str, told: object) -> list[MatrixDevice]:
+    """Return the devices whose own signature is right."""
     found = []
     for name, one in told.items() if isinstance(told, dict) else ():
         device = _device_in(user, name, one)
         if device is None:
-            _log.info("a device of %s is not what it says: it is left out", user)
+            _log.info("matrix: device ignored, its keys are not signed by it (user=%s)", user)
         else:
             found.append(device)
     return found
 
 
-def _device_in(user: str, name: str, told: object) -> Device | None:
+def _device_in(user: str, name: str, told: object) -> MatrixDevice | None:
     if not isinstance(told, dict) or not is_id(name):
         return None
     keys = told.get("keys")
@@ -111,7 +111,7 @@ def _device_in(user: str, name: str, told: object) -> Device | None:
     is_whose = (told.get("user_id"), told.get("device_id")) == (user, name)
     if not (curve and ed and is_whose and is_signed(told, user, name, ed)):
         return None
-    return Device(user, name, curve, ed)
+    return MatrixDevice(user, name, curve, ed)
 
 
 def _key(keys: Any, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Files of encrypted rooms: the server has them sealed, and the event says with what."""
+"""Encryption of files in encrypted rooms."""
 
 import hashlib
 import secrets
@@ -8,7 +8,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
-from agent.channels.matrix.encryption.encoding import unpadded, unpadded_bytes, unpadded_url
+from agent.channels.matrix.encryption.signatures import unpadded, unpadded_bytes, unpadded_url
 from agent.errors import ChannelUnavailable
 
 _KEY_BYTES = 32
@@ -16,8 +16,8 @@ _BLOCK_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
-    """Keys of one file, and the hash that it must have.
+class FileKey:
+    """Keys of one file, and its hash.
 
     Args:
         sha256: of the sealed file.
@@ -32,13 +32,13 @@ class Seal:
         return Cipher(algorithms.AES(self.key), modes.CTR(self.start)).encryptor()
 
 
-class Sealing:
-    """Seals one file while it is sent."""
+class FileEncryption:
+    """Encryption of one file while it is sent."""
 
     def __init__(self) -> None:
         # The second half counts
         start = secrets.token_bytes(_BLOCK_BYTES // 2) + bytes(_BLOCK_BYTES // 2)
-        self._seal = Seal(secrets.token_bytes(_KEY_BYTES), start)
+        self._seal = FileKey(secrets.token_bytes(_KEY_BYTES), start)
         self._hash = hashlib.sha256()
 
     async def sealed(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -62,11 +62,11 @@ class Sealing:
         return {"v": "v2", "url": address, "key": key, "iv": start, "hashes": hashes}
 
 
-def seal_in(told: dict[str, Any]) -> Seal | None:
+def seal_in(told: dict[str, Any]) -> FileKey | None:
     """Return an event's keys of a file; None if they cannot be used."""
     key, hashes = told.get("key"), told.get("hashes")
     try:
-        seal = Seal(
+        seal = FileKey(
             unpadded_bytes(key["k"]),  # type: ignore[index]  # whatever it is: see below
             unpadded_bytes(told["iv"]),
             unpadded_bytes(hashes["sha256"]),  # type: ignore[index]  # as above
@@ -77,8 +77,8 @@ def seal_in(told: dict[str, Any]) -> Seal | None:
     return seal if sizes == (_KEY_BYTES, _BLOCK_BYTES, hashlib.sha256().digest_size) else None
 
 
-async def opened(pieces: AsyncIterator[bytes], seal: Seal) -> AsyncIterator[bytes]:
-    """Yield the content of a sealed file; the last piece only if the hash is right.
+async def opened(pieces: AsyncIterator[bytes], seal: FileKey) -> AsyncIterator[bytes]:
+    """Yield the decrypted file; the last piece only if the hash is right.
 
     Raises:
         ChannelUnavailable: it is not the file that was sent.
@@ -88,4 +88,4 @@ async def opened(pieces: AsyncIterator[bytes], seal: Seal) -> AsyncIterator[byte
         found.update(piece)
         yield cipher.update(piece)
     if found.digest() != seal.sha256:
-        raise ChannelUnavailable("it is not the file that was sent")
+        raise ChannelUnavailable("the file does not match its hash")

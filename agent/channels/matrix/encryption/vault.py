@@ -1,4 +1,4 @@
-"""Vault of keys: those of this device and of the devices that it talks to.
+"""Vault of keys: those of this device and of its peers.
 
 One database that only the agent's account may read, each key sealed with a key of its own file
 beside it. What a job changes is durable when it returns, or was never changed.
@@ -69,7 +69,7 @@ _TABLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class KeyVaultSession:
     """The vault, open for one job.
 
     Args:
@@ -93,10 +93,10 @@ class Shelf:
             self.db.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own
 
 
-Job = Callable[[Shelf], R]
+Job = Callable[[KeyVaultSession], R]
 
 
-class Vault:
+class KeyVault:
     """The database and the key of what is in it."""
 
     def __init__(self, folder: Path) -> None:
@@ -113,7 +113,7 @@ class Vault:
         """
         try:
             await self._prepare()
-            return await self._worker.transact(lambda db: job(Shelf(db, self._key)))
+            return await self._worker.transact(lambda db: job(KeyVaultSession(db, self._key)))
         except StorageFull as err:
             raise ChannelUnavailable(str(err)) from err
 
@@ -121,7 +121,7 @@ class Vault:
         """Run `job`, which changes nothing, and return its result."""
         try:
             await self._prepare()
-            return await self._worker.look(lambda db: job(Shelf(db, self._key)))
+            return await self._worker.look(lambda db: job(KeyVaultSession(db, self._key)))
         except StorageFull as err:
             raise ChannelUnavailable(str(err)) from err
 
@@ -143,5 +143,5 @@ class Vault:
                 key = secrets.token_bytes(KEY_BYTES)
                 write_atomic(path, key)
         except OSError as err:
-            raise StorageFull(f"{self._folder} cannot be used: {err.strerror}") from err
+            raise StorageFull(f"cannot use {self._folder}: {err.strerror}") from err
         return key

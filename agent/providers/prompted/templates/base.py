@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agent.providers.prompted.calls import Taken, Wanted, calls_in
+from agent.providers.prompted.calls import TakenCalls, WantedCall, calls_in
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 
-Take = Callable[[str, int], Taken]
+Take = Callable[[str, int], TakenCalls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +32,22 @@ class Template:
     names_tool: bool = False
 
 
-def refused(text: str, place: int, closing: re.Pattern[str] | None, problem: str) -> Taken:
+def refused(text: str, place: int, closing: re.Pattern[str] | None, problem: str) -> TakenCalls:
     """Return what is no call: it goes on behind its end, or is cut if that is missing."""
     end = closing.search(text, place) if closing else None
     if end is None:
-        return Taken((), len(text), problem, is_cut=True)
-    return Taken((), end.end(), problem)
+        return TakenCalls((), len(text), problem, is_cut=True)
+    return TakenCalls((), end.end(), problem)
 
 
-def json_calls(text: str, start: int, closing: re.Pattern[str] | None) -> Taken:
+def json_calls(text: str, start: int, closing: re.Pattern[str] | None) -> TakenCalls:
     """Return the calls in JSON objects or lists, one after the other, up to `closing`.
 
     Args:
         closing: ends the calls; without one they end with the last object.
     """
     reader = LenientReader(text, closing)
-    wanted: list[Wanted] = []
+    wanted: list[WantedCall] = []
     place = reader.after_space(start)
     try:
         while text.startswith(("{", "["), place):
@@ -62,20 +62,24 @@ def json_calls(text: str, start: int, closing: re.Pattern[str] | None) -> Taken:
 
 
 def closed(
-    text: str, place: int, closing: re.Pattern[str] | None, wanted: Sequence[Wanted]
-) -> Taken:
+    text: str, place: int, closing: re.Pattern[str] | None, wanted: Sequence[WantedCall]
+) -> TakenCalls:
     """Return whole calls that end at `place`, with the mark that closes them."""
     if closing is None:
-        return Taken(tuple(wanted), place)
+        return TakenCalls(tuple(wanted), place)
     end = closing.match(text, place)
-    return Taken(tuple(wanted), end.end()) if end else Taken(tuple(wanted), place, is_open=True)
+    return (
+        TakenCalls(tuple(wanted), end.end())
+        if end
+        else TakenCalls(tuple(wanted), place, is_open=True)
+    )
 
 
 def framed_json(name: str, opening: str, closing: str, *further: str) -> Template:
     """Return a template of JSON between two literal marks."""
     pattern = re.compile(rf"\s*+{re.escape(closing)}")
 
-    def take(text: str, place: int) -> Taken:
+    def take(text: str, place: int) -> TakenCalls:
         return json_calls(text, place, pattern)
 
     return Template(name, take, openings=(opening, *further))

@@ -2,7 +2,7 @@
 
 import re
 
-from agent.providers.prompted.calls import Taken, Wanted
+from agent.providers.prompted.calls import TakenCalls, WantedCall
 from agent.providers.prompted.templates.base import Template, json_calls
 
 _END_OF_ACTION = re.compile(r"\s*+<\|END_ACTION\|>")
@@ -11,16 +11,16 @@ _END_OF_BLOCK = re.compile(r"\s*+```")
 _NO_TOOL = frozenset({"directly-answer", "directly_answer"})
 
 
-def _take_action(text: str, place: int) -> Taken:
+def _take_action(text: str, place: int) -> TakenCalls:
     return json_calls(text, place, _END_OF_ACTION)
 
 
-def _take_block(text: str, place: int) -> Taken:
+def _take_block(text: str, place: int) -> TakenCalls:
     taken = json_calls(text, place, _END_OF_BLOCK)
-    return Taken(_without_answers(taken.wanted), taken.end, taken.problem, taken.is_cut)
+    return TakenCalls(_without_answers(taken.wanted), taken.end, taken.problem, taken.is_cut)
 
 
-def _without_answers(wanted: tuple[Wanted, ...]) -> tuple[Wanted, ...]:
+def _without_answers(wanted: tuple[WantedCall, ...]) -> tuple[WantedCall, ...]:
     return tuple(one for one in wanted if one.name not in _NO_TOOL)
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from agent.providers.prompted.calls import Taken, Wanted, named_call
+from agent.providers.prompted.calls import TakenCalls, WantedCall, named_call
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import Template, closed, refused
 
@@ -18,9 +18,9 @@ _TAIL = re.compile(rf"\s*+(?:```)?\s*+<{_BAR}tool{_GAP}call{_GAP}end{_BAR}>")
 _ALL = re.compile(rf"\s*+<{_BAR}tool{_GAP}calls{_GAP}end{_BAR}>")
 
 
-def _take(text: str, place: int) -> Taken:
+def _take(text: str, place: int) -> TakenCalls:
     reader = LenientReader(text, _TAIL)
-    wanted: list[Wanted] = []
+    wanted: list[WantedCall] = []
     try:
         while one := _ONE.match(text, place):
             wanted_one, place = _call(text, one.end(), reader)
@@ -28,11 +28,11 @@ def _take(text: str, place: int) -> Taken:
     except Unreadable as err:
         return refused(text, max(place, err.place), _END, str(err))
     if not wanted:
-        return refused(text, place, _END, "no call stands in it")
+        return refused(text, place, _END, "it contains no call")
     return closed(text, place, _ALL, wanted)
 
 
-def _call(text: str, place: int, reader: LenientReader) -> tuple[Wanted, int]:
+def _call(text: str, place: int, reader: LenientReader) -> tuple[WantedCall, int]:
     head = _HEAD.match(text, place)
     if head is None:
         raise Unreadable("it does not name a tool", place)

@@ -2,7 +2,7 @@
 
 import re
 
-from agent.providers.prompted.calls import Taken, Wanted, wanted_call
+from agent.providers.prompted.calls import TakenCalls, WantedCall, wanted_call
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import Template, refused
 
@@ -18,23 +18,23 @@ _PARAMETER = re.compile(
 )
 
 
-def _take(text: str, place: int) -> Taken:
+def _take(text: str, place: int) -> TakenCalls:
     end = _END.search(text, place)
     if end is None:
-        return Taken((), len(text), "its end is missing", is_cut=True)
+        return TakenCalls((), len(text), "its end is missing", is_cut=True)
     inside = text[place : end.start()]
     try:
         wanted = tuple(_call(found[1], found[2]) for found in _INVOKE.finditer(inside))
     except Unreadable as err:
-        return Taken((), end.end(), str(err))
+        return TakenCalls((), end.end(), str(err))
     if not wanted or _INVOKE.sub("", inside).strip():
-        return refused(text, place, _END, "something else stands in it")
-    return Taken(wanted, end.end())
+        return refused(text, place, _END, "it contains something else")
+    return TakenCalls(wanted, end.end())
 
 
-def _call(name: str, inside: str) -> Wanted:
+def _call(name: str, inside: str) -> WantedCall:
     if _PARAMETER.sub("", inside).strip():
-        raise Unreadable("something else stands in it", 0)
+        raise Unreadable("it contains something else", 0)
     arguments = {
         key: value if is_text == "true" else LenientReader(value).value(0).value
         for key, is_text, value in _PARAMETER.findall(inside)

@@ -2,7 +2,7 @@
 
 import re
 
-from agent.providers.prompted.calls import Taken, Wanted, wanted_call
+from agent.providers.prompted.calls import TakenCalls, WantedCall, wanted_call
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import Template, refused
 
@@ -12,7 +12,7 @@ _KEY = re.compile(r"\s*+([A-Za-z_]\w{0,63})\s*+:\s*+")
 _TEXT = re.compile(r"(<escape>|<\|\"\|>)(.*?)\1", re.DOTALL)
 
 
-def _take(text: str, place: int) -> Taken:
+def _take(text: str, place: int) -> TakenCalls:
     head = _HEAD.match(text, place)
     if head is None:
         return refused(text, place, _END, "it does not name a tool")
@@ -20,9 +20,9 @@ def _take(text: str, place: int) -> Taken:
         arguments, end = _members(text, head.end())
     except Unreadable as err:
         return refused(text, max(place, err.place), _END, str(err))
-    wanted: tuple[Wanted, ...] = (wanted_call(head[1], arguments),)
+    wanted: tuple[WantedCall, ...] = (wanted_call(head[1], arguments),)
     closing = _END.match(text, end)
-    return Taken(wanted, closing.end()) if closing else Taken(wanted, end, is_open=True)
+    return TakenCalls(wanted, closing.end()) if closing else TakenCalls(wanted, end, is_open=True)
 
 
 def _members(text: str, place: int) -> tuple[dict[str, object], int]:

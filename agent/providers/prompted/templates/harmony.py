@@ -2,7 +2,7 @@
 
 import re
 
-from agent.providers.prompted.calls import Taken, named_call
+from agent.providers.prompted.calls import TakenCalls, named_call
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import Template
 
@@ -26,7 +26,7 @@ class _Messages:
         self._text = text
         self._shown: list[str] = []
 
-    def taken(self, place: int) -> Taken:
+    def taken(self, place: int) -> TakenCalls:
         while message := _MESSAGE.match(self._text, place):
             if message["role"] not in {None, "assistant"}:
                 # Somebody else's turn, which nobody but the model has written
@@ -40,28 +40,28 @@ class _Messages:
                 self._shown.append(self._text[message.end() : stop])
             is_closed = end is not None and end[0] not in {"<|start|>", "<|channel|>"}
             place = end.end() if end and is_closed else stop
-        return Taken((), len(self._text), shown="".join(self._shown), is_frame=True)
+        return TakenCalls((), len(self._text), shown="".join(self._shown), is_frame=True)
 
-    def _call(self, name: str, place: int) -> Taken:
+    def _call(self, name: str, place: int) -> TakenCalls:
         shown, end = "".join(self._shown), len(self._text)
         reader = LenientReader(self._text)
         try:
             found = reader.value(place)
         except Unreadable as err:
             is_cut = err.place >= end
-            return Taken((), end, str(err), is_cut=is_cut, shown=shown)
+            return TakenCalls((), end, str(err), is_cut=is_cut, shown=shown)
         is_open = not self._text.startswith("<|call|>", reader.after_space(found.end))
         wanted = (named_call(name, found.value),)
         # What follows a call is the tool's to say
-        return Taken(wanted, end, is_open=is_open, shown=shown)
+        return TakenCalls(wanted, end, is_open=is_open, shown=shown)
 
 
-def _take(text: str, place: int) -> Taken:
+def _take(text: str, place: int) -> TakenCalls:
     opening = next(one for one in _OPENINGS if text.endswith(one, 0, place))
     return _Messages(text).taken(place - len(opening))
 
 
-def take_bare(text: str) -> Taken:
+def take_bare(text: str) -> TakenCalls:
     """Return an answer whose tokens the server took out; it begins with a thought."""
     place = 0
     shown: list[str] = []
@@ -70,13 +70,15 @@ def take_bare(text: str) -> Taken:
         if message["channel"] == "commentary" and (call := _BARE_CALL.match(text, place)):
             try:
                 found = LenientReader(text).value(call.end())
-                return Taken((named_call(call[1], found.value),), len(text), shown="".join(shown))
+                return TakenCalls(
+                    (named_call(call[1], found.value),), len(text), shown="".join(shown)
+                )
             except Unreadable as err:
-                return Taken((), len(text), str(err), is_cut=err.place >= len(text))
+                return TakenCalls((), len(text), str(err), is_cut=err.place >= len(text))
         following = _BARE_MESSAGE.search(text, place)
         if message["channel"] == "final":
             shown.append(text[place : following.start() if following else len(text)])
-    return Taken((), len(text), shown="".join(shown), is_frame=True)
+    return TakenCalls((), len(text), shown="".join(shown), is_frame=True)
 
 
 TEMPLATE = Template("harmony", _take, openings=_OPENINGS)

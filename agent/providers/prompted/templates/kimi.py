@@ -2,7 +2,7 @@
 
 import re
 
-from agent.providers.prompted.calls import Taken, Wanted, named_call
+from agent.providers.prompted.calls import TakenCalls, WantedCall, named_call
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import Template, closed, refused
 
@@ -15,9 +15,9 @@ _TAIL = re.compile(r"\s*+<\|tool_call_end\|>")
 _ALL = re.compile(r"\s*+<\|tool_calls_section_end\|>")
 
 
-def _take(text: str, place: int) -> Taken:
+def _take(text: str, place: int) -> TakenCalls:
     reader = LenientReader(text, _TAIL)
-    wanted: list[Wanted] = []
+    wanted: list[WantedCall] = []
     try:
         while head := _HEAD.match(text, place):
             found = reader.value(head.end())
@@ -26,7 +26,7 @@ def _take(text: str, place: int) -> Taken:
     except Unreadable as err:
         return refused(text, max(place, err.place), _END, str(err))
     if not wanted:
-        return refused(text, place, _END, "no call stands in it")
+        return refused(text, place, _END, "it contains no call")
     return closed(text, place, _ALL, wanted)
 
 

@@ -2,14 +2,14 @@
 
 import re
 
-from agent.providers.prompted.calls import Taken, Wanted, named_call
+from agent.providers.prompted.calls import TakenCalls, WantedCall, named_call
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import Template, closed, framed_json, refused
 
 _END = re.compile(r"\s*+<\|tools_suffix\|>")
 
 
-def _take(text: str, place: int) -> Taken:
+def _take(text: str, place: int) -> TakenCalls:
     """Read a list of objects that have the tool's name as their only key."""
     try:
         found = LenientReader(text, _END).value(place)
@@ -21,13 +21,13 @@ def _take(text: str, place: int) -> Taken:
 
 def _entries(value: object) -> list[object]:
     if not isinstance(value, list) or not value:
-        raise Unreadable("it is no list of calls", 0)
+        raise Unreadable("it is not a list of calls", 0)
     return value
 
 
-def _named(entry: object) -> list[Wanted]:
+def _named(entry: object) -> list[WantedCall]:
     if not isinstance(entry, dict) or len(entry) != 1:
-        raise Unreadable("a call has one name", 0)
+        raise Unreadable("a call must have exactly one name", 0)
     return [named_call(str(name), arguments) for name, arguments in entry.items()]
 
 

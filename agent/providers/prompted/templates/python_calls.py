@@ -5,7 +5,7 @@ Values are literals only. Nothing is evaluated.
 
 import re
 
-from agent.providers.prompted.calls import Taken, Wanted, wanted_call
+from agent.providers.prompted.calls import TakenCalls, WantedCall, wanted_call
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import closed, refused
 
@@ -23,7 +23,7 @@ class PythonCalls:
         self._closing = closing
         self._reader = LenientReader(text)
 
-    def taken(self, start: int) -> Taken:
+    def taken(self, start: int) -> TakenCalls:
         """Return the calls from `start` on, one after the other or in a list."""
         try:
             wanted, place = self.calls(self._reader.after_space(start))
@@ -31,7 +31,7 @@ class PythonCalls:
             return refused(self._text, max(start, err.place), self._closing, str(err))
         return closed(self._text, place, self._closing, wanted)
 
-    def calls(self, place: int) -> tuple[list[Wanted], int]:
+    def calls(self, place: int) -> tuple[list[WantedCall], int]:
         """Return the calls, and the place after them.
 
         Raises:
@@ -39,17 +39,17 @@ class PythonCalls:
         """
         if self._text.startswith("[", place):
             return self._in_list(place + 1)
-        wanted: list[Wanted] = []
+        wanted: list[WantedCall] = []
         while _NAME.match(self._text, place):
             one, place = self._call(place)
             wanted.append(one)
             place = self._after(place, ";")
         if not wanted:
-            raise Unreadable("it is no call of a function", place)
+            raise Unreadable("it is not a function call", place)
         return wanted, place
 
-    def _in_list(self, place: int) -> tuple[list[Wanted], int]:
-        wanted: list[Wanted] = []
+    def _in_list(self, place: int) -> tuple[list[WantedCall], int]:
+        wanted: list[WantedCall] = []
         place = self._reader.after_space(place)
         while not self._text.startswith("]", place):
             one, place = self._call(place)
@@ -65,10 +65,10 @@ class PythonCalls:
             return self._reader.after_space(place + 1)
         return place
 
-    def _call(self, place: int) -> tuple[Wanted, int]:
+    def _call(self, place: int) -> tuple[WantedCall, int]:
         name = _NAME.match(self._text, place)
         if name is None or not self._text.startswith("(", name.end()):
-            raise Unreadable("it is no call of a function", place)
+            raise Unreadable("it is not a function call", place)
         if _FRAME.fullmatch(name[0]):
             one, place = self._call(self._reader.after_space(name.end() + 1))
             place = self._reader.after_space(place)
@@ -87,7 +87,7 @@ class PythonCalls:
             found = self._reader.value(keyword.end() if keyword else place)
             if keyword is not None:
                 if keyword[1] in arguments:
-                    raise Unreadable(f"{keyword[1]} is there twice", place)
+                    raise Unreadable(f"{keyword[1]} appears twice", place)
                 arguments[keyword[1]] = found.value
             elif isinstance(found.value, dict) and not arguments:
                 arguments = dict(found.value)

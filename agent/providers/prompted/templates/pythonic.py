@@ -2,14 +2,14 @@
 
 import re
 
-from agent.providers.prompted.calls import Taken
+from agent.providers.prompted.calls import TakenCalls
 from agent.providers.prompted.templates.base import Template, json_calls
 from agent.providers.prompted.templates.python_calls import PythonCalls
 
 _END = re.compile(r"\s*+(?:<\|python_end\|>|<\|tool_call_end\|>)")
 
 
-def _take(text: str, place: int) -> Taken:
+def _take(text: str, place: int) -> TakenCalls:
     if re.match(r"\s{0,8}\[?\s{0,8}\{", text[place : place + 20]):
         return json_calls(text, place, _END)
     return PythonCalls(text, _END).taken(place)

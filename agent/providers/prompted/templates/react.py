@@ -2,7 +2,7 @@
 
 import re
 
-from agent.providers.prompted.calls import Taken, named_call
+from agent.providers.prompted.calls import TakenCalls, named_call
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import Template
 
@@ -18,17 +18,17 @@ def without_thought(text: str) -> str:
     return _THOUGHT.sub("", text, count=1)
 
 
-def _take(text: str, place: int) -> Taken:
+def _take(text: str, place: int) -> TakenCalls:
     name = _NAME.match(text, place)
     if name is None:
         # A line of prose that begins like one
-        return Taken((), place)
+        return TakenCalls((), place)
     reader = LenientReader(text)
     try:
         found = reader.value(name.end())
-        return Taken((named_call(name[1], found.value),), found.end)
+        return TakenCalls((named_call(name[1], found.value),), found.end)
     except Unreadable as err:
-        return Taken((), len(text), str(err), is_cut=err.place >= len(text))
+        return TakenCalls((), len(text), str(err), is_cut=err.place >= len(text))
 
 
 TEMPLATE = Template("react", _take, line_openings=("Action:",), names_tool=True)

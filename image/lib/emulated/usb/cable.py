@@ -99,7 +99,7 @@ class Cable:
                 self._answer(packet)
 
     def _answer(self, packet: Packet) -> None:
-        """What is only confirmed."""
+        """Answer a request that only needs a confirmation."""
         number, body = packet.number, packet.body
         if packet.kind in {Kind.SET_CONFIGURATION, Kind.GET_CONFIGURATION}:
             self._send(redirection.layout_of(self._device.face))

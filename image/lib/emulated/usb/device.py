@@ -1,4 +1,4 @@
-"""What a USB device is to the cable: how it describes itself, and what it does with requests."""
+"""Seam of a USB device: its descriptors, and its answers to requests."""
 
 import struct
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ class Face:
 
 
 class Device(Protocol):
-    """What a cable connects."""
+    """A device that a cable connects."""
 
     face: Face
 
@@ -98,9 +98,9 @@ class Device(Protocol):
         ...
 
     def take(self, endpoint: int, data: bytes) -> None:
-        """What the computer sends."""
+        """Receive bytes from the computer."""
         ...
 
     def give(self, most_bytes: int) -> bytes:
-        """What the device has for the computer; nothing is nothing yet."""
+        """Return bytes for the computer; empty if there are none yet."""
         ...

@@ -44,7 +44,7 @@ class Kind(enum.IntEnum):
 
 
 class Status(enum.IntEnum):
-    """How a transfer ended."""
+    """Status of a transfer."""
 
     DONE = 0
     CANCELLED = 1

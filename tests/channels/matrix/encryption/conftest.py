@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from agent.channels.matrix.encryption import devices, pairs
-from agent.channels.matrix.encryption.devices import Device
-from agent.channels.matrix.encryption.ourselves import (
-    Ourselves,
+from agent.channels.matrix.encryption import devices, olm
+from agent.channels.matrix.encryption.devices import MatrixDevice
+from agent.channels.matrix.encryption.own_device import (
+    OwnDevice,
     device_keys,
     more_keys,
     ourselves,
     shown,
 )
-from agent.channels.matrix.encryption.vault import MIGRATIONS, Shelf
-from agent.channels.matrix.events import Event
+from agent.channels.matrix.encryption.vault import MIGRATIONS, KeyVaultSession
+from agent.channels.matrix.events import MatrixEvent
 from agent.storage.db import open_database
 
 
@@ -26,12 +26,12 @@ from agent.storage.db import open_database
 class Party:
     """One device of somebody."""
 
-    shelf: Shelf
-    us: Ourselves
+    shelf: KeyVaultSession
+    us: OwnDevice
 
     @property
-    def device(self) -> Device:
-        return Device(self.us.user, self.us.device, self.us.curve, self.us.ed)
+    def device(self) -> MatrixDevice:
+        return MatrixDevice(self.us.user, self.us.device, self.us.curve, self.us.ed)
 
     def knows(self, other: "Party") -> None:
         """What the server says of the other's devices."""
@@ -44,14 +44,14 @@ class Party:
         keys = more_keys(other.shelf, other.us, 0, has_fallback=True)["one_time_keys"]
         shown(other.shelf)
         name, key = next(iter(keys.items()))
-        assert pairs.begin(self.shelf, other.device, {name: key}, 1.0)
+        assert olm.begin(self.shelf, other.device, {name: key}, 1.0)
 
-    def tells(self, other: "Party", kind: str, content: dict[str, object]) -> Event:
-        sealed: Any = pairs.say(self.shelf, self.us, other.device, kind, content)
-        return Event("m.room.encrypted", sender=self.us.user, content=sealed)
+    def tells(self, other: "Party", kind: str, content: dict[str, object]) -> MatrixEvent:
+        sealed: Any = olm.say(self.shelf, self.us, other.device, kind, content)
+        return MatrixEvent("m.room.encrypted", sender=self.us.user, content=sealed)
 
-    def hears(self, event: Event) -> pairs.Heard:
-        return pairs.hear(self.shelf, self.us, event, 2.0)
+    def hears(self, event: MatrixEvent) -> olm.OlmMessage:
+        return olm.hear(self.shelf, self.us, event, 2.0)
 
 
 Parties = Callable[..., Party]
@@ -67,7 +67,7 @@ def party(tmp_path: Path) -> Iterator[Parties]:
         # No power is cut here, and each statement is a transaction
         db.execute("PRAGMA synchronous=OFF")
         opened.append(db)
-        shelf = Shelf(db, b"k" * 32)
+        shelf = KeyVaultSession(db, b"k" * 32)
         return Party(shelf, ourselves(shelf, user, device))
 
     yield made

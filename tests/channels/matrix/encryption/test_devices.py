@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.channels.matrix.encryption import devices
-from agent.channels.matrix.encryption.ourselves import device_keys
+from agent.channels.matrix.encryption.own_device import device_keys
 from tests.channels.matrix.encryption.conftest import Parties
 
 TEXT = st.text(max_size=6) | st.sampled_from(["DEVICE", "@anna:x", "ed25519:DEVICE", "\ud800"])

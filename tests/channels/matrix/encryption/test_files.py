@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.channels.matrix.encryption.files import Sealing, opened, seal_in
+from agent.channels.matrix.encryption.files import FileEncryption, opened, seal_in
 from agent.errors import ChannelUnavailable
 
 PIECES = st.lists(st.binary(max_size=50), max_size=6)
@@ -22,7 +22,7 @@ async def whole(told: AsyncIterator[bytes]) -> bytes:
 
 
 async def sealed(parts: list[bytes]) -> tuple[bytes, dict[str, object]]:
-    sealing = Sealing()
+    sealing = FileEncryption()
     content = await whole(sealing.sealed(pieces(parts)))
     return content, sealing.told("mxc://a/b")
 
@@ -42,7 +42,7 @@ def test_a_file_is_what_it_was_in_whatever_pieces_it_comes(parts: list[bytes]) -
 
 def test_a_file_that_was_changed_is_none() -> None:
     content, told = asyncio.run(sealed([b"17 degrees"]))
-    with pytest.raises(ChannelUnavailable, match="not the file"):
+    with pytest.raises(ChannelUnavailable, match="does not match its hash"):
         asyncio.run(unsealed(content[:-1] + b"x", told))
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.matrix.encryption.vault import Vault
+from agent.channels.matrix.encryption.vault import KeyVault
 from agent.errors import ChannelUnavailable
 
 
 async def told(folder: Path, name: str, value: str = "") -> str:
-    vault = Vault(folder)
+    vault = KeyVault(folder)
     if value:
         await vault.transact(lambda shelf: shelf.tell(name, value))
     found = await vault.look(lambda shelf: f"{shelf.told(name)} {shelf.key.hex()}")
@@ -28,7 +28,7 @@ async def test_what_is_kept_is_there_after_a_restart_and_for_us_alone(tmp_path: 
 
 
 async def test_what_fails_changes_nothing(tmp_path: Path) -> None:
-    vault = Vault(tmp_path)
+    vault = KeyVault(tmp_path)
 
     def fails(shelf: object) -> None:
         assert hasattr(shelf, "tell")
@@ -43,14 +43,14 @@ async def test_what_fails_changes_nothing(tmp_path: Path) -> None:
 
 async def test_a_folder_that_takes_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "matrix").write_text("a file")
-    vault = Vault(tmp_path / "matrix")
-    with pytest.raises(ChannelUnavailable, match="cannot be used"):
+    vault = KeyVault(tmp_path / "matrix")
+    with pytest.raises(ChannelUnavailable, match="cannot use"):
         await vault.transact(lambda shelf: shelf.tell("a", "b"))
     await vault.aclose()
 
 
 async def test_forgetting_leaves_no_row(tmp_path: Path) -> None:
-    vault = Vault(tmp_path)
+    vault = KeyVault(tmp_path)
     await vault.transact(lambda shelf: shelf.tell("a", "b"))
     await vault.transact(lambda shelf: shelf.empty())
     await vault.aclose()

@@ -1,0 +1,216 @@
+"""Store of the people with access, their accounts, and the groups that are read.
+
+One file that a person can read. It is looked at again whenever it has changed, so that what another
+process says of somebody holds from the next message on. What cannot be read in it is nobody.
+"""
+
+import contextlib
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from agent.access.roles import HasRole, PersonRole
+from agent.errors import BadArguments, StorageFull
+from agent.storage.documents import open_documents
+from agent.storage.lock import locked
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
+
+if TYPE_CHECKING:
+    from tinydb import TinyDB
+
+# Memories of the person at the device are kept under this name too
+OWNER_ID = "owner"
+MAX_NAME_CHARS = 40
+# A household and its friends; more would be a mistake, and every message looks through them
+MAX_PEOPLE = 200
+_ID_BYTES = 4
+_PEOPLE, _GROUPS = "people", "groups"
+
+T = TypeVar("T")
+
+
+class PersonAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """Account that a person writes from.
+
+    Args:
+        sender: the platform's stable id; never what somebody is called there.
+        target: their private chat.
+    """
+
+    channel: str
+    sender: str
+    target: str
+    paired_at_s: float = 0.0
+
+
+class Person(HasRole, frozen=True, kw_only=True):
+    """Somebody who was let in, on all their accounts."""
+
+    person_id: str
+    name: str
+    accounts: tuple[PersonAccount, ...] = ()
+
+
+class PairedGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group in which the owner said that it is listened to."""
+
+    channel: str
+    target: str
+
+
+class PeopleStore:
+    """All who were let in."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._seen: tuple[int, int, int] | None = None
+        self._people: tuple[Person, ...] = ()
+        self._groups: frozenset[PairedGroup] = frozenset()
+
+    def everyone(self) -> Sequence[Person]:
+        self._look()
+        return self._people
+
+    def find(self, channel: str, sender: str) -> Person | None:
+        """Return the person with that account."""
+        for person in self.everyone():
+            if any((one.channel, one.sender) == (channel, sender) for one in person.accounts):
+                return person
+        return None
+
+    def owner(self) -> Person | None:
+        return next((one for one in self.everyone() if one.rank is PersonRole.OWNER), None)
+
+    def named(self, name: str) -> Person:
+        """By name or id.
+
+        Raises:
+            BadArguments: there is nobody of that name.
+        """
+        wanted = name.strip().casefold()
+        for one in self.everyone():
+            if wanted in {one.person_id.casefold(), one.name.casefold()}:
+                return one
+        known = ", ".join(one.name for one in self.everyone()) or "nobody yet"
+        raise BadArguments(f"nobody with access is called {name!r}; known: {known}")
+
+    def listens_in(self, channel: str, target: str) -> bool:
+        self._look()
+        return PairedGroup(channel=channel, target=target) in self._groups
+
+    def groups(self) -> Sequence[PairedGroup]:
+        self._look()
+        return sorted(self._groups, key=lambda one: (one.channel, one.target))
+
+    def let_in(
+        self, rank: PersonRole, account: PersonAccount, name: str = "", person_id: str = ""
+    ) -> Person:
+        """Make the account that of a new person, or one more of the person with that id.
+
+        The owner is one person: a further account of theirs is no second owner.
+
+        Raises:
+            BadArguments: nobody has that id any more.
+            StorageFull: nothing was changed.
+        """
+        with self._changing() as documents:
+            everyone = [_without(one, account) for one in _read(documents, _PEOPLE, Person)]
+            known_id = OWNER_ID if rank is PersonRole.OWNER else person_id
+            there = next((one for one in everyone if one.person_id == known_id), None)
+            others = [one for one in everyone if one.accounts and one is not there]
+            if there is None and person_id:
+                raise BadArguments("whoever that was for no longer has access")
+            if len(others) >= MAX_PEOPLE:
+                raise StorageFull(f"{MAX_PEOPLE} people have access already; remove somebody first")
+            person = there or _newcomer(rank, name, others)
+            account = msgspec.structs.replace(account, paired_at_s=self._clock.wall_s())
+            person = msgspec.structs.replace(person, accounts=(*person.accounts, account))
+            _write(documents, _PEOPLE, [*others, person])
+        return person
+
+    def revoke(self, person: Person) -> None:
+        """Nobody from the next message on."""
+        with self._changing() as documents:
+            kept = [
+                one
+                for one in _read(documents, _PEOPLE, Person)
+                if one.person_id != person.person_id
+            ]
+            _write(documents, _PEOPLE, kept)
+
+    def listen_in(self, group: PairedGroup, *, wanted: bool) -> None:
+        """Start or stop reading a group."""
+        with self._changing() as documents:
+            kept = [one for one in _read(documents, _GROUPS, PairedGroup) if one != group]
+            _write(documents, _GROUPS, [*kept, *([group] if wanted else [])])
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator["TinyDB"]:
+        """Nobody else changes the file meanwhile, in this process or another."""
+        with locked(self._path):
+            yield open_documents(self._path)
+        self._seen = None
+
+    def _look(self) -> None:
+        stamp = _stamp(self._path)
+        if stamp == self._seen and stamp is not None:
+            return
+        self._people, self._groups, self._seen = (), frozenset(), None
+        # A file that may not be read lets nobody in, and is tried again
+        with contextlib.suppress(OSError):
+            documents = open_documents(self._path)
+            self._people = tuple(_read(documents, _PEOPLE, Person))
+            self._groups = frozenset(_read(documents, _GROUPS, PairedGroup))
+            self._seen = stamp
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """Another one after every change: a change replaces the file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _read(documents: "TinyDB", table: str, kind: type[T]) -> list[T]:
+    rows = (documents.storage.read() or {}).get(table)
+    found: list[T] = []
+    for row in rows.values() if isinstance(rows, dict) else ():
+        with contextlib.suppress(msgspec.ValidationError):
+            found.append(msgspec.convert(row, kind))
+    return found
+
+
+def _write(documents: "TinyDB", table: str, rows: Sequence[msgspec.Struct]) -> None:
+    """All rows of a table in one write: a cut leaves the old ones or the new ones."""
+    tables = documents.storage.read() or {}
+    numbered = enumerate(map(msgspec.to_builtins, rows), start=1)
+    documents.storage.write({**tables, table: {str(number): row for number, row in numbered}})
+
+
+def _without(person: Person, account: PersonAccount) -> Person:
+    """An account is one person's: whoever had it has it no more."""
+    here = (account.channel, account.sender)
+    kept = tuple(one for one in person.accounts if (one.channel, one.sender) != here)
+    return msgspec.structs.replace(person, accounts=kept)
+
+
+def _newcomer(rank: PersonRole, name: str, others: Sequence[Person]) -> Person:
+    if rank is PersonRole.OWNER:
+        return Person(person_id=OWNER_ID, name=OWNER_ID, role=rank.role)
+    person_id = f"p{secrets.token_hex(_ID_BYTES)}"
+    return Person(person_id=person_id, name=_free_name(name or rank.role, others), role=rank.role)
+
+
+def _free_name(wanted: str, others: Sequence[Person]) -> str:
+    """Return a name that nobody else has: people are addressed and removed by it."""
+    name = " ".join(printable_line(wanted, MAX_NAME_CHARS).split()) or "somebody"
+    taken = {OWNER_ID, *(word.casefold() for one in others for word in (one.name, one.person_id))}
+    names = (name, *(f"{name} {number}" for number in range(2, MAX_PEOPLE + 3)))
+    return next(free for free in names if free.casefold() not in taken)

@@ -1,0 +1,1 @@
+"""Composition: builds the parts of an agent from its settings, runs them, ends them."""

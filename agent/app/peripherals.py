@@ -1,0 +1,107 @@
+"""Composition of the agent's hands: the machine's pins and buses, other programs, people.
+
+Parts are made when they are first needed: most agents have nothing wired to their machine.
+"""
+
+import asyncio
+import logging
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from agent.app.scheduler import Scheduler
+from agent.memory.base import Memory
+from agent.messaging.delivery import Delivery
+from agent.security.estop import EmergencyStop
+from agent.settings import Settings
+
+if TYPE_CHECKING:
+    from agent.app.tools import ToolParts
+    from agent.messaging.tool_messages import ToolMessages
+    from agent.peripherals.gpio import PiPins
+    from agent.peripherals.i2c import I2cBuses
+    from agent.tools.send_message import Addressees
+
+# ruff: noqa: PLC0415  # what is not configured or never used is never loaded
+_log = logging.getLogger(__name__)
+
+
+class Peripherals:
+    """The hands of one agent; outputs are at rest until `run` is at work, and after it.
+
+    Args:
+        addressees: those who may be written to.
+        agenda: what is done at times; None where nothing runs it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        memory: Memory,
+        addressees: "Addressees",
+        agenda: Scheduler | None = None,
+    ) -> None:
+        self._settings = settings
+        self._addressees = addressees
+        self._memory = memory
+        self._agenda = agenda
+
+    @cached_property
+    def pins(self) -> "PiPins":
+        from agent.peripherals.gpio import PiPins
+
+        return PiPins(self._settings.pins)
+
+    @cached_property
+    def buses(self) -> "I2cBuses":
+        from agent.peripherals.i2c import I2cBuses
+
+        return I2cBuses(self._settings.i2c)
+
+    @cached_property
+    def posting(self) -> "ToolMessages":
+        from agent.messaging.tool_messages import ToolMessages
+
+        return ToolMessages()
+
+    def reached(self, around: "ToolParts") -> "ToolParts":
+        """Return the parts that tools are made of, with these hands."""
+        return replace(
+            around,
+            pins=self.pins,
+            buses=self.buses,
+            agents=self._settings.agents,
+            memory=self._memory,
+            addressees=self._addressees,
+            post=self.posting,
+            jobs=self._agenda.book if self._agenda else None,
+            timers=self._agenda.timers if self._agenda else None,
+            reminders=self._agenda.reminders if self._agenda else None,
+        )
+
+    async def run(self, stop: EmergencyStop, delivery: Delivery, tasks: asyncio.TaskGroup) -> None:
+        """Have messages sent and hold the pins, safe under the emergency stop; until cancelled."""
+        self.posting.open(delivery, tasks)
+        try:
+            if self._settings.pins:
+                stop.listen(self.pins.stop, self.pins.allow)
+                await asyncio.to_thread(self._settle)
+            await asyncio.Event().wait()
+        finally:
+            self._let_go()
+
+    def _settle(self) -> None:
+        from agent.peripherals.gpio import trouble_with_pins
+
+        # Without any pin the library would only complain, at length
+        if trouble := trouble_with_pins():
+            _log.warning("pins: not driven (reason=%s)", trouble)
+        else:
+            self.pins.settle()
+
+    def _let_go(self) -> None:
+        """Safe, and free for others."""
+        if self._settings.pins:
+            self.pins.close()
+        if self._settings.i2c:
+            self.buses.close()

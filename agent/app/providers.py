@@ -1,0 +1,174 @@
+"""Composition of the providers: the model service with its routes, the offline one last.
+
+What speaks to a service is loaded only where there is one.
+"""
+
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.access.owner import Tell
+from agent.config import Secret
+from agent.embeddings.base import Embedder
+from agent.embeddings.none import NoEmbedder
+from agent.net.http import HttpClient
+from agent.providers import catalog
+from agent.providers.base import Provider
+from agent.providers.credentials import KEY_VARIABLES, chosen_service
+from agent.providers.offline.provider import OfflineProvider
+from agent.providers.settings import OFFLINE
+from agent.settings import Paths, Settings
+from agent.storage.worker import DatabaseWorker
+from agent.system.clock import Clock
+from agent.turn.model_choice import ModelChoices
+
+if TYPE_CHECKING:
+    from agent.providers.budget import Budget
+    from agent.storage.phrases import Phrases
+
+# ruff: noqa: PLC0415  # what speaks to services begins with a service, or never
+
+
+async def _nothing_to_renew(_settings: Settings) -> None:
+    """Offline nobody asks for a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServices:
+    """The provider of an agent, and what is spent for it.
+
+    Args:
+        budget: None where nothing can cost anything.
+        renew: has the services asked with other keys from now on; raises ConfigRefused before.
+    """
+
+    provider: Provider
+    budget: "Budget | None" = None
+    renew: Callable[[Settings], Awaitable[None]] = _nothing_to_renew
+
+    def spending(self) -> str:
+        """Return today's cost in words; empty if nothing can cost."""
+        return "" if self.budget is None else self.budget.spent_today()
+
+    async def spent_in(self, conversation: str) -> str:
+        """The same of a conversation since it began."""
+        return "" if self.budget is None else await self.budget.spent_in(conversation)
+
+    async def begin(self, tell: Tell) -> None:
+        """Look how it stands; from now on `tell` tells the owner of limits."""
+        if self.budget is not None:
+            await self.budget.begin(tell)
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineParts:
+    """Parts of the offline provider, which understands sentences without a model.
+
+    Args:
+        phrases: the file of sentences that a model did before.
+    """
+
+    embedder: Embedder = field(default_factory=NoEmbedder)
+    phrases: Path | None = None
+
+
+def open_providers(
+    settings: Settings,
+    environ: Mapping[str, str],
+    http: HttpClient,
+    resort: OfflineParts,
+    journal: DatabaseWorker,
+    clock: Clock,
+) -> ModelServices:
+    """Everything that answers, behind one provider.
+
+    Raises:
+        ConfigRefused: something that is configured cannot be asked.
+    """
+
+    def offline() -> OfflineProvider:
+        # Working without a network does not begin with a question to a service
+        able = NoEmbedder() if settings.embeddings.is_remote else resort.embedder
+        path = resort.phrases
+        phrases = partial(_phrases, path, clock) if path is not None else None
+        return OfflineProvider(able, phrases, settings.agent.name)
+
+    wanted = settings.provider
+    if chosen_service(wanted, environ) is None:
+        return ModelServices(offline())
+    # Offline goes without all of this
+    from agent.providers.budget import Budget
+    from agent.providers.costs import SpendingLedger
+    from agent.providers.create import routed
+    from agent.providers.fallback import FallbackProvider
+    from agent.providers.metered import MeteredProvider
+    from agent.providers.prices import Prices
+    from agent.providers.replaceable import ReplaceableProvider
+
+    budget = Budget(wanted, SpendingLedger(journal, clock), Prices(wanted.prices))
+    meter = partial(MeteredProvider, budget=budget)
+
+    def made(chosen: Settings) -> Provider:
+        if chosen_service(chosen.provider, environ) is None:
+            # The last key is gone
+            return offline()
+        first = routed(chosen.provider, chosen.providers, environ, http, clock, meter)
+        return FallbackProvider(first, offline()) if wanted.offline_last else first
+
+    provider = ReplaceableProvider(made(settings))
+
+    async def renew(chosen: Settings) -> None:
+        await provider.exchange(made(chosen))
+
+    return ModelServices(provider, budget, renew)
+
+
+def _phrases(path: Path, clock: Clock) -> "Phrases":
+    from agent.storage.phrases import Phrases
+
+    return Phrases(path, clock)
+
+
+def with_pictures(
+    provider: Provider, settings: Settings, paths: Paths, http: HttpClient
+) -> Provider:
+    """Return the provider for a person, who may show pictures; background work has none."""
+    if isinstance(provider, OfflineProvider):
+        return provider
+    from agent.providers.pictures.fetch import PictureFetch
+    from agent.providers.pictures.provider import PictureFiles, PicturesProvider
+
+    wanted = settings.provider
+    most_bytes = wanted.max_image_mb * 1024 * 1024
+    files = PictureFiles(paths.workspace, paths.inbox, most_bytes)
+    remote = PictureFetch(http, most_bytes) if wanted.fetch_images else None
+    return PicturesProvider(provider, files, remote, wanted.max_images)
+
+
+def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
+    """Every key that may be sent to any service, for whoever keeps them out of texts."""
+    for section in (settings.provider, *settings.providers.values()):
+        yield from (section.api_key, *section.more_keys)
+    yield from (service.key for service in settings.web.search.values())
+    for server in settings.mcp.values():
+        yield from server.secrets()
+    names = {name for service in catalog.every() for name in service.key_variables}
+    for name in (*names, *KEY_VARIABLES):
+        # What is no key at all is refused, by name, where it is used
+        with contextlib.suppress(ValueError):
+            yield Secret(environ.get(name, "").strip())
+
+
+def model_choices(settings: Settings, environ: Mapping[str, str]) -> ModelChoices:
+    """Return the models that a conversation can choose from."""
+    wanted = settings.provider
+    service = chosen_service(wanted, environ)
+    if service is None:
+        return ModelChoices(OFFLINE)
+    sorted_to = tuple(wanted.classify)
+    return ModelChoices(
+        service.name, wanted.model or service.model, wanted.routes, wanted.fallbacks, sorted_to
+    )

@@ -1,0 +1,274 @@
+"""An agent at work: in this terminal with a person, or as a service for its channels.
+
+Begins and ends a run; what an agent is made of is composed elsewhere.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from agent.app.build import Agent, assemble, at_work
+from agent.app.foreground import lines_of, until_left, write_out
+from agent.channels.base import Channel
+from agent.channels.settings import ChannelsSettings
+from agent.channels.terminal import TerminalChannel
+from agent.errors import ConfigRefused
+from agent.health.ownership import keep_private
+from agent.health.report import Reporter
+from agent.health.starts import SAFE_MODE_TEXT, Starts
+from agent.link.base import BoardState
+from agent.memory.backends import BackendPlace
+from agent.memory.former_backend import left_behind
+from agent.messaging.channel_supervisor import Supervisor
+from agent.messaging.dispatcher import Dispatcher
+from agent.settings import Paths, Settings
+from agent.storage import lock
+from agent.storage.privacy import private_umask
+from agent.storage.reserve import Reserve
+from agent.system.clock import SystemClock
+from agent.text.config_hints import install_hint
+from agent.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from agent.channels.attached.channel import AttachedTerminals
+    from agent.gateway.gateway import Gateway
+
+# ruff: noqa: PLC0415  # a chat by itself has no other terminal and no service manager
+_log = logging.getLogger(__name__)
+
+# A board that is plugged in answers its greeting well within this; a chat starts without it
+BOARD_PATIENCE_S = 3.0
+# A board that is not plugged in is not waited for: this is only the time to look
+LOOKING_PATIENCE_S = 0.5
+# What a system of ours says of itself
+_IMAGE = Path("/usr/share/barnacle/image.json")
+# How often a starting chat looks whether the board has answered
+BOARD_LOOK_S = 0.05
+# A chat's log is begun anew beyond this; the one before it is kept
+MAX_CHAT_LOG_BYTES = 1_000_000
+
+
+async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
+    """A conversation in this terminal, until the person leaves; the exit status."""
+    with private_umask(), lock.hold(paths.state_dir), _chat_log(paths) as log:
+        agent = assemble(settings, paths, os.environ, log)
+        _close_to_others(paths)
+        plain = plain or not sys.stdin.isatty()
+        lines = lines_of(settings, paths, plain=plain)
+        terminal = TerminalChannel(
+            lines, write_out, agent.clock, settings.terminal.prompt, plain=plain
+        )
+        try:
+            async with at_work(agent, [terminal]) as (dispatcher, reporter, tasks):
+                await dispatcher.abandon(terminal.name)
+                await _greet_board(agent)
+                if not plain:
+                    place = BackendPlace(
+                        settings.memory, paths.state_dir, agent.embedder, agent.clock
+                    )
+                    for sentence in filter(None, (reporter.sentences(), left_behind(place))):
+                        write_out(f"{sentence}\n")
+                    write_out("/help lists the commands.\n")
+                # What was to be told while nobody was here
+                await dispatcher.resume(tasks)
+                listening = terminal.listen(partial(dispatcher.deliver, tasks=tasks))
+                was_told = await until_left(listening, partial(_interrupt, terminal, dispatcher))
+                if was_told and not plain:
+                    write_out("\n")
+        finally:
+            lines.close()
+    return 0
+
+
+async def run(settings: Settings, paths: Paths) -> int:
+    """Serve every configured channel until told to stop; the exit status."""
+    with private_umask(), lock.hold(paths.state_dir):
+        starts = Starts(paths.state_dir / "starts.json", SystemClock())
+        limits = _limits(is_looping=starts.begin())
+        agent = _assembled(settings, paths, only_talks=bool(limits))
+        terminals = _terminals(agent)
+        channels = (terminals, *_platforms(agent))
+        supervisors: list[Supervisor] = []
+        gateway = _gateway(agent, channels, supervisors)
+        async with at_work(agent, channels) as (dispatcher, reporter, tasks):
+            _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
+            _let_in(terminals, channels, agent, dispatcher, reporter, tasks)
+            tell = partial(_tell_owner, agent)
+            supervisors.extend(
+                Supervisor(channel, agent.clock, agent.activity, tell) for channel in channels
+            )
+            stopping = _notify(agent, reporter, supervisors, tasks)
+            await dispatcher.resume(tasks)
+            deliver = partial(dispatcher.deliver, tasks=tasks)
+            for supervisor in supervisors:
+                tasks.create_task(supervisor.run(deliver))
+            tasks.create_task(Reserve(paths.state_dir, agent.clock).run())
+            _tell_of_updates(agent, tasks)
+            if gateway is not None:
+                tasks.create_task(gateway.run())
+            for sentence in limits:
+                _log.error("safe mode: %s", sentence)
+                await _tell_owner(agent, "", sentence)
+            await until_left(asyncio.Event().wait(), lambda: False)
+            _log.info("stopping")
+            stopping()
+            for channel in channels:
+                await channel.aclose()
+        starts.end()
+    return 0
+
+
+def _limits(*, is_looping: bool) -> list[str]:
+    """Return the reasons why the agent only talks; usually none."""
+    from agent.health.data_partition import unused_text, why_unused
+
+    why = why_unused()
+    return [*([SAFE_MODE_TEXT] if is_looping else []), *([unused_text(why)] if why else [])]
+
+
+def _assembled(settings: Settings, paths: Paths, *, only_talks: bool) -> Agent:
+    """The agent; one that keeps falling over, or can record nothing, gets no tools."""
+    agent = assemble(settings, paths, os.environ, sys.stderr)
+    _close_to_others(paths)
+    if not only_talks:
+        return agent
+    agent.mcp.give_up()
+    return replace(agent, registry=Registry(()))
+
+
+def _notify(
+    agent: Agent, reporter: Reporter, supervisors: Sequence[Supervisor], tasks: asyncio.TaskGroup
+) -> Callable[[], None]:
+    """Keep the service manager told, where there is one; what to call when the end begins."""
+    if "NOTIFY_SOCKET" not in os.environ:
+        return lambda: None
+    from agent.health.systemd_notify import SystemdNotifier
+    from agent.health.watchdog import Vitals, Watchdog
+
+    # An empty transaction writes nothing, and waits for whatever the storage is stuck in
+    storage = partial(agent.journal.transact, lambda _db: None)
+    vitals = Vitals(storage, agent.boards, supervisors, reporter.status)
+    notifying = Watchdog(SystemdNotifier(os.environ), vitals, agent.clock)
+    tasks.create_task(notifying.run())
+    return notifying.stopping
+
+
+def _terminals(agent: Agent) -> "AttachedTerminals":
+    from agent.channels.attached.channel import AttachedTerminals
+    from agent.channels.attached.socket import socket_path
+
+    state_dir = agent.paths.state_dir
+    return AttachedTerminals(socket_path(os.environ, state_dir), state_dir, agent.clock)
+
+
+def _let_in(
+    terminals: "AttachedTerminals",
+    channels: Sequence[Channel],
+    agent: Agent,
+    dispatcher: Dispatcher,
+    reporter: Reporter,
+    tasks: asyncio.TaskGroup,
+) -> None:
+    from agent.channels.attached.channel import AgentSide
+    from agent.messaging.inbox import is_settled
+
+    terminals.open(
+        AgentSide(
+            reporter.sentences,
+            dispatcher.stop,
+            partial(dispatcher.catch_up, terminals.name, tasks=tasks),
+            partial(is_settled, agent.journal, terminals.name),
+            lambda: {one.name: one.pulse.age_s for one in channels if one.pulse is not None},
+        )
+    )
+
+
+def _platforms(agent: Agent) -> tuple[Channel, ...]:
+    """Return the configured channels; a shared account sends no files that are kept."""
+    if agent.settings.channels == ChannelsSettings() and agent.settings.gateway is None:
+        return ()
+    from agent.app.channels import open_channels, secrets
+    from agent.channels.platform import PlatformContext
+
+    for secret in secrets(agent.settings, os.environ):
+        agent.redactor.add(secret)
+    reach = PlatformContext(
+        paths=agent.paths,
+        environ=os.environ,
+        http=agent.http,
+        clock=agent.clock,
+        knows=agent.access.knows,
+        boards=agent.boards,
+    )
+    return open_channels(agent.settings, reach)
+
+
+def _gateway(
+    agent: Agent, channels: Sequence[Channel], supervisors: Sequence[Supervisor]
+) -> "Gateway | None":
+    """Open from now on: whatever is wrong with it is said before anything begins."""
+    if agent.settings.gateway is None:
+        return None
+    try:
+        from agent.app.gateway import open_gateway
+    except ImportError as err:
+        raise ConfigRefused(f"[gateway] needs its libraries: {install_hint('gateway')}") from err
+
+    return open_gateway(agent.settings.gateway, agent, channels, supervisors, os.environ)
+
+
+def _tell_of_updates(agent: Agent, tasks: asyncio.TaskGroup) -> None:
+    """Only on a card of ours: elsewhere there are no slots."""
+    if not _IMAGE.exists():
+        return
+    from agent.update.news import NAME, News
+    from agent.update.records import FOLDER, UpdateRecords
+
+    news = News(UpdateRecords(FOLDER), agent.paths.state_dir / NAME, agent.clock)
+    tasks.create_task(news.run(partial(_tell_owner, agent, "")))
+
+
+async def _tell_owner(agent: Agent, _channel: str, text: str) -> None:
+    """Tell the owner; a channel with trouble is the last place to try."""
+    await agent.access.tell(text)
+
+
+async def _greet_board(agent: Agent) -> None:
+    """Give boards that are plugged in the time to answer, so that the first words find them."""
+    begun_s = agent.clock.monotonic_s()
+    while missing := {board.status.state for board in agent.boards} - {BoardState.READY}:
+        is_absent = missing == {BoardState.ABSENT}
+        patience_s = LOOKING_PATIENCE_S if is_absent else BOARD_PATIENCE_S
+        if agent.clock.monotonic_s() - begun_s > patience_s:
+            return
+        await agent.clock.sleep(BOARD_LOOK_S)
+
+
+def _interrupt(terminal: TerminalChannel, dispatcher: Dispatcher) -> bool:
+    conversation = terminal.busy_conversation
+    return conversation is not None and dispatcher.stop(conversation)
+
+
+def _close_to_others(paths: Paths) -> None:
+    """Nobody else reads what is kept, also where the folder was made by hand."""
+    if closed := keep_private(paths.state_dir):
+        told = "state folder: closed to others (files=%d, folder=%s)"
+        _log.warning(told, closed, paths.state_dir)
+
+
+@contextlib.contextmanager
+def _chat_log(paths: Paths) -> Iterator[TextIO]:
+    """Yield the file for a chat's records: its terminal is for the conversation alone."""
+    path = paths.chat_log
+    with contextlib.suppress(FileNotFoundError):
+        if path.stat().st_size > MAX_CHAT_LOG_BYTES:
+            path.replace(path.with_suffix(".log.1"))
+    with path.open("a", encoding="utf-8") as log:
+        yield log

@@ -1,0 +1,116 @@
+"""Somebody at the device: a button whose press says yes to the question that is open.
+
+A press counts when it was made after the question was asked and held long enough to be no glitch
+on a wire; it answers one question, the one that has waited longest.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.link.events import BoardEvent, BoardSubscription, EventSource, Watch
+from agent.messages import Effect
+from agent.system.clock import Clock
+
+# Contacts have settled by then
+BOUNCE_MS = 20
+# Quicker than any finger, slower than what a motor induces in a long wire
+HELD_S = 0.04
+_DOWN, _UP = "on", "off"
+
+
+class Presence(Protocol):
+    """Seam to the proof that a person is at the device."""
+
+    @property
+    def trouble(self) -> str:
+        """Return why nobody can prove it; empty if somebody can."""
+
+    async def pressed(self) -> None:
+        """Return at a press that was made from now on and that answers nobody else."""
+
+
+class NoButton:
+    """Nothing to press."""
+
+    trouble = "no button is configured in board.approve_button"
+
+    async def pressed(self) -> None:
+        await asyncio.Event().wait()
+
+    async def run(self) -> None:
+        """There is nothing to listen to."""
+
+
+@dataclass(slots=True)
+class PresenceRule:
+    """The button, and the effects for which nothing else is a yes; those may change at work."""
+
+    button: Presence
+    demanded_for: frozenset[Effect] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    asked_s: float
+    answered: asyncio.Future[None]
+
+
+class Button:
+    """The button, on as many boards as have one; `run` has to be at work.
+
+    Args:
+        places: each board with the pin of its button.
+    """
+
+    def __init__(self, places: Sequence[tuple[EventSource, str]], clock: Clock) -> None:
+        self._clock = clock
+        self._listened = [
+            board.subscribe(Watch(pin, least_interval_ms=BOUNCE_MS)) for board, pin in places
+        ]
+        self._waiting: deque[_Waiting] = deque()
+
+    @property
+    def trouble(self) -> str:
+        troubles = [events.trouble for events in self._listened]
+        return next(iter(troubles), NoButton.trouble) if all(troubles) else ""
+
+    async def pressed(self) -> None:
+        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(self._clock.monotonic_s(), answered)
+        self._waiting.append(waiting)
+        try:
+            await waiting.answered
+        finally:
+            self._waiting.remove(waiting)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for events in self._listened:
+                group.create_task(self._listen(events))
+
+    async def _listen(self, events: BoardSubscription) -> None:
+        down: BoardEvent | None = None
+        while True:
+            try:
+                async with asyncio.timeout(HELD_S if down else None):
+                    event = await anext(events)
+            except TimeoutError:
+                # Only what is down has a timeout
+                assert down is not None
+                self._answer(down)
+                down = None
+                continue
+            if event.value == _UP and down and event.monotonic_s - down.monotonic_s >= HELD_S:
+                self._answer(down)
+            down = event if event.value == _DOWN else None
+
+    def _answer(self, press: BoardEvent) -> None:
+        for waiting in self._waiting:
+            # One that was answered or given up is still here until its task turns
+            if not waiting.answered.done() and waiting.asked_s <= press.monotonic_s:
+                waiting.answered.set_result(None)
+                return

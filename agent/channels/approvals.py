@@ -1,0 +1,109 @@
+"""Approval by a text message, for platforms without buttons."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from agent.channels.base import Answer, Question
+from agent.messages import Address, Inbound, Outbound
+from agent.text.links import without_links
+from agent.text.printable import spelled_out, spelled_text
+
+# What "always" would stand for, in one line
+MAX_ALWAYS_CHARS = 400
+# A tool's own sentence and the reason for the question
+MAX_WORDS_CHARS = 2000
+_ANSWER = re.compile(r"\s*(yes|no|always)\s+([a-z0-9]{4,12})\s*[.!]?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    address: Address
+    may_stand: bool
+    answered: asyncio.Future[Answer]
+
+
+class OpenApprovals:
+    """Questions of one channel that wait for an answer."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Open] = {}
+
+    async def wait(self, address: Address, question: Question) -> Answer:
+        """Wait for the answer to a question that was sent to `address`."""
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._open[question.question_id] = _Open(address, bool(question.always), answered)
+        try:
+            return await answered
+        finally:
+            del self._open[question.question_id]
+
+    def answer(self, inbound: Inbound) -> bool:
+        """Take an answer to a question; return true if the message was one and is spent."""
+        found = _ANSWER.fullmatch(inbound.text)
+        # What somebody else wrote, or the person to somebody else, is no answer
+        if found is None or inbound.is_forwarded:
+            return False
+        return self.press(inbound.address, found[2].lower(), Answer(found[1].lower()))
+
+    def press(self, address: Address, question_id: str, answer: Answer) -> bool:
+        """Take a pressed button; return true if the right person pressed it in time."""
+        asked = self._open.get(question_id)
+        if asked is None or asked.answered.done() or not _is_same(asked.address, address):
+            return False
+        if answer is Answer.NONE or (answer is Answer.ALWAYS and not asked.may_stand):
+            return False
+        asked.answered.set_result(answer)
+        return True
+
+
+def question_text(question: Question) -> str:
+    """Return the question as a message: the whole call, the reason, and how to answer."""
+    always = spelled_out(question.always)[:MAX_ALWAYS_CHARS]
+    known = question.question_id
+    lines = [
+        spelled_text(question.words, MAX_WORDS_CHARS),
+        f"{question.tool} {spelled_out(question.arguments_json)}",
+        f"Why I ask: {spelled_out(question.reason)[:MAX_WORDS_CHARS]}.",
+        f"To approve, answer `yes {known}`; to refuse, `no {known}`. You have two minutes.",
+        f"`always {known}` approves from now on: {always}." if always else "",
+    ]
+    # The call may hold an address, which a preview would fetch before anybody has answered
+    return without_links("\n".join(line for line in lines if line))
+
+
+def _is_same(asked: Address, answering: Address) -> bool:
+    """Return true if the person who was asked answers, in the chat where they were asked."""
+    return (asked.channel, asked.target, asked.person, asked.thread) == (
+        answering.channel,
+        answering.target,
+        answering.person,
+        answering.thread,
+    )
+
+
+Send = Callable[[Outbound], Awaitable[None]]
+
+
+async def ask(questions: OpenApprovals, address: Address, question: Question, send: Send) -> Answer:
+    """Ask by a message, and wait for the answer until cancelled.
+
+    Args:
+        send: puts the message; whoever listens tells its answer to `questions`.
+
+    Raises:
+        ChannelError: the question could not be put.
+    """
+    message = Outbound(
+        0, address.channel, address.target, question_text(question), "", address.thread
+    )
+    # Before it is shown: a quick answer must find the question open
+    waiting = asyncio.ensure_future(questions.wait(address, question))
+    try:
+        # Its first step opens it
+        await asyncio.sleep(0)
+        await send(message)
+        return await waiting
+    finally:
+        waiting.cancel()

@@ -1,0 +1,25 @@
+"""Parts that a channel shares with the rest of the agent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.channels.received_files import Knows, ReceivedFiles
+from agent.channels.transcriber import SpeechTranscriber
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelContext:
+    """Folder of a channel, and the people that it listens to.
+
+    Args:
+        folder: for what has to outlive a restart.
+        knows: whose files are fetched.
+        commands: what can be typed, with what it does, where the platform shows a list.
+    """
+
+    folder: Path
+    keeping: ReceivedFiles
+    knows: Knows
+    transcriber: SpeechTranscriber | None = None
+    commands: Sequence[tuple[str, str]] = ()

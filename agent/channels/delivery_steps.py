@@ -1,0 +1,62 @@
+"""Delivery of a message in steps, text then files, each step once.
+
+What was done of it is remembered until all of it is: a file that fails does not repeat the text.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from agent.messages import Attachment, Outbound
+
+# Messages whose first steps were done when a later one failed
+MAX_UNFINISHED = 100
+_MB = 1024 * 1024
+
+
+class DeliverySteps:
+    """Progress of messages that are partly sent."""
+
+    def __init__(self) -> None:
+        # By message and part, how many steps are done
+        self._done: OrderedDict[tuple[int, int], int] = OrderedDict()
+
+    async def go_on(
+        self,
+        message: Outbound,
+        say: Callable[[Outbound], Awaitable[None]],
+        give: Callable[[Outbound, Attachment], Awaitable[None]],
+    ) -> None:
+        """Do the remaining steps; an error of `say` or `give` stops until the next try."""
+        key = (message.outbox_id, message.part)
+        done = self._done.get(key, 0)
+        if done == 0:
+            if message.text.strip():
+                await say(message)
+            self._note(key, 1)
+        for step, file in enumerate(message.files, start=1):
+            if done <= step:
+                await give(message, file)
+                self._note(key, step + 1)
+        self._done.pop(key, None)
+
+    def _note(self, key: tuple[int, int], steps: int) -> None:
+        self._done[key] = steps
+        if len(self._done) > MAX_UNFINISHED:
+            self._done.popitem(last=False)
+
+
+def unsendable(file: Attachment, most_bytes: int, that: str) -> str:
+    """Return why a file cannot be sent, for its receiver; empty if it can.
+
+    Args:
+        that: goes on after "larger than the 50 MB that".
+    """
+    name = file.name or "The file"
+    try:
+        size = Path(file.path).stat().st_size
+    except OSError:
+        return f"({name} was to come with this, and is not there any more.)"
+    if size > most_bytes:
+        return f"({name} is larger than the {most_bytes // _MB} MB that {that}.)"
+    return "" if size else f"({name} was to come with this, and is empty.)"

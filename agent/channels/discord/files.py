@@ -1,0 +1,72 @@
+"""Files of Discord messages."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+
+from agent.channels.context import ChannelContext
+from agent.channels.discord.client import DiscordApi
+from agent.channels.discord.events import VOICE_FLAG, DiscordFile, DiscordMessage
+from agent.channels.discord.inbound import MAX_NAME_CHARS, files_of
+from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.received_files import MAX_FILE_BYTES
+from agent.errors import ChannelUnavailable, NetworkError
+from agent.messages import Attachment, Inbound
+from agent.net.http import HttpAnswer
+from agent.text.printable import printable_line
+
+# All files of a message; until then what comes after it waits
+FETCH_TIMEOUT_S = 45.0
+# As many as a message holds
+MAX_FILES = 10
+_KINDS = {"image": "a picture", "audio": "a piece of music", "video": "a video"}
+
+
+class DiscordFiles:
+    """Fetcher of one bot's files.
+
+    Args:
+        beat: says that the platform was heard.
+    """
+
+    def __init__(self, api: DiscordApi, place: ChannelContext, beat: Callable[[], None]) -> None:
+        self._api = api
+        self._place = place
+        self._beat = beat
+        self._files = IncomingFiles(place.transcriber, beat, FETCH_TIMEOUT_S)
+
+    async def with_files(self, inbound: Inbound, message: DiscordMessage) -> Inbound:
+        """Return the message with its files, and a line for each that failed."""
+        is_speech = bool(message.flags & VOICE_FLAG)
+        sent: Sequence[DiscordFile] = [*files_of(message)][:MAX_FILES]
+        return await self._files.added_to(
+            inbound, [self._coming(file, is_speech=is_speech) for file in sent]
+        )
+
+    def _coming(self, file: DiscordFile, *, is_speech: bool) -> IncomingFile:
+        return IncomingFile(
+            called(file, is_speech=is_speech), partial(self._fetch, file), lambda _kept: is_speech
+        )
+
+    async def _fetch(self, file: DiscordFile) -> Attachment | str:
+        if file.size > MAX_FILE_BYTES:
+            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        kind = printable_line(file.content_type, MAX_NAME_CHARS)
+        async with self._api.download(file.url) as answer:
+            return await self._place.keeping.keep(
+                self._pieces(answer), kind or "application/octet-stream", file.filename
+            )
+
+    async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
+        try:
+            while piece := await answer.read():
+                self._beat()
+                yield piece
+        except NetworkError as err:
+            raise ChannelUnavailable(str(err)) from err
+
+
+def called(file: DiscordFile, *, is_speech: bool) -> str:
+    """Return the file's name for a person."""
+    if is_speech:
+        return "a voice message"
+    return _KINDS.get(file.content_type.partition("/")[0], "a file")

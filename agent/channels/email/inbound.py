@@ -1,0 +1,213 @@
+"""Reader of mails: the sender's own words without quotes, and the attached files.
+
+Every byte of it is hostile: what is read is capped, and what cannot be read is said.
+"""
+
+import email.policy
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email import message_from_bytes
+from email.message import EmailMessage, MIMEPart
+from email.utils import parseaddr
+
+from agent.text.printable import printable_line, printable_text
+
+MAX_TEXT_CHARS = 32_000
+MAX_HTML_CHARS = 400_000
+MAX_LINE_CHARS = 400
+MAX_REFERENCES = 20
+MAX_FILES = 20
+# An address as RFC 5321 bounds it, without what only exists to confuse
+_ADDRESS = re.compile(
+    r"[^\s@<>\"(),:;\\\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?"
+)
+_ID = re.compile(r"<[^<>\s]{1,250}>")
+# Where programs begin to repeat what they answer to
+_QUOTE_BEGINS = re.compile(
+    r"^(>|-{2,}\s*(Original|Forwarded|Ursprüngliche|Weitergeleitete)|_{10,}\Z"
+    r"|On .{6,200} wrote:\s*\Z|Am .{6,200} schrieb .{1,200}:\s*\Z|From: .{3,200}\Z"
+    r"|Von: .{3,200}\Z)"
+)
+# As mail programs put it before the subject of what they pass on, in the languages of this house
+_FORWARD = re.compile(
+    r"(?:(?:re|aw|sv|antw)\s*:\s*)*\[?(?:fwd?|wg|tr|rv|i|enc|vs|doorst|pd|转发|轉寄)\s*[:：]",
+    re.IGNORECASE,
+)
+_SIGNATURE = re.compile(r"^--\s?\Z")
+_MACHINES = re.compile(
+    r"(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)([+@-]|\Z)", re.IGNORECASE
+)
+_TO_MANY = frozenset({"bulk", "list", "junk"})
+
+
+@dataclass(frozen=True, slots=True)
+class EmailFile:
+    """File attached to a mail."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedEmail:
+    """Mail, parsed.
+
+    Args:
+        sender: the address in From, in lower case; whether it is true is not said here.
+        references: ids of the letters before it, the first one first.
+        quoted: what it repeats of them.
+    """
+
+    message_id: str
+    sender: str
+    sender_name: str
+    subject: str
+    text: str
+    quoted: str
+    references: tuple[str, ...]
+    files: tuple[EmailFile, ...]
+
+    @property
+    def thread(self) -> str:
+        """Return the id of the mail that began the conversation."""
+        return self.references[0] if self.references else self.message_id
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Return true if the subject says that somebody else wrote the content."""
+        return _FORWARD.match(self.subject) is not None
+
+    @property
+    def domain(self) -> str:
+        return self.sender.rpartition("@")[2]
+
+
+def parsed(raw: bytes) -> EmailMessage:
+    # The default policy makes EmailMessages, whose headers are decoded
+    message = message_from_bytes(raw, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    return message
+
+
+def why_not_for_us(message: EmailMessage, own: str) -> str:
+    """Return why the mail gets no answer, for example from a machine; empty if it gets one."""
+    automatic = _header(message, "auto-submitted").partition(";")[0].strip().lower()
+    sender = parseaddr(_header(message, "from"))[1].lower()
+    reasons = {
+        "a machine has written it (Auto-Submitted)": automatic not in {"", "no"},
+        "it went to many (Precedence)": _header(message, "precedence").strip().lower() in _TO_MANY,
+        "a list has sent it": "list-id" in message or "list-unsubscribe" in message,
+        "it is a report of a server": _header(message, "return-path").strip() == "<>",
+        "it is from nobody": _ADDRESS.fullmatch(sender) is None,
+        "it is our own": sender == own.lower(),
+        "its sender takes no answers": _MACHINES.match(sender) is not None,
+    }
+    return next((reason for reason, is_so in reasons.items() if is_so), "")
+
+
+def read_letter(message: EmailMessage) -> ReceivedEmail:
+    """Read a mail, whatever its form."""
+    name, address = parseaddr(_header(message, "from"))
+    text, quoted = apart(_text(message))
+    return ReceivedEmail(
+        message_id=_own_id(message),
+        sender=address.lower(),
+        sender_name=printable_line(name, MAX_LINE_CHARS),
+        subject=printable_line(_header(message, "subject"), MAX_LINE_CHARS).strip(),
+        text=text,
+        quoted=quoted,
+        references=_references(message),
+        files=tuple(_files(message)),
+    )
+
+
+def apart(text: str) -> tuple[str, str]:
+    """Split the text into the sender's own words and the quoted ones."""
+    lines = text.splitlines()
+    own: list[str] = []
+    for number, line in enumerate(lines):
+        if _SIGNATURE.match(line):
+            # What follows says who wrote it, or repeats the letter before it
+            rest = "\n".join(lines[number + 1 :])
+            _, quoted = apart(rest)
+            return "\n".join(own).strip(), quoted
+        if _QUOTE_BEGINS.match(line) and _is_all_quoted(lines[number:]):
+            return "\n".join(own).strip(), "\n".join(lines[number:]).strip()
+        own.append(line)
+    return "\n".join(own).strip(), ""
+
+
+def _is_all_quoted(lines: list[str]) -> bool:
+    """Return true if answers stand between quotes; then nothing is cut."""
+    if not lines[0].startswith(">") and not lines[0].rstrip().endswith(":"):
+        return True
+    rest = [line for line in lines[1:] if line.strip()]
+    return all(line.startswith(">") for line in rest) if rest else True
+
+
+def _text(message: EmailMessage) -> str:
+    part = message.get_body(("plain", "html"))
+    if part is None:
+        return ""
+    content = _content(part)
+    if part.get_content_type() == "text/html":
+        content = _of_html(content[:MAX_HTML_CHARS])
+    return printable_text(content, MAX_TEXT_CHARS)
+
+
+def _of_html(content: str) -> str:
+    from agent.tools.page_program import PageReader  # noqa: PLC0415 - few letters need it
+
+    reader = PageReader("")
+    reader.feed(content)
+    reader.close()
+    return reader.text
+
+
+def _content(part: MIMEPart) -> str:
+    try:
+        content = part.get_content()
+    except (LookupError, ValueError, KeyError, AssertionError):
+        # An encoding that nobody knows, or that lies
+        raw = part.get_payload(decode=True)
+        content = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else ""
+    return content if isinstance(content, str) else ""
+
+
+def _files(message: EmailMessage) -> Iterator[EmailFile]:
+    body = message.get_body(("plain", "html"))
+    found = 0
+    for part in message.walk():
+        if part.is_multipart() or part is body or found >= MAX_FILES:
+            continue
+        if part.get_content_disposition() == "attachment" or part.get_filename():
+            found += 1
+            raw = part.get_payload(decode=True)
+            name = printable_line(part.get_filename() or "", MAX_LINE_CHARS)
+            yield EmailFile(name, part.get_content_type(), raw if isinstance(raw, bytes) else b"")
+
+
+def _own_id(message: EmailMessage) -> str:
+    found = _ID.search(_header(message, "message-id"))
+    if found:
+        return found[0]
+    told = "\0".join(_header(message, name) for name in ("date", "from", "to", "subject"))
+    return f"<{hashlib.sha256(told.encode('utf-8', 'replace')).hexdigest()[:32]}@without-id>"
+
+
+def _references(message: EmailMessage) -> tuple[str, ...]:
+    told = f"{_header(message, 'references')} {_header(message, 'in-reply-to')}"
+    found = list(dict.fromkeys(_ID.findall(told)))
+    # The first says which conversation it is, the last ones where in it
+    return tuple(found[:1] + found[1:][-(MAX_REFERENCES - 1) :])
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        return str(message.get(name, ""))
+    except (ValueError, TypeError, AttributeError, IndexError):
+        # The standard library's parser gives up on some that people made to that end
+        return ""

@@ -1,0 +1,287 @@
+"""IMAP mailbox: new mails, and the server's notice of them.
+
+How far it was read is the number of the last letter (UID), which holds as long as the server says
+that it numbers as before (UIDVALIDITY); else what came of late is read again, and known by its id.
+Python's own client blocks, so it works in a thread; cutting the connection ends what it waits for.
+"""
+
+import asyncio
+import contextlib
+import imaplib
+import re
+import socket
+import ssl
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+from agent.channels.email.cursor import EmailCursor
+from agent.config import Secret
+from agent.errors import ChannelRefused, ChannelUnavailable
+from agent.net.addresses import connect_error
+from agent.text.printable import printable_line
+
+R = TypeVar("R")
+
+# Name, network, TLS and each answer; the largest letter comes in many
+NETWORK_TIMEOUT_S = 30.0
+# Then the server is asked whether it is there, well before silence is taken for deafness
+IDLE_S = 50.0
+# Where the server cannot say that there is something new
+POLL_S = 20.0
+MAX_LETTER_BYTES = 30 * 1024 * 1024
+# Read again where the numbers are new
+RECENT_DAYS = 3
+# At once after a long absence; the rest follows
+MAX_AT_ONCE = 200
+MAX_REASON_CHARS = 200
+_READ_BYTES = 4096
+_IDLE_TAG = b"BARNACLE"
+_IDLE_OVER = re.compile(rb"^BARNACLE (\w+)", re.MULTILINE)
+_SOMETHING_NEW = re.compile(rb"^\* \d+ (EXISTS|RECENT)\r$|^BARNACLE ", re.MULTILINE)
+_SIZE = re.compile(rb"RFC822\.SIZE (\d{1,10})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class ImapAccount:
+    """IMAP account; `context` is None for a connection without TLS."""
+
+    host: str
+    port: int
+    context: ssl.SSLContext | None
+    user: str
+    password: Secret
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewEmail:
+    """New mail; `raw` is only its header if the mail is too large."""
+
+    uid: int
+    raw: bytes
+    is_whole: bool
+
+
+class ImapMailbox:
+    """One IMAP connection, made by `entered`.
+
+    Args:
+        validity: the server's numbers are those of another time where this is another one.
+        following: the number that the next letter gets.
+    """
+
+    def __init__(self, client: imaplib.IMAP4, validity: int, following: int) -> None:
+        self._client = client
+        self.validity = validity
+        self.following = following
+        # Held by the thread that speaks with the server
+        self._at_work = threading.Lock()
+
+    async def new(self, position: EmailCursor) -> AsyncIterator[NewEmail]:
+        """Return the mails after the cursor, the oldest first.
+
+        Raises:
+            ChannelUnavailable: the server went away.
+        """
+        for uid in await self._do(partial(self._uids, position)):
+            arrived = await self._do(partial(self._fetched, uid))
+            if arrived is not None:
+                yield arrived
+
+    async def wait(self) -> None:
+        """Wait until there may be new mail, or until a silent connection must be checked.
+
+        Raises:
+            ChannelUnavailable: the server gives no sign of life.
+        """
+        if "IDLE" in self._client.capabilities:
+            await self._do(self._idle)
+        else:
+            await asyncio.sleep(POLL_S)
+        await self._do(lambda: _checked(self._client.noop(), "NOOP"))
+
+    def close(self) -> None:
+        """Close the connection, also under a waiting thread."""
+        with contextlib.suppress(OSError):
+            self._client.sock.shutdown(socket.SHUT_RDWR)
+        with self._at_work:
+            self._client.shutdown()
+
+    def _uids(self, position: EmailCursor) -> list[int]:
+        if position.validity == self.validity:
+            # `n:*` is never empty: the last letter is in it whatever its number
+            found = self._search("UID", f"{position.uid + 1}:*")
+            found = [uid for uid in found if uid > position.uid]
+        else:
+            since = datetime.now(UTC) - timedelta(days=RECENT_DAYS)
+            found = self._search("SINCE", since.strftime("%d-%b-%Y"))
+        return sorted(found)[:MAX_AT_ONCE]
+
+    def _search(self, *criteria: str) -> list[int]:
+        told = _checked(self._client.uid("SEARCH", *criteria), "SEARCH")
+        words = (told[0] if told and isinstance(told[0], bytes) else b"").split()
+        return [int(word) for word in words if word.isdigit()]
+
+    def _fetched(self, uid: int) -> NewEmail | None:
+        told = _checked(self._client.uid("FETCH", str(uid), "(RFC822.SIZE)"), "FETCH")
+        sizes = [_SIZE.search(line) for line in told if isinstance(line, bytes)]
+        size = next((found for found in sizes if found), None)
+        if size is None:
+            # Somebody has removed it meanwhile
+            return None
+        is_whole = int(size[1]) <= MAX_LETTER_BYTES
+        part = "(BODY.PEEK[])" if is_whole else "(BODY.PEEK[HEADER])"
+        parts = _checked(self._client.uid("FETCH", str(uid), part), "FETCH")
+        raw = next((one[1] for one in parts if isinstance(one, tuple)), b"")
+        return NewEmail(uid, raw, is_whole) if raw else None
+
+    def _idle(self) -> None:
+        """Wait by IDLE (RFC 2177), which Python's client learns only in 3.14."""
+        socket_of = self._client.sock
+        self._client.send(_IDLE_TAG + b" IDLE\r\n")
+        told = b""
+        deadline_s = time.monotonic() + IDLE_S
+        try:
+            # What came just before counts as well as what comes
+            while not _SOMETHING_NEW.search(told):
+                socket_of.settimeout(max(deadline_s - time.monotonic(), 0.01))
+                told += _received(socket_of)
+        except TimeoutError:
+            pass
+        finally:
+            socket_of.settimeout(NETWORK_TIMEOUT_S)
+        self._client.send(b"DONE\r\n")
+        while (found := _IDLE_OVER.search(told)) is None:
+            told += _received(socket_of)
+        if found[1] != b"OK":
+            raise imaplib.IMAP4.abort("the server cannot idle")
+
+    async def _do(self, work: Callable[[], R]) -> R:
+        def alone() -> R:
+            with self._at_work:
+                return work()
+
+        return await _in_thread(alone)
+
+
+@contextlib.asynccontextmanager
+async def entered(account: ImapAccount) -> AsyncIterator[ImapMailbox]:
+    """Open the mailbox for the length of the block.
+
+    Raises:
+        ChannelRefused: the account, or the folder, is not to be had.
+        ChannelUnavailable: the server is not there, or not now.
+    """
+    opening = _Opening()
+    try:
+        mailbox = await _in_thread(partial(opening.run, account))
+        yield mailbox
+    finally:
+        opening.give_up()
+
+
+class _Opening:
+    """Connection attempt of a thread; closed at once if nobody waits for it any more."""
+
+    def __init__(self) -> None:
+        self._deciding = threading.Lock()
+        self._is_given_up = False
+        self._mailbox: ImapMailbox | None = None
+
+    def run(self, account: ImapAccount) -> ImapMailbox:
+        mailbox = _opened(account)
+        with self._deciding:
+            self._mailbox = mailbox
+            if self._is_given_up:
+                mailbox.close()
+        return mailbox
+
+    def give_up(self) -> None:
+        with self._deciding:
+            self._is_given_up = True
+            if self._mailbox is not None:
+                self._mailbox.close()
+
+
+def _received(source: socket.socket) -> bytes:
+    piece = source.recv(_READ_BYTES)
+    if not piece:
+        raise imaplib.IMAP4.abort("the connection ended")
+    return piece
+
+
+def _opened(account: ImapAccount) -> ImapMailbox:
+    place = (account.host, account.port)
+    try:
+        client = (
+            imaplib.IMAP4_SSL(*place, ssl_context=account.context, timeout=NETWORK_TIMEOUT_S)
+            if account.context
+            else imaplib.IMAP4(*place, timeout=NETWORK_TIMEOUT_S)
+        )
+    except OSError as err:
+        where = f"{account.host}:{account.port}"
+        raise ChannelUnavailable(
+            f"cannot reach the mail server {where} ({connect_error(err)}): check "
+            "channels.email.imap and the network"
+        ) from err
+    try:
+        return _entered(client, account)
+    except BaseException:
+        client.shutdown()
+        raise
+
+
+def _entered(client: imaplib.IMAP4, account: ImapAccount) -> ImapMailbox:
+    _log_in(client, account)
+    folder = account.folder.replace("\\", "\\\\").replace('"', '\\"')
+    result, _ = client.select(f'"{folder}"')
+    if result != "OK":
+        raise ChannelRefused(f"mail folder {account.folder} not found: set channels.email.folder")
+    return ImapMailbox(client, _number(client, "UIDVALIDITY"), _number(client, "UIDNEXT"))
+
+
+def _log_in(client: imaplib.IMAP4, account: ImapAccount) -> None:
+    try:
+        client.login(account.user, account.password.reveal())
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error as err:
+        raise ChannelRefused(
+            f"mail login of {account.user} refused ({_reason(err)}): set channels.email.user "
+            "and password_file; some services need a password made for programs"
+        ) from err
+
+
+def _number(client: imaplib.IMAP4, name: str) -> int:
+    told = client.response(name)[1]
+    if not told or not isinstance(told[0], bytes) or not told[0].isdigit():
+        raise ChannelRefused(f"the mail server's answer to {name} is not IMAP4rev1")
+    return int(told[0])
+
+
+async def _in_thread(work: Callable[[], R]) -> R:
+    with _speaking():
+        return await asyncio.to_thread(work)
+
+
+@contextlib.contextmanager
+def _speaking() -> Iterator[None]:
+    try:
+        yield
+    except (imaplib.IMAP4.error, OSError, ValueError) as err:
+        raise ChannelUnavailable(f"connection to the mail server lost: {_reason(err)}") from err
+
+
+def _checked(answer: tuple[str, Sequence[object]], name: str) -> Sequence[object]:
+    if answer[0] != "OK":
+        raise imaplib.IMAP4.abort(f"{name} is answered by {answer[0]}")
+    return answer[1]
+
+
+def _reason(err: Exception) -> str:
+    return printable_line(str(err) or type(err).__name__, MAX_REASON_CHARS)

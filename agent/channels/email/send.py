@@ -1,0 +1,186 @@
+"""Sender of mails by submission (RFC 6409), over TLS or on this machine."""
+
+import asyncio
+import contextlib
+import email.policy
+import mimetypes
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.utils import formatdate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.channels.email.threads import EmailHeaders
+from agent.config import Secret
+from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
+from agent.messages import Attachment
+from agent.text.printable import printable_line
+
+if TYPE_CHECKING:
+    import aiosmtplib
+
+# Connecting, and each answer of the server, the longest of which is to a whole letter
+SUBMIT_TIMEOUT_S = 60.0
+MAX_REASON_CHARS = 200
+MAX_SUBJECT_CHARS = 120
+_TEMPORARY, _PERMANENT = 400, 500
+_AUTHENTICATION = frozenset({530, 534, 535, 538})
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpSubmission:
+    """Submission server and the account there.
+
+    Args:
+        is_implicit: TLS from the first byte; else it is asked for before anything is said.
+        context: None where the line is not encrypted.
+    """
+
+    host: str
+    port: int
+    context: ssl.SSLContext | None
+    is_implicit: bool
+    user: str
+    password: Secret
+    sender: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmailDraft:
+    """Mail to be written; `answers` is the id of the previous one."""
+
+    to: str
+    text: str
+    own_id: str
+    answers: str
+    thread: str
+    heading: EmailHeaders
+    files: Sequence[Attachment] = ()
+
+
+def written(draft: EmailDraft, sender: str, now_s: float) -> EmailMessage:
+    """Return the draft as a mail.
+
+    Raises:
+        MessageRefused: it cannot be one, or a file of it is not there.
+    """
+    letter = EmailMessage(policy=email.policy.SMTP)
+    subject = draft.heading.subject
+    try:
+        letter["From"] = f"Barnacle <{sender}>"
+        letter["To"] = draft.to
+        letter["Subject"] = _answering(subject) if subject else _first_words(draft.text)
+        letter["Date"] = formatdate(now_s)
+        letter["Message-ID"] = draft.own_id
+        # No machine answers this, and no absence note
+        letter["Auto-Submitted"] = "auto-replied" if draft.answers else "auto-generated"
+        if draft.answers:
+            letter["In-Reply-To"] = draft.answers
+            letter["References"] = " ".join(_references(draft))
+        letter.set_content(draft.text or " ", cte="quoted-printable")
+    except ValueError as err:
+        raise MessageRefused(f"cannot write the mail: {err}") from err
+    return letter
+
+
+def attach(letter: EmailMessage, files: Sequence[Attachment]) -> None:
+    """Attach files to the mail; blocks.
+
+    Raises:
+        OSError: one is not there.
+    """
+    for file in files:
+        path = Path(file.path)
+        guessed = file.media_type or mimetypes.guess_type(path.name)[0] or ""
+        main, _, sub = guessed.partition("/")
+        kind = (main, sub) if main and sub else ("application", "octet-stream")
+        name = file.name or path.name
+        letter.add_attachment(path.read_bytes(), maintype=kind[0], subtype=kind[1], filename=name)
+
+
+async def greet(where: SmtpSubmission) -> None:
+    """Log in to the server and leave.
+
+    Raises:
+        ChannelRefused: it does not take us.
+        ChannelUnavailable: it is not there, or not now.
+    """
+    async with _session(where):
+        pass
+
+
+async def submit(letter: EmailMessage, where: SmtpSubmission) -> None:
+    """Hand in the mail; return when the server has it.
+
+    Raises:
+        ChannelRefused: it does not take us.
+        MessageRefused: it will never take this letter.
+        ChannelUnavailable: it does not take it now.
+    """
+    async with _session(where) as client:
+        try:
+            await client.send_message(letter, sender=where.sender)
+        except ValueError as err:
+            raise MessageRefused(f"invalid mail address: {err}") from err
+
+
+@contextlib.asynccontextmanager
+async def _session(where: SmtpSubmission) -> "AsyncIterator[aiosmtplib.SMTP]":
+    import aiosmtplib  # noqa: PLC0415 - a letter needs it, no start
+
+    is_starting = where.context is not None and not where.is_implicit
+    client = aiosmtplib.SMTP(
+        hostname=where.host,
+        port=where.port,
+        timeout=SUBMIT_TIMEOUT_S,
+        use_tls=where.context is not None and where.is_implicit,
+        start_tls=is_starting,
+        tls_context=where.context,
+        # Else the network is asked what this machine is called, which is nobody's business
+        local_hostname="localhost",
+    )
+    try:
+        async with asyncio.timeout(2 * SUBMIT_TIMEOUT_S), client:
+            if where.password:
+                await client.login(where.user, where.password.reveal())
+            yield client
+    except aiosmtplib.SMTPRecipientsRefused as err:
+        codes = [one.code for one in err.recipients]
+        raise _refusal(max(codes, default=_PERMANENT), _reason(err)) from err
+    except aiosmtplib.SMTPResponseException as err:
+        raise _refusal(err.code, _reason(err)) from err
+    except (aiosmtplib.SMTPException, OSError, TimeoutError) as err:
+        raise ChannelUnavailable(
+            f"the mail server accepts no mail for now: {_reason(err)}"
+        ) from err
+
+
+def _refusal(code: int, reason: str) -> Exception:
+    if code in _AUTHENTICATION:
+        return ChannelRefused(
+            f"the mail server does not let us submit ({reason}): set channels.email.user and "
+            "password_file"
+        )
+    if code >= _PERMANENT:
+        return MessageRefused(f"the mail server refuses the letter: {reason}")
+    return ChannelUnavailable(f"the mail server takes the letter later: {reason}")
+
+
+def _reason(err: Exception) -> str:
+    return printable_line(str(err) or type(err).__name__, MAX_REASON_CHARS)
+
+
+def _answering(subject: str) -> str:
+    is_answer = subject[:3].lower() in {"re:", "aw:", "sv:"}
+    return printable_line(subject if is_answer else f"Re: {subject}", MAX_SUBJECT_CHARS)
+
+
+def _first_words(text: str) -> str:
+    line = next((one for one in text.splitlines() if one.strip()), "Barnacle")
+    return printable_line(line, MAX_SUBJECT_CHARS).strip() or "Barnacle"
+
+
+def _references(draft: EmailDraft) -> list[str]:
+    return list(dict.fromkeys([draft.thread, *draft.heading.references, draft.answers]))

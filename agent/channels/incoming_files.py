@@ -1,0 +1,80 @@
+"""Files of incoming messages, fetched before the message is delivered.
+
+What cannot be had is said in the message: nothing that a person sent disappears in silence. How a
+platform hands out a file is the platform's.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+
+from agent.channels.transcriber import SpeechTranscriber
+from agent.errors import ChannelError
+from agent.messages import Attachment, Inbound
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingFile:
+    """File that the platform holds.
+
+    Args:
+        what: what a person would call it.
+        fetch: the file, or why it cannot be had.
+        is_speech: whether it is to be written down.
+    """
+
+    what: str
+    fetch: Callable[[], Awaitable[Attachment | str]]
+    is_speech: Callable[[Attachment], bool]
+
+
+class IncomingFiles:
+    """Fetcher of files for messages.
+
+    Args:
+        transcriber: writes down voice messages; None where no service is configured.
+        beat: says that the platform was heard.
+        limit_s: for all files of a message; nothing else is heard meanwhile.
+    """
+
+    def __init__(
+        self, transcriber: SpeechTranscriber | None, beat: Callable[[], None], limit_s: float
+    ) -> None:
+        self._transcriber = transcriber
+        self._beat = beat
+        self._limit_s = limit_s
+
+    async def added_to(self, inbound: Inbound, files: Iterable[IncomingFile]) -> Inbound:
+        """Return the message with its files, and a line for each that failed."""
+        kept: list[Attachment] = []
+        lines = [inbound.text]
+        deadline_s = asyncio.get_running_loop().time() + self._limit_s
+        for file in files:
+            attachment = await _fetched(file, deadline_s)
+            if isinstance(attachment, str):
+                lines.append(f"[{file.what} that could not be fetched: {attachment}]")
+                continue
+            if file.is_speech(attachment):
+                # What was said counts as the sender's; what a file calls itself does not
+                attachment = replace(attachment, name="")
+                lines.append(await self._said(attachment))
+            kept.append(attachment)
+        text = "\n".join(line for line in lines if line)
+        return replace(inbound, text=text, attachments=tuple(kept))
+
+    async def _said(self, speech: Attachment) -> str:
+        if self._transcriber is None:
+            return "[a voice message; no speech service is configured that writes it down]"
+        text, trouble = await self._transcriber.words(speech)
+        self._beat()
+        return text or f"[a voice message that was not written down: {trouble}]"
+
+
+async def _fetched(file: IncomingFile, deadline_s: float) -> Attachment | str:
+    try:
+        async with asyncio.timeout_at(deadline_s):
+            return await file.fetch()
+    except TimeoutError:
+        return "it did not come in time"
+    except ChannelError as err:
+        return str(err)

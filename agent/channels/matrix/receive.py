@@ -1,0 +1,295 @@
+"""Receiver by `/sync`: resumes after a cut, and confirms what is committed.
+
+The first time nothing that was said before is answered. Who invites the agent to a chat of two is
+joined; other rooms are joined where somebody invites whom the agent knows.
+"""
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from agent.channels.approvals import OpenApprovals
+from agent.channels.base import Deliver, Pulse
+from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.matrix.client import HOLD_MS, MatrixApi, MatrixRefused, quoted
+from agent.channels.matrix.encrypted_events import EncryptedEvents
+from agent.channels.matrix.events import (
+    MatrixEvent,
+    MatrixJoinedRoom,
+    MatrixSync,
+    events_in,
+    sync_in,
+)
+from agent.channels.matrix.inbound import (
+    NAME,
+    Groups,
+    MatrixContext,
+    MatrixFile,
+    MatrixSelf,
+    file_of,
+    is_for_us,
+    is_message,
+    is_sealed,
+    membership,
+    understood,
+)
+from agent.channels.matrix.send import MatrixSender
+from agent.channels.received_files import Knows, ReceivedFiles
+from agent.errors import ChannelRefused, ChannelUnavailable, NetworkError
+from agent.messages import Attachment, Inbound, Provenance
+from agent.net.http import HttpAnswer
+from agent.system.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+# Of one room at a time; what was left out is fetched
+MAX_EVENTS = 50
+# A device that was away for a night in a busy room; more is told to be lost
+MAX_PAGES = 10
+_BAD_REQUEST = 400
+_NOTHING = {"not_types": ["*"]}
+_FILTER = {
+    "presence": _NOTHING,
+    "account_data": _NOTHING,
+    "room": {
+        "timeline": {
+            "types": [
+                "m.room.message",
+                "m.room.encrypted",
+                "m.room.member",
+                "m.room.encryption",
+            ],
+            "limit": MAX_EVENTS,
+        },
+        "state": _NOTHING,
+        "ephemeral": _NOTHING,
+        "account_data": _NOTHING,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixReceiverParts:
+    """Parts that an event passes on its way in.
+
+    Args:
+        knows: whose files are fetched, and whose invitations to groups are followed.
+    """
+
+    questions: OpenApprovals
+    files: IncomingFiles
+    keeping: ReceivedFiles
+    knows: Knows
+    groups: Groups
+
+
+class MatrixReceiver:
+    """Receiver of one account."""
+
+    def __init__(
+        self,
+        api: MatrixApi,
+        ears: MatrixReceiverParts,
+        sending: MatrixSender,
+        pulse: Pulse,
+        clock: Clock,
+    ) -> None:
+        self._api = api
+        self._ears = ears
+        self._sending = sending
+        self._rooms = sending.rooms
+        self._position = sending.position
+        self._crypt = sending.crypt
+        self._secrecy = EncryptedEvents(sending.crypt, sending, clock)
+        self._pulse = pulse
+        self._clock = clock
+        self._me = MatrixSelf("", "")
+
+    async def run(self, deliver: Deliver) -> None:
+        """Until cancelled.
+
+        Raises:
+            ChannelError: the server is not there, or does not know the account.
+        """
+        await self._introduce()
+        while True:
+            sync = await self._sync()
+            self._pulse.beat()
+            if self._crypt is not None:
+                await self._late(deliver, has_keys=await self._crypt.learn(sync))
+            for room, invited in sync.rooms.invite.items():
+                await self._invited(room, events_in(invited.invite_state.events))
+            if self._position.after:
+                for room, joined in sync.rooms.join.items():
+                    try:
+                        await self._happened(room, joined, deliver)
+                    except MatrixRefused as err:
+                        _log.warning("matrix: cannot join a room (reason=%s)", err)
+            await self._position.advance(sync.next_batch)
+
+    async def _introduce(self) -> None:
+        account = await self._sending.introduce()
+        if self._crypt is not None and not self._position.after:
+            await self._crypt.forget_devices()
+        name = ""
+        try:
+            told = await self._api.call("GET", f"/profile/{quoted(account)}/displayname")
+            name = str(told.get("displayname") or "")
+        except MatrixRefused as err:
+            _log.info("matrix: account has no display name (reason=%s)", err)
+        self._me = MatrixSelf(account, name)
+        _log.info("matrix: listening (account=%s)", account)
+
+    async def _sync(self) -> MatrixSync:
+        after = self._position.after
+        query: dict[str, str | int] = {"filter": json.dumps(_FILTER)}
+        query["timeout"] = HOLD_MS if after else 0
+        if after:
+            query["since"] = after
+        try:
+            told = await self._api.call("GET", "/sync", None, **query)
+        except MatrixRefused as err:
+            if after and err.status == _BAD_REQUEST:
+                _log.warning(
+                    "matrix: server forgot the cursor; messages since the last connection are lost"
+                )
+                await self._position.advance("")
+                raise ChannelUnavailable(str(err)) from err
+            raise ChannelRefused(str(err)) from err
+        sync = sync_in(told)
+        if sync is None or not sync.next_batch:
+            raise ChannelUnavailable("unreadable answer from the Matrix server")
+        return sync
+
+    async def _invited(self, room: str, state: list[MatrixEvent]) -> None:
+        mine = [one for one in state if one.state_key == self._me.account]
+        inviter = mine[-1].sender if mine else ""
+        is_direct = bool(mine) and mine[-1].content.get("is_direct") is True
+        may_join = is_direct or self._ears.knows(self._nothing_said(room, inviter))
+        try:
+            path = "join" if may_join else "leave"
+            await self._api.call("POST", f"/rooms/{quoted(room)}/{path}", {})
+        except MatrixRefused as err:
+            _log.info("matrix: invitation not valid (inviter=%s, reason=%s)", inviter, err)
+
+    def _nothing_said(self, room: str, sender: str) -> Inbound:
+        now_s = self._clock.wall_s()
+        return Inbound("", NAME, sender, room, "", now_s, Provenance.WEB, is_group=True)
+
+    async def _happened(self, room: str, joined: MatrixJoinedRoom, deliver: Deliver) -> None:
+        events, is_new = self._since_asked(events_in(joined.timeline.events))
+        if joined.timeline.limited and not is_new:
+            missed = await self._missed(room, joined.timeline.prev_batch)
+            known = {one.event_id for one in events}
+            events = [one for one in missed if one.event_id not in known] + events
+        if any(one.type == "m.room.member" for one in events):
+            self._rooms.forget(room)
+            if set((await self._rooms.people(room)).names) == {self._me.account}:
+                _log.info("matrix: left an empty room")
+                await self._api.call("POST", f"/rooms/{quoted(room)}/leave", {})
+                return
+        if self._crypt is not None and any(one.type == "m.room.encryption" for one in events):
+            self._crypt.forget_rules(room)
+        for event in events:
+            read: MatrixEvent | None = event
+            if is_sealed(event, self._me):
+                read = await self._secrecy.read(room, event)
+            if read is not None:
+                await self._heard(room, read, deliver)
+
+    async def _late(self, deliver: Deliver, *, has_keys: bool) -> None:
+        """Deliver messages that could not be read at first and can be now."""
+        for room, event in await self._secrecy.held(has_keys=has_keys):
+            await self._heard(room, event, deliver)
+            await self._secrecy.done(event)
+
+    async def _heard(self, room: str, event: MatrixEvent, deliver: Deliver) -> None:
+        if is_message(event, self._me):
+            await self._take(room, event, deliver)
+            self._pulse.beat()
+
+    def _since_asked(self, events: list[MatrixEvent]) -> tuple[list[MatrixEvent], bool]:
+        """Return the events since our invitation, and if it came just now."""
+        for place, event in enumerate(events):
+            before = event.unsigned.get("prev_content")
+            was_there = isinstance(before, dict) and membership(before) == "join"
+            is_ours = event.type == "m.room.member" and event.state_key == self._me.account
+            if is_ours and membership(event.content) in {"invite", "join"} and not was_there:
+                return events[place:], True
+        return events, False
+
+    async def _missed(self, room: str, start: str) -> list[MatrixEvent]:
+        """Return the events that a full answer left out, oldest first."""
+        found: list[MatrixEvent] = []
+        for _ in range(MAX_PAGES):
+            query: dict[str, str | int] = {"dir": "b", "from": start, "limit": 100}
+            query["to"] = self._position.after
+            told = await self._api.call("GET", f"/rooms/{quoted(room)}/messages", None, **query)
+            found += events_in(told.get("chunk"))
+            start = str(told.get("end") or "")
+            if not start or not told.get("chunk"):
+                return found[::-1]
+        _log.warning("matrix: too many messages in a room to fetch; the oldest are lost")
+        return found[::-1]
+
+    async def _take(self, room: str, event: MatrixEvent, deliver: Deliver) -> None:
+        people = await self._rooms.people(room)
+        name = people.names.get(event.sender, "")
+        answered = await self._event(room, event.relation.answers)
+        around = MatrixContext(room, people.is_group, name, answered)
+        inbound = understood(event, around, self._me, self._clock.wall_s())
+        # An answer to a question in a group needs no name: it has the question's id
+        if self._ears.questions.answer(inbound):
+            return
+        if is_for_us(event, around, self._me, self._ears.groups):
+            inbound = await self._with_file(inbound, file_of(event))
+            if inbound.text or inbound.attachments:
+                await deliver(inbound)
+
+    async def _event(self, room: str, event_id: str) -> MatrixEvent | None:
+        if not event_id:
+            return None
+        try:
+            path = f"/rooms/{quoted(room)}/event/{quoted(event_id)}"
+            found = events_in([await self._api.call("GET", path)])
+        except MatrixRefused:
+            return None
+        if not found or found[0].type != "m.room.encrypted":
+            return found[0] if found else None
+        return await self._secrecy.look(room, found[0])
+
+    async def _with_file(self, inbound: Inbound, file: MatrixFile | None) -> Inbound:
+        if file is None:
+            return inbound
+        if not self._ears.knows(inbound):
+            # A stranger fills no disk
+            text = "\n".join(line for line in (inbound.text, f"[{file.what}, not fetched]") if line)
+            return replace(inbound, text=text)
+        coming = IncomingFile(file.what, partial(self._fetch, file), _is_speech)
+        return await self._ears.files.added_to(inbound, [coming])
+
+    async def _fetch(self, file: MatrixFile) -> Attachment | str:
+        if not file.address:
+            return "it is encrypted"
+        async with self._api.download(file.address) as answer:
+            pieces = _pieces(answer)
+            if file.sealed:
+                opened = self._secrecy.file(pieces, file.sealed)
+                if opened is None:
+                    return "it is encrypted"
+                pieces = opened
+            return await self._ears.keeping.keep(pieces, file.kind, file.name)
+
+
+async def _pieces(answer: HttpAnswer) -> AsyncIterator[bytes]:
+    try:
+        while piece := await answer.read():
+            yield piece
+    except NetworkError as err:
+        raise ChannelUnavailable(str(err)) from err
+
+
+def _is_speech(kept: Attachment) -> bool:
+    return kept.media_type.startswith("audio/")

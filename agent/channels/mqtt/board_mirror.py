@@ -1,0 +1,134 @@
+"""Mirror of the boards at the broker: measured values, not wished ones.
+
+Looks and publishes; nothing here changes a board.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+
+from agent.channels.mqtt.client import MqttConnection
+from agent.channels.mqtt.home_assistant import CONFIG, HomeAssistantDevice, described
+from agent.channels.mqtt.messages import OFFLINE, ONLINE, MqttTopics
+from agent.errors import LinkError, MessageRefused
+from agent.link.base import Board, BoardState, Value
+from agent.link.manifest import BoardPin, Manifest, Method
+from agent.link.readings import read_method
+from agent.system.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+# The broker's word on it is the channel's sign of life, so it is within the supervisor's patience
+ALIVE_EVERY_S = 25.0
+# A board that has just answered a command shows its new value; others in the room are quick too
+_SETTLE_S = 0.2
+
+
+class BoardMirror:
+    """Mirror of boards; `look_again` makes it read at once."""
+
+    def __init__(
+        self, boards: Sequence[Board], topics: MqttTopics, every_s: int, clock: Clock
+    ) -> None:
+        self._boards = boards
+        self._topics = topics
+        self._every_s = every_s
+        self._clock = clock
+        self._wanted = asyncio.Event()
+
+    def look_again(self) -> None:
+        self._wanted.set()
+
+    async def run(self, connection: MqttConnection, device: HomeAssistantDevice) -> None:
+        """Keep the broker up to date until the connection is gone.
+
+        Raises:
+            ChannelError: it is gone.
+        """
+        shown: dict[str, bytes] = {}
+        next_look_s = 0.0
+        while True:
+            # Said again without need, so that the broker answers
+            await self._show(connection, {self._topics.status: ONLINE.encode()})
+            if self._clock.monotonic_s() >= next_look_s or self._wanted.is_set():
+                self._wanted.clear()
+                now = await self._looked_at(device)
+                await self._show(connection, _news(now, shown))
+                await self._take_back(connection, [one for one in shown if one not in now])
+                shown = now
+                next_look_s = self._clock.monotonic_s() + self._every_s
+            wait_s = min(ALIVE_EVERY_S, max(next_look_s - self._clock.monotonic_s(), _SETTLE_S))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._wanted.wait()
+                    await self._clock.sleep(_SETTLE_S)
+
+    async def _looked_at(self, device: HomeAssistantDevice) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for board in self._boards:
+            is_there = board.status.state is BoardState.READY
+            found[self._topics.board(board.name)] = (ONLINE if is_there else OFFLINE).encode()
+            found |= described(board, self._topics, device)
+            if is_there:
+                found |= await self._values(board)
+        return found
+
+    async def _values(self, board: Board) -> dict[str, bytes]:
+        assert board.manifest is not None
+        found: dict[str, bytes] = {}
+        for name, method, pin in _looks(board.manifest):
+            arguments = {method.arguments[0].name: pin.name} if pin is not None else {}
+            try:
+                told = await board.call(method.name, arguments)
+            except LinkError as err:
+                _log.debug(
+                    "mqtt: reading not shown (name=%s, board=%s, reason=%s)", name, board.name, err
+                )
+                continue
+            found |= {
+                self._topics.value(board.name, one): _text(value)
+                for one, value in _named(name, told)
+            }
+        return found
+
+    async def _show(self, connection: MqttConnection, what: Mapping[str, bytes]) -> None:
+        for topic, payload in what.items():
+            try:
+                await connection.publish(topic, payload, retain=True)
+            except MessageRefused as err:
+                _log.warning("mqtt: boards not shown (reason=%s)", err)
+                return
+
+    async def _take_back(self, connection: MqttConnection, topics: Sequence[str]) -> None:
+        """Remove retained messages by empty ones; values stay, marked as unavailable."""
+        gone = [topic for topic in topics if topic.endswith(CONFIG)]
+        await self._show(connection, dict.fromkeys(gone, b""))
+
+
+def _news(now: Mapping[str, bytes], shown: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the values to publish; unchanged ones too, since Home Assistant lets them expire."""
+    return {
+        topic: payload
+        for topic, payload in now.items()
+        if shown.get(topic) != payload or not topic.endswith(CONFIG)
+    }
+
+
+def _looks(manifest: Manifest) -> Iterator[tuple[str, Method, BoardPin | None]]:
+    """Yield the readings: name, method, and pin."""
+    for pin in manifest.pins:
+        if (method := read_method(manifest, pin)) is not None:
+            yield pin.name, method, pin
+    alone = manifest.method("mcu_temperature")
+    if alone is not None and not alone.arguments and alone.result:
+        yield alone.name, alone, None
+
+
+def _named(name: str, told: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
+    for field, value in told.items():
+        yield (name if field == "value" else f"{name}.{field}"), value
+
+
+def _text(value: Value) -> bytes:
+    return (f"{value:g}" if isinstance(value, float) else str(value)).encode()

@@ -1,0 +1,133 @@
+"""Discovery messages for Home Assistant, so that pins and sensors appear there by themselves.
+
+Pure: descriptions in, topics and payloads out. A command that it sends to a pin is a message to the
+agent like any other.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from agent import __version__
+from agent.channels.mqtt.messages import MqttTopics
+from agent.link.base import Board
+from agent.link.manifest import Field
+from agent.link.readings import BoardReading, readings, settings
+from agent.link.value_codec import range_of
+
+# What its devices are called by, for units of which each stands for one kind
+_CLASSES = {
+    "°C": "temperature",
+    "V": "voltage",
+    "mV": "voltage",
+    "A": "current",
+    "hPa": "atmospheric_pressure",
+    "lx": "illuminance",
+    "Hz": "frequency",
+}
+# Within this a value is known to be lost, and shown as such
+_EXPIRY_IN_LOOKS = 4
+# It takes no finer ones
+_LEAST_STEP = 0.001
+# How the topic of a description ends
+CONFIG = "/config"
+_STRANGE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class HomeAssistantDevice:
+    """Device as Home Assistant sees it.
+
+    Args:
+        known: the device's name at the broker, the same for ever.
+        prefix: of the topics at which Home Assistant looks for devices.
+        every_s: how often values are looked at.
+    """
+
+    known: str
+    name: str
+    prefix: str
+    every_s: int
+
+
+def described(board: Board, topics: MqttTopics, device: HomeAssistantDevice) -> dict[str, bytes]:
+    """Return the discovery messages by topic."""
+    if board.manifest is None or not device.prefix:
+        return {}
+    found: dict[str, bytes] = {}
+    settable = {one.pin.name for one in settings(board.manifest)}
+    for kind, name, about in (
+        *_of_settings(board, topics),
+        *_of_readings(board, device, settable),
+    ):
+        known = _STRANGE.sub("_", f"{device.known}_{board.name}_{name}")
+        topic = f"{device.prefix}/{kind}/{known}{CONFIG}"
+        found[topic] = msgspec.json.encode({**_common(board, topics, device, known, name), **about})
+    return found
+
+
+def _common(
+    board: Board, topics: MqttTopics, device: HomeAssistantDevice, known: str, name: str
+) -> Mapping[str, object]:
+    return {
+        "name": name if board.name == "board" else f"{board.name} {name}",
+        "unique_id": known,
+        "state_topic": topics.value(board.name, name),
+        "availability": [{"topic": topics.status}, {"topic": topics.board(board.name)}],
+        "availability_mode": "all",
+        "device": {
+            "identifiers": [device.known],
+            "name": device.name,
+            "manufacturer": "Barnacle",
+            "sw_version": __version__,
+        },
+        "origin": {"name": "Barnacle", "sw_version": __version__},
+    }
+
+
+def _of_settings(
+    board: Board, topics: MqttTopics
+) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+    assert board.manifest is not None
+    for one in settings(board.manifest):
+        command = {"command_topic": topics.command(board.name, one.pin.name), "qos": 0}
+        if set(one.field.choices) == {"on", "off"}:
+            switched = {"payload_on": "on", "payload_off": "off"}
+            yield "switch", one.pin.name, {**command, **switched}
+        elif not one.field.choices:
+            yield "number", one.pin.name, {**command, **_range(one.field)}
+
+
+def _of_readings(
+    board: Board, device: HomeAssistantDevice, settable: set[str]
+) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+    assert board.manifest is not None
+    expiry = {"expire_after": _EXPIRY_IN_LOOKS * device.every_s}
+    for one in readings(board.manifest):
+        if one.name in settable:
+            continue
+        if set(one.field.choices) == {"on", "off"}:
+            yield "binary_sensor", one.name, {"payload_on": "on", "payload_off": "off", **expiry}
+        else:
+            yield "sensor", one.name, {**_kind(one), **expiry}
+
+
+def _kind(one: BoardReading) -> Mapping[str, object]:
+    unit = one.field.unit
+    told: dict[str, object] = {"unit_of_measurement": unit} if unit else {}
+    if unit in _CLASSES:
+        told["device_class"] = _CLASSES[unit]
+    elif unit == "%" and "humidity" in one.name:
+        told["device_class"] = "humidity"
+    if not one.field.choices:
+        told["state_class"] = "measurement"
+    return told
+
+
+def _range(field: Field) -> Mapping[str, object]:
+    least, most = range_of(field)
+    step = max(field.scale, _LEAST_STEP)
+    told = {"min": least, "max": most, "step": step, "unit_of_measurement": field.unit}
+    return {name: value for name, value in told.items() if value not in {None, ""}}

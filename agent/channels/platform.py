@@ -1,0 +1,168 @@
+"""Base of the platforms: builds a channel from settings and describes it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from agent.channels.base import Channel
+from agent.channels.settings import ChannelsSettings
+from agent.config import ConfigSection, Secret
+from agent.errors import ConfigRefused
+from agent.link.base import Board
+from agent.net.http import HttpClient
+from agent.system.clock import Clock
+
+COMMANDS = (
+    ("help", "show what you can type"),
+    ("new", "begin a new conversation"),
+    ("status", "show the device, the board and the model"),
+    ("stop", "stop the running turn"),
+    ("estop", "emergency stop: every output safe"),
+    ("memory", "show what is remembered of you"),
+    ("model", "show or choose the model"),
+    ("models", "list the models"),
+    ("board", "show the boards and what is wired to them"),
+    ("jobs", "list your jobs"),
+    ("pair", "enter a code to get access"),
+)
+
+
+if TYPE_CHECKING:
+    from agent.channels.context import ChannelContext
+    from agent.channels.received_files import Knows
+
+
+class ChannelPaths(Protocol):
+    """Paths that channels use."""
+
+    @property
+    def state_dir(self) -> Path:
+        """Return the folder of everything that is kept."""
+
+    @property
+    def inbox(self) -> Path:
+        """Return the folder of received files."""
+
+    @property
+    def webhook_db(self) -> Path:
+        """Return the database of the webhook."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformContext:
+    """Parts that platforms share.
+
+    Args:
+        knows: which messages may leave files here.
+        boards: for those that show what is wired to them.
+    """
+
+    paths: ChannelPaths
+    environ: Mapping[str, str]
+    http: HttpClient
+    clock: Clock
+    knows: "Knows" = lambda _inbound: True
+    boards: Sequence[Board] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetupKey:
+    """Key of a platform's table, as setup asks for it.
+
+    One that the settings declare a `Secret` is a credential of the service besides.
+
+    Args:
+        how: where it is to be had, in a sentence.
+        is_needed: without it the platform cannot be used.
+        is_list: several, with commas between them.
+    """
+
+    key: str
+    question: str
+    how: str = ""
+    is_secret: bool = False
+    is_needed: bool = True
+    is_list: bool = False
+
+
+class Platform(ABC):
+    """Platform with a table in the configuration.
+
+    Args:
+        name: of its table in `[channels]`, and of its channel.
+        about: what it is, for a list.
+        wanted: what has to be asked before it can be used.
+        is_pushed: it comes in by the gateway, however it is configured.
+    """
+
+    name: str
+    about: str = ""
+    wanted: tuple[SetupKey, ...] = ()
+    is_pushed = False
+
+    @abstractmethod
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        """Yield the platform's secrets, for redaction; empty ones may be among them.
+
+        Raises:
+            ConfigRefused: one cannot be read.
+        """
+
+    def comes_by_gateway(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> bool:
+        """Return true if the platform needs the gateway as it is configured.
+
+        Raises:
+            ConfigRefused: that cannot be told.
+        """
+        return self.is_pushed
+
+    @abstractmethod
+    def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
+        """Return the platform's channel.
+
+        Raises:
+            ConfigRefused: it cannot be used so.
+        """
+
+    @abstractmethod
+    async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
+        """Check the account and return it in a sentence, without sending messages.
+
+        Raises:
+            ConfigRefused: it cannot be used so.
+            ChannelError: it cannot be used, or not now.
+        """
+
+
+def check_gateway(
+    platform: Platform,
+    channels: ChannelsSettings,
+    environ: Mapping[str, str],
+    gateway: ConfigSection | None,
+) -> None:
+    """Check that the gateway is there if the platform needs it.
+
+    Raises:
+        ConfigRefused: it comes in by the gateway, and there is none.
+    """
+    if gateway is None and platform.comes_by_gateway(channels, environ):
+        raise ConfigRefused(f"channels.{platform.name} needs the gateway: add a [gateway] table")
+
+
+def channel_context(
+    name: str, channels: ChannelsSettings, reach: PlatformContext
+) -> "ChannelContext":
+    """Return the parts that a platform's channel shares with the agent."""
+    from agent.channels.context import ChannelContext  # noqa: PLC0415 - as above
+    from agent.channels.received_files import ReceivedFiles  # noqa: PLC0415 - platforms alone need it
+    from agent.channels.speech import transcriber  # noqa: PLC0415 - as above
+
+    return ChannelContext(
+        reach.paths.state_dir / name,
+        ReceivedFiles(reach.paths.inbox),
+        reach.knows,
+        transcriber(channels, reach.environ, reach.http),
+        COMMANDS,
+    )

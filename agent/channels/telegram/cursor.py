@@ -1,0 +1,43 @@
+"""Cursor in a bot's updates, kept over restarts.
+
+Losing it only brings messages again, which are known by their ids; so it costs no flush of the
+disk. An old one is worth nothing: after a quiet week the platform counts from somewhere else.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from agent.channels.cursor import CursorFile, spaced_json
+from agent.system.clock import Clock
+
+# The platform keeps updates for a day: what it was told before is nothing that could come again
+MAX_AGE_S = 20 * 3600.0
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    offset: int
+    saved_at_s: float
+
+
+class TelegramCursor:
+    """Cursor: the offset of the next request; 0 asks for everything unconfirmed."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._file = CursorFile(path, _Kept, "telegram", spaced_json)
+        self._clock = clock
+        self.offset = 0
+
+    async def load(self) -> None:
+        kept = await self._file.read()
+        age_s = self._clock.wall_s() - kept.saved_at_s if kept is not None else -1
+        self.offset = max(kept.offset, 0) if kept is not None and 0 <= age_s <= MAX_AGE_S else 0
+
+    async def advance(self, offset: int) -> None:
+        """Move the cursor: everything below is committed."""
+        self.offset = offset
+        await self._file.write(_Kept(offset, self._clock.wall_s()))
+
+    def confirmed(self) -> None:
+        """Record that the platform has forgotten everything below."""
+        self.offset = 0

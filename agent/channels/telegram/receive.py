@@ -1,0 +1,257 @@
+"""Long poll: updates are delivered one by one, then confirmed.
+
+An update is asked for again until everything before it is committed, so a crash at any place
+repeats and never loses; what is repeated is known by its id.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from agent.channels.approvals import OpenApprovals
+from agent.channels.base import Deliver, Pulse
+from agent.channels.received_files import Knows
+from agent.channels.telegram.approvals import TelegramApprovals
+from agent.channels.telegram.client import TelegramApi, TelegramRefused
+from agent.channels.telegram.cursor import TelegramCursor
+from agent.channels.telegram.events import (
+    ALLOWED_UPDATES,
+    TelegramCallback,
+    TelegramMessage,
+    TelegramUpdate,
+    read_updates,
+)
+from agent.channels.telegram.files import TelegramFiles
+from agent.channels.telegram.inbound import (
+    Groups,
+    TelegramAttachment,
+    files_of,
+    id_of,
+    is_for_us,
+    understood,
+)
+from agent.channels.telegram.mention import TelegramSelf
+from agent.channels.urgency import is_urgent
+from agent.errors import BarnacleError, ChannelRefused, ChannelUnavailable
+from agent.messages import Inbound
+from agent.system.clock import Clock
+
+
+def presses(updates: Sequence[TelegramUpdate]) -> Iterator[TelegramCallback]:
+    for update in updates:
+        if update.callback_query is not None:
+            yield update.callback_query
+
+
+def messages(updates: Sequence[TelegramUpdate]) -> list[tuple[TelegramMessage, ...]]:
+    """Return the messages; those of an album are one."""
+    found = [update.message for update in updates if update.message is not None]
+    albums = [tuple(group) for _, group in groupby(found, key=_album)]
+    return sorted(albums, key=lambda album: not is_urgent(album[0].text))
+
+
+def urgent(updates: Sequence[TelegramUpdate]) -> list[TelegramMessage]:
+    """Return the messages that stop the agent."""
+    found = [update.message for update in updates if update.message is not None]
+    return [message for message in found if is_urgent(message.text)]
+
+
+def ends_in_album(updates: Sequence[TelegramUpdate]) -> bool:
+    """Return true if more of the last message may still be on its way."""
+    last = updates[-1].message if updates else None
+    return last is not None and bool(last.media_group_id)
+
+
+def _album(message: TelegramMessage) -> tuple[int, str]:
+    return message.chat.id, message.media_group_id or str(message.message_id)
+
+
+_log = logging.getLogger(__name__)
+
+# How long the platform holds a request while nobody writes
+POLL_S = 30
+# The answer to that request takes a little more on a slow line
+POLL_TIMEOUT_S = POLL_S + 10.0
+# The pictures of an album come within it; asking again sooner is slowed down by the platform
+ALBUM_S = 0.7
+MAX_COMMANDS = 100
+# While files are fetched, how soon a stop or a button is noticed; asking the same again sooner than
+# this is slowed down by the platform
+PEEK_S = 3.0
+# What was taken ahead of its turn; a batch holds no more
+MAX_AHEAD = 100
+
+Commands = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramReceiverParts:
+    """Parts that a message passes on its way in.
+
+    Args:
+        knows: whose files are fetched; those of strangers are not.
+        commands: what the platform shows when somebody types a slash, each with its words.
+    """
+
+    asking: TelegramApprovals
+    questions: OpenApprovals
+    fetching: TelegramFiles
+    knows: Knows
+    groups: Groups
+    commands: Commands
+
+
+class TelegramReceiver:
+    """Receiver of one bot."""
+
+    def __init__(
+        self,
+        api: TelegramApi,
+        ears: TelegramReceiverParts,
+        position: TelegramCursor,
+        pulse: Pulse,
+        clock: Clock,
+    ) -> None:
+        self._api = api
+        self._ears = ears
+        self._position = position
+        self._pulse = pulse
+        self._clock = clock
+        # Taken before their turn: buttons, and messages that stop the agent
+        self._pressed: deque[str] = deque(maxlen=MAX_AHEAD)
+        self._ahead: deque[str] = deque(maxlen=MAX_AHEAD)
+
+    async def run(self, deliver: Deliver) -> None:
+        """Until cancelled.
+
+        Raises:
+            ChannelError: the platform is not reached, or does not let this program poll.
+        """
+        me = await self._introduced()
+        with _alone(me):
+            await self._position.load()
+            while True:
+                await self._round(me, deliver)
+
+    async def _introduced(self) -> TelegramSelf:
+        told = await self._api.call("getMe", {})
+        self._pulse.beat()
+        number = told.get("id") if isinstance(told, dict) else None
+        if not isinstance(number, int):
+            raise ChannelUnavailable("Telegram did not say which bot the token belongs to")
+        name = told.get("username")
+        _log.info("telegram: listening (bot=@%s)", name)
+        await self._offer_commands()
+        return TelegramSelf(number, name if isinstance(name, str) else "")
+
+    async def _offer_commands(self) -> None:
+        offered = [
+            {"command": command, "description": words}
+            for command, words in self._ears.commands[:MAX_COMMANDS]
+        ]
+        try:
+            await self._api.call("setMyCommands", {"commands": offered})
+        except (TelegramRefused, ChannelUnavailable) as err:
+            _log.info("telegram: command list not set (reason=%s)", err)
+
+    async def _round(self, me: TelegramSelf, deliver: Deliver) -> None:
+        updates, highest = await self._poll(POLL_S)
+        if ends_in_album(updates):
+            await self._clock.sleep(ALBUM_S)
+            updates, highest = await self._poll(0)
+        await self._press(updates)
+        for album in messages(updates):
+            await self._take(album, me, deliver)
+        if highest is not None:
+            await self._position.advance(highest + 1)
+
+    async def _poll(self, wait_s: int) -> tuple[tuple[TelegramUpdate, ...], int | None]:
+        asked: dict[str, object] = {"timeout": wait_s, "allowed_updates": ALLOWED_UPDATES}
+        if self._position.offset:
+            asked["offset"] = self._position.offset
+        read = read_updates(await self._api.call("getUpdates", asked, POLL_TIMEOUT_S))
+        self._pulse.beat()
+        if read[1] is None:
+            self._position.confirmed()
+        return read
+
+    async def _take(
+        self, album: Sequence[TelegramMessage], me: TelegramSelf, deliver: Deliver
+    ) -> None:
+        is_ours = any(is_for_us(message, me, self._ears.groups) for message in album)
+        if not is_ours or id_of(album[0]) in self._ahead:
+            return
+        inbound = understood(album[0], me, self._clock.wall_s())
+        more = [understood(message, me, self._clock.wall_s()).text for message in album[1:]]
+        inbound = replace(inbound, text="\n".join(text for text in (inbound.text, *more) if text))
+        if self._ears.questions.answer(inbound):
+            return
+        sent = [file for message in album for file in files_of(message)]
+        if sent:
+            inbound = await self._with_files(inbound, sent, me, deliver)
+        await deliver(inbound)
+
+    async def _press(self, updates: Sequence[TelegramUpdate]) -> None:
+        for callback in presses(updates):
+            if callback.id not in self._pressed:
+                self._pressed.append(callback.id)
+                await self._ears.asking.press(callback)
+
+    async def _with_files(
+        self,
+        inbound: Inbound,
+        sent: Sequence[TelegramAttachment],
+        me: TelegramSelf,
+        deliver: Deliver,
+    ) -> Inbound:
+        if not self._ears.knows(inbound):
+            # A stranger fills no disk
+            told = [inbound.text, *(f"[{one.what} that was not fetched]" for one in sent)]
+            return replace(inbound, text="\n".join(line for line in told if line))
+        peeking = asyncio.create_task(self._peek(me, deliver))
+        try:
+            return await self._ears.fetching.with_files(inbound, sent)
+        finally:
+            peeking.cancel()
+            await asyncio.wait([peeking])
+
+    async def _peek(self, me: TelegramSelf, deliver: Deliver) -> None:
+        """Deliver urgent messages early; when they come in turn they are known."""
+        try:
+            while True:
+                await self._clock.sleep(PEEK_S)
+                updates, _ = await self._poll(0)
+                await self._press(updates)
+                for message in urgent(updates):
+                    await self._take((message,), me, deliver)
+                    self._ahead.append(id_of(message))
+        except BarnacleError as err:
+            _log.info("telegram: cannot listen while a file is fetched (reason=%s)", err)
+
+
+@contextlib.contextmanager
+def _alone(me: TelegramSelf) -> Iterator[None]:
+    """Lock the bot against other agents on this machine.
+
+    The name is the kernel's own and goes with the process; there is no file to be left behind.
+
+    Raises:
+        ChannelRefused: another one listens.
+    """
+    held = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+    try:
+        try:
+            held.bind(f"\0barnacle-telegram-{me.id}")
+        except OSError as err:
+            raise ChannelRefused(
+                f"another agent on this machine uses the Telegram bot @{me.username}: stop it, or "
+                "give each agent its own bot"
+            ) from err
+        yield
+    finally:
+        held.close()

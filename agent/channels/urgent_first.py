@@ -1,0 +1,71 @@
+"""Urgent messages that overtake a message whose files are still being fetched.
+
+While files are fetched the connection is read on: what stops the agent, or answers a question, is
+handed over at once. Everything else keeps its place.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+
+from agent.channels.websocket import WebSocket
+from agent.errors import BarnacleError
+
+_log = logging.getLogger(__name__)
+
+# More than people say while a file is fetched; what comes then waits at the platform
+MAX_WAITING = 500
+
+Frame = str | bytes
+Hurry = Callable[[Frame], Awaitable[None]]
+
+
+class UrgentFirst:
+    """Messages of one connection.
+
+    Args:
+        beat: called at every sign of life.
+        hurry: takes what cannot wait, and leaves alone what can; it is seen again in its turn.
+    """
+
+    def __init__(self, socket: WebSocket, beat: Callable[[], None], hurry: Hurry) -> None:
+        self._socket = socket
+        self._beat = beat
+        self._hurry = hurry
+        self._waiting: deque[Frame] = deque()
+
+    async def messages(self) -> AsyncGenerator[Frame, None]:
+        """Yield all messages in their turn.
+
+        Raises:
+            ChannelUnavailable: it has ended.
+        """
+        async with contextlib.aclosing(self._socket.messages(self._beat)) as coming:
+            while True:
+                while self._waiting:
+                    yield self._waiting.popleft()
+                yield await anext(coming)
+
+    @contextlib.asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """Deliver urgent messages while the block runs."""
+        watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
+
+    async def _watch(self) -> None:
+        try:
+            async with contextlib.aclosing(self._socket.messages(self._beat)) as coming:
+                while len(self._waiting) < MAX_WAITING:
+                    message = await anext(coming)
+                    # First: where this is broken off it is taken in its turn
+                    self._waiting.append(message)
+                    await self._hurry(message)
+        except BarnacleError as err:
+            # Whoever reads on meets the same
+            _log.info("channels: cannot listen while a file is fetched (reason=%s)", err)

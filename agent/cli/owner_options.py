@@ -1,0 +1,216 @@
+"""Options of the commands about people, decisions, approvals and trust."""
+
+from agent.cli.options import PROVENANCES, Commands, add, count, limit, provenance, text
+
+# Names only: nothing of the agent is loaded for its help
+_ROLES = ("owner", "user", "guest")
+
+
+def add_admission(commands: Commands) -> None:
+    pair = add(
+        commands,
+        "pair",
+        "Create a one-time code that lets a person talk to the agent over a chat platform",
+        examples="  barnacle pair                      the owner first, then a user\n"
+        "  barnacle pair --role guest --name Anna\n"
+        "  barnacle pair --for owner          another account of the owner\n"
+        "\n"
+        "Send the code to the agent as `/pair CODE`, in a private chat, within 15 "
+        "minutes.\n"
+        "It works once. The owner may do everything; a request of a user or a guest "
+        "asks the owner.\n",
+        json=True,
+    )
+    pair.add_argument("--role", choices=_ROLES, help="role of the person who uses the code")
+    pair.add_argument("--name", type=text, default="", help="name of the new person")
+    pair.add_argument(
+        "--for",
+        dest="person",
+        type=text,
+        metavar="PERSON",
+        help="add an account to this person, who is paired already",
+    )
+    add(
+        commands,
+        "people",
+        "List paired people, their accounts, and the groups that the agent listens to",
+        examples="  barnacle people\n  barnacle people --json\n",
+        json=True,
+    )
+    revoke = add(
+        commands,
+        "revoke",
+        "Remove a person's access (takes effect with their next message)",
+        examples="  barnacle revoke Anna\n  barnacle revoke --group telegram:-1001234\n",
+    )
+    which = revoke.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "person", nargs="?", type=text, help="name or id; `barnacle people` lists them"
+    )
+    which.add_argument(
+        "--group", type=text, metavar="CHANNEL:ID", help="remove this group instead of a person"
+    )
+
+
+# Names only: nothing of the agent is loaded for its help
+_EFFECTS = ("read", "write", "actuate", "hazard", "execute", "network", "spend", "erase")
+
+
+def add_oversight(commands: Commands) -> None:
+    _add_explain(commands)
+    _add_audit(commands)
+    _add_approvals(commands)
+    _add_prompt(commands)
+    _add_skills(commands)
+    _add_mcp(commands)
+
+
+def _add_explain(commands: Commands) -> None:
+    explain = add(
+        commands,
+        "explain",
+        "Show which rule decides a tool call, or decided one, and how to change it",
+        examples="  barnacle explain board_gpio_write pin=pump value=on\n"
+        "  barnacle explain board_gpio_write pin=pump value=on --provenance web\n"
+        "  barnacle explain --row 17          a row that `barnacle audit tail` shows\n",
+        json=True,
+    )
+    explain.add_argument("tool", nargs="?", type=text, help="name of the tool")
+    explain.add_argument("arguments", nargs="*", type=text, metavar="name=value")
+    explain.add_argument(
+        "--provenance", choices=PROVENANCES, default="owner", metavar="SOURCE",
+        help=f"least trusted source that the turn has read: {', '.join(PROVENANCES)} "
+"(default: owner)",
+    )  # fmt: skip
+    explain.add_argument(
+        "--effect", choices=_EFFECTS, metavar="EFFECT",
+        help=f"effect of a tool that is not available now: {', '.join(_EFFECTS)}",
+    )  # fmt: skip
+    explain.add_argument("--row", type=count, metavar="NUMBER", help="row of the audit log")
+
+
+def _add_audit(commands: Commands) -> None:
+    audit = add(
+        commands,
+        "audit",
+        "Show decisions and their results, and check that nobody changed the log",
+        examples="  barnacle audit tail\n  barnacle audit tail --verdict deny --limit 50\n"
+        "  barnacle audit tail --effects --tool 'board_*' --json\n  barnacle audit verify\n",
+    )
+    actions = audit.add_subparsers(dest="action", metavar="action", required=True)
+    tail = add(
+        actions,
+        "tail",
+        "Show the latest decisions and their results",
+        examples="  barnacle audit tail --verdict ask\n  barnacle audit tail --provenance web\n",
+        json=True,
+    )
+    limit(tail, 20)
+    tail.add_argument("--tool", type=text, help="only this tool; * at the end matches any rest")
+    tail.add_argument("--verdict", choices=("allow", "ask", "deny"), help="only these decisions")
+    tail.add_argument("--effects", action="store_true", help="only effects that were carried out")
+    provenance(tail, "only where this was the least trusted source")
+    verify = add(
+        actions,
+        "verify",
+        "Find rows that were changed, removed, inserted, moved or cut off",
+        examples="  barnacle audit verify\n"
+        "  barnacle audit verify --head 17:3f...  check for a row that you noted\n",
+        json=True,
+    )
+    verify.add_argument("--head", type=text, metavar="NUMBER:HASH", help="row that must be present")
+
+
+def _add_approvals(commands: Commands) -> None:
+    approvals = add(
+        commands,
+        "approvals",
+        "List and revoke the calls that you always allow",
+        examples="  barnacle approvals list\n  barnacle approvals revoke 3fa9c1d2\n"
+        "  barnacle approvals revoke --all\n",
+    )
+    actions = approvals.add_subparsers(dest="action", metavar="action", required=True)
+    add(actions, "list", "List them with the day on which each expires", json=True)
+    revoke = add(
+        actions, "revoke", "Revoke approvals; the agent asks you again at once, while running too"
+    )
+    chosen = revoke.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("id", nargs="?", type=text, help="number that `list` shows before it")
+    chosen.add_argument("--all", action="store_true", help="all of them")
+
+
+def _add_prompt(commands: Commands) -> None:
+    prompt = add(
+        commands,
+        "prompt",
+        "Show what a model reads before every conversation, with sizes",
+        examples="  barnacle prompt\n  barnacle prompt show AGENTS.md\n"
+        "  barnacle prompt approve AGENTS.md 3fa9c1d2e4b75a60c7d8e9f0\n"
+        "  barnacle prompt revoke AGENTS.md\n",
+        json=True,
+    )
+    actions = prompt.add_subparsers(dest="action", metavar="action")
+    named = {
+        "show": "Show every character of a file, and its hash",
+        "approve": "Add the file to the prompt as your own words, in its present form",
+        "revoke": "Remove the file from the prompt",
+    }
+    for action, about in named.items():
+        command = add(actions, action, about)
+        command.add_argument("name", type=text, help="IDENTITY.md, SOUL.md, USER.md or AGENTS.md")
+        if action == "approve":
+            command.add_argument("hash", type=text, help="hash that `show` printed last")
+
+
+def _add_skills(commands: Commands) -> None:
+    skills = add(
+        commands,
+        "skills",
+        "Show the skills, and approve those that you have read and trust",
+        examples="  barnacle skills list\n  barnacle skills show watering\n"
+        "  barnacle skills approve watering 3fa9c1d2e4b75a60c7d8e9f0\n"
+        "  barnacle skills revoke watering\n",
+    )
+    actions = skills.add_subparsers(dest="action", metavar="action", required=True)
+    add(
+        actions,
+        "list",
+        "List them: approved, changed since approval, or refused and why",
+        json=True,
+    )
+    named = {
+        "show": "Show every character of a skill, and its hash",
+        "approve": "Trust a skill as your own words, in its present form",
+        "revoke": "Remove the approval: trust it like any other file",
+    }
+    for action, about in named.items():
+        command = add(actions, action, about)
+        command.add_argument("name", type=text, help="name of the skill")
+        if action == "approve":
+            command.add_argument("hash", type=text, help="hash that `show` printed last")
+
+
+def _add_mcp(commands: Commands) -> None:
+    mcp = add(
+        commands,
+        "mcp",
+        "Show the tools of MCP servers, and choose those that the agent may use",
+        examples="  barnacle mcp list\n"
+        "  barnacle mcp approve weather       shows its tools and their hash\n"
+        "  barnacle mcp approve weather 3fa9c1d2e4b75a60c7d8e9f0\n"
+        "  barnacle mcp revoke weather\n",
+    )
+    actions = mcp.add_subparsers(dest="action", metavar="action", required=True)
+    add(actions, "list", "Start every server and list its tools, with those that you approved",
+        json=True)  # fmt: skip
+    approve = add(actions, "approve", "Show all tools of a server, or approve those shown")
+    approve.add_argument("server", type=text, help="name of the server in the configuration")
+    approve.add_argument("hash", nargs="?", type=text, help="hash printed with them")
+    approve.add_argument(
+        "--tool", action="append", default=[], type=text, help="only this tool; may be repeated"
+    )
+    revoke = add(actions, "revoke", "Stop using a server's tools, or one of them")
+    revoke.add_argument("server", type=text, help="name of the server")
+    revoke.add_argument(
+        "tool", nargs="?", type=text, help="the server's name for the tool; without it, all"
+    )

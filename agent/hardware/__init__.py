@@ -1,0 +1,1 @@
+"""Boards outside of a turn: emergency stop, status light, watches, enable lines."""

@@ -1,0 +1,282 @@
+"""Watches at work: the board's events become words to the owner, or turns.
+
+Watches from the configuration and from chats; what a chat has added and when each was told outlive
+a restart. Quiet while the board is away: what it could not tell is not made up.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import msgspec
+
+from agent.access.owner import Owner
+from agent.errors import BadArguments, BarnacleError
+from agent.link.events import BoardEvent, BoardSubscription, EventCondition, EventSource, Watch
+from agent.link.readings import UnknownName, find_reading
+from agent.link.settings import BoardSettings, WatchSettings
+from agent.passage import Fact, Passage, Provenance, outside
+from agent.storage.documents import open_documents
+from agent.system.clock import Clock
+
+HOUR_S = 3600.0
+# How far a value has to come back before the limit can be passed again: noise is no news
+MARGIN_SHARE = 0.02
+# Contacts have settled by then, and a person has not blinked
+LEAST_INTERVAL_MS = 50
+
+
+@dataclass(slots=True)
+class Alarm:
+    """A watch at work.
+
+    Args:
+        is_beyond: on which side of its limit the value was last.
+        told_s: when it was told within the last hour, in seconds since the epoch.
+        trust: of the turn that wanted it.
+        own: from the configuration; a chat cannot remove it.
+    """
+
+    name: str
+    wanted: WatchSettings
+    trust: Provenance
+    own: bool = False
+    is_beyond: bool = False
+    told_s: list[float] = field(default_factory=list)
+    untold: int = 0
+
+    @property
+    def watch(self) -> Watch:
+        """Return the events that the board is asked to report."""
+        limit = self.limit
+        if limit is None:
+            return Watch(self.wanted.pin, least_interval_ms=LEAST_INTERVAL_MS)
+        margin = abs(limit) * MARGIN_SHARE
+        low, high = (
+            (limit - margin, limit) if self.wanted.below is None else (limit, limit + margin)
+        )
+        return Watch(self.wanted.pin, EventCondition.THRESHOLD, LEAST_INTERVAL_MS, low, high)
+
+    @property
+    def limit(self) -> float | None:
+        return self.wanted.above if self.wanted.below is None else self.wanted.below
+
+    def takes(self, event: BoardEvent, now_s: float) -> bool:
+        """Return true if the event is to be reported now."""
+        if not self._matters(event):
+            return False
+        self.told_s = [at_s for at_s in self.told_s if 0 <= now_s - at_s < HOUR_S]
+        if len(self.told_s) >= self.wanted.at_most_per_hour:
+            self.untold += 1
+            return False
+        self.told_s.append(now_s)
+        return True
+
+    def sentence(self, event: BoardEvent) -> str:
+        """Return the report, with the number of events that were left out before it."""
+        shown = _shown(event)
+        said = self.wanted.say or f"{self.name}: {event.source} is {{value}}."
+        untold, self.untold = self.untold, 0
+        more = f" ({untold} times more since I last told you.)" if untold else ""
+        return said.replace("{value}", shown) + more
+
+    def instruction(self, event: BoardEvent) -> Passage:
+        """Return the first message of a turn: never a command, trusted as whoever ordered it."""
+        text = self.wanted.ask.replace("{value}", _shown(event)).lstrip("/ ")
+        trust = min(self.trust, Provenance.SENSOR)
+        return outside(text, trust, f"watch:{self.name}")
+
+    def _matters(self, event: BoardEvent) -> bool:
+        limit = self.limit
+        if limit is None:
+            return not self.wanted.becomes or str(event.value) == self.wanted.becomes
+        if isinstance(event.value, str):
+            return False
+        was_beyond = self.is_beyond
+        above = self.wanted.below is None
+        self.is_beyond = event.value >= limit if above else event.value <= limit
+        return self.is_beyond and not was_beyond
+
+
+def _shown(event: BoardEvent) -> str:
+    value = event.value if isinstance(event.value, str) else f"{event.value:g}"
+    return f"{value} {event.unit}".strip()
+
+
+if TYPE_CHECKING:
+    from tinydb import TinyDB
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_log = logging.getLogger(__name__)
+
+# A board takes 16 subscriptions; the approval button and others need theirs
+MAX_WATCHES = 12
+# The board that is meant when nobody names one
+PLAIN_BOARD = BoardSettings().name
+
+
+class BoardWatcher:
+    """Every watch of one board.
+
+    Args:
+        own: the watches of the configuration, by name.
+        name: of the board.
+    """
+
+    def __init__(
+        self,
+        board: EventSource,
+        own: Mapping[str, WatchSettings],
+        path: Path,
+        clock: Clock,
+        name: str = PLAIN_BOARD,
+    ) -> None:
+        self.prefix = "" if name == PLAIN_BOARD else f"{name}_"
+        self._board_name = name
+        self._board = board
+        self._path = path
+        self._clock = clock
+        self._own = own
+        self._alarms: dict[str, tuple[Alarm, BoardSubscription]] = {}
+        self._opened: TinyDB | None = None
+        # One thread at a time rewrites the file
+        self._storing = asyncio.Lock()
+        # What an earlier run has left comes first
+        self._loaded = asyncio.Event()
+        self._added = asyncio.Event()
+        self._fresh: list[tuple[Alarm, BoardSubscription]] = []
+
+    async def run(self, owner: Owner) -> None:
+        """Until cancelled."""
+        for alarm in await self._store(self._remembered):
+            self._begin(alarm)
+        self._loaded.set()
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._added.clear()
+                for alarm, events in self._fresh:
+                    group.create_task(self._follow(alarm, events, owner))
+                self._fresh.clear()
+                await self._added.wait()
+
+    async def add(self, name: str, wanted: WatchSettings, trust: Provenance) -> None:
+        """See `agent.tools.watch.Watches`."""
+        await self._loaded.wait()
+        if name in self._own:
+            raise BadArguments(f"{name} is in the configuration: choose another name")
+        if name not in self._alarms and len(self._alarms) >= MAX_WATCHES:
+            raise BadArguments(f"there are {MAX_WATCHES} watches already: remove one first")
+        if self._board.manifest is None:
+            raise BadArguments("no board has been connected yet, so no watch can be added")
+        try:
+            reading = find_reading(self._board.manifest, wanted.pin)
+        except UnknownName as err:
+            raise BadArguments(str(err)) from err
+        if wanted.becomes and wanted.becomes not in reading.field.choices:
+            known = " or ".join(reading.field.choices) or "a number: use above or below"
+            raise BadArguments(f"{reading.name} becomes {known}")
+        self._end(name)
+        alarm = Alarm(name, msgspec.structs.replace(wanted, pin=reading.name), trust=trust)
+        await self._store(self._keep, alarm)
+        self._begin(alarm)
+
+    async def remove(self, name: str) -> bool:
+        """See `agent.tools.watch.Watches`."""
+        await self._loaded.wait()
+        if name in self._own:
+            place = f"{'boards.' if self.prefix else ''}{self._board_name}.watch.{name}"
+            raise BadArguments(f"{name} stands in the configuration, as [{place}]")
+        if name not in self._alarms:
+            return False
+        self._end(name)
+        await self._store(self._forget, name)
+        return True
+
+    def listed(self) -> Sequence[Mapping[str, Fact]]:
+        """See `agent.tools.watch.Watches`."""
+        return [_described(alarm, events) for alarm, events in self._alarms.values()]
+
+    async def _store(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        async with self._storing:
+            return await asyncio.to_thread(work, *args, **kwargs)
+
+    def _begin(self, alarm: Alarm) -> None:
+        pair = (alarm, self._board.subscribe(alarm.watch))
+        self._alarms[alarm.name] = pair
+        self._fresh.append(pair)
+        self._added.set()
+
+    def _end(self, name: str) -> None:
+        if name in self._alarms:
+            _, events = self._alarms.pop(name)
+            events.close()
+
+    async def _follow(self, alarm: Alarm, events: BoardSubscription, owner: Owner) -> None:
+        async for event in events:
+            try:
+                await self._on_event(alarm, event, owner)
+            except BarnacleError as err:
+                # A full disk must not end the watching
+                _log.error("watch: not subscribed (name=%s, error=%s)", alarm.name, err)
+
+    async def _on_event(self, alarm: Alarm, event: BoardEvent, owner: Owner) -> None:
+        was_beyond = alarm.is_beyond
+        is_told = alarm.takes(event, self._clock.wall_s())
+        if is_told and alarm.wanted.ask:
+            words = alarm.instruction(event)
+            await owner.begin(f"{self.prefix}{alarm.name}", words)
+        elif is_told:
+            await owner.tell(alarm.sentence(event))
+        if is_told or alarm.is_beyond != was_beyond:
+            await self._store(self._keep, alarm)
+
+    def _remembered(self) -> list[Alarm]:
+        kept = {document["name"]: document for document in self._documents().all()}
+        owner = Provenance.OWNER
+        alarms = [Alarm(name, wanted, own=True, trust=owner) for name, wanted in self._own.items()]
+        for name, document in kept.items():
+            if name not in self._own and "wanted" in document:
+                wanted = msgspec.convert(document["wanted"], WatchSettings)
+                # Of an older one nobody knows any more what its turn had read
+                trust = Provenance(document.get("trust", Provenance.WEB))
+                alarms.append(Alarm(name, wanted, trust=trust))
+        for alarm in alarms:
+            document = kept.get(alarm.name, {})
+            alarm.is_beyond = bool(document.get("is_beyond"))
+            alarm.told_s = list(document.get("told_s", ()))
+        return alarms[:MAX_WATCHES]
+
+    def _keep(self, alarm: Alarm) -> None:
+        from tinydb import where  # noqa: PLC0415 - only where something is kept
+
+        document = {"name": alarm.name, "is_beyond": alarm.is_beyond, "told_s": alarm.told_s}
+        if not alarm.own:
+            document |= {"wanted": msgspec.to_builtins(alarm.wanted), "trust": int(alarm.trust)}
+        self._documents().upsert(document, where("name") == alarm.name)
+
+    def _forget(self, name: str) -> None:
+        from tinydb import where  # noqa: PLC0415 - as above
+
+        self._documents().remove(where("name") == name)
+
+    def _documents(self) -> "TinyDB":
+        if self._opened is None:
+            self._opened = open_documents(self._path)
+        return self._opened
+
+
+def _described(alarm: Alarm, events: BoardSubscription) -> dict[str, Fact]:
+    said = outside("", alarm.trust, f"watch:{alarm.name}")
+    described: dict[str, Fact] = {"name": said.saying(alarm.name)}
+    for key, value in msgspec.to_builtins(alarm.wanted).items():
+        if value:
+            described[key] = said.saying(value) if isinstance(value, str) else value
+    if events.trouble:
+        # It may be the board that says why
+        described["trouble"] = outside(events.trouble, Provenance.SENSOR)
+    return described

@@ -1,0 +1,113 @@
+"""Checks of the machine: clock, Python, power supply and heat."""
+
+import importlib.util
+import platform
+import sys
+import time
+from pathlib import Path
+
+from agent.health.base import Finding, Patient
+from agent.health.daemon_thread import in_daemon_thread
+from agent.machine.computer import HOT_C
+from agent.machine.kernel import Kernel
+from agent.machine.power import SLOWED, UNDER_VOLTAGE
+from agent.machine.readings import Readings
+from agent.schedule.trust import RELEASED_S
+
+_SUPPLY = (
+    "use the power supply made for this Pi with a short cable, and power hungry devices separately"
+)
+_UNDER_VOLTAGE_BEFORE = "under-voltage since start"
+
+
+async def check_power(patient: Patient) -> Finding:
+    return await in_daemon_thread(lambda: _finding(patient.readings))
+
+
+def _finding(readings: Readings) -> Finding:
+    throttled, heat = readings.throttled(), readings.temperature_c()
+    warm = "" if heat is None else f", processor {heat:g} °C"
+    told = throttled or ()
+    if UNDER_VOLTAGE in told:
+        return Finding.failed(f"the supply voltage is too low: {_SUPPLY}")
+    if _UNDER_VOLTAGE_BEFORE in told:
+        return Finding.warning(f"the supply voltage has been too low since the start: {_SUPPLY}")
+    if SLOWED.intersection(told) or (heat is not None and heat >= HOT_C):
+        return Finding.warning(
+            f"the processor is too hot and slows down{warm}: improve the air flow or add "
+            "a heat sink"
+        )
+    if throttled is None:
+        return Finding.ok(f"this kernel does not report the voltage{warm}")
+    before = f" ({', '.join(told)})" if told else ""
+    return Finding.ok(f"supply voltage correct{warm}{before}")
+
+
+_OLDEST = (3, 11)
+_EXTRAS = {"embeddings": ("numpy", "onnxruntime", "tokenizers")}
+_EXTRAS_OF_A_PI = {"pi": ("gpiozero", "lgpio", "smbus2")}
+# Only a Raspberry Pi names itself there
+_MODEL_FILE = Path("/proc/device-tree/model")
+
+
+async def check_python(_: Patient) -> Finding:
+    version = platform.python_version()
+    if sys.version_info < _OLDEST:
+        return Finding.failed(f"Python {version} is too old: install 3.11 or newer")
+    extras = {**_EXTRAS, **(_EXTRAS_OF_A_PI if _on_a_pi() else {})}
+    missing = [extra for extra, modules in extras.items() if not all(map(_is_there, modules))]
+    if missing:
+        parts = ",".join(missing)
+        return Finding.warning(
+            f"Python {version} lacks optional parts: run `.venv/bin/pip install '.[{parts}]'` "
+            "in the checkout"
+        )
+    return Finding.ok(f"Python {version} with every optional part that this system needs")
+
+
+def _is_there(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _on_a_pi() -> bool:
+    try:
+        return "Raspberry Pi" in _MODEL_FILE.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+_EARLIEST_S = RELEASED_S
+# Memories are newer than the clock by more than this: it went back
+_TOLERANCE_S = 3600
+# Nobody keeps one program for as long: a clock that is further ahead was set wrong
+_LATEST_S = RELEASED_S + 30 * 365 * 86_400
+_TIMESYNC = "run/systemd/timesync"
+
+
+async def check_clock(patient: Patient) -> Finding:
+    now_s = time.time()
+    shown = time.strftime("%Y-%m-%d %H:%M", time.gmtime(now_s))
+    remedy = "connect the network, or set the clock with `sudo date -s`"
+    if now_s < _EARLIEST_S:
+        return Finding.failed(
+            f"the clock is far behind ({shown} UTC), so no scheduled job runs: {remedy}"
+        )
+    if now_s > _LATEST_S:
+        return Finding.failed(f"the clock is far ahead ({shown} UTC): {remedy}")
+    newest_s = await in_daemon_thread(lambda: _newest_change_s(patient.databases))
+    if newest_s > now_s + _TOLERANCE_S:
+        return Finding.failed(f"the clock ({shown} UTC) is older than the stored data: {remedy}")
+    if _waits_for_the_network(patient.readings.kernel):
+        return Finding.warning(
+            f"the network has not set the clock yet ({shown} UTC): connect it; "
+            "`timedatectl` shows the time servers"
+        )
+    return Finding.ok(f"{shown} UTC")
+
+
+def _waits_for_the_network(kernel: Kernel) -> bool:
+    return kernel.exists(_TIMESYNC) and not kernel.exists(f"{_TIMESYNC}/synchronized")
+
+
+def _newest_change_s(files: tuple[Path, ...]) -> float:
+    return max((path.stat().st_mtime for path in files if path.exists()), default=0.0)

@@ -1,0 +1,135 @@
+"""Table of device kinds, and what is looked up in it."""
+
+from collections.abc import Iterator
+
+from agent.link.devices.actuators import ACTUATORS
+from agent.link.devices.buses import BUSES
+from agent.link.devices.device_row import DeviceField, DeviceMethod, DeviceOption, DeviceRow
+from agent.link.devices.sensors import SENSORS
+
+_LEVEL = DeviceField("value", "B", choices=("off", "on"))
+
+_GPIO_READ = DeviceMethod(
+    17,
+    "gpio_read",
+    "Read whether a pin is on or off.",
+    (DeviceField("pin", "B", pins="in"),),
+    (_LEVEL,),
+    safety="read",
+    idempotent=True,
+)
+
+PLAIN_PINS = (
+    DeviceRow(
+        kind="output",
+        can=("out", "in"),
+        pin="output",
+        methods=(
+            DeviceMethod(
+                16,
+                "gpio_write",
+                "Switch an output on or off. It returns to its safe value when nobody renews it.",
+                (DeviceField("pin", "B", pins="out"), _LEVEL),
+                (_LEVEL,),
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+            _GPIO_READ,
+        ),
+        keys=frozenset({"active", "opens"}),
+        plain_options=("floating",),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 1, 0),
+        has_driver=False,
+    ),
+    DeviceRow(
+        kind="input",
+        can=("in",),
+        pin="input",
+        methods=(_GPIO_READ,),
+        keys=frozenset({"active", "pull", "debounce_ms"}),
+        plain_options=("pull", "debounce_ms"),
+        has_driver=False,
+    ),
+    DeviceRow(
+        kind="analog",
+        can=("adc",),
+        pin="input of the converter",
+        use="adc",
+        methods=(
+            DeviceMethod(
+                18,
+                "adc_read",
+                "Measure the voltage at an analog pin.",
+                (DeviceField("pin", "B", pins="adc"),),
+                (DeviceField("value", "H", minimum=0, maximum=3.3, unit="V", scale=0.001),),
+                safety="read",
+                idempotent=True,
+            ),
+        ),
+        has_driver=False,
+    ),
+)
+
+
+BOARD_METHODS = (
+    DeviceMethod(
+        19,
+        "mcu_temperature",
+        "Measure the temperature of the board's microcontroller.",
+        (),
+        (DeviceField("value", "h", minimum=-40, maximum=125, unit="°C", scale=0.1),),
+        safety="read",
+        idempotent=True,
+    ),
+    DeviceMethod(
+        34,
+        "supply_read",
+        "Measure the supply voltage of the board's microcontroller.",
+        (),
+        (DeviceField("value", "H", minimum=1.5, maximum=4, unit="V", scale=0.001),),
+        safety="read",
+        idempotent=True,
+    ),
+)
+
+
+ROWS: tuple[DeviceRow, ...] = (*PLAIN_PINS, *ACTUATORS, *SENSORS, *BUSES)
+BY_KIND = {row.kind: row for row in ROWS}
+KINDS = tuple(BY_KIND)
+OUTPUT_KINDS = tuple(row.kind for row in ROWS if row.is_output)
+# Names of the further pins that any kind has
+LINES = tuple(dict.fromkeys(line.name for row in ROWS for line in row.lines))
+
+
+def methods() -> tuple[DeviceMethod, ...]:
+    """Return every method that our firmware knows, each once, by its number."""
+    numbered = {method.id: method for row in ROWS for method in row.methods}
+    numbered |= {method.id: method for method in BOARD_METHODS}
+    return tuple(numbered[number] for number in sorted(numbered))
+
+
+def device_methods() -> bytes:
+    """Return the numbers of the methods that a driver answers."""
+    return bytes(sorted({one.id for row in ROWS if row.has_driver for one in row.methods}))
+
+
+def by_capability() -> dict[str, DeviceRow]:
+    """Return the outputs by what the write method asks of their pin."""
+    return {
+        method.arguments[0].pins: row
+        for row in ROWS
+        for method in row.methods
+        if method.lease and method.arguments
+    }
+
+
+def options() -> Iterator[tuple[str, tuple[DeviceOption, ...]]]:
+    """Yield each key of the settings with the options that it stands for, of whatever kinds."""
+    found: dict[str, list[DeviceOption]] = {}
+    for row in ROWS:
+        for option in row.options:
+            found.setdefault(option.settings_key, []).append(option)
+    for key, same in found.items():
+        yield key, tuple(same)

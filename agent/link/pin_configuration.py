@@ -1,0 +1,178 @@
+"""Choice of a board's configuration: the wanted one, or its own until the owner agrees.
+
+Tighter or equal is done at once; looser waits for a yes. What is in force on the board is what
+this side uses, so that both always mean the same pin by the same number.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import CallRefused, WrongDevice
+from agent.link import frame as wire
+from agent.link.configuration import (
+    NO_HASH,
+    PinEntry,
+    hash_of_wire,
+    overlaid,
+    read_entries,
+    wire_of,
+)
+from agent.link.connection import BoardConnection
+from agent.link.devices.device_table import OUTPUT_KINDS
+from agent.link.manifest import Manifest
+from agent.link.manifest_cache import ManifestCache
+from agent.link.pin_settings import PinSettings
+from agent.link.transfer import fetch_configuration, upload
+from agent.text.printable import printable_line
+
+# A name is shorter; one that a board made up may not be
+_MAX_NAME_CHARS = 32
+
+
+def loosened(old: Sequence[PinEntry], new: Sequence[PinEntry]) -> tuple[str, ...]:
+    """One half sentence for each thing that would be looser; none: it may simply be done."""
+    later = {entry.name: entry for entry in new}
+    found: list[str] = []
+    for before in old:
+        after = later.get(before.name)
+        name = printable_line(before.name, _MAX_NAME_CHARS)
+        if after is None:
+            found.append(f"{name} is no longer configured")
+        else:
+            found += [f"{name} {words}" for words in _of_one(before, after)]
+    return tuple(found)
+
+
+def _of_one(old: PinEntry, new: PinEntry) -> Iterator[str]:
+    if old.kind != new.kind:
+        yield f"changes from {printable_line(old.kind, _MAX_NAME_CHARS)} to {new.kind}"
+    if new.kind not in OUTPUT_KINDS:
+        return
+    if old.pin != new.pin:
+        yield f"moves from {printable_line(old.pin, _MAX_NAME_CHARS)} to {new.pin}"
+    if old.active_low != new.active_low:
+        yield f"is on at {'low' if new.active_low else 'high'} level"
+    if old.safe != new.safe:
+        yield f"has another safe value ({new.safe} instead of {old.safe})"
+    if old.safety == "hazard" and new.safety != "hazard":
+        yield "is no longer a hazard"
+    yield from _longer(old, new)
+    for pin, value in old.needs:
+        if (pin, value) not in new.needs:
+            needed = printable_line(pin, _MAX_NAME_CHARS)
+            yield f"no longer requires {needed} to be {'on' if value else 'off'}"
+
+
+def _longer(old: PinEntry, new: PinEntry) -> Iterator[str]:
+    if new.lease_ms > old.lease_ms:
+        yield (
+            f"stays on for {new.lease_ms} ms without a sign of life instead of {old.lease_ms} ms"
+        )
+    if old.max_on_ms and not 0 < new.max_on_ms <= old.max_on_ms:
+        yield f"may be on {_at_most(new.max_on_ms)} instead of at most {old.max_on_ms} ms"
+    if new.min_off_ms < old.min_off_ms:
+        yield f"rests {new.min_off_ms} ms instead of {old.min_off_ms} ms"
+    if old.per_minute and not 0 < new.per_minute <= old.per_minute:
+        rate = f"{new.per_minute}" if new.per_minute else "any number of"
+        yield f"may be switched {rate} times a minute instead of {old.per_minute}"
+
+
+def _at_most(limit_ms: int) -> str:
+    return f"at most {limit_ms} ms" if limit_ms else "without limit"
+
+
+_log = logging.getLogger(__name__)
+
+HOW_TO_AGREE = "send `/configure yes` in a chat, or run `barnacle board configure --yes`"
+# Nothing is configured, as bytes that can be kept
+_NOTHING = b'{"pins":[],"v":1}'
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """Configuration that the board runs with, and its notice for a person."""
+
+    entries: tuple[PinEntry, ...] = ()
+    trouble: str = ""
+    # What the wanted one would loosen, while that waits for the owner
+    pending: tuple[str, ...] = ()
+
+
+class PinConfiguration:
+    """The wanted configuration of one board, and those that were seen on it."""
+
+    def __init__(self, pins: Mapping[str, PinSettings], folder: Path) -> None:
+        self._pins = pins
+        self._wanted = wire_of(pins)
+        # A configuration is kept as a manifest is: by the same hash, in a file of its own
+        self._seen = ManifestCache(folder / "configurations")
+        # The owner has agreed to what is looser
+        self.is_agreed = False
+
+    def over(self, manifest: Manifest, in_force: InForce) -> Manifest:
+        """The board's table with the configured pins in it."""
+        return overlaid(manifest, in_force.entries, self._pins)
+
+    def remembered(self) -> InForce:
+        """Return the last known configuration in force."""
+        try:
+            return InForce(read_entries(self._seen.last() or b""))
+        except WrongDevice:
+            return InForce()
+
+    async def settle(self, connection: BoardConnection, has_hash: bytes) -> InForce:
+        """Bring the board to the wanted configuration, where that needs nobody's word.
+
+        Raises:
+            WrongDevice: what the board has makes no sense.
+            LinkLost, OutcomeUnknown: the session ended; it begins again at the next one.
+        """
+        in_force, raw = await self._settled(connection, has_hash)
+        await asyncio.to_thread(self._seen.put, raw or _NOTHING)
+        return in_force
+
+    async def _settled(self, connection: BoardConnection, has_hash: bytes) -> tuple[InForce, bytes]:
+        if has_hash == hash_of_wire(self._wanted):
+            return InForce(read_entries(self._wanted)), self._wanted
+        wanted = self._wanted or _NOTHING
+        if not self.is_agreed:
+            stored = await self._stored(connection, has_hash)
+            old = read_entries(stored)
+            if stored != wanted and (pending := loosened(old, read_entries(wanted))):
+                return InForce(old, _waiting(pending), pending), stored
+        if has_hash == hash_of_wire(wanted):
+            return InForce(read_entries(wanted)), wanted
+        return await self._replaced(connection, has_hash, wanted)
+
+    async def _replaced(
+        self, connection: BoardConnection, has_hash: bytes, wanted: bytes
+    ) -> tuple[InForce, bytes]:
+        try:
+            await upload(connection, wanted)
+        except CallRefused as err:
+            stored = await self._stored(connection, has_hash)
+            trouble = f"the board rejects its configuration: {_reason(err)}"
+            return InForce(read_entries(stored), trouble), stored
+        _log.info("link: the board has a new configuration")
+        return InForce(read_entries(wanted)), wanted
+
+    async def _stored(self, connection: BoardConnection, has_hash: bytes) -> bytes:
+        if has_hash == NO_HASH:
+            return b""
+        kept = await asyncio.to_thread(self._seen.get, has_hash)
+        return kept or await fetch_configuration(connection, has_hash)
+
+
+def _waiting(pending: tuple[str, ...]) -> str:
+    return (
+        f"its configuration waits for your approval, because {'; '.join(pending)}: {HOW_TO_AGREE}"
+    )
+
+
+def _reason(err: CallRefused) -> str:
+    if err.code == wire.CODES[wire.NOT_SUPPORTED]:
+        return "its firmware stores no configuration; flash the firmware of this agent"
+    return err.detail or err.code.replace("_", " ")

@@ -1,0 +1,165 @@
+"""Vectors of memories: made by the model, kept beside the memories, compared in RAM.
+
+Embedding happens outside of the database. What was stored without the model is embedded in the
+background once it is there. Importing this loads no numpy.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agent.embeddings.base import Embedder, PassageReading, TextPassage, readings
+from agent.errors import EmbedderUnavailable, MemoryUnavailable
+from agent.memory import rows, sessions
+from agent.memory.brain import Brain
+from agent.memory.rows import Unembedded
+
+if TYPE_CHECKING:
+    from agent.memory.vectors import Similarities, VectorIndex
+
+_log = logging.getLogger(__name__)
+
+# Loading the model on the slowest board takes some 2 s; a store or recall goes on without
+EMBED_TIMEOUT_S = 5.0
+# Memories embedded at a time when a model is new: a question waits for no more than one batch
+FILL_BATCH = 8
+# How often the log says how far it is: every minute or so on a small board
+PROGRESS_EVERY = 500
+
+
+class MemoryVectors:
+    """Vectors of one database."""
+
+    def __init__(self, embedder: Embedder, brain: Brain) -> None:
+        self._embedder = embedder
+        self._brain = brain
+        self._index: VectorIndex | None = None
+        # Until a look has shown that every memory has its vector
+        self._may_lack_vectors = True
+        self.filling: asyncio.Task[None] | None = None
+        # Memories that words alone find until their vectors are made
+        self.lacking = 0
+
+    @property
+    def model_id(self) -> str:
+        return self._embedder.model_id
+
+    async def read(
+        self, text: str, before: str = "", *, asked: bool = False
+    ) -> PassageReading | None:
+        """Return the model's reading of a text, or None if words must do."""
+        try:
+            async with asyncio.timeout(EMBED_TIMEOUT_S):
+                [reading] = await readings(self._embedder, [TextPassage(text, before)], asked=asked)
+        except EmbedderUnavailable as err:
+            _log.debug("memory: recall by words alone: %s", err)
+            return None
+        except TimeoutError:
+            _log.warning("memory: embedding model too slow (limit_s=%s)", EMBED_TIMEOUT_S)
+            return None
+        self._fill_in_background()
+        return reading
+
+    def put(
+        self,
+        db: sqlite3.Connection,
+        memory_id: int,
+        owner: str,
+        reading: PassageReading | None,
+        length: int = 0,
+    ) -> None:
+        """Keep a memory's vector; without one it is made later."""
+        if reading is None:
+            self.discard(memory_id)
+            self._may_lack_vectors = True
+            return
+        from agent.memory import closeness  # noqa: PLC0415 - numpy, once there are vectors
+        from agent.memory.vectors import encode  # noqa: PLC0415 - the same
+
+        packed = closeness.packed(reading.tokens)
+        model = self._embedder.model_id
+        rows.put_vector(db, memory_id, model, encode(reading.vector), packed)
+        self._current_index(len(reading.vector)).put(memory_id, owner, reading.vector, length)
+
+    def discard(self, memory_id: int) -> None:
+        if self._index is not None:
+            self._index.discard(memory_id)
+
+    def reload(self) -> None:
+        """Read the table again, because memories changed by other ways."""
+        self._index = None
+        self._may_lack_vectors = True
+
+    def compare(
+        self, db: sqlite3.Connection, question: PassageReading, owners: Sequence[str]
+    ) -> "Similarities":
+        index = self._current_index(len(question.vector))
+        index.sync(db, self._brain.failures)
+        return index.search(question.vector, owners)
+
+    async def aclose(self) -> None:
+        if self.filling is not None:
+            self.filling.cancel()
+            await asyncio.gather(self.filling, return_exceptions=True)
+
+    def _fill_in_background(self) -> None:
+        """Embed memories without a vector of this model, in one task that `aclose` ends."""
+        is_running = self.filling is not None and not self.filling.done()
+        if self._may_lack_vectors and not is_running:
+            self.filling = asyncio.create_task(self._fill())
+
+    async def _fill(self) -> None:
+        filled = 0
+        self._may_lack_vectors = False
+        try:
+            self.lacking = await self._brain.run(self._count_lacking)
+            if self.lacking > FILL_BATCH:
+                _log.info(
+                    "memory: embedding (memories=%s, model=%s)",
+                    self.lacking,
+                    self._embedder.model_id,
+                )
+            while batch := await self._brain.run(self._unembedded):
+                async with asyncio.timeout(EMBED_TIMEOUT_S):
+                    new = await readings(self._embedder, [passage for _, passage in batch])
+                memories = [row for row, _ in batch]
+                await self._brain.run(partial(self._put_all, memories=memories, new=new))
+                filled += len(batch)
+                self.lacking = max(0, self.lacking - len(batch))
+                if filled % PROGRESS_EVERY < FILL_BATCH <= filled:
+                    _log.info("memory: embedding (done=%s, left=%s)", filled, self.lacking)
+            self.lacking = 0
+        except (EmbedderUnavailable, MemoryUnavailable, TimeoutError) as err:
+            _log.warning("memory: embedding stopped early: %s", err)
+            self._may_lack_vectors = True
+        if filled:
+            _log.info(
+                "memory: embedding done (memories=%s, model=%s)", filled, self._embedder.model_id
+            )
+
+    def _count_lacking(self, db: sqlite3.Connection) -> int:
+        return rows.count_unembedded(db, self._embedder.model_id)
+
+    def _unembedded(self, db: sqlite3.Connection) -> list[tuple[Unembedded, TextPassage]]:
+        lacking = rows.unembedded(db, self._embedder.model_id, FILL_BATCH)
+        return [
+            (row, TextPassage(row.text, sessions.said_before(db, row.memory_id))) for row in lacking
+        ]
+
+    def _put_all(
+        self, db: sqlite3.Connection, memories: Sequence[Unembedded], new: Sequence[PassageReading]
+    ) -> None:
+        for row, reading in zip(memories, new, strict=True):
+            if rows.still_holds(db, row):
+                self.put(db, row.memory_id, row.owner, reading, len(row.content))
+
+    def _current_index(self, dimensions: int) -> "VectorIndex":
+        from agent.memory.vectors import VectorIndex  # noqa: PLC0415 - numpy, on first use
+
+        model = self._embedder.model_id
+        if self._index is None or self._index.model != model:
+            self._index = VectorIndex(model, dimensions)
+        return self._index

@@ -1,0 +1,1 @@
+"""A message's way: inbox, queue, worker, outbox, delivery."""

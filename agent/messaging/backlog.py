@@ -1,0 +1,105 @@
+"""Messages from a time when nothing was received: too old to act on, so they are only listed.
+
+Whoever wrote "turn the pump on" an hour ago may not want it any more; they say so again if they do.
+"""
+
+import asyncio
+import sqlite3
+import time
+
+from agent.errors import StorageFull
+from agent.messages import ChatMessage, Inbound, Outbound
+from agent.messaging import inbox, outbox
+from agent.messaging.database import InboxState
+from agent.messaging.delivery import Delivery
+from agent.messaging.inbox import Accepted
+from agent.passage import outside
+from agent.storage.worker import DatabaseWorker
+from agent.system.clock import Clock
+from agent.text.printable import printable_line
+from agent.turn import history
+
+# As long as somebody may wait for an answer and still mean what they wrote
+OLD_S = 600.0
+# Old messages come one after the other: told of together once no further one has come for this long
+GATHER_S = 2.0
+# What a person reads; the rest is counted
+MAX_TOLD = 10
+MAX_TOLD_CHARS = 120
+
+_Place = tuple[str, str, str | None]
+
+
+class Backlog:
+    """Gathers old messages by the place that they came from."""
+
+    def __init__(self, journal: DatabaseWorker, delivery: Delivery) -> None:
+        self._journal = journal
+        self._delivery = delivery
+        self._gathered: dict[_Place, list[Accepted]] = {}
+
+    def is_old(self, message: Inbound) -> bool:
+        """By the platform's own time; what runs by itself is never late."""
+        written_s = message.received_at_s if message.sent_at_s is None else message.sent_at_s
+        return message.strand is None and self._clock.wall_s() - written_s > OLD_S
+
+    def add(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
+        """Have it told of; nothing of it is done."""
+        message = accepted.message
+        place = (message.channel, message.reply_target, message.thread)
+        gathered = self._gathered.get(place)
+        if gathered is not None:
+            gathered.append(accepted)
+            return
+        self._gathered[place] = [accepted]
+        tasks.create_task(self._tell(place))
+
+    @property
+    def _clock(self) -> Clock:
+        return self._delivery.clock
+
+    async def _tell(self, place: _Place) -> None:
+        count = 0
+        while count < len(self._gathered[place]):
+            count = len(self._gathered[place])
+            await self._clock.sleep(GATHER_S)
+        gathered = self._gathered.pop(place)
+        text = backlog_report(gathered)
+        try:
+            answer = await self._journal.transact(lambda db: _close(db, gathered, text))
+        except StorageFull:
+            # Nothing is closed: the next start tells of them
+            return
+        await self._delivery.send(answer)
+
+
+def backlog_report(gathered: list[Accepted]) -> str:
+    """Return a list of the old messages with their times, for their author."""
+    lines = [_line(accepted.message) for accepted in gathered[:MAX_TOLD]]
+    if (more := len(gathered) - MAX_TOLD) > 0:
+        lines.append(f"- and {more} more")
+    count = "A message" if len(gathered) == 1 else f"{len(gathered)} messages"
+    minutes = f"{OLD_S / 60:.0f} minutes"
+    return (
+        f"{count} reached me more than {minutes} late, so I did not act on them:\n"
+        + "\n".join(lines)
+        + "\nPlease write again what you still want done."
+    )
+
+
+def _line(message: Inbound) -> str:
+    at_s = message.received_at_s if message.sent_at_s is None else message.sent_at_s
+    at = time.strftime("%H:%M", time.localtime(at_s))
+    return f"- {at} {printable_line(message.text, MAX_TOLD_CHARS)}"
+
+
+def _close(db: sqlite3.Connection, gathered: list[Accepted], text: str) -> Outbound:
+    for accepted in gathered:
+        inbox.close(db, accepted.inbox_id, InboxState.STALE)
+        message = accepted.message
+        # So that "do the second one after all" is understood
+        trust, whose = message.provenance, message.sender_name
+        asked = outside(message.text, trust, whose)
+        said = (ChatMessage.user(asked), ChatMessage.assistant(outside(text, trust, whose)))
+        history.append(db, message.conversation, history.History(said, message.provenance))
+    return outbox.add(db, gathered[-1], text)

@@ -1,0 +1,376 @@
+"""Answering one message: history and memories in, one turn, and what it said kept.
+
+Knows nothing of channels' queues; the dispatcher decides when it runs.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.access.audience import audience_of
+from agent.access.commands import ChatCommand
+from agent.errors import MemoryUnavailable, StorageFull
+from agent.memory.base import Memory, MemoryEntry, Scope
+from agent.memory.settings import MemorySettings
+from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
+from agent.messaging import inbox, outbox
+from agent.messaging.database import InboxState
+from agent.messaging.inbox import Accepted
+from agent.passage import Passage
+from agent.security.access import Audience
+from agent.security.shares import NOTHING_SHARED, Shares
+from agent.storage.worker import DatabaseWorker
+from agent.system import logs
+from agent.system.activity import Activity
+from agent.system.clock import Clock
+from agent.tools.base import ToolContext
+from agent.tools.registry import Registry
+from agent.turn import history, model_choice
+from agent.turn.attachments import kept, spoken, without_markers
+from agent.turn.history import HistoryCache
+from agent.turn.hooks import Cancel, OwnerHooks
+from agent.turn.model_choice import ModelChoices
+from agent.turn.outcome import says_nothing
+from agent.turn.prompt import (
+    PromptSetting,
+    changing_prompt,
+    provenance_of,
+    recalled,
+    stable_prompt,
+)
+from agent.turn.settings import AgentSettings
+from agent.turn.turn import OnText, TurnRunner, TurnSeams
+
+if TYPE_CHECKING:
+    from agent.turn.learner import Learner
+    from agent.turn.outcome import TurnOutcome
+    from agent.turn.output_filter import AnswerFilter
+
+_log = logging.getLogger(__name__)
+
+# Longest message that is read: a longer one is answered with a sentence
+MAX_MESSAGE_CHARS = 64 * 1024
+TOO_LONG_TEXT = f"That message is longer than {MAX_MESSAGE_CHARS} characters; I did not read it."
+# What the strand of a job's own conversation begins with
+JOB_STRAND = "job-"
+# A full disk is told of this often
+TOLD_EVERY_S = 3600.0
+NOT_KEPT_TEXT = "(My storage is full or read-only: I answer, but I store nothing of this.)"
+# A turn that changed something and was cut is reported, not repeated
+INTERRUPTED_TEXT = (
+    "I was interrupted while working on your message, after I had begun to change something. "
+    "I do not repeat it by myself: check the present state, and ask again if needed."
+)
+
+
+# The history, the model that was chosen, what was said with its files, and what the owner wrote
+_Read = tuple[history.History, str | None, Passage, tuple[Passage, ...]]
+
+
+async def _no_jobs(_person: str) -> str:
+    return "There are no jobs."
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationParts:
+    """Parts that answer a message."""
+
+    journal: DatabaseWorker
+    memory: Memory
+    registry: Registry
+    runner: TurnRunner
+    clock: Clock
+    offer: ModelChoices
+    activity: Activity = field(default_factory=Activity)
+    # A person's jobs in words
+    jobs_of: Callable[[str], Awaitable[str]] = _no_jobs
+    # Sections of the prompt that the owner wrote; reads the disk
+    briefing: Callable[[], tuple[Passage, ...]] = tuple
+    hooks: OwnerHooks = field(default_factory=OwnerHooks)
+    # What hurts the machine, in sentences; mostly nothing
+    machine: Callable[[], Sequence[Passage]] = tuple
+    # Who reads the answer to a message
+    audience_of: Callable[[Inbound], Audience] = audience_of
+    shares: Shares = NOTHING_SHARED
+    # What learns from finished turns
+    open_learner: "Callable[[], Learner] | None" = None
+
+
+class Conversations:
+    """Answers accepted messages, one at a time per conversation."""
+
+    def __init__(
+        self, parts: ConversationParts, agent: AgentSettings, memory: MemorySettings, workspace: str
+    ) -> None:
+        self._parts = parts
+        self._agent = agent
+        self._memory_settings = memory
+        self._workspace = workspace
+        self._histories = HistoryCache()
+        # When a full disk is told of next
+        self._next_told_s = 0.0
+
+    def adopt(self, agent: AgentSettings, memory: MemorySettings) -> None:
+        """Go by these from now on; a turn that has begun ends with the time it was given."""
+        self._agent, self._memory_settings = agent, memory
+        self._parts.runner.gate.adopt(agent.policy, frozenset(agent.presence_for))
+
+    @property
+    def interrupts(self) -> bool:
+        """True if a new message interrupts the turn on the one before it."""
+        return self._agent.interrupt
+
+    @property
+    def shows_tool_calls(self) -> bool:
+        """True if each tool call is announced in the conversation, from the next turn on."""
+        return self._agent.show_tool_calls
+
+    async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound | None:
+        """The answer, committed to the outbox together with the history of the turn.
+
+        None where a turn that nobody waits for had nothing to say, or a hook cancelled it.
+        """
+        if accepted.acted:
+            return await self.finish(accepted, INTERRUPTED_TEXT, state=InboxState.FAILED)
+        if len(accepted.message.text) > MAX_MESSAGE_CHARS:
+            return await self.finish(accepted, TOO_LONG_TEXT)
+        if not accepted.has_begun:
+            await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
+        message = await self._parts.hooks.received(accepted.message)
+        if isinstance(message, Cancel):
+            await self._keep_quiet(accepted)
+            return None
+        if not self._parts.audience_of(message).is_owner_alone:
+            # Only the owner may name a file of the workspace for a model to look at
+            message = replace(message, text=without_markers(message.text))
+        await self._parts.hooks.turn_starts(message)
+        if self._learner is not None:
+            await self._learner.heard(message)
+        try:
+            about = logs.about(conversation=message.conversation, message_id=message.message_id)
+            with about, self._parts.activity.thinking():
+                async with asyncio.timeout(self._agent.turn_timeout_s):
+                    outcome = await self._turn(message, seams)
+        except TimeoutError:
+            given_up = f"I gave up after {self._agent.turn_timeout_s} s without an answer."
+            return await self.finish(accepted, given_up, state=InboxState.FAILED)
+        return await self._say(accepted, message, outcome, seams)
+
+    async def _say(
+        self,
+        accepted: Accepted,
+        message: Inbound,
+        outcome: "TurnOutcome",
+        seams: TurnSeams,
+    ) -> Outbound | None:
+        """Commit the answer of a turn; None if there is nothing to send."""
+        if message.strand and says_nothing(outcome.text):
+            await self._keep_quiet(accepted)
+            return None
+        worded = await self._saying.worded(
+            outcome, message, seams.abilities, partial(self._may_go, message, outcome, seams)
+        )
+        text = await self._parts.hooks.sending(message, worded.text)
+        if isinstance(text, Cancel):
+            await self._keep_quiet(accepted)
+            return None
+        added = self._saying.kept(outcome).added
+        answer = await self.finish(
+            accepted,
+            text,
+            history.History((ChatMessage.user(kept(message)), *added), outcome.provenance),
+            InboxState.ANSWERED if outcome.is_answer else InboxState.FAILED,
+            files=worded.files,
+            was_too_long=outcome.was_too_long,
+        )
+        await self._parts.hooks.turn_ended(message, text)
+        if self._learner is not None and not accepted.also:
+            await self._learner.turn_ended(message, outcome)
+        return answer
+
+    async def finish(
+        self,
+        accepted: Accepted,
+        text: str,
+        said: history.History = history.NOTHING_SAID,
+        state: InboxState = InboxState.ANSWERED,
+        *,
+        files: Sequence[Attachment] = (),
+        was_too_long: bool = False,
+    ) -> Outbound:
+        """Commit an answer and what belongs to the history; without room it is only said."""
+        if accepted.inbox_id == inbox.NOT_KEPT:
+            return self._not_kept(accepted, text, files)
+
+        def commit(db: sqlite3.Connection) -> Outbound:
+            conversation = accepted.message.conversation
+            history.append(db, conversation, said)
+            if was_too_long:
+                self._histories.halve(db, conversation)
+            self._histories.bound(db, conversation, self._agent.history_tokens)
+            inbox.close(db, accepted.inbox_id, state)
+            for said_before in accepted.also:
+                inbox.close(db, said_before, InboxState.MERGED)
+            return outbox.add(db, accepted, text, files)
+
+        try:
+            return await self._parts.journal.transact(commit)
+        except StorageFull as err:
+            _log.error("outbox: answer not stored (error=%s)", err)
+            return self._not_kept(accepted, text, files)
+
+    def _not_kept(self, accepted: Accepted, text: str, files: Sequence[Attachment]) -> Outbound:
+        now_s, message = self._parts.clock.monotonic_s(), accepted.message
+        if now_s >= self._next_told_s:
+            self._next_told_s = now_s + TOLD_EVERY_S
+            text = f"{text}\n\n{NOT_KEPT_TEXT}"
+        to, about = message.reply_target, message.answers
+        kept = tuple(files)
+        return Outbound(
+            outbox.NOT_KEPT, message.channel, to, text, about, message.thread, files=kept
+        )
+
+    async def _may_go(
+        self, message: Inbound, outcome: "TurnOutcome", seams: TurnSeams, path: str
+    ) -> str:
+        """Return why a file does not go along with the answer; empty where it does."""
+        from agent.turn.answer_files import complaint_about  # noqa: PLC0415 - few answers have files
+
+        parts = self._parts
+        context = ToolContext(
+            message.conversation,
+            message.who,
+            outcome.provenance,
+            outcome.source,
+            audience=parts.audience_of(message),
+            shares=parts.shares,
+        )
+        return await complaint_about(path, context, parts.runner.gate, seams.ask)
+
+    async def _keep_quiet(self, accepted: Accepted) -> None:
+        """Nothing is sent, and no later turn reads it again."""
+
+        def close(db: sqlite3.Connection) -> None:
+            for inbox_id in (accepted.inbox_id, *accepted.also):
+                inbox.close(db, inbox_id, InboxState.ANSWERED)
+
+        await self._parts.journal.transact(close)
+
+    async def forget(self, conversation: str) -> int:
+        """Begin the conversation anew; the number of messages that are gone."""
+        return await self._parts.journal.transact(
+            lambda db: self._histories.clear(db, conversation)
+        )
+
+    def growing(self, show: Callable[[str], Awaitable[None]], message: Inbound) -> OnText:
+        """Shows the answer to it while it is written."""
+        from agent.turn.draft import StreamedDraft  # noqa: PLC0415 - a message needs it, no start
+
+        return StreamedDraft(show, "" if message.is_forwarded else message.text)
+
+    async def known(self, message: Inbound) -> str:
+        """Return the memories of whoever asks, in words."""
+        from agent.messaging import memory_report  # noqa: PLC0415 - for those who ask
+
+        return await memory_report.memory_report(self._parts.memory, message)
+
+    async def jobs(self, message: Inbound) -> str:
+        """Return the jobs of whoever asks, in words."""
+        return await self._parts.jobs_of(message.who)
+
+    async def model(self, command: ChatCommand, message: Inbound) -> str:
+        """Return the answer to `/model` or `/models`."""
+        from agent.messaging.model_commands import ModelCommands  # noqa: PLC0415 - for those who ask
+
+        parts = self._parts
+        return await ModelCommands(parts.journal, parts.runner.provider, parts.offer).obey(
+            command, message
+        )
+
+    @cached_property
+    def _learner(self) -> "Learner | None":
+        opened = self._parts.open_learner
+        return None if opened is None else opened()
+
+    @cached_property
+    def _saying(self) -> "AnswerFilter":
+        from agent.turn.output_filter import AnswerFilter  # noqa: PLC0415 - the first answer needs it
+
+        return AnswerFilter(Path(self._workspace))
+
+    async def _turn(self, message: Inbound, seams: TurnSeams) -> "TurnOutcome":
+        seams = replace(seams, hooks=self._parts.hooks)
+        # Two databases: neither waits for the other
+        memories, (earlier, model, said, briefing) = await asyncio.gather(
+            self._recall(message), self._read(message)
+        )
+        setting = PromptSetting(
+            self._agent.name,
+            self._workspace,
+            message.channel,
+            self._has_hardware(),
+            briefing,
+            seams.abilities,
+        )
+        messages = (
+            ChatMessage.system(stable_prompt(setting)),
+            ChatMessage.system(
+                changing_prompt(
+                    self._parts.clock.wall_s(), memories, earlier.digest, self._parts.machine()
+                )
+            ),
+            *earlier.messages,
+            ChatMessage.user(said),
+        )
+        # The model reads all of this again, so all of it counts
+        trust = min(said.provenance, earlier.provenance, provenance_of(memories))
+        # What runs by itself orders nothing that runs by itself
+        is_by_itself = (message.strand or "").startswith(JOB_STRAND)
+        place = None if is_by_itself else message.address
+        context = ToolContext(
+            message.conversation,
+            message.who,
+            trust,
+            place=place,
+            is_group=message.is_group,
+            audience=self._parts.audience_of(message),
+            shares=self._parts.shares,
+            holds_private=bool(memories or earlier.messages or earlier.digest),
+        )
+        return await self._parts.runner.run(messages, context, said.provenance, seams, model)
+
+    async def _read(self, message: Inbound) -> _Read:
+        key = message.conversation
+        earlier, model = await self._parts.journal.look(
+            lambda db: (self._histories.history(db, key), model_choice.chosen(db, key))
+        )
+        own = (one.text for one in earlier.messages if one.role is Role.ASSISTANT)
+        # Files are read
+        return await asyncio.to_thread(
+            lambda: (earlier, model, spoken(message, own), self._parts.briefing())
+        )
+
+    def _has_hardware(self) -> bool:
+        moving = (Effect.ACTUATE, Effect.HAZARD)
+        return any(spec.effect in moving for spec in self._parts.registry.specs())
+
+    async def _recall(self, message: Inbound) -> list[MemoryEntry]:
+        # What everybody in a group may know is recalled there besides what is the person's own
+        group = message.address.chat if message.is_group else None
+        scope = Scope(message.who, message.conversation, group)
+        settings = self._memory_settings
+        try:
+            found = await self._parts.memory.recall(message.text, settings.recall_limit, scope)
+        except MemoryUnavailable as err:
+            _log.warning("memory: not available for this turn (error=%s)", err)
+            return []
+        if group is not None:
+            from agent.tools.memory_group import told_there  # noqa: PLC0415 - groups alone need it
+
+            found = told_there(found, group, message.conversation)
+        return recalled(found, settings.min_score)

@@ -1,0 +1,177 @@
+"""Dispatcher: accepts each message once and has messages answered in order.
+
+Messages of one conversation wait for each other; conversations do not. Commands overtake.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from agent.access.admission import Rejected
+from agent.access.commands import ChatCommand, command_of
+from agent.channels.base import Channel
+from agent.errors import StorageFull
+from agent.messages import Inbound, Outbound
+from agent.messaging import inbox
+from agent.messaging.backlog import Backlog
+from agent.messaging.conversation import Conversations
+from agent.messaging.database import InboxState
+from agent.messaging.delivery import Delivery
+from agent.messaging.inbox import NOT_KEPT, Accepted
+from agent.messaging.queue import MessageQueues
+from agent.messaging.worker import Desk, MessageWorker
+from agent.storage.worker import DatabaseWorker
+from agent.system.crash_points import crash_point
+
+if TYPE_CHECKING:
+    from agent.messaging.command_runner import CommandRunner
+    from agent.messaging.user_questions import UserQuestions
+
+_log = logging.getLogger(__name__)
+
+# More than a platform sends again at once
+MAX_UNKEPT = 1000
+
+
+class Dispatcher:
+    """Takes messages from channels and sees that they are answered."""
+
+    def __init__(
+        self,
+        journal: DatabaseWorker,
+        conversations: Conversations,
+        channels: Mapping[str, Channel],
+        delivery: Delivery,
+        desk: Desk,
+    ) -> None:
+        self._journal = journal
+        self._conversations = conversations
+        self._channels = channels
+        self._delivery = delivery
+        self._desk = desk
+        # What an earlier run left is taken up: what begins by itself is not mistaken for it
+        self.resumed = asyncio.Event()
+        worker = MessageWorker(
+            journal, conversations, channels, delivery, desk, lambda: self._user_questions
+        )
+        self._queues = MessageQueues(len(channels), worker, interrupts=conversations.interrupts)
+        self._unkept: deque[tuple[str, str]] = deque(maxlen=MAX_UNKEPT)
+        self._backlog = Backlog(journal, delivery)
+        # At once where it is set already, as after a restart
+        desk.oversight.stop.listen(self._queues.stop_all)
+
+    async def deliver(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
+        """Take a message from a channel, if its sender is let in; see `take`."""
+        await self._delivery.make_way(message, tasks)
+        came = await self._desk.admit(message)
+        if not isinstance(came, Rejected):
+            await self.take(came.message, tasks)
+        elif came.text:
+            # Nothing of it is kept: there may be a code in it, or a stranger's words
+            told = Outbound(
+                0,
+                message.channel,
+                message.reply_target,
+                came.text,
+                message.message_id,
+                message.thread,
+            )
+            tasks.create_task(self._delivery.send_unrecorded(told))
+
+    async def begin(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
+        """Take what nobody wrote, after what an earlier run left: it would be taken for that."""
+        await self.resumed.wait()
+        await self.take(message, tasks)
+
+    async def take(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
+        """Take a message; when this returns it is committed, or was known already."""
+        command = command_of(message.text)
+        if command is ChatCommand.ESTOP:
+            # Before anything that can fail or wait
+            await self._desk.oversight.engage(message)
+        message = self._delivery.received(message)
+        begins = command is None and self._queues.is_free_for(message.conversation)
+        # Claimed before anything waits: two quick messages are not both the answer
+        with self._user_questions.claimed(message.conversation if command is None else "") as asker:
+            accepted = await self._accept(message, begins=begins)
+            is_answer = accepted is not None and asker.hear(accepted.message)
+        crash_point("inbox.accepted")
+        if accepted is None:
+            _log.info(
+                "inbox: duplicate dropped (channel=%s, message=%s)",
+                message.channel,
+                message.message_id,
+            )
+        elif is_answer:
+            answered = accepted.inbox_id
+            self._journal.later(lambda db: inbox.close(db, answered, InboxState.ANSWERED))
+        else:
+            self._go_on(accepted, tasks)
+
+    async def _accept(self, message: Inbound, *, begins: bool) -> Accepted | None:
+        try:
+            return await self._journal.transact(lambda db: inbox.accept(db, message, begins=begins))
+        except StorageFull as err:
+            # Answered from memory: once, as far as memory goes back
+            known = (message.channel, message.message_id)
+            if known in self._unkept:
+                return None
+            self._unkept.append(known)
+            _log.error("inbox: message not stored (message=%s, error=%s)", message.message_id, err)
+            return Accepted(NOT_KEPT, message, has_begun=True)
+
+    def _go_on(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
+        """With a turn, in its order; a command overtakes all, and what is old is only told of."""
+        command = command_of(accepted.message.text)
+        if command is None and self._backlog.is_old(accepted.message):
+            self._backlog.add(accepted, tasks)
+        elif command is None:
+            self._queues.add(accepted, tasks)
+        else:
+            tasks.create_task(self._commands.run(accepted, command))
+
+    async def resume(self, tasks: asyncio.TaskGroup) -> None:
+        """Go on with what an earlier run left: unsent answers first, then unanswered messages."""
+        for answer in await self._delivery.left_over():
+            tasks.create_task(self._delivery.send(answer))
+        await self._journal.transact(inbox.excuse_cuts)
+        for accepted in await self._journal.transact(inbox.unanswered):
+            if accepted.message.channel in self._channels:
+                self._go_on(accepted, tasks)
+        self.resumed.set()
+
+    async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
+        """Send what has waited for somebody who was not there."""
+        await self._delivery.catch_up(channel, recipient, tasks)
+
+    async def abandon(self, channel: str) -> int:
+        """Close what is open on a channel whose people are gone; how many messages that were.
+
+        What they were to be told unasked stays, for whoever comes.
+        """
+        left = await self._journal.transact(
+            lambda db: inbox.close_all(db, channel, InboxState.ABANDONED)
+        )
+        for answer in await self._delivery.left_over():
+            if answer.channel == channel and answer.in_reply_to:
+                await self._delivery.give_up(answer)
+        return left
+
+    def stop(self, conversation: str) -> bool:
+        """Cancel the turn of a conversation; true if there was one."""
+        return self._queues.stop(conversation)
+
+    @cached_property
+    def _user_questions(self) -> "UserQuestions":
+        from agent.messaging.user_questions import UserQuestions  # noqa: PLC0415 - no start needs it
+
+        return UserQuestions(self._delivery)
+
+    @cached_property
+    def _commands(self) -> "CommandRunner":
+        from agent.messaging.command_runner import CommandRunner  # noqa: PLC0415 - as above
+
+        return CommandRunner(self._conversations, self._delivery, self._desk, self.stop)

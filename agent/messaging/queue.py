@@ -1,0 +1,140 @@
+"""Queues: messages of one conversation wait for each other, conversations run side by side.
+
+A turn can be broken off alone; what waits behind it comes next.
+"""
+
+import asyncio
+import enum
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+
+from agent.messages import Inbound, Whose
+from agent.messaging.inbox import Accepted
+
+# Turns at work at once: a few per channel, never so many that a small machine thrashes
+TURNS_PER_CHANNEL = 4
+MIN_TURNS, MAX_TURNS = 8, 64
+
+
+class Ending(enum.Enum):
+    """Reason why a turn was cancelled."""
+
+    # Its person, or the emergency stop, said so
+    STOPPED = "stopped"
+    # Its person went on speaking: what they said goes on in the next turn
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(slots=True, eq=False)
+class QueuedMessage:
+    """A message that is being answered.
+
+    Args:
+        has_acted: it has begun to change the world.
+        is_rest: it was not answered; the next message goes on where it ended.
+    """
+
+    accepted: Accepted
+    ending: Ending | None = None
+    has_acted: bool = False
+    is_rest: bool = False
+
+
+Attend = Callable[[QueuedMessage, asyncio.TaskGroup], Coroutine[None, None, None]]
+
+
+class MessageQueues:
+    """The messages that wait, by conversation.
+
+    Args:
+        attend: answers one message; it may be cancelled.
+        interrupts: a new message of a conversation breaks off the turn on the one before it.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        attend: Attend,
+        *,
+        interrupts: bool = False,
+    ) -> None:
+        turns = min(max(channels * TURNS_PER_CHANNEL, MIN_TURNS), MAX_TURNS)
+        self._turns = asyncio.Semaphore(turns)
+        self._attend = attend
+        self._interrupts = interrupts
+        self._waiting: dict[str, deque[Accepted]] = {}
+        self._at_work: dict[str, tuple[QueuedMessage, asyncio.Task[None]]] = {}
+
+    def is_free_for(self, conversation: str) -> bool:
+        """Return true if a turn on a message would begin at once."""
+        return conversation not in self._waiting and not self._turns.locked()
+
+    def add(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
+        conversation = accepted.message.conversation
+        waiting = self._waiting.get(conversation)
+        if waiting is None:
+            self._waiting[conversation] = deque([accepted])
+            tasks.create_task(self._work(conversation, tasks))
+            return
+        waiting.append(accepted)
+        if self._interrupts:
+            self._interrupt(conversation)
+
+    def stop(self, conversation: str) -> bool:
+        """Break off the turn of a conversation; whether there was one."""
+        return self._break_off(conversation, Ending.STOPPED)
+
+    def stop_all(self) -> None:
+        for conversation in list(self._at_work):
+            self.stop(conversation)
+
+    def _interrupt(self, conversation: str) -> None:
+        at_work = self._at_work.get(conversation)
+        # What has begun to change something is not begun again with other words
+        if at_work is not None and not at_work[0].has_acted:
+            self._break_off(conversation, Ending.INTERRUPTED)
+
+    def _break_off(self, conversation: str, ending: Ending) -> bool:
+        at_work = self._at_work.get(conversation)
+        if at_work is None:
+            return False
+        queued, task = at_work
+        queued.ending = ending
+        return task.cancel()
+
+    async def _work(self, conversation: str, tasks: asyncio.TaskGroup) -> None:
+        waiting = self._waiting[conversation]
+        try:
+            while waiting:
+                async with self._turns:
+                    queued = QueuedMessage(waiting.popleft())
+                    # A task of its own, so that stopping a turn leaves the rest of the queue
+                    turn = tasks.create_task(self._attend(queued, tasks))
+                    self._at_work[conversation] = queued, turn
+                    await asyncio.wait([turn])
+                    del self._at_work[conversation]
+                if queued.is_rest and waiting:
+                    waiting[0] = merged(queued.accepted, waiting[0])
+        finally:
+            del self._waiting[conversation]
+
+
+def merged(earlier: Accepted, later: Accepted) -> Accepted:
+    """The later message, with what the earlier one said before it."""
+    before, after = earlier.message, later.message
+    message = replace(
+        after,
+        text=f"{before.text}\n\n{after.text}",
+        provenance=min(before.provenance, after.provenance),
+        quoted="\n".join(filter(None, (before.quoted, after.quoted))),
+        quoted_of=_whose(before, after),
+        attachments=(*before.attachments, *after.attachments),
+    )
+    return replace(later, message=message, also=(*earlier.also, earlier.inbox_id, *later.also))
+
+
+def _whose(*messages: Inbound) -> Whose:
+    """Of the quotations of several: only what is the same of all is known."""
+    found = {one.quoted_of for one in messages if one.quoted}
+    return found.pop() if len(found) == 1 else Whose.ANYBODYS

@@ -1,0 +1,287 @@
+"""One message from its turn to its answer, whatever becomes of the turn.
+
+A turn may break, be stopped, be cut short by the end of the agent or find the disk full: in every
+case the message is answered, said on in the next one, or kept for the next start.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agent.access.admission import Admitted, Rejected
+from agent.channels.base import Answer, Channel, Mark, Question
+from agent.errors import StorageFull
+from agent.hardware.estop import EstopControl
+from agent.messages import Inbound, Outbound
+from agent.messaging import inbox, outbox
+from agent.messaging.conversation import Conversations
+from agent.messaging.database import InboxState
+from agent.messaging.delivery import Delivery
+from agent.messaging.inbox import NOT_KEPT, Accepted
+from agent.messaging.queue import Ending, QueuedMessage
+from agent.storage.worker import DatabaseWorker
+from agent.system.clock import Clock
+from agent.system.crash_points import crash_point
+from agent.turn.turn import Notice, TurnSeams
+
+# A platform that is slower than this about an ornament does not get it
+SHOW_TIMEOUT_S = 10.0
+# Who has an answer sooner has not begun to wait
+SHOW_AFTER_S = 0.2
+
+
+@dataclass(slots=True, eq=False)
+class ProgressMarks:
+    """Shows how it stands with one message, where its channel can.
+
+    What nobody has written gets no marks, and nobody sees it being worked on.
+    """
+
+    channel: Channel
+    message: Inbound
+    clock: Clock
+    _at_work: asyncio.Task[None] | None = None
+    _is_over: bool = False
+    _pauses: bool = False
+    _is_marked: bool = False
+
+    @property
+    def has_marks(self) -> bool:
+        return self.channel.abilities.shows_marks and not self.message.strand
+
+    @contextlib.asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """Mark the message and show the typing sign until the answer comes."""
+        if not self.has_marks and self._typing_every_s is None:
+            yield
+            return
+        self._at_work = asyncio.ensure_future(self._work())
+        try:
+            yield
+        finally:
+            self._is_over = True
+            # What a platform is being told is told to its end
+            if self._pauses:
+                self._at_work.cancel()
+
+    async def end(self, mark: Mark) -> None:
+        """Mark the result; an answer that came at once needs no mark."""
+        if self._at_work is not None:
+            await asyncio.wait([self._at_work], timeout=SHOW_TIMEOUT_S)
+        if self.has_marks and (self._is_marked or mark is not Mark.DONE):
+            await _try(self.channel.mark(self.message, mark))
+
+    @property
+    def _typing_every_s(self) -> float | None:
+        return None if self.message.strand else self.channel.abilities.typing_every_s
+
+    async def _work(self) -> None:
+        await self._pause(SHOW_AFTER_S)
+        if self.has_marks and not self._is_over:
+            self._is_marked = True
+            await _try(self.channel.mark(self.message, Mark.SEEN))
+        every_s = self._typing_every_s
+        while every_s is not None and not self._is_over:
+            await _try(self.channel.typing(self.message))
+            await self._pause(every_s)
+
+    async def _pause(self, duration_s: float) -> None:
+        if not self._is_over:
+            self._pauses = True
+            await self.clock.sleep(duration_s)
+            self._pauses = False
+
+
+async def _try(shown: Awaitable[None]) -> None:
+    try:
+        async with asyncio.timeout(SHOW_TIMEOUT_S):
+            await shown
+    except Exception as err:  # noqa: BLE001 - an ornament of a channel ends nothing
+        _log.debug("progress: not shown (error=%r)", err)
+
+
+if TYPE_CHECKING:
+    from agent.messaging.user_questions import UserQuestions
+
+_log = logging.getLogger(__name__)
+
+# A message that broke a turn this often is parked
+MAX_ATTEMPTS = 2
+PARKED_TEXT = (
+    "An error occurred while I worked on this message. I keep the message; the log has the details."
+)
+STOPPED_TEXT = "Stopped."
+
+_FAILURES = frozenset({InboxState.FAILED, InboxState.PARKED})
+
+
+# Who a message is from, and whether it goes on
+Admit = Callable[[Inbound], Awaitable[Admitted | Rejected]]
+# Whether its sender is still let in when its turn comes
+Stands = Callable[[Inbound], bool]
+# The owner's word on a call in the turn of a message
+AskOwner = Callable[[Inbound, Question], Awaitable[Answer]]
+# How the device is, for somebody in a conversation
+Report = Callable[[str], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Says who comes in, what they may, and how things stand."""
+
+    admit: Admit
+    stands: Stands
+    ask: AskOwner
+    oversight: EstopControl
+    report: Report
+
+
+class MessageWorker:
+    """Answers messages, one call each.
+
+    Args:
+        user_questions: what turns have asked people; loaded with the first message.
+    """
+
+    def __init__(
+        self,
+        journal: DatabaseWorker,
+        conversations: Conversations,
+        channels: Mapping[str, Channel],
+        delivery: Delivery,
+        desk: Desk,
+        user_questions: "Callable[[], UserQuestions]",
+    ) -> None:
+        self._journal = journal
+        self._conversations = conversations
+        self._channels = channels
+        self._delivery = delivery
+        self._desk = desk
+        self._user_questions = user_questions
+
+    async def __call__(self, queued: QueuedMessage, tasks: asyncio.TaskGroup) -> None:
+        """Answer it; the answer is on its way when this returns, and need not have arrived."""
+        message = queued.accepted.message
+        showing = ProgressMarks(self._channels[message.channel], message, self._delivery.clock)
+        try:
+            async with showing.working():
+                answer = await self._answer_or_end(queued)
+                crash_point("answer.committed")
+        except StorageFull as err:
+            _log.error("worker: no answer stored (message=%s, error=%s)", message.message_id, err)
+            text = f"I cannot work now: {err}"
+            await self._delivery.send_unrecorded(unrecorded(queued.accepted, text))
+            await showing.end(Mark.FAILED)
+            return
+        if not queued.is_rest:
+            # The next turn does not wait for a platform that is slow, nor does a stop reach this
+            tasks.create_task(self._deliver(queued.accepted, answer, showing))
+
+    async def _deliver(
+        self, accepted: Accepted, answer: Outbound | None, showing: ProgressMarks
+    ) -> None:
+        arrived = answer is None or await self._delivery.send(answer)
+        if not showing.has_marks or accepted.inbox_id == inbox.NOT_KEPT:
+            await showing.end(Mark.DONE)
+            return
+        state = await self._journal.look(lambda db: inbox.state(db, accepted.inbox_id))
+        is_done = arrived and state not in _FAILURES
+        await showing.end(Mark.DONE if is_done else Mark.FAILED)
+
+    async def _answer_or_end(self, queued: QueuedMessage) -> Outbound | None:
+        accepted = queued.accepted
+        try:
+            return await self._answer(queued)
+        except asyncio.CancelledError:
+            if queued.ending is None:
+                # The agent ends: the message waits for the next start
+                self._journal.later(lambda db: inbox.put_back(db, accepted.inbox_id))
+                raise
+            # The answer may have been committed in the moment before
+            kept = await self._journal.transact(lambda db: outbox.answer_to(db, accepted.inbox_id))
+            if kept is None and queued.ending is Ending.INTERRUPTED and not queued.has_acted:
+                queued.is_rest = True
+                return None
+            return kept or await self._conversations.finish(accepted, STOPPED_TEXT)
+
+    async def _abandon(self, accepted: Accepted) -> None:
+        _log.info(
+            "worker: dropped, its sender lost access (channel=%s, message=%s)",
+            accepted.message.channel,
+            accepted.message.message_id,
+        )
+        inbox_id = accepted.inbox_id
+        await self._journal.transact(lambda db: inbox.close(db, inbox_id, InboxState.ABANDONED))
+
+    async def _answer(self, queued: QueuedMessage) -> Outbound | None:
+        current = queued.accepted
+        crash_point("turn.begun")
+        if not self._desk.stands(current.message):
+            # Whoever was revoked while it waited is answered no more
+            await self._abandon(current)
+            return None
+        while current.attempts < MAX_ATTEMPTS:
+            try:
+                return await self._conversations.answer(current, self._seams(queued))
+            except StorageFull:
+                raise
+            except Exception:  # noqa: BLE001 - the turn supervisor: one message must not end the others
+                _log.exception("worker: turn failed (message=%s)", current.message.message_id)
+            if queued.accepted.inbox_id == inbox.NOT_KEPT:
+                break
+            current = await self._journal.transact(lambda db: inbox.again(db, queued.accepted))
+        return await self._conversations.finish(
+            queued.accepted, PARKED_TEXT, state=InboxState.PARKED
+        )
+
+    def _seams(self, queued: QueuedMessage) -> TurnSeams:
+        accepted = queued.accepted
+        channel = self._channels[accepted.message.channel]
+        return TurnSeams(
+            ask=partial(self._desk.ask, accepted.message),
+            # A turn that nobody waits for may end with nothing to say
+            on_text=_unseen
+            if accepted.message.strand
+            else self._conversations.growing(
+                partial(channel.draft, accepted.message), accepted.message
+            ),
+            before_effect=partial(self._before_effect, queued),
+            inquire=partial(
+                self._user_questions().put,
+                accepted.message,
+                partial(channel.inquire, accepted.message.address),
+            ),
+            abilities=channel.abilities,
+            notice=self._notice(accepted.message),
+        )
+
+    def _notice(self, message: Inbound) -> Notice | None:
+        if message.strand or not self._conversations.shows_tool_calls:
+            return None
+        from agent.messaging.tool_notices import ToolNotices  # noqa: PLC0415 - for those who want it
+
+        return ToolNotices(self._delivery, message)
+
+    async def _before_effect(self, queued: QueuedMessage) -> None:
+        inbox_id = queued.accepted.inbox_id
+        if inbox_id == NOT_KEPT:
+            raise StorageFull(
+                "the storage is full: even the message that wants it could not be stored"
+            )
+        queued.has_acted = True
+        await self._journal.transact(lambda db: inbox.mark_acted(db, inbox_id))
+        crash_point("effect.intended")
+
+
+def unrecorded(accepted: Accepted, text: str) -> Outbound:
+    """Return an answer that cannot be stored."""
+    message = accepted.message
+    return Outbound(0, message.channel, message.reply_target, text, message.answers, message.thread)
+
+
+async def _unseen(*_of_it: object) -> None:
+    """Show nothing of an answer before it is whole."""

@@ -1,0 +1,1 @@
+"""HTTP, TLS and server-sent events: what every part that talks to other machines shares."""

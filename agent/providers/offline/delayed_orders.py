@@ -1,0 +1,255 @@
+"""Orders with a time: for a while, later, at a time, repeated; and reminders.
+
+The time is read apart; what is left of the sentence is understood as if it had been said alone,
+with everything that keeps an order from being done. What is to be done later is kept in words.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from agent.messages import Effect
+from agent.providers.offline.conversation import table_of
+from agent.providers.offline.pieces import Analysis
+from agent.providers.offline.plan import (
+    AskStep,
+    CallDraft,
+    CallStep,
+    Item,
+    Need,
+    Order,
+    ReplyOption,
+    SayStep,
+    Step,
+)
+from agent.providers.offline.senses import actions, values
+from agent.providers.offline.time_phrases import TimeKind, TimePhrase, time_phrase_of
+from agent.providers.offline.timed_tokens import sentence_of
+from agent.providers.offline.timers import START
+from agent.providers.offline.toolbox import Toolbox
+
+REMINDER = "reminder_set"
+NOW = "time_now"
+FOR_SECONDS = "for_seconds"
+# What the time of day is asked for
+UNTIL = "until"
+_MOVING = frozenset({Effect.ACTUATE, Effect.HAZARD})
+_LATER = (TimeKind.IN, TimeKind.AT, TimeKind.EVERY)
+# With these, it is no order
+_NO_ORDER = frozenset(
+    {"negate", "suppose", "past", "report", "question", "ask", "fact", "recall", "watch", "unwatch"}
+)
+_NO_WISH = frozenset({"negate", "suppose", "past"})
+_LOOKS = frozenset({"read", "list"})
+# What is left of a reminder's words when its time and its verb are gone
+_EDGES = " ,.;:!?、。，！？"
+_Reads = Callable[[str], Awaitable[Step]]
+
+
+async def timed(analysis: Analysis, box: Toolbox, read: _Reads) -> Step | None:
+    """Return the step for an order with a time; None for anything else.
+
+    Args:
+        read: the step for a sentence, verified.
+    """
+    if box.find(START) is not None or box.find(REMINDER) is not None:
+        reminder = _reminder(analysis, box)
+        if reminder is not None:
+            return reminder
+        when = time_phrase_of(analysis.text, analysis.code, *_LATER)
+        if when is not None and when.rest and _names_no_timer(when.rest, analysis.code):
+            return await _later(analysis, when, box, read)
+    when = time_phrase_of(analysis.text, analysis.code, TimeKind.FOR, TimeKind.UNTIL)
+    if when is None or not when.rest or not _names_no_timer(when.rest, analysis.code):
+        return None
+    return await _lasting(when, box, read)
+
+
+async def _later(analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Reads) -> Step | None:
+    """Return the step that keeps an order as text for later; None if it is no order."""
+    said = {sense for piece in analysis.pieces for sense in piece.senses}
+    asks = "?" in analysis.text.replace("？", "?") and "request" not in said
+    if said & _NO_ORDER or asks:
+        return None
+    step = await read(when.rest)
+    if not when.has_time:
+        return SayStep("later_unclear", {"order": when.rest}) if _acts(step, box) else None
+    if _acts(step, box):
+        return _kept(when, box, analysis.code)
+    orders = said & (actions() - _LOOKS | values())
+    unknown = _unknown(step)
+    if unknown is not None and orders:
+        # Who knows the word may be back by then; that it is not known now is said
+        kept = _kept(when, box, analysis.code)
+        return replace(kept, beside=unknown) if isinstance(kept, CallStep) else kept
+    return SayStep("later_unclear", {"order": when.rest}) if orders else None
+
+
+# Sentences that tell of a word that is not known
+_UNKNOWN = frozenset({"unaccounted", "no_board"})
+_UNKNOWN_THING = "unknown_thing"
+
+
+def _unknown(step: Step) -> SayStep | None:
+    """Return the sentence about an unknown word; None if something else is wrong."""
+    if isinstance(step, SayStep):
+        return step if step.key in _UNKNOWN else None
+    preface = step.need.preface if isinstance(step, AskStep) else None
+    if preface is None or preface[0] != _UNKNOWN_THING:
+        return None
+    return SayStep(_UNKNOWN_THING, {"thing": preface[1]})
+
+
+def _kept(when: TimePhrase, box: Toolbox, code: str) -> Step:
+    language = {} if code == "en" else {"language": code}
+    if when.kind is TimeKind.IN and box.find(START) is not None:
+        seconds = _whole(when.seconds)
+        return CallStep((Order(START, {"seconds": seconds, "order": when.rest, **language}),))
+    if box.find(REMINDER) is None:
+        return SayStep("later_unclear", {"order": when.rest})
+    return CallStep((Order(REMINDER, {"order": when.rest, **_at(when), **language}),))
+
+
+def _at(when: TimePhrase) -> dict[str, Any]:
+    if when.kind is TimeKind.IN:
+        return {"in_seconds": _whole(when.seconds)}
+    return {"every" if when.kind is TimeKind.EVERY else "at": when.told}
+
+
+async def _lasting(when: TimePhrase, box: Toolbox, read: _Reads) -> Step | None:
+    step = await read(when.rest)
+    if not isinstance(step, (CallStep, AskStep)) or not _moves(step, box):
+        # What is wrong with the order itself is the better answer
+        is_told = (
+            isinstance(step, SayStep) and step.key == "unaccounted" and when.kind is TimeKind.FOR
+        )
+        return step if is_told else None
+    if when.kind is TimeKind.FOR:
+        # Without such a tool another may take a duration of its own
+        return _for(step, _whole(when.seconds), box)
+    if isinstance(step, AskStep):
+        # Its answer would come when the time is another
+        return None
+    if box.find(NOW) is None:
+        return SayStep("until_when")
+    return CallStep((Order(NOW, {}),), UNTIL)
+
+
+async def until(analysis: Analysis, result: str, box: Toolbox, read: _Reads) -> Step:
+    """Return the step once the time of day is known."""
+    when = time_phrase_of(analysis.text, analysis.code, TimeKind.UNTIL)
+    seconds = None if when is None else _seconds_until(when.told, str(table_of(result).get("time")))
+    step = await read(when.rest) if when is not None and seconds is not None else None
+    if not isinstance(step, CallStep) or seconds is None:
+        return SayStep("until_when")
+    return _for(step, seconds, box) or SayStep("for_one")
+
+
+def _seconds_until(told: str, now: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(now)
+        times = [one.split()[-1].split(":") for one in told.split(" or ")]
+        ends = [
+            moment.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0)
+            for hour, minute in times
+        ]
+    except ValueError:
+        return None
+    coming = [end if end > moment else end + timedelta(days=1) for end in ends]
+    return round((min(coming) - moment).total_seconds()) if coming else None
+
+
+def _for(step: CallStep | AskStep, seconds: float, box: Toolbox) -> Step | None:
+    """Return the step with an end; None if one of its tools knows of none."""
+    if isinstance(step, CallStep):
+        if not all(_has_end(order.tool, box) for order in step.orders):
+            return None
+        return replace(step, orders=tuple(_ending(order, seconds) for order in step.orders))
+    items: list[Item] = []
+    for item in step.plan:
+        if isinstance(item, Order):
+            items.append(_ending(item, seconds))
+        else:
+            items.append(_need_ending(item, seconds))
+    return replace(step, plan=tuple(items))
+
+
+def _need_ending(need: Need, seconds: float) -> Need:
+    options = tuple(
+        ReplyOption(option.choice, tuple(_draft_ending(draft, seconds) for draft in option.drafts))
+        for option in need.options
+    )
+    return replace(need, options=options)
+
+
+def _draft_ending(draft: CallDraft, seconds: float) -> CallDraft:
+    return CallDraft(draft.profile, {**draft.arguments, FOR_SECONDS: seconds})
+
+
+def _ending(order: Order, seconds: float) -> Order:
+    return Order(order.tool, {**order.arguments, FOR_SECONDS: seconds})
+
+
+def _has_end(tool: str, box: Toolbox) -> bool:
+    profile = box.find(tool)
+    return profile is not None and any(one.name == FOR_SECONDS for one in profile.parameters)
+
+
+def _acts(step: Step, box: Toolbox) -> bool:
+    return isinstance(step, CallStep) and not step.purpose and _moves(step, box)
+
+
+def _moves(step: CallStep | AskStep, box: Toolbox) -> bool:
+    """Return true if every call of a step moves an output."""
+    if isinstance(step, AskStep):
+        profiles = [draft.profile for option in step.need.options for draft in option.drafts]
+    else:
+        profiles = [one for order in step.orders if (one := box.find(order.tool)) is not None]
+    return bool(profiles) and all(one.spec.effect in _MOVING for one in profiles)
+
+
+def _reminder(analysis: Analysis, box: Toolbox) -> Step | None:
+    """Return the step for a reminder, with its text as it was said."""
+    sentence = sentence_of(analysis.text, analysis.code)
+    wishes = [token for token in sentence.tokens if token.has("remind")]
+    said = {sense for piece in analysis.pieces for sense in piece.senses}
+    if not wishes or box.find(REMINDER) is None or said & _NO_WISH:
+        return None
+    when = time_phrase_of(analysis.text, analysis.code, *_LATER)
+    if when is None:
+        begins = wishes[0] is sentence.tokens[0] and "recall" not in said
+        return SayStep("reminder_when") if begins else None
+    text = _without_wish(when.rest, analysis.code)
+    if not text:
+        return SayStep("reminder_when")
+    language = {} if analysis.code == "en" else {"language": analysis.code}
+    return CallStep((Order(REMINDER, {"text": text, **_at(when), **language}),))
+
+
+def _without_wish(rest: str, code: str) -> str:
+    """Return the text without "remind me to"."""
+    sentence = sentence_of(rest, code)
+    kept = list(sentence.tokens)
+    wish = next((token for token in kept if token.has("remind")), None)
+    if wish is None:
+        return rest.strip(_EDGES)
+    start, end = sentence.place(wish)
+    place = kept.index(wish)
+    for token in kept[place + 1 :]:
+        if not token.has("that") and sentence.words(token).strip(_EDGES):
+            break
+        end = sentence.place(token)[1]
+    for token in reversed(kept[:place]):
+        if not token.has("that", "light") or not rest[: sentence.place(token)[0]].strip():
+            break
+        start = sentence.place(token)[0]
+    return f"{rest[:start].rstrip()} {rest[end:].lstrip()}".strip(_EDGES)
+
+
+def _names_no_timer(rest: str, code: str) -> bool:
+    return sentence_of(rest, code).tags.isdisjoint({"timer", "timers"})
+
+
+def _whole(seconds: float) -> int | float:
+    return int(seconds) if seconds == int(seconds) else seconds

@@ -1,0 +1,306 @@
+"""Phrase of a sentence that tells when or for how long, and the sentence without it."""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent.providers.offline.clocktimes import ClockTime, clocktime_at
+from agent.providers.offline.durations import duration_at
+from agent.providers.offline.time_vocabulary import (
+    UNIT_S,
+    TimeVocabulary,
+    time_vocabulary,
+    units_of,
+)
+from agent.providers.offline.units import UNSPACED, Unit
+
+_MINUTE_S = 60
+_ENDS = ".!?;。！？"
+_LINKS = frozenset({",", "、", "，", "の", "的", "에"})
+# In these, a time without a word before it is how long something lasts
+_BARE_LASTS = frozenset({"zh", "ja", "ko"})
+# Days that come again
+_AGAIN = frozenset({"day", "weekday", "weekend"})
+
+
+class TimeKind(enum.Enum):
+    """Meaning of a phrase about time."""
+
+    # After so long
+    IN = "in"
+    # At a time
+    AT = "at"
+    # Again and again
+    EVERY = "every"
+    # For so long
+    FOR = "for"
+    # Until a time
+    UNTIL = "until"
+
+
+@dataclass(frozen=True, slots=True)
+class TimePhrase:
+    """Phrase about time.
+
+    Args:
+        told: as tools take it: `tomorrow 08:00`, `day 07:00`.
+        rest: the sentence without it.
+        has_time: a time of day was said, and not only a day.
+    """
+
+    kind: TimeKind
+    seconds: float = 0.0
+    told: str = ""
+    rest: str = ""
+    has_time: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    when: TimePhrase
+    start: int
+    end: int
+
+
+def time_phrase_of(text: str, code: str, *kinds: TimeKind) -> TimePhrase | None:
+    """Return the first phrase of these kinds in a text; None if there is none."""
+    units = units_of(text)
+    own = time_vocabulary(code)
+    position = 0
+    while position < len(units):
+        phrase = _phrase_at(units, position, own)
+        if phrase is not None and phrase.when.kind in kinds:
+            return _with_rest(phrase, text, units)
+        # Inside a phrase of another kind no other begins
+        position = position + 1 if phrase is None else phrase.end
+    return None
+
+
+def _with_rest(phrase: _Phrase, text: str, units: Sequence[Unit]) -> TimePhrase:
+    start, end = units[phrase.start].start, units[phrase.end - 1].end
+    before, after = text[:start].rstrip(" ,、，"), text[end:].lstrip(" ,、，")
+    parted = before and after and after[0] not in _ENDS
+    spaced = " " if parted and text[start - 1 : start].isspace() else ""
+    when = phrase.when
+    rest = f"{before}{spaced}{after}".strip()
+    return TimePhrase(when.kind, when.seconds, when.told, rest, when.has_time)
+
+
+def _phrase_at(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase | None:
+    return _lasting(units, position, own) or _dated(units, position, own)
+
+
+def _lasting(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase | None:
+    """Read a duration with the word that tells its use: in, for, every."""
+    before = own.tags.at(units, position)
+    values = before.values if before else ()
+    start = before.end if before else position
+    if before is not None and "every" in values and (again := _every_so_often(units, start, own)):
+        return _Phrase(again[0], position, again[1])
+    if "wait" in values and (waited := duration_at(units, start, own.code)) is not None:
+        after = own.tags.at(units, waited.end)
+        end = after.end if after is not None and "in_after" in after.values else waited.end
+        return _Phrase(TimePhrase(TimeKind.IN, waited.seconds), position, end)
+    for tag, kind in (("in", TimeKind.IN), ("during", TimeKind.FOR)):
+        duration = duration_at(units, start, own.code) if tag in values else None
+        if duration is not None:
+            return _Phrase(TimePhrase(kind, duration.seconds), position, duration.end)
+    return _bare(units, position, own)
+
+
+def _bare(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase | None:
+    duration = duration_at(units, position, own.code)
+    if duration is None:
+        return None
+    after = own.tags.at(units, duration.end)
+    for tag, kind in (("in_after", TimeKind.IN), ("during_after", TimeKind.FOR)):
+        if after is not None and tag in after.values:
+            return _Phrase(TimePhrase(kind, duration.seconds), position, after.end)
+    if own.code not in _BARE_LASTS or units[duration.end - 1].kind not in UNSPACED:
+        return None
+    return _Phrase(TimePhrase(TimeKind.FOR, duration.seconds), position, duration.end)
+
+
+def _every_so_often(
+    units: Sequence[Unit], start: int, own: TimeVocabulary
+) -> tuple[TimePhrase, int] | None:
+    """Read "every 30 minutes", "every hour"."""
+    duration = duration_at(units, start, own.code)
+    if duration is not None:
+        seconds, end = duration.seconds, duration.end
+    else:
+        unit = own.units.at(units, start)
+        if unit is None or unit.values[0] not in {"h", "min"}:
+            return None
+        seconds, end = UNIT_S[unit.values[0]], unit.end
+    if seconds % _MINUTE_S or own.days.at(units, start) is not None:
+        return None
+    return TimePhrase(TimeKind.EVERY, seconds, f"{int(seconds // _MINUTE_S)} minutes"), end
+
+
+@dataclass
+class _Parts:
+    """Parts of a day and a time, as far as they are read."""
+
+    every: bool = False
+    day: str = ""
+    part: str = ""
+    part_hour: int = 0
+    clock: ClockTime | None = None
+    until: bool = False
+    has_at: bool = False
+    end: int = 0
+    seen: list[str] = field(default_factory=list)
+
+
+def _dated(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase | None:
+    """Read a day, a part of it and a time of it, in any order."""
+    parts = _Parts(end=position)
+    while _take(units, parts, own):
+        pass
+    when = _said(parts)
+    return None if when is None else _Phrase(when, position, parts.end)
+
+
+def _take(units: Sequence[Unit], parts: _Parts, own: TimeVocabulary) -> bool:
+    """Read one more part; return true if there was one."""
+    position = parts.end
+    if position >= len(units):
+        return False
+    if parts.seen and units[position].text in _LINKS:
+        position += 1
+    return any(
+        take(units, position, parts, own)
+        for take in (_take_every_day, _take_every, _take_day, _take_part, _take_clock)
+    )
+
+
+def _take_every_day(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabulary) -> bool:
+    found = own.every_day.at(units, at)
+    if found is None or parts.every:
+        return False
+    parts.every, parts.day = True, "day"
+    _note_part(parts, found.values[0])
+    return _seen(parts, "every", found.end)
+
+
+def _take_every(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabulary) -> bool:
+    found = own.tags.at(units, at)
+    if found is None or "every" not in found.values or parts.every:
+        return False
+    day = own.days.at(units, found.end)
+    part = own.dayparts.at(units, found.end)
+    if day is not None and not day.values[0].startswith("+"):
+        parts.every, parts.day = True, day.values[0]
+        return _seen(parts, "every", day.end)
+    if part is not None:
+        parts.every, parts.day = True, "day"
+        _note_part(parts, part.values[0])
+        return _seen(parts, "every", part.end)
+    return False
+
+
+def _take_day(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabulary) -> bool:
+    found = own.days.at(units, at)
+    if found is None or parts.day:
+        return False
+    day = found.values[0]
+    if day in _AGAIN:
+        # Daily says that it comes again; a day alone does not
+        if _length(units, at, found.end) < _DAILY_CHARS or own.code in _BARE_LASTS:
+            return False
+        parts.every = True
+    parts.day = day
+    return _seen(parts, "day", found.end)
+
+
+# No word for a day alone is as long as one for daily
+_DAILY_CHARS = 5
+
+
+def _length(units: Sequence[Unit], start: int, end: int) -> int:
+    return sum(len(unit.text) for unit in units[start:end])
+
+
+def _take_part(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabulary) -> bool:
+    found = own.dayparts.at(units, at)
+    if found is None or parts.part:
+        return False
+    _note_part(parts, found.values[0])
+    return _seen(parts, "part", found.end)
+
+
+def _note_part(parts: _Parts, told: str) -> None:
+    part, hour = told.split()
+    parts.part, parts.part_hour = part, int(hour)
+
+
+def _take_clock(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabulary) -> bool:
+    if parts.clock is not None:
+        return False
+    before = own.tags.at(units, at)
+    values = before.values if before else ()
+    led = before is not None and not {"at", "until"}.isdisjoint(values)
+    start = before.end if before is not None and led else at
+    bare = led or bool({"every", "part"} & set(parts.seen))
+    found = clocktime_at(units, start, own, bare=bare)
+    if found is None:
+        part = own.dayparts.at(units, start) if led else None
+        if part is None:
+            return False
+        _note_part(parts, part.values[0])
+        parts.until = "until" in values
+        return _seen(parts, "part", part.end)
+    parts.clock, parts.has_at = found, led
+    parts.until = parts.until or "until" in values
+    return _seen(parts, "clock", _past_after(units, found.end, parts, own))
+
+
+def _past_after(units: Sequence[Unit], end: int, parts: _Parts, own: TimeVocabulary) -> int:
+    """Return the end of the word that follows a time where its language says so: に, まで, 까지."""
+    after = own.tags.at(units, end)
+    if after is None:
+        return end
+    if "until_after" in after.values:
+        parts.until = True
+        return after.end
+    return after.end if "at_after" in after.values else end
+
+
+def _seen(parts: _Parts, what: str, end: int) -> bool:
+    parts.seen.append(what)
+    parts.end = end
+    return True
+
+
+def _said(parts: _Parts) -> TimePhrase | None:
+    told = _time_of(parts)
+    if parts.every:
+        return TimePhrase(
+            TimeKind.EVERY, 0.0, f"{parts.day} {told or '08:00'}", has_time=bool(told)
+        )
+    if not told and not parts.day:
+        return None
+    if parts.until:
+        return TimePhrase(TimeKind.UNTIL, told=told) if told else None
+    fixed = parts.day and not parts.day.startswith("+0")
+    if not told:
+        return (
+            TimePhrase(TimeKind.AT, told=f"{_day(parts.day)} 08:00", has_time=False)
+            if fixed
+            else None
+        )
+    if parts.clock is None and not parts.day and parts.part not in {"noon", "midnight"}:
+        # In the morning, and no more, is no time
+        return None
+    return TimePhrase(TimeKind.AT, told=f"{_day(parts.day)} {told}".strip())
+
+
+def _day(day: str) -> str:
+    return {"+0": "today", "+1": "tomorrow"}.get(day, day)
+
+
+def _time_of(parts: _Parts) -> str:
+    if parts.clock is None:
+        return f"{parts.part_hour:02}:00" if parts.part else ""
+    return parts.clock.within(parts.part).told if parts.part else parts.clock.told

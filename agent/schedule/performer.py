@@ -1,0 +1,127 @@
+"""Performer of jobs: sends a text, or runs a turn in a conversation of its own.
+
+A turn has the trust of whoever made the job, never more; what became of its answer is looked up in
+the journal, so that a delivery that fails is a job that failed.
+"""
+
+import asyncio
+import sqlite3
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.messages import Inbound, Outbound, Provenance
+from agent.messaging.conversation import JOB_STRAND
+from agent.messaging.database import InboxState, OutboxState
+from agent.messaging.delivery import Delivery
+from agent.schedule.heartbeat import prompt
+from agent.schedule.job import HEARTBEAT, Job
+from agent.schedule.schedule import JobFailed
+from agent.storage.worker import DatabaseWorker
+from agent.system.clock import Clock
+
+# A turn takes seconds to minutes; looking costs a query
+_LOOK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """Performs jobs; implements `agent.schedule.schedule.Perform`.
+
+    Args:
+        deliver: takes a message as if it had come from the channel.
+        workspace: where HEARTBEAT.md is.
+    """
+
+    journal: DatabaseWorker
+    delivery: Delivery
+    deliver: Callable[[Inbound], Awaitable[None]]
+    clock: Clock
+    workspace: Path
+
+    async def __call__(self, job: Job) -> str:
+        return await (self._say(job) if job.message else self._begin(job))
+
+    async def _say(self, job: Job) -> str:
+        kept = await self.delivery.announce(job.channel, job.target, job.message, job.thread)
+        if kept is None:
+            raise JobFailed("the disk had no room to keep it")
+        if not self.delivery.attends(kept):
+            return _kept(job)
+        if not await self.delivery.send(kept):
+            raise JobFailed(f"{job.channel} did not accept it")
+        return "delivered"
+
+    async def _begin(self, job: Job) -> str:
+        is_heartbeat = job.name == HEARTBEAT
+        if not self.delivery.reaches(Outbound(0, job.channel, job.target, "", "")):
+            if is_heartbeat:
+                # Nobody has ordered it for now
+                return f"not run: {job.channel} is not connected"
+            raise JobFailed(f"{job.channel} is not connected")
+        text = await asyncio.to_thread(prompt, self.workspace) if is_heartbeat else job.prompt
+        if not text:
+            return "nothing to do"
+        inbound = _inbound(job, text, self.clock.wall_s())
+        await self.deliver(inbound)
+        while (came := await self._outcome(inbound)) is None:
+            await self.clock.sleep(_LOOK_S)
+        return _came_of(job, *came)
+
+    async def _outcome(self, inbound: Inbound) -> tuple[InboxState, OutboxState | None] | None:
+        """Return the states of the turn; None while it works. A waiting answer counts as done."""
+        came = await self.journal.look(lambda db: _looked_up(db, inbound))
+        answer = Outbound(0, inbound.channel, inbound.reply_target, "", inbound.answers)
+        is_open = came[0] in {InboxState.ACCEPTED, InboxState.RUNNING} or (
+            came[1] is OutboxState.PENDING and self.delivery.attends(answer)
+        )
+        return None if is_open else came
+
+
+def _kept(job: Job) -> str:
+    return f"kept until {job.channel} is connected"
+
+
+def _inbound(job: Job, text: str, now_s: float) -> Inbound:
+    return Inbound(
+        message_id=uuid.uuid4().hex,
+        channel=job.channel,
+        sender=job.sender or job.person,
+        person=job.person,
+        reply_target=job.target,
+        text=text,
+        received_at_s=now_s,
+        provenance=Provenance(job.trust),
+        thread=job.thread,
+        is_group=job.is_group,
+        strand=f"{JOB_STRAND}{job.name}",
+    )
+
+
+def _came_of(job: Job, answered: InboxState, sent: OutboxState | None) -> str:
+    if answered is InboxState.FAILED:
+        is_told = sent is OutboxState.SENT
+        raise JobFailed("its turn failed; the answer says why", is_told=is_told)
+    if answered is not InboxState.ANSWERED:
+        raise JobFailed(f"its turn was {answered.value}")
+    if sent is None:
+        return "nothing to say"
+    if sent is OutboxState.PENDING:
+        return _kept(job)
+    if sent is not OutboxState.SENT:
+        raise JobFailed(f"{job.channel} did not accept the answer")
+    return "answered"
+
+
+def _looked_up(
+    connection: sqlite3.Connection, inbound: Inbound
+) -> tuple[InboxState, OutboxState | None]:
+    row = connection.execute(
+        "SELECT inbox.state, outbox.state FROM inbox LEFT JOIN outbox ON outbox.inbox_id = inbox.id"
+        " WHERE inbox.channel = ? AND inbox.message_id = ?",
+        (inbound.channel, inbound.message_id),
+    ).fetchone()
+    if row is None:
+        raise JobFailed("its turn was not accepted")
+    return InboxState(row[0]), OutboxState(row[1]) if row[1] else None

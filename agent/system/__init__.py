@@ -1,0 +1,1 @@
+"""The operating system and the process: clock, logs, programs, and the systemd journal."""

@@ -1,0 +1,1 @@
+"""Text that people read: printable characters, harmless links, hints for configuration keys."""

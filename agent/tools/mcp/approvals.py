@@ -1,0 +1,94 @@
+"""Store of the approved tools of servers, each as it was approved; readable by people."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.storage.documents import open_documents
+from agent.tools.mcp.offer import ToolOffer
+
+if TYPE_CHECKING:
+    from tinydb import TinyDB
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovedTool:
+    """An approved tool; `is_held` means that its server has changed it since."""
+
+    offer: ToolOffer
+    is_held: bool = False
+
+
+class ApprovedTools:
+    """Approved tools; read again when the file changes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[object, ...] = ()
+        self._pins: tuple[ApprovedTool, ...] = ()
+
+    def every(self) -> tuple[ApprovedTool, ...]:
+        """Return all pins; the same objects until something changes."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            self._seen, self._pins = (), ()
+            return ()
+        seen = (found.st_ino, found.st_mtime_ns, found.st_size)
+        if seen != self._seen:
+            documents = self._documents().all()
+            self._seen, self._pins = seen, tuple(map(_pin, documents))
+        return self._pins
+
+    def of(self, server: str) -> dict[str, ApprovedTool]:
+        """Return the pins of one server by the server's tool names."""
+        return {pin.offer.tool: pin for pin in self.every() if pin.offer.server == server}
+
+    def approve(self, offers: Sequence[ToolOffer]) -> None:
+        """Approve tools; an earlier approval of the same name ends."""
+        for offer in offers:
+            self._forget(offer.server, offer.tool)
+            self._documents().insert(_document(offer))
+
+    def hold(self, pins: Sequence[ApprovedTool]) -> None:
+        """Keep these tools unused until the owner approves them again."""
+        from tinydb import where  # noqa: PLC0415 - only where something changes
+
+        for pin in pins:
+            is_meant = (where("server") == pin.offer.server) & (where("tool") == pin.offer.tool)
+            self._documents().update({"held": True}, is_meant)
+
+    def revoke(self, server: str, tool: str = "") -> int:
+        """Revoke one tool or the whole server; return how many approvals ended."""
+        return self._forget(server, tool) if self._path.exists() else 0
+
+    def _forget(self, server: str, tool: str) -> int:
+        from tinydb import where  # noqa: PLC0415 - only where the owner decides
+
+        is_meant = where("server") == server
+        if tool:
+            is_meant &= where("tool") == tool
+        return len(self._documents().remove(is_meant))
+
+    def _documents(self) -> "TinyDB":
+        return open_documents(self._path)
+
+
+def _document(offer: ToolOffer) -> dict[str, object]:
+    return {
+        "server": offer.server,
+        "tool": offer.tool,
+        "name": offer.name,
+        "description": offer.description,
+        "schema": json.dumps(offer.schema, ensure_ascii=False),
+        "digest": offer.digest,
+        "held": False,
+    }
+
+
+def _pin(document: dict[str, object]) -> ApprovedTool:
+    told = {key: str(document[key]) for key in ("server", "tool", "name", "description", "digest")}
+    offer = ToolOffer(**told, schema=json.loads(str(document["schema"])))
+    return ApprovedTool(offer, bool(document["held"]))

@@ -1,0 +1,52 @@
+"""Seam to run another agent's turn inside this one.
+
+Whoever runs the turn around it gives the way; a tool has no rights of its own to hand on.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.messages import Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class NestedOrder:
+    """Task for another agent.
+
+    Args:
+        prompt: what it is told of itself.
+        tools: names, a `*` at the end stands for any rest; those that the asker lacks are left out.
+        model: None is the one that is configured.
+        timeout_s: it is broken off then, and what it had is told.
+    """
+
+    agent: str
+    prompt: str
+    task: str
+    tools: tuple[str, ...] = ()
+    model: str | None = None
+    max_iterations: int = 1
+    timeout_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class NestedAnswer:
+    """Answer of another agent.
+
+    Args:
+        text: of one that was broken off, what it had read and said by then.
+        provenance: the lowest trust of all that it has read.
+        source: where the least trusted of that came from.
+    """
+
+    text: str
+    provenance: Provenance
+    source: str
+    is_whole: bool = True
+
+
+class NestedTurn(Protocol):
+    """Runs a turn of another agent inside this one: same gate, same owner, same limits."""
+
+    async def __call__(self, order: NestedOrder) -> NestedAnswer:
+        """Run the order; raise DelegationRefused if it is too deep or too frequent."""

@@ -1,0 +1,176 @@
+"""Program that turns a page into readable text, in its own process because pages are hostile.
+
+Takes the page's address; reads HTML as UTF-8 and prints JSON with title and text, in the marks of
+Markdown. What a reader of the page would not see is left out. Imports nothing of the agent.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from urllib.parse import urljoin
+
+MAX_TEXT_CHARS = 600_000
+MAX_TITLE_CHARS = 300
+MAX_LINK_CHARS = 500
+# Deeper than any page; what is opened beyond it is read as if it were not
+_MAX_DEPTH = 500
+_SILENT = frozenset(
+    {
+        *("script", "style", "template", "noscript", "svg", "math", "iframe", "object", "head"),
+        *("select", "button", "dialog", "canvas", "audio", "video", "nav", "textarea"),
+    }
+)
+_VOID = frozenset(
+    {
+        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
+        *("source", "track", "wbr"),
+    }
+)
+_HEAD_HOLDS = frozenset(
+    {"head", "title", "meta", "link", "script", "style", "base", "noscript", "template"}
+)
+_BLOCKS = frozenset(
+    {
+        *("p", "div", "section", "article", "main", "header", "footer", "aside", "table", "ul"),
+        *("ol", "dl", "blockquote", "figure", "address", "details", "body", "fieldset"),
+    }
+)
+_LINES = frozenset({"tr", "dt", "dd", "figcaption", "summary", "caption", "legend"})
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_UNSHOWN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])"
+)
+_SPACES = re.compile(r"[ \t\r\n\f\xa0]+")
+
+Attributes = list[tuple[str, str | None]]
+
+
+class PageReader(HTMLParser):
+    """Collects the visible text of a page."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title = ""
+        self._address = address
+        self._pieces: list[str] = []
+        # Open elements, and how many of them hide what is in them
+        self._open: list[tuple[str, bool]] = []
+        self._hiding = 0
+        self._links: list[tuple[int, str]] = []
+        self._preformatted = 0
+
+    @property
+    def text(self) -> str:
+        lines = [line.rstrip() for line in "".join(self._pieces).split("\n")]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+    def handle_starttag(self, tag: str, attrs: Attributes) -> None:
+        if tag not in _HEAD_HOLDS:
+            # A page need not say where its head ends
+            self.handle_endtag("head")
+        if tag in _VOID:
+            if tag in {"br", "hr"}:
+                self._say("\n" if tag == "br" else "\n\n---\n\n")
+            return
+        if len(self._open) < _MAX_DEPTH:
+            hides = tag in _SILENT or _is_unshown(attrs)
+            self._open.append((tag, hides))
+            self._hiding += hides
+        self._begin(tag, dict(attrs))
+
+    def handle_startendtag(self, tag: str, attrs: Attributes) -> None:
+        # Only what is void ends itself in HTML, whatever the slash says
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not any(name == tag for name, _ in self._open):
+            return
+        self._end(tag)
+        while self._open:
+            name, hides = self._open.pop()
+            self._hiding -= hides
+            if name == tag:
+                return
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1][0] == "title" and not self.title:
+            self.title = _SPACES.sub(" ", data).strip()[:MAX_TITLE_CHARS]
+        elif self._preformatted:
+            self._say(data)
+        else:
+            plain = _SPACES.sub(" ", data)
+            begins_line = not self._pieces or self._pieces[-1].endswith(("\n", " "))
+            self._say(plain.lstrip() if begins_line else plain)
+
+    def _begin(self, tag: str, attributes: dict[str, str | None]) -> None:
+        if tag in _HEADINGS:
+            self._say(f"\n\n{_HEADINGS[tag]}")
+        elif tag in _BLOCKS:
+            self._say("\n\n")
+        elif tag == "li":
+            self._say("\n- ")
+        elif tag in _LINES:
+            self._say("\n")
+        elif tag in {"td", "th"}:
+            self._say(" | ")
+        elif tag == "pre":
+            self._preformatted += 1
+            self._say("\n\n```\n")
+        elif tag == "a":
+            self._links.append((len(self._pieces), attributes.get("href") or ""))
+
+    def _end(self, tag: str) -> None:
+        if tag in _HEADINGS or tag in _BLOCKS:
+            self._say("\n\n")
+        elif tag == "pre" and self._preformatted:
+            self._preformatted -= 1
+            self._say("\n```\n\n")
+        elif tag == "a" and self._links:
+            self._link(*self._links.pop())
+
+    def _link(self, begin: int, href: str) -> None:
+        words = "".join(self._pieces[begin:]).strip()
+        try:
+            target = urljoin(self._address, href.strip())
+        except ValueError:
+            return
+        if not href.strip():
+            return
+        is_short = len(target) <= MAX_LINK_CHARS and "\n" not in words
+        if words and is_short and target.startswith(("http://", "https://")):
+            del self._pieces[begin:]
+            self._say(f"[{words}]({target.replace(')', '%29').replace(' ', '%20')})")
+
+    def _say(self, text: str) -> None:
+        if text and not self._hiding:
+            self._pieces.append(text)
+
+
+def _is_unshown(attributes: Attributes) -> bool:
+    told = dict(attributes)
+    return (
+        "hidden" in told
+        or told.get("aria-hidden") == "true"
+        or _UNSHOWN.search((told.get("style") or "").lower()) is not None
+    )
+
+
+def read(page: str, address: str) -> tuple[str, str]:
+    """Return title and text of a page."""
+    reader = PageReader(address)
+    reader.feed(page)
+    reader.close()
+    return reader.title, reader.text[:MAX_TEXT_CHARS]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print title and text; return the exit status."""
+    page = sys.stdin.buffer.read().decode(errors="replace")
+    sys.stdout.write(json.dumps(read(page, arguments[0])))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

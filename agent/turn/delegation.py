@@ -1,0 +1,122 @@
+"""A turn of another agent within a turn: never more rights than the one around it.
+
+Its tools are some of the asker's, behind the same gate; its trust begins where the asker's has
+fallen to; questions go to the same person, and everything counts for the same turn.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agent.errors import DelegationRefused
+from agent.messages import ChatMessage, ToolCall, ToolResult
+from agent.passage import configured, outside
+from agent.tools.base import AnyTool, ToolContext
+from agent.tools.nested_turn import NestedAnswer, NestedOrder
+from agent.tools.registry import Registry
+from agent.turn.hooks import OwnerHooks
+
+if TYPE_CHECKING:
+    from agent.turn.turn import TurnRunner, TurnScope, TurnSeams
+
+# One agent may ask another, and that one a third
+MAX_DEPTH = 2
+# A turn that needs more is going in circles
+MAX_ORDERS_PER_TURN = 8
+# Of one that was broken off: its last results, each as much as tells what it was
+MAX_READ, MAX_READ_CHARS = 8, 2000
+_TO_WHOM = (
+    "Another agent, not a person, gives you the task and reads your answer. Do only what the task "
+    "says; your last message is all that is handed back."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """The way from one turn to another agent.
+
+    Args:
+        context: with the trust that the asker's turn has fallen to.
+    """
+
+    runner: "TurnRunner"
+    context: ToolContext
+    seams: "TurnSeams"
+    within: "TurnScope"
+
+    async def __call__(self, order: NestedOrder) -> NestedAnswer:
+        """Raises DelegationRefused: too deep, or too often in one turn."""
+        within = self.within
+        if within.depth >= MAX_DEPTH:
+            raise DelegationRefused(f"delegation is limited to {MAX_DEPTH} levels")
+        if len(within.orders) >= MAX_ORDERS_PER_TURN:
+            raise DelegationRefused(
+                f"the limit of {MAX_ORDERS_PER_TURN} delegations in one turn is reached"
+            )
+        within.orders.append(order.agent)
+        so_far = _DelegateProgress(self.context, self.seams.hooks)
+        try:
+            async with asyncio.timeout(order.timeout_s):
+                return await self._run(order, so_far)
+        except TimeoutError:
+            return so_far.told()
+
+    async def _run(self, order: NestedOrder, so_far: "_DelegateProgress") -> NestedAnswer:
+        task = outside(order.task, self.context.provenance, self.context.source)
+        outcome = await self.runner.limited_to(
+            partial(_allowed, self.runner.registry, order.tools), order.max_iterations
+        ).run(
+            (
+                ChatMessage.system(configured(f"{order.prompt}\n\n{_TO_WHOM}".strip())),
+                ChatMessage.user(task),
+            ),
+            self.context,
+            self.context.provenance,
+            # What it writes on the way is not for the person
+            replace(self.seams, on_text=so_far.say, hooks=so_far),
+            order.model,
+            self.within.deeper(),
+        )
+        return NestedAnswer(outcome.text, outcome.provenance, outcome.source)
+
+
+class _DelegateProgress(OwnerHooks):
+    """Progress of another agent's turn, kept if its time ends; the owner's hooks apply."""
+
+    def __init__(self, context: ToolContext, hooks: OwnerHooks) -> None:
+        super().__init__()
+        self._context = context
+        self._inner = hooks
+        self._read: deque[str] = deque(maxlen=MAX_READ)
+        self._said = ""
+
+    async def around(
+        self, call: ToolCall, use: Callable[[ToolCall], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        result = await self._inner.around(call, use)
+        self._read.append(f"{call.name}: {result.text[:MAX_READ_CHARS]}")
+        trust = self._context.provenance
+        if result.provenance < trust:
+            source = result.source or self._context.source
+            self._context = replace(self._context, provenance=result.provenance, source=source)
+        return result
+
+    async def say(self, text: str, *_: object) -> None:
+        self._said = text[-MAX_READ_CHARS:]
+
+    def told(self) -> NestedAnswer:
+        text = "\n".join(filter(None, (*self._read, self._said)))
+        return NestedAnswer(text, self._context.provenance, self._context.source, is_whole=False)
+
+
+def _allowed(registry: Registry, names: Sequence[str]) -> Sequence[AnyTool]:
+    """Those of the asker's tools that are meant."""
+    found = (registry.find(spec.name) for spec in registry.specs() if _is_meant(spec.name, names))
+    return [tool for tool in found if tool is not None]
+
+
+def _is_meant(tool: str, names: Sequence[str]) -> bool:
+    return any(tool.startswith(name[:-1]) if name.endswith("*") else tool == name for name in names)

@@ -1,0 +1,16 @@
+"""Seam to what learns from finished turns."""
+
+from typing import Protocol
+
+from agent.messages import Inbound
+from agent.turn.outcome import TurnOutcome
+
+
+class Learner(Protocol):
+    """Is told of every message and of every answer; raises nothing."""
+
+    async def heard(self, message: Inbound) -> None:
+        """A message is going to be answered."""
+
+    async def turn_ended(self, message: Inbound, outcome: TurnOutcome) -> None:
+        """The answer is kept."""

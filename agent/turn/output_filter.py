@@ -1,0 +1,66 @@
+"""An answer of a model as it is said to a person: without leavings, with its files, links shown.
+
+What secrets it may hold is the redactor's business, at the turn's end and at the last exit.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent.channels.base import Abilities
+from agent.messages import Inbound, Role
+from agent.turn.answer_files import MAX_FILES, EnclosedFiles, enclosed, named_files
+from agent.turn.artifacts import without_artifacts
+from agent.turn.outcome import TurnOutcome
+from agent.turn.untrusted_links import without_strange_links
+
+# Why a file of the workspace may not go; empty where it may
+MayGo = Callable[[str], Awaitable[str]]
+NOTHING_LEFT = "(the model gave an empty answer)"
+
+
+async def _it_may(_path: str) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFilter:
+    """Makes answers fit to be said."""
+
+    workspace: Path
+
+    async def worded(
+        self, outcome: TurnOutcome, message: Inbound, abilities: Abilities, may_go: MayGo = _it_may
+    ) -> EnclosedFiles:
+        """The text and the files of an answer.
+
+        Args:
+            may_go: says why a file may not go to who reads the answer; nothing where it may.
+        """
+        used_tools = any(message.role is Role.TOOL for message in outcome.added)
+        text = without_artifacts(outcome.text, used_tools=used_tools)
+        found = EnclosedFiles(text or NOTHING_LEFT)
+        if "[" in text:
+            held = await self._held(text, may_go) if abilities.takes_files else {}
+            found = await asyncio.to_thread(
+                enclosed, text, self.workspace, held, takes_files=abilities.takes_files
+            )
+        # What somebody passes on they have not written
+        said = "" if message.is_forwarded else message.text
+        return replace(found, text=without_strange_links(found.text, outcome.provenance, said))
+
+    async def _held(self, text: str, may_go: MayGo) -> dict[str, str]:
+        """Return the files that may not go, each with the reason."""
+        named = named_files(text, self.workspace)
+        held = {path: why for path in named[:MAX_FILES] if (why := await may_go(path))}
+        # Nobody is asked about so many
+        return held | dict.fromkeys(named[MAX_FILES:], f"more than {MAX_FILES} files")
+
+    def kept(self, outcome: TurnOutcome) -> TurnOutcome:
+        """As a history may have it: a model imitates what it is shown of itself."""
+        if not outcome.added or outcome.added[-1].role is not Role.ASSISTANT:
+            return outcome
+        last = outcome.added[-1]
+        text = without_artifacts(last.text, used_tools=False) or NOTHING_LEFT
+        return replace(outcome, added=(*outcome.added[:-1], last.saying(text)))

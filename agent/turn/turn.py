@@ -1,0 +1,398 @@
+"""One turn: the model and the tools alternate until there is an answer in text.
+
+Every call passes the gate. What a tool or the gate says goes back to the model; it is never
+raised. The trust of the turn falls with everything that is read, and never rises.
+"""
+
+import contextlib
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from agent.approvals.gate import Gate
+from agent.approvals.records import CallCircumstances, texts_of
+from agent.channels.base import Abilities
+from agent.errors import BadArguments, ContextOverflow, ProviderError
+from agent.messages import ChatMessage, Effect, ToolCall, ToolResult
+from agent.passage import Passage, Provenance, echo
+from agent.providers.base import ChatRequest, ChatResponse, Provider
+from agent.security.policy import Verdict
+from agent.security.redact import Redactor
+from agent.system import logs
+from agent.tools.base import AnyTool, Arguments, ToolContext
+from agent.tools.registry import Registry, ToolSource
+from agent.turn.execution import BeforeEffect, execute, for_model, lowered, shown_by
+from agent.turn.hooks import OwnerHooks
+
+if TYPE_CHECKING:
+    from agent.approvals.questions import Ask
+    from agent.tools.inquiry import Inquiry
+    from agent.tools.results import Results
+    from agent.tools.selection import ToolSelection
+    from agent.turn.guidance import Guidance
+    from agent.turn.outcome import TurnOutcome
+
+_log = logging.getLogger(__name__)
+
+# More calls than this in one answer are a model gone astray
+MAX_CALLS_PER_ANSWER = 64
+
+# Follows a text whose rest never came
+_CUT_MARK = " [cut off]\n"
+
+# Announces a call that is going to run
+Notice = Callable[[ToolCall, Redactor], Awaitable[None]]
+OnText = Callable[[str, Provenance, bool], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSeams:
+    """Connections of a turn to the outside.
+
+    Args:
+        ask: puts a question to the person.
+        on_text: gets the text so far whenever it grows, its trust, and whether tools were used.
+        before_effect: is awaited before anything that changes the world.
+        inquire: asks the person something in words; None where nobody is there.
+        abilities: of the channel that the answer goes to.
+        hooks: the owner's, around every call of a tool.
+        notice: is told of each call that is going to run; None where nobody wants to know.
+    """
+
+    ask: "Ask"
+    on_text: OnText
+    before_effect: BeforeEffect
+    inquire: "Inquiry | None" = None
+    abilities: Abilities = field(default=Abilities())
+    hooks: OwnerHooks = field(default=OwnerHooks())
+    notice: Notice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnScope:
+    """Identity of a turn, shared with the turns of other agents within it.
+
+    Args:
+        turn: what the audit and the limits know it by.
+        depth: how many agents have asked one another.
+        orders: who was asked so far, at any depth.
+    """
+
+    turn: str = field(default_factory=partial(secrets.token_hex, 6))
+    depth: int = 0
+    orders: list[str] = field(default_factory=list)
+
+    def deeper(self) -> "TurnScope":
+        return replace(self, depth=self.depth + 1)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """State of a running turn.
+
+    Args:
+        whole: trust of everything before the model, earlier turns and memories included.
+        fresh: trust of the person's message and of what was read since.
+        is_fresh: no response so far has heeded more than that.
+    """
+
+    whole: ToolContext
+    fresh: ToolContext
+    guidance: "Guidance"
+    model: str | None = None
+    within: TurnScope = field(default_factory=TurnScope)
+    is_fresh: bool = True
+    was_too_long: bool = False
+    is_by_model: bool = True
+    is_reply: bool = False
+    speaker: str = ""
+    added: list[ChatMessage] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+
+    def read(self, words: Passage, *, held: bool = False) -> None:
+        """The model is shown these in this turn.
+
+        Args:
+            held: they are not everybody's.
+        """
+        if held:
+            self.fresh = replace(self.fresh, holds_private=True)
+            self.whole = replace(self.whole, holds_private=True)
+        self.fresh = lowered(self.fresh, words)
+        self.whole = lowered(self.whole, words)
+
+
+class TurnRunner:
+    """Runs turns with one provider, one registry and one gate.
+
+    Args:
+        results: makes what cuts long results short and keeps the whole of them.
+        redactor: takes the secrets out of what a tool or a service said, before anybody reads it.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        registry: Registry,
+        gate: Gate,
+        max_iterations: int,
+        results: "Callable[[], Results] | None" = None,
+        redactor: Redactor | None = None,
+    ) -> None:
+        self.provider = provider
+        self.registry = registry
+        self._gate = gate
+        self._max_iterations = max_iterations
+        self._open_results = results
+        self._redactor = redactor or Redactor()
+
+    @property
+    def gate(self) -> Gate:
+        return self._gate
+
+    async def run(
+        self,
+        messages: tuple[ChatMessage, ...],
+        context: ToolContext,
+        word: Provenance,
+        seams: TurnSeams,
+        model: str | None = None,
+        within: TurnScope | None = None,
+    ) -> "TurnOutcome":
+        """The answer to the last of `messages`; always text, also where everything failed.
+
+        Args:
+            context: with the trust of all of `messages`.
+            word: the trust of the last one alone.
+            model: what is asked; None is what is configured.
+            within: the turn that this one belongs to; None is one of its own.
+        """
+        # Whatever the caller says of them: what a model is shown counts
+        fresh = lowered(replace(context, provenance=word), shown_by(messages[-1]))
+        for message in messages:
+            context = lowered(context, shown_by(message))
+        progress = _Progress(context, fresh, _new_guidance(), model, within or TurnScope())
+        progress.is_reply = _is_asked(messages)
+        # What another agent or an untrusted message says is nobody's own word
+        is_own = progress.within.depth == 0 and fresh.provenance >= Provenance.USER
+        progress.speaker = context.person if is_own else ""
+        for left in reversed(range(self._max_iterations)):
+            said = (*messages, *progress.added, *progress.guidance.aside)
+            try:
+                response = await self._ask_model(said, progress, seams)
+            except ProviderError as err:
+                progress.was_too_long |= isinstance(err, ContextOverflow)
+                _log.warning("turn: no answer (provider=%s, error=%s)", self.provider.name, err)
+                said_so = f"I got no answer from the language model: {err}"
+                return replace(self._finished(progress, said_so), is_answer=False)
+            progress.is_fresh &= response.heeds_only_this_turn
+            progress.was_too_long |= response.was_shortened
+            progress.is_by_model &= not response.is_by_rules
+            if not response.tool_calls:
+                if left and progress.guidance.is_only_announced(response):
+                    progress.shown.append(f"{response.text}\n")
+                    continue
+                return self._finished(progress, response.text or "(the model gave an empty answer)")
+            if stopped := await self._use_tools(response, progress, seams):
+                return self._finished(progress, stopped)
+        return self._finished(
+            progress,
+            f"I stopped after {self._max_iterations} rounds of tool use without a final answer. "
+            "Ask me to go on if that is what you want.",
+        )
+
+    def limited_to(self, tools: ToolSource, max_iterations: int) -> "TurnRunner":
+        """One with fewer tools, behind the same gate."""
+        return TurnRunner(
+            self.provider,
+            Registry((), [tools]),
+            self._gate,
+            max_iterations,
+            self._open_results,
+            self._redactor,
+        )
+
+    @cached_property
+    def _shelf(self) -> "ToolSelection":
+        from agent.tools.selection import ToolSelection  # noqa: PLC0415 - the first turn needs it, no start
+
+        return ToolSelection(self.registry)
+
+    @cached_property
+    def _results(self) -> "Results | None":
+        return self._open_results() if self._open_results else None
+
+    async def _ask_model(
+        self, messages: tuple[ChatMessage, ...], progress: _Progress, seams: TurnSeams
+    ) -> ChatResponse:
+        tools = self._shelf.divide(messages)
+        for spec in tools.shown:
+            progress.read(spec.about)
+        request = ChatRequest(
+            messages,
+            tools.shown,
+            progress.model,
+            further_tools=tools.waiting,
+            conversation=progress.whole.conversation,
+            person=progress.speaker,
+        )
+        pieces: list[str] = []
+        try:
+            # Closed here, not by the garbage collector: a connection hangs on it
+            async with contextlib.aclosing(self.provider.stream(request)) as items:
+                async for item in items:
+                    if isinstance(item, ChatResponse):
+                        return item
+                    pieces.append(item.text)
+                    shown = self._redactor.redact_known("".join([*progress.shown, *pieces]))
+                    await seams.on_text(shown, progress.whole.provenance, bool(progress.added))
+        except ProviderError:
+            # What was shown is not taken back: it is kept and marked as cut
+            if pieces:
+                progress.shown.append("".join([*pieces, _CUT_MARK]))
+            raise
+        raise ProviderError("the answer ended in the middle")
+
+    async def _use_tools(
+        self, response: ChatResponse, progress: _Progress, seams: TurnSeams
+    ) -> str:
+        """Run the calls; return why the turn ends with them, empty if it goes on."""
+        guidance = progress.guidance
+        guidance.begin_round()
+        calls = response.tool_calls[:MAX_CALLS_PER_ANSWER]
+        # A service that gets its own words back wants an answer to each of their calls
+        wanted = response.echo if len(calls) == len(response.tool_calls) else None
+        # What the model said was made of what counts in this turn already
+        said_now = Passage(response.text, progress.whole.provenance, "")
+        progress.added.append(self._kept(ChatMessage.assistant(said_now, calls, wanted)))
+        if response.text:
+            progress.shown.append(f"{response.text}\n")
+        for call in calls:
+            context = self._leading_on(progress, seams)
+            turn = progress.within.turn
+            use = partial(
+                self._use_tool, context=context, seams=seams, guidance=guidance, turn=turn
+            )
+            with logs.about(tool=call.name):
+                result = await seams.hooks.around(call, use)
+                said = "done" if result.success else f"failed: {result.text}"
+                _log.info("%s: %s", call.name, said)
+            held = _holds_private(self._shelf.find(call.name), call, context)
+            progress.read(result.words, held=held)
+            words = for_model(result)
+            words = words.saying(self._redactor.redact(words.text))
+            progress.added.append(ChatMessage.tool(call, words, is_error=not result.success))
+            guidance.note(call, result, changes=self._changes(call))
+        told, stopped = guidance.end_round()
+        if told:
+            last = progress.added[-1]
+            progress.added[-1] = last.saying(f"{last.text}\n({told})")
+        return stopped
+
+    def _kept(self, message: ChatMessage) -> ChatMessage:
+        """As a history may have it; what is done is what the model wrote."""
+        hide = self._redactor.redact_known
+        calls = tuple(
+            replace(call, arguments_json=hide(call.arguments_json)) for call in message.tool_calls
+        )
+        return replace(message.saying(hide(message.text)), tool_calls=calls)
+
+    def _leading_on(self, progress: _Progress, seams: TurnSeams) -> ToolContext:
+        """Return the context of a tool, with the ways to the person and to another agent."""
+        from agent.turn.delegation import Delegation  # noqa: PLC0415 - a tool needs it
+
+        context = progress.fresh if progress.is_fresh else progress.whole
+        nested = Delegation(self, context, seams, progress.within)
+        return replace(context, nested=nested, inquire=seams.inquire)
+
+    def _finished(self, progress: _Progress, text: str) -> "TurnOutcome":
+        from agent.turn.outcome import TurnOutcome  # noqa: PLC0415 - a turn needs it, no start
+
+        text = self._redactor.redact(text + progress.guidance.postscript())
+        answer = self._redactor.redact("".join([*progress.shown, text]))
+        context = progress.fresh if progress.is_fresh else progress.whole
+        said = Passage(text, context.provenance, "")
+        return TurnOutcome(
+            answer,
+            (*progress.added, ChatMessage.assistant(said)),
+            context.provenance,
+            context.source,
+            was_too_long=progress.was_too_long,
+            is_by_model=progress.is_by_model,
+            is_reply=progress.is_reply,
+        )
+
+    def _changes(self, call: ToolCall) -> bool:
+        tool = self._shelf.find(call.name)
+        return tool is not None and tool.effect is not Effect.READ
+
+    async def _use_tool(
+        self,
+        call: ToolCall,
+        context: ToolContext,
+        seams: TurnSeams,
+        guidance: "Guidance",
+        turn: str,
+    ) -> ToolResult:
+        tool = self._shelf.find(call.name)
+        if tool is None:
+            return guidance.unknown(call, self._shelf.nearest(call.name))
+        try:
+            arguments = tool.parse(call.arguments_json)
+        except BadArguments as err:
+            return guidance.unfit(call, err, tool.reads)
+        effect, trust = tool.effect_of(arguments), context.provenance
+        holds_secret = self._redactor.knows(f"{call.arguments_json} {arguments}")
+        around = replace(_circumstances(tool, arguments, context, turn), holds_secret=holds_secret)
+        decision = await self._gate.admit(call, effect, trust, seams.ask, around)
+        if decision.verdict is not Verdict.ALLOW:
+            # It may name what was read; that counts in this turn already
+            why = echo(f"not allowed ({decision.rule}): {decision.reason}")
+            return ToolResult.failed(why)
+        if seams.notice is not None:
+            await seams.notice(call, self._redactor)
+        confirm = partial(self._gate.confirm, decision, effect)
+        result = await execute(tool, arguments, context, seams.before_effect, confirm)
+        # Before it is told, kept or recorded
+        result = result.saying(self._redactor.redact(result.text))
+        await self._gate.came_of(call, effect, trust, around, result)
+        return await self._results.bounded(tool, result) if self._results else result
+
+
+def _is_asked(messages: tuple[ChatMessage, ...]) -> bool:
+    from agent.turn.outcome import is_asked  # noqa: PLC0415 - a turn needs it, no start
+
+    return is_asked(messages)
+
+
+def _new_guidance() -> "Guidance":
+    from agent.turn.guidance import Guidance  # noqa: PLC0415 - the first turn needs it
+
+    return Guidance()
+
+
+def _holds_private(tool: AnyTool | None, call: ToolCall, context: ToolContext) -> bool:
+    from agent.approvals.reach import holds_private  # noqa: PLC0415 - a call needs it, no start
+
+    return holds_private(tool, call, context)
+
+
+def _circumstances(
+    tool: AnyTool, arguments: Arguments, context: ToolContext, turn: str
+) -> CallCircumstances:
+    from agent.approvals.reach import reach_of  # noqa: PLC0415 - a call needs it, no start
+
+    return CallCircumstances(
+        context.person,
+        context.conversation,
+        context.source,
+        turn,
+        texts_of(arguments),
+        tool.in_words(arguments),
+        tool.binds_to(arguments),
+        tool.always_for(arguments),
+        reach=reach_of(tool, arguments, context),
+    )

@@ -1,0 +1,27 @@
+"""Makes the module `kinds` that goes onto the board, from the table in agent/link/devices.
+
+One text and not a structure: MicroPython keeps the names of a structure in memory for ever, and the
+text goes when a configuration has been judged. A line has, between spaces: the kind; what its pin
+must be able to do; `o` for an output and `s` for lines that may be shared; what a plain pin can do,
+or `-` for a kind with a driver; then its options. `name:lowest:highest:default` is a whole number,
+`name:` a pin that it needs, and a bare name is judged as for every kind.
+"""
+
+from agent.link.devices.device_row import DeviceRow
+from agent.link.devices.device_table import ROWS
+
+
+def source() -> str:
+    """The text of the module."""
+    # Each line between two ends of lines, so that a kind is found with one look
+    text = "\n" + "".join(f"{_line(row)}\n" for row in ROWS)
+    return f"# Made by firmware/host/kind_source.py; not to be edited.\nROWS = {text!r}\n"
+
+
+def _line(row: DeviceRow) -> str:
+    flags = "o" * row.is_output + "s" * row.shares_lines
+    can = "-" if row.has_driver else ",".join(sorted(row.can))
+    numbers = (*row.options, *((row.safe,) if row.safe else ()))
+    words = [f"{line.name}:" for line in row.lines]
+    words += [f"{one.name}:{one.lowest}:{one.highest}:{one.default}" for one in numbers]
+    return " ".join([row.kind, row.use, flags or "-", can, *words, *row.plain_options])

@@ -1,0 +1,53 @@
+# The surroundings that MicroPython's stm32 port gives to Python: the flash of the part mounted at
+# /flash as FAT, which is the working directory and on the path, nothing at / itself, and as much
+# memory as the part has. The host's files move to /host.
+
+import gc
+import os
+import sys
+
+import flash
+import vfs
+import world
+
+_HOST = "/host"
+# What the world itself takes and gives back while the firmware runs
+_WORLD_BYTES = 12_288
+_PIECE_BYTES = 4_096
+
+
+def enter(path, part, installed):
+    # `installed` is the folder of the host whose files somebody has put onto a new board
+    made = flash.Flash(path, part, lambda level: _light(part["light"], level))
+    if made.is_new:
+        vfs.VfsFat.mkfs(made)
+    vfs.umount("/")
+    vfs.mount(vfs.VfsPosix("/"), _HOST)
+    vfs.mount(made, "/flash")
+    host_path = [_HOST + at for at in sys.path if at.startswith("/")]
+    sys.path[:] = ["", ".frozen", "/flash", "/flash/lib"] + host_path  # noqa: RUF005  - as on a board
+    os.chdir("/flash")
+    sys.argv[5:7] = [_HOST + name for name in sys.argv[5:7]]
+    if made.is_new:
+        _copy(_HOST + installed)
+    return made
+
+
+def _light(pin, level):
+    # MicroPython's own hand on LED1, whatever the firmware has set there
+    world.record({"event": "flash_light", "pin": pin, "value": level})
+
+
+def _copy(folder):
+    for name in os.listdir(folder):
+        with open(folder + "/" + name, "rb") as source, open(name, "wb") as target:
+            piece = source.read(_PIECE_BYTES)
+            while piece:
+                target.write(piece)
+                piece = source.read(_PIECE_BYTES)
+
+
+def limit_memory(heap_bytes):
+    # What is free beyond that is taken away, for as long as the result is held
+    gc.collect()
+    return bytearray(max(0, gc.mem_free() - heap_bytes - _WORLD_BYTES))

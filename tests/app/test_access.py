@@ -1,0 +1,94 @@
+import asyncio
+import logging
+from pathlib import Path
+
+import pytest
+
+from agent.access.admission import Admitted, Rejected
+from agent.access.codes import Invitation
+from agent.access.people import PersonAccount
+from agent.access.roles import PersonRole
+from agent.app.access import AccessControl
+from agent.messages import Inbound
+from agent.messaging.database import open_agent_db
+from agent.messaging.delivery import Delivery
+from agent.settings import Paths
+from agent.system.activity import Activity
+from agent.tools.send_message import Addressee
+from tests.fakes.channel import FakeChannel, LocalChannel
+from tests.fakes.clock import SteppedClock
+from tests.fakes.household import said
+
+
+@pytest.fixture
+def doorway(tmp_path: Path) -> AccessControl:
+    return AccessControl(Paths(None, tmp_path), SteppedClock())
+
+
+def account(channel: str, sender: str) -> PersonAccount:
+    return PersonAccount(channel=channel, sender=sender, target=f"chat of {sender}")
+
+
+def test_until_somebody_is_paired_the_owner_is_written_to_at_the_machine(
+    doorway: AccessControl,
+) -> None:
+    assert list(doorway.everyone()) == [Addressee("owner", "terminal", "local")]
+
+
+def test_everybody_is_written_to_by_name_and_their_first_account_by_the_plain_one(
+    doorway: AccessControl,
+) -> None:
+    doorway.people.let_in(PersonRole.OWNER, account("telegram", "1"))
+    doorway.people.let_in(PersonRole.OWNER, account("signal", "u"))
+    doorway.people.let_in(PersonRole.GUEST, account("telegram", "2"), "Anna")
+    assert {(one.name, one.channel, one.target) for one in doorway.everyone()} == {
+        ("owner", "telegram", "chat of 1"),
+        ("owner (signal)", "signal", "chat of u"),
+        ("Anna", "telegram", "chat of 2"),
+    }
+
+
+async def test_the_first_start_with_a_platform_says_how_to_become_the_owner(
+    doorway: AccessControl, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    screen, platform = LocalChannel(), FakeChannel()
+    await doorway.opened({"terminal": screen}, Activity()).greet_nobody()
+    assert caplog.text == ""
+    opened = doorway.opened({"terminal": screen, "telegram": platform}, Activity())
+    await opened.greet_nobody()
+    assert "access: no owner yet" in caplog.text
+    code = caplog.text.split("`")[1]
+    assert isinstance(await opened.admission.admit(said("hello", "7")), Rejected)
+    await opened.admission.admit(said(code, "7"))
+    came = await opened.admission.admit(said("hello", "7"))
+    assert isinstance(came, Admitted)
+    assert opened.admission.stands(came.message)
+    caplog.clear()
+    await opened.greet_nobody()
+    assert caplog.text == ""
+
+
+def test_what_a_stranger_sends_leaves_no_files(doorway: AccessControl) -> None:
+    doorway.people.let_in(PersonRole.GUEST, account("telegram", "2"))
+    assert doorway.knows(said("", "2"))
+    assert not doorway.knows(said("", "3"))
+    assert not doorway.knows(said("", "2", "signal"))
+
+
+async def test_the_owner_is_told_of_whoever_pairs(doorway: AccessControl, tmp_path: Path) -> None:
+    doorway.people.let_in(PersonRole.OWNER, account("fake", "1"))
+    channel = FakeChannel()
+    journal = open_agent_db(tmp_path / "agent.db")
+    delivery = Delivery(journal, {"fake": channel}, SteppedClock())
+    opened = doorway.opened({"fake": channel}, Activity())
+    code = doorway.codes.make(Invitation(role="guest"))
+
+    async def take(_: Inbound) -> None:
+        """Nothing begins by itself here."""
+
+    async with asyncio.TaskGroup() as tasks:
+        doorway.owner = opened.reached(delivery, take, tasks)
+        await opened.admission.admit(said(f"/pair {code}", "2", "fake", sender_name="Anna"))
+    await journal.aclose()
+    assert "`Anna` has access now as guest, over fake" in channel.sent[0].text

@@ -1,0 +1,128 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.app.providers import ModelServices, OfflineParts, model_choices, open_providers, secrets
+from agent.config import Secret
+from agent.errors import SpendingLimit
+from agent.messaging.database import open_agent_db
+from agent.net.http import HttpClient
+from agent.providers.base import ChatRequest
+from agent.providers.section import MainProviderSettings
+from agent.providers.settings import ProviderSettings
+from agent.settings import Settings
+from agent.storage.worker import DatabaseWorker
+from tests.canaries import secret
+from tests.fakes.clock import SteppedClock
+from tests.fakes.llm_server import running, streamed
+from tests.fakes.said import user_said
+
+HELLO = (user_said("hello"),)
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+async def journal(tmp_path: Path) -> AsyncIterator[DatabaseWorker]:
+    opened = open_agent_db(tmp_path / "agent.db")
+    yield opened
+    await opened.aclose()
+
+
+async def nobody(_: str) -> None:
+    """Where the owner would be told."""
+
+
+def answering_with(
+    provider: MainProviderSettings, http: HttpClient, journal: DatabaseWorker
+) -> ModelServices:
+    settings = Settings(provider=provider)
+    return open_providers(settings, {}, http, OfflineParts(), journal, SteppedClock())
+
+
+def test_what_can_be_chosen_is_told() -> None:
+    provider = MainProviderSettings(kind="openai", routes={"fast": "groq:x"}, fallbacks=("groq",))
+    told = model_choices(Settings(provider=provider), {"OPENAI_API_KEY": "k"})
+    assert (told.service, told.model) == ("openai", "gpt-5.6-luna")
+    assert (told.routes, told.fallbacks) == ({"fast": "groq:x"}, ("groq",))
+    assert model_choices(Settings(), {}).model == ""
+
+
+async def test_without_a_service_the_offline_provider_answers_and_nothing_is_spent(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    answering = open_providers(Settings(), {}, http, OfflineParts(), journal, SteppedClock())
+    await answering.begin(nobody)
+    assert (answering.provider.name, answering.spending()) == ("offline", "")
+    assert await answering.spent_in("a") == ""
+
+
+async def test_a_hint_that_nobody_configured_never_reaches_the_service(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    async with running(streamed("hi")) as server:
+        provider = MainProviderSettings(base_url=server.base_url, model="large")
+        answering = answering_with(provider, http, journal)
+        await answering.provider.chat(ChatRequest(HELLO, model="hint:fast"))
+    assert [request.body["model"] for request in server.requests] == ["large"]
+
+
+def test_every_key_that_may_be_sent_is_known_as_a_secret() -> None:
+    provider = MainProviderSettings(
+        api_key=Secret(secret("own")), more_keys=(Secret(secret("more")),)
+    )
+    named = {"backup": ProviderSettings(api_key=Secret(secret("backup")))}
+    environ = {
+        "GROQ_API_KEY": f" {secret('groq')} ",
+        "API_KEY": secret("any"),
+        "OPENAI_API_KEY": "a\nb",
+    }
+    found = list(secrets(Settings(provider=provider, providers=named), environ))
+    keys = {one.reveal() for one in found} - {""}
+    assert keys == {secret(one) for one in ("own", "more", "backup", "groq", "any")}
+
+
+async def test_what_was_asked_is_counted_and_told(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    async with running(streamed("hi")) as server:
+        provider = MainProviderSettings(base_url=server.base_url, model="large")
+        answering = answering_with(provider, http, journal)
+        await answering.provider.chat(ChatRequest(HELLO))
+        assert answering.spending().startswith("1 request, ")
+        assert await answering.spent_in("a") == "nothing"
+        await answering.provider.chat(ChatRequest(HELLO, conversation="a"))
+        assert (await answering.spent_in("a")).startswith("1 request, ")
+
+
+async def test_beyond_a_limit_the_board_is_worked_offline_and_the_key_is_named(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    async with running(streamed("hi"), streamed("hi")) as server:
+        provider = MainProviderSettings(
+            base_url=server.base_url, model="large", daily_limit_tokens=1
+        )
+        answering = answering_with(provider, http, journal)
+        answers = [await answering.provider.chat(ChatRequest(HELLO)) for _ in range(2)]
+    assert len(server.requests) == 1
+    assert "provider.daily_limit_tokens is reached" in answers[1].text
+    assert "provider.daily_limit_tokens" in answering.provider.trouble
+
+
+async def test_where_the_offline_provider_is_switched_off_a_limit_is_an_error(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    async with running(streamed("hi")) as server:
+        provider = MainProviderSettings(
+            base_url=server.base_url, model="large", daily_limit_tokens=1, offline_last=False
+        )
+        answering = answering_with(provider, http, journal)
+        await answering.provider.chat(ChatRequest(HELLO))
+        with pytest.raises(SpendingLimit, match="it resets tomorrow"):
+            await answering.provider.chat(ChatRequest(HELLO))

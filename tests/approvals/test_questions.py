@@ -1,0 +1,116 @@
+"""What is offered in a question, what it shows, and how long it waits."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.approvals import questions
+from agent.approvals.button import PresenceRule
+from agent.approvals.gate import Gate
+from agent.approvals.records import CallCircumstances
+from agent.channels.base import Answer, Question
+from agent.messages import Effect, Provenance, ToolCall
+from agent.security.access import RULE, DataReach
+from agent.security.approvals import StandingApprovals
+from agent.security.estop import EmergencyStop
+from agent.security.policy import ActLimits, Autonomy, Policy, Verdict
+from agent.security.remedies import remedy_of
+from tests.fakes.clock import SteppedClock
+
+UNLIMITED = ActLimits()
+ASKED = DataReach(Verdict.ASK, "shows the diary to guests", "it is not shared with them")
+
+
+class Reader:
+    """Reads every question and says no."""
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+
+    async def __call__(self, question: Question) -> Answer:
+        self.asked.append(question)
+        return Answer.NO
+
+
+class Handy:
+    """A button that nobody presses."""
+
+    trouble = ""
+
+    async def pressed(self) -> None:
+        raise TimeoutError
+
+
+def gate_in(folder: Path, limits: ActLimits, demanded_for: frozenset[Effect]) -> Gate:
+    approvals = StandingApprovals(folder / "standing.json", SteppedClock())
+    policy = Policy(Autonomy.SUPERVISED, (), limits)
+    rule = PresenceRule(Handy(), demanded_for)
+    return Gate(policy, approvals, EmergencyStop(folder), rule)
+
+
+async def question_of(
+    folder: Path,
+    around: CallCircumstances,
+    limits: ActLimits = UNLIMITED,
+    demanded_for: frozenset[Effect] = frozenset(),
+    trust: Provenance = Provenance.OWNER,
+    text: str = "",
+) -> Question | None:
+    reader = Reader()
+    call = ToolCall("1", "pump", json.dumps({"text": text}))
+    gate = gate_in(folder, limits, demanded_for)
+    await gate.admit(call, Effect.HAZARD, trust, reader, around)
+    return reader.asked[0] if reader.asked else None
+
+
+@pytest.mark.parametrize(
+    ("around", "limits", "demanded_for", "is_offered"),
+    [
+        (CallCircumstances(), ActLimits(), frozenset[Effect](), True),
+        (CallCircumstances(), ActLimits(per_day=0), frozenset[Effect](), False),
+        (CallCircumstances(reach=ASKED), ActLimits(), frozenset[Effect](), False),
+        (CallCircumstances(), ActLimits(), frozenset({Effect.HAZARD}), False),
+    ],
+)
+async def test_an_always_is_offered_only_for_what_a_call_does(
+    tmp_path: Path,
+    around: CallCircumstances,
+    limits: ActLimits,
+    demanded_for: frozenset[Effect],
+    *,
+    is_offered: bool,
+) -> None:
+    found = await question_of(tmp_path, around, limits, demanded_for)
+    assert found is not None
+    assert found.always == ("exactly this call, for 30 days, on your own word" * is_offered)
+
+
+@pytest.mark.parametrize(("length", "is_shown"), [(1989, True), (1990, False)])
+async def test_no_more_is_asked_than_is_read(
+    tmp_path: Path, length: int, *, is_shown: bool
+) -> None:
+    text = "x" * length
+    found = await question_of(tmp_path, CallCircumstances(), text=text)
+    assert (found is not None) is is_shown
+
+
+async def test_of_a_long_address_the_beginning_is_shown(tmp_path: Path) -> None:
+    around = CallCircumstances(source="https://a.org/" + "x" * 1000)
+    found = await question_of(tmp_path, around, trust=Provenance.WEB)
+    assert found is not None
+    assert "(from https://a.org/x" in found.reason
+    assert "x" * 180 in found.reason
+    assert "x" * 200 not in found.reason
+
+
+async def test_where_the_owners_word_comes_from_is_not_repeated(tmp_path: Path) -> None:
+    found = await question_of(tmp_path, CallCircumstances(source="https://a.org/"))
+    assert found is not None
+    assert "(from" not in found.reason
+
+
+def test_an_answer_is_waited_for_as_long_as_the_remedy_says() -> None:
+    assert questions.QUESTION_TIMEOUT_S == 120.0
+    assert "within 120 s" in remedy_of("no-answer")
+    assert RULE == "access"

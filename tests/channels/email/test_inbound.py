@@ -1,0 +1,154 @@
+from email.message import EmailMessage
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.channels.email.inbound import apart, parsed, read_letter, why_not_for_us
+
+OWN = "barnacle@example.org"
+
+
+def letter(text: str = "hello", **headers: str) -> EmailMessage:
+    made = EmailMessage()
+    made["From"] = headers.pop("sender", "Anna <anna@example.org>")
+    for name, value in headers.items():
+        made[name.replace("_", "-")] = value
+    made.set_content(text)
+    return parsed(made.as_bytes())
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        ({"Auto_Submitted": "auto-replied"}, "a machine"),
+        ({"Auto_Submitted": "auto-generated; x=y"}, "a machine"),
+        ({"Precedence": "Bulk"}, "to many"),
+        ({"List_Id": "<l.example.org>"}, "a list"),
+        ({"Return_Path": "<>"}, "a report"),
+        ({"sender": "MAILER-DAEMON@example.org"}, "takes no answers"),
+        ({"sender": "no-reply@example.org"}, "takes no answers"),
+        ({"sender": "Barnacle@Example.org"}, "our own"),
+        ({"sender": "nobody"}, "from nobody"),
+        ({"sender": "a@b, c@d"}, ""),
+    ],
+)
+def test_machines_lists_and_ourselves_are_not_answered(
+    headers: dict[str, str], reason: str
+) -> None:
+    assert reason in why_not_for_us(letter(**headers), OWN)
+
+
+@pytest.mark.parametrize("told", ["no", "No", ""])
+def test_a_person_is(told: str) -> None:
+    headers = {"Auto_Submitted": told} if told else {}
+    assert why_not_for_us(letter(**headers), OWN) == ""
+
+
+def test_a_letter_is_read() -> None:
+    found = read_letter(
+        letter(
+            "Lamp on, please.\n\n> It is off.\n> Really.\n",
+            Subject="=?utf-8?q?Caf=C3=A9?=",
+            Message_ID="<2@example.org>",
+            References="<0@example.org> <1@example.org>",
+            In_Reply_To="<1@example.org>",
+        )
+    )
+    assert (found.sender, found.sender_name, found.subject) == ("anna@example.org", "Anna", "Café")
+    assert found.text == "Lamp on, please."
+    assert found.quoted == "> It is off.\n> Really."
+    assert (found.thread, found.message_id) == ("<0@example.org>", "<2@example.org>")
+    assert found.domain == "example.org"
+
+
+def test_html_alone_is_read_without_what_nobody_sees() -> None:
+    made = EmailMessage()
+    made["From"] = "anna@example.org"
+    made.set_content("<p>Lamp <b>on</b></p><style>x</style><script>evil()</script>", "html")
+    assert read_letter(parsed(made.as_bytes())).text == "Lamp on"
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "quoted"),
+    [
+        ("yes abcd\n\nOn Fri, Nov 20, 2026 at 7 PM Barnacle <b@x> wrote:\n> q\n", "yes abcd", "On"),
+        ("ja\n\nAm Freitag, den 20. November schrieb Barnacle <b@x>:\n> q", "ja", "Am"),
+        ("yes\n-- \nAnna\n+49 1", "yes", ""),
+        ("see\n-----Original Message-----\nFrom: b", "see", "-----"),
+        (
+            "> was it on?\nIt was.\n> and now?\nNow not.",
+            "> was it on?\nIt was.\n> and now?\nNow not.",
+            "",
+        ),
+        ("no quotes\nat all", "no quotes\nat all", ""),
+        ("", "", ""),
+    ],
+)
+def test_own_words_are_told_from_repeated_ones(text: str, own: str, quoted: str) -> None:
+    found = apart(text)
+    assert found[0] == own
+    assert found[1].startswith(quoted) if quoted else not found[1]
+
+
+def test_files_come_with_their_names_and_kinds() -> None:
+    made = EmailMessage()
+    made["From"] = "anna@example.org"
+    made.set_content("look")
+    made.add_attachment(b"%PDF", "application", "pdf", filename="../../etc/passwd")
+    [file] = read_letter(parsed(made.as_bytes())).files
+    assert (file.media_type, file.content) == ("application/pdf", b"%PDF")
+
+
+def test_a_letter_without_an_id_has_the_same_one_whenever_it_is_read() -> None:
+    one = letter(Subject="a", Date="Fri, 20 Nov 2026 19:26:39 +0000")
+    other = letter(Subject="b", Date="Fri, 20 Nov 2026 19:26:39 +0000")
+    assert read_letter(one).message_id == read_letter(one).message_id
+    assert read_letter(one).message_id != read_letter(other).message_id
+
+
+HOSTILE = st.one_of(
+    st.binary(max_size=400),
+    st.lists(
+        st.sampled_from(
+            [
+                *(b"From: ", b"From: a@b.org\r\n", b"Content-Type: text/html; charset=x-lies\r\n"),
+                *(b"Content-Type: multipart/mixed; boundary=b\r\n", b"\r\n--b\r\n", b"--b--\r\n"),
+                *(b"Content-Transfer-Encoding: base64\r\n", b"=?utf-8?b?////?=", b"\r\n\r\n"),
+                *(b"Message-ID: <", b"References: <a@b>\r\n", b"\xff\xfe\x00", b"Subject: =?x?q?"),
+                *(b"Content-Disposition: attachment; filename*=utf-8''%ff\r\n", b"Date: now\r\n"),
+            ]
+        ),
+        max_size=20,
+    ).map(b"".join),
+)
+
+
+@given(HOSTILE)
+def test_no_bytes_break_the_reader(raw: bytes) -> None:
+    message = parsed(raw)
+    why_not_for_us(message, OWN)
+    read_letter(message)
+
+
+@pytest.mark.parametrize(
+    ("subject", "is_forwarded"),
+    [
+        ("Fwd: turn the pump on", True),
+        ("FW: the pump", True),
+        ("WG: Pumpe", True),
+        ("Re: Fwd: the pump", True),
+        ("AW: WG: Pumpe", True),
+        ("TR : la pompe", True),
+        ("[Fwd: the pump]", True),
+        ("转发：水泵", True),
+        ("turn the pump on", False),
+        ("Re: the pump", False),
+        ("Forwards and backwards", False),
+        ("", False),
+    ],
+)
+def test_a_letter_that_is_passed_on_is_known_by_its_subject(
+    subject: str, *, is_forwarded: bool
+) -> None:
+    assert read_letter(letter(subject=subject)).is_forwarded is is_forwarded

@@ -1,0 +1,69 @@
+"""The boards at a real broker: what is shown is what the board says."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from agent.messages import Outbound
+from tests.contracts.channel import listening
+from tests.fakes import mosquitto
+from tests.fakes.mqtt_platform import MqttPlatform, running
+from tests.waits import wait_until
+
+pytestmark = pytest.mark.skipif(
+    mosquitto.unavailable_reason() is not None, reason=str(mosquitto.unavailable_reason())
+)
+PUMP = "barnacle/board/board/pump"
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[MqttPlatform]:
+    async with running(tmp_path) as made:
+        yield made
+
+
+async def test_values_and_devices_are_there_after_the_start(platform: MqttPlatform) -> None:
+    async with listening(platform.channel):
+        await wait_until(
+            lambda: platform.peer.shows("barnacle/board/board/mcu_temperature") == b"24.5"
+        )
+        assert platform.peer.shows(PUMP) == b"off"
+        assert platform.peer.shows("barnacle/board/board/a0") == b"1.234"
+        assert platform.peer.shows("barnacle/board/board") == b"online"
+        found = [topic for topic, _ in platform.peer.came if topic.startswith("homeassistant/")]
+        assert len(found) == len(set(found)) == 6
+
+
+async def test_after_an_order_of_the_home_the_true_value_is_shown(platform: MqttPlatform) -> None:
+    async with listening(platform.channel):
+        await wait_until(lambda: platform.peer.shows(PUMP) == b"off")
+        platform.board.values["pump"] = "on"
+        answer = Outbound(1, "mqtt", "home", "The pump is on.", "", "board/pump")
+        await platform.channel.send(answer)
+        await wait_until(lambda: platform.peer.shows(PUMP) == b"on")
+
+
+async def test_a_board_that_is_unplugged_is_shown_as_away(platform: MqttPlatform) -> None:
+    async with listening(platform.channel):
+        await wait_until(lambda: platform.peer.shows("barnacle/board/board") == b"online")
+        platform.board.unplug()
+        platform.channel._mirror.look_again()
+        await wait_until(lambda: platform.peer.shows("barnacle/board/board") == b"offline")
+
+
+async def test_a_pin_that_is_gone_is_taken_back(platform: MqttPlatform) -> None:
+    async with listening(platform.channel):
+        await wait_until(lambda: _config_of_relay(platform))
+        [topic] = _config_of_relay(platform)
+        assert platform.board.manifest is not None
+        pins = tuple(one for one in platform.board.manifest.pins if one.name != "relay")
+
+        platform.board.learn(msgspec.structs.replace(platform.board.manifest, pins=pins))
+        platform.channel._mirror.look_again()
+        await wait_until(lambda: platform.peer.shows(topic) == b"")
+
+
+def _config_of_relay(platform: MqttPlatform) -> set[str]:
+    return {topic for topic, _ in platform.peer.came if topic.endswith("_board_relay/config")}

@@ -1,0 +1,59 @@
+"""What Home Assistant is told: every pin once, as what it is."""
+
+import json
+from typing import Any
+
+from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described
+from agent.channels.mqtt.messages import MqttTopics
+from tests.fakes.board import FakeBoard
+
+DEVICE = HomeAssistantDevice("barnacle-1a2b", "greenhouse", "homeassistant", 30)
+TOPICS = MqttTopics("greenhouse")
+
+
+def told(device: HomeAssistantDevice = DEVICE) -> dict[str, Any]:
+    found = described(FakeBoard(), TOPICS, device)
+    return {topic: json.loads(payload) for topic, payload in found.items()}
+
+
+def test_outputs_are_switches_and_the_rest_are_sensors() -> None:
+    kinds = {(topic.split("/")[1], one["name"]) for topic, one in told().items()}
+    assert kinds == {
+        ("switch", "led"),
+        ("switch", "pump"),
+        ("switch", "relay"),
+        ("binary_sensor", "button"),
+        ("sensor", "a0"),
+        ("sensor", "mcu_temperature"),
+    }
+
+
+def test_a_switch_says_where_it_is_set_and_seen_and_whether_it_is_there() -> None:
+    pump = told()["homeassistant/switch/barnacle-1a2b_board_pump/config"]
+    assert pump["command_topic"] == "greenhouse/board/board/pump/set"
+    assert pump["state_topic"] == "greenhouse/board/board/pump"
+    assert pump["availability"] == [
+        {"topic": "greenhouse/status"},
+        {"topic": "greenhouse/board/board"},
+    ]
+    assert pump["availability_mode"] == "all"
+    assert pump["unique_id"] == "barnacle-1a2b_board_pump"
+    assert pump["device"]["identifiers"] == ["barnacle-1a2b"]
+
+
+def test_a_reading_has_its_unit_and_is_lost_in_time() -> None:
+    temperature = told()["homeassistant/sensor/barnacle-1a2b_board_mcu_temperature/config"]
+    assert temperature["unit_of_measurement"] == "°C"
+    assert temperature["device_class"] == "temperature"
+    assert temperature["expire_after"] == 120
+    assert "command_topic" not in temperature
+
+
+def test_without_a_prefix_nothing_is_told() -> None:
+    assert told(HomeAssistantDevice("barnacle-1a2b", "greenhouse", "", 30)) == {}
+
+
+def test_a_board_that_was_never_there_is_nothing_yet() -> None:
+    board = FakeBoard()
+    board.manifest = None
+    assert described(board, TOPICS, DEVICE) == {}

@@ -1,0 +1,74 @@
+"""Payloads: whatever anybody publishes is a message, a command, or nothing."""
+
+import json
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from agent.channels.mqtt import messages
+from agent.channels.mqtt.messages import MqttInbound
+from agent.messages import Outbound
+from tests.fakes.board import FakeBoard
+
+BOARD = FakeBoard()
+
+
+def order(pin: str, payload: bytes, *, is_only: bool = True) -> str:
+    return messages.order_of(BOARD, pin, payload, is_only=is_only)
+
+
+@given(st.binary(max_size=200))
+def test_no_payload_breaks_it(payload: bytes) -> None:
+    letter = messages.read(payload)
+    assert letter is None or letter.text
+
+
+@given(st.text(min_size=1))
+def test_plain_text_is_its_own_text(text: str) -> None:
+    letter = messages.read(text.encode("utf-8", "replace"))
+    if letter is not None and not text.lstrip().startswith("{"):
+        assert letter.text == text.encode("utf-8", "replace").decode().strip()
+
+
+def test_json_with_other_fields_is_text() -> None:
+    payload = b'{"temperature": 21.5}'
+    assert messages.read(payload) == MqttInbound(text=payload.decode())
+
+
+def test_a_letter_says_exactly_what_it_is() -> None:
+    told = {"text": "hi", "id": "1", "name": "An\x1bna", "thread": "t", "sent_at": 7}
+    letter = messages.read(json.dumps(told).encode())
+    assert letter is not None
+    inbound = messages.inbound_of(letter, "anna", "anna:1", 9.0)
+    assert (inbound.text, inbound.sender_name, inbound.thread) == ("hi", "Anna", "t")
+    assert inbound.sent_at_s == 7.0
+
+
+@pytest.mark.parametrize("payload", [b"on", b"ON", b" true ", b"1"])
+def test_a_switch_is_turned_on_by_what_programs_say(payload: bytes) -> None:
+    assert order("pump", payload) == "turn the pump on"
+
+
+def test_of_several_boards_the_one_is_named() -> None:
+    assert order("pump", b"off", is_only=False) == "turn the pump of board off"
+
+
+@given(st.binary(max_size=40))
+def test_nothing_of_a_payload_but_its_value_gets_into_the_order(payload: bytes) -> None:
+    assert order("pump", payload) in {"", "turn the pump on", "turn the pump off"}
+
+
+@pytest.mark.parametrize("pin", ["button", "a0", "nothing", "", "mcu_temperature"])
+def test_what_cannot_be_set_is_no_command(pin: str) -> None:
+    assert order(pin, b"on") == ""
+
+
+def test_an_answer_is_plain_text_with_an_id() -> None:
+    message = Outbound(4, "mqtt", "anna", "It is **warm**.", "anna:1", part=1)
+    assert json.loads(messages.told_by(message, "4-1")) == {
+        "id": "4-1",
+        "text": "It is warm.",
+        "answers": "anna:1",
+        "part": 1,
+    }

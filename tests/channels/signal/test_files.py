@@ -1,0 +1,126 @@
+import hashlib
+import random
+from pathlib import Path
+
+import pytest
+
+from agent.channels.received_files import MAX_FILE_BYTES
+from tests.channels.signal.conftest import Make
+from tests.fakes.signal_daemon import SignalDaemon
+from tests.fakes.signal_events import in_group, mention, message
+from tests.fakes.signal_faults import BreaksOff, Fails, Status
+
+
+def file(
+    known: str, content_type: str = "image/jpeg", size: int = 5, name: str | None = None
+) -> dict[str, object]:
+    return {"id": known, "contentType": content_type, "filename": name, "size": size}
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 3, 7, 100, 65536])
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 1000])
+async def test_a_file_comes_whole_in_pieces_of_any_size(
+    signal: Make, piece_bytes: int, size: int
+) -> None:
+    content = random.Random(size).randbytes(size)
+    daemon = SignalDaemon(piece_bytes=piece_bytes, files={"a": content})
+    async with signal(daemon) as it:
+        it.daemon.tell(message("look", attachments=[file("a", name="../../etc/passwd\x1b")]))
+        (inbound,) = await it.heard.until(1)
+    (kept,) = inbound.attachments
+    assert Path(kept.path).read_bytes() == content  # noqa: ASYNC240 - nothing else waits
+    assert Path(kept.path).parent == it.inbox
+    assert (kept.media_type, kept.name, kept.size_bytes) == ("image/jpeg", "../../etc/passwd", size)
+    assert inbound.text == "look"
+
+
+async def test_a_large_file_is_the_same_file(signal: Make) -> None:
+    content = random.Random(1).randbytes(3_000_000)
+    async with signal(SignalDaemon(files={"a": content}, piece_bytes=50_001)) as it:
+        it.daemon.tell(message(None, attachments=[file("a", "video/mp4", len(content))]))
+        (inbound,) = await it.heard.until(1)
+    kept = Path(inbound.attachments[0].path).read_bytes()  # noqa: ASYNC240 - as above
+    assert hashlib.sha256(kept).digest() == hashlib.sha256(content).digest()
+
+
+async def test_what_is_too_large_is_not_even_asked_for(signal: Make) -> None:
+    async with signal() as it:
+        it.daemon.tell(message("look", attachments=[file("a", size=MAX_FILE_BYTES + 1)]))
+        (inbound,) = await it.heard.until(1)
+        assert it.daemon.called("getAttachment") == []
+    assert "larger than 20 MB" in inbound.text
+    assert inbound.attachments == ()
+
+
+async def test_a_file_is_asked_for_where_it_was_sent(signal: Make) -> None:
+    async with signal(SignalDaemon(files={"a": b"x"})) as it:
+        it.daemon.tell(message(None, timestamp=1, attachments=[file("a")]))
+        it.daemon.tell(
+            in_group("\ufffc", timestamp=2, attachments=[file("a")], mentions=[mention(0)])
+        )
+        await it.heard.until(2)
+        alone, together = it.daemon.called("getAttachment")
+    assert isinstance(alone["recipient"], str)
+    assert "groupId" in together
+
+
+@pytest.mark.parametrize(
+    ("fault", "clue"),
+    [
+        (Fails(-1, "Could not find attachment"), "Could not find attachment"),
+        (Fails(-3, "no network"), "no network"),
+        (Status(500), "HTTP 500"),
+        (BreaksOff(), "broke off"),
+    ],
+)
+async def test_a_file_that_cannot_be_had_is_said_in_the_message(
+    signal: Make, fault: Fails | Status | BreaksOff, clue: str
+) -> None:
+    async with signal(SignalDaemon(files={"b": b"x"})) as it:
+        it.daemon.fail("getAttachment", fault)
+        it.daemon.tell(message("look", attachments=[file("a"), file("b", "text/plain")]))
+        (inbound,) = await it.heard.until(1)
+    assert inbound.text.startswith("look\n[a picture that could not be fetched: ")
+    assert clue in inbound.text
+    assert len(inbound.attachments) == 1
+    assert [path.name for path in it.inbox.iterdir()] == [Path(inbound.attachments[0].path).name]
+
+
+async def test_a_strangers_files_are_not_fetched(signal: Make) -> None:
+    async with signal(SignalDaemon(files={"a": b"x"}), knows=False) as it:
+        it.daemon.tell(message(None, attachments=[file("a"), file("b", "audio/aac")]))
+        (inbound,) = await it.heard.until(1)
+        assert it.daemon.called("getAttachment") == []
+    assert inbound.text == (
+        "[a picture that was not fetched]\n[a voice message that was not fetched]"
+    )
+
+
+async def test_a_voice_message_is_kept_and_said_to_be_one(signal: Make) -> None:
+    async with signal(SignalDaemon(files={"a": b"x"})) as it:
+        it.daemon.tell(message(None, attachments=[file("a", "audio/aac")]))
+        (inbound,) = await it.heard.until(1)
+    assert "no speech service is configured" in inbound.text
+    assert inbound.attachments[0].media_type == "audio/aac"
+
+
+async def test_what_is_no_base64_is_no_file(signal: Make) -> None:
+    async with signal(SignalDaemon(files={"a": "AAA-====AAAA"})) as it:
+        it.daemon.tell(message("look", attachments=[file("a")]))
+        (inbound,) = await it.heard.until(1)
+    assert "unreadable file" in inbound.text
+    assert list(it.inbox.iterdir()) == []
+
+
+async def test_a_message_without_words_or_files_that_can_be_had_is_none(signal: Make) -> None:
+    async with signal() as it:
+        it.daemon.tell(message(None, timestamp=1, attachments=[{"id": None, "size": 5}]))
+        it.daemon.tell(
+            message(
+                None, timestamp=2, sticker={"packId": "a", "stickerId": 1, "emoji": "\U0001f44d"}
+            )
+        )
+        it.daemon.tell(message(None, timestamp=3, contacts=[{"name": {}}]))
+        await it.heard.until(2)
+    assert it.heard.texts == ["[a sticker: \U0001f44d]", "[a contact]"]
+    assert it.heard.messages[0].message_id.endswith(":2")

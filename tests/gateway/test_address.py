@@ -1,0 +1,50 @@
+import secrets
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ConfigRefused
+from agent.gateway.address import HEX_CHARS, gateway_address, weakness_of
+from agent.gateway.settings import GatewaySettings
+from tests.fakes.gateway import TOKEN
+
+
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [
+        ("", "0 characters"),
+        (TOKEN[: HEX_CHARS - 1], "63 characters, and 64"),
+        ("NiQ1RDqjFwCiIp8ko9CnsqHaKjZtxiBHTH_QE-PAC_", "42 characters, and 43"),
+        ("0123456789" * 7, "repeats itself"),
+        ("0123456789abcdef" * 4, "repeats itself"),
+        ("a1b2c3d4e5" * 7, "repeats itself"),
+        ("deadbeef" * 8, "5 different"),
+        ("password" * 8, "7 different"),
+        ("a" * 64, "1 different"),
+        ("correct horse battery staple correct horse!!", "14 different"),
+        (TOKEN[:16] * 4, "repeats itself"),
+        ("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG", "as on a keyboard"),
+        ("qwertyuiopasdfghjklzxcvbnm1234567890QWERTYUIOP", "as on a keyboard"),
+        ("00112233445566778899aabbccddeeffffeeddccbbaa99887766554433221100", "as on a keyboard"),
+    ],
+)
+def test_what_somebody_thought_up_is_weak(token: str, why: str) -> None:
+    assert why in weakness_of(token)
+
+
+def test_random_bytes_are_strong_however_they_are_written() -> None:
+    for _ in range(2000):
+        for token in (
+            secrets.token_hex(32),
+            secrets.token_urlsafe(32),
+            secrets.token_hex(32).upper(),
+        ):
+            assert weakness_of(token) == ""
+
+
+def test_the_refusal_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigRefused) as refused:
+        gateway_address(GatewaySettings(), tmp_path, "0123456789" * 7)
+    assert str(refused.value) == (
+        "gateway.token is not random: it repeats itself. Make one with `openssl rand -hex 32`"
+    )

@@ -1,0 +1,65 @@
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.health.base import Level, Patient
+from agent.health.checks import machine
+
+
+@pytest.fixture
+def timesync(root: Path) -> Path:
+    return root / "run/systemd/timesync"
+
+
+@pytest.mark.usefixtures("timesync")
+async def test_a_right_clock_is_fine(patient: Patient) -> None:
+    assert (await machine.check_clock(patient)).level is Level.OK
+
+
+async def test_a_clock_before_this_program_is_failed(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "_EARLIEST_S", time.time() + 60)
+    found = await machine.check_clock(patient)
+    assert found.level is Level.FAILED
+    assert "far behind" in found.sentence
+
+
+async def test_a_clock_far_ahead_is_failed(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "_LATEST_S", time.time() - 60)
+    found = await machine.check_clock(patient)
+    assert found.level is Level.FAILED
+    assert "far ahead" in found.sentence
+
+
+async def test_a_clock_older_than_what_is_stored_is_failed(patient: Patient) -> None:
+    patient.state_dir.mkdir()
+    patient.databases[0].write_text("")
+    tomorrow_s = time.time() + 86_400
+    os.utime(patient.databases[0], (tomorrow_s, tomorrow_s))
+    assert (await machine.check_clock(patient)).level is Level.FAILED
+
+
+@pytest.fixture
+def timesync_runs(timesync: Path) -> Path:
+    timesync.mkdir(parents=True)
+    return timesync
+
+
+@pytest.mark.usefixtures("timesync_runs")
+async def test_a_clock_that_the_network_did_not_set_yet_is_a_warning(patient: Patient) -> None:
+    assert (await machine.check_clock(patient)).level is Level.WARNING
+
+
+@pytest.fixture
+def timesync_is_done(timesync_runs: Path) -> None:
+    (timesync_runs / "synchronized").touch()
+
+
+@pytest.mark.usefixtures("timesync_is_done")
+async def test_a_clock_that_the_network_set_is_fine(patient: Patient) -> None:
+    assert (await machine.check_clock(patient)).level is Level.OK

@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+from agent.health.base import Level, Patient
+from agent.health.checks.storage import check_card
+from tests.fakes.kernel import write
+
+
+async def test_a_card_that_says_nothing_is_fine(patient: Patient) -> None:
+    found = await check_card(patient)
+    assert found.level is Level.OK
+    assert "does not report its wear" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("life", "level"),
+    [("0x01 0x07", Level.OK), ("0x08 0x01", Level.WARNING), ("0x0b 0x01", Level.FAILED)],
+)
+async def test_wear_decides(patient: Patient, root: Path, life: str, level: Level) -> None:
+    write(root, "sys/block/mmcblk0/device/life_time", life)
+    assert (await check_card(patient)).level is level
+
+
+async def test_errors_of_a_file_system_are_failed(patient: Patient, root: Path) -> None:
+    write(root, "sys/fs/ext4/mmcblk0p4/errors_count", "2\n")
+    found = await check_card(patient)
+    assert found.level is Level.FAILED
+    assert "2 on mmcblk0p4" in found.sentence
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "mmc0: error -110 whilst initialising SD card",
+        "mmc1: Timeout waiting for hardware interrupt.",
+        "I/O error, dev mmcblk0, sector 2048 op 0x0:(READ)",
+        "EXT4-fs error (device mmcblk0p4): ext4_find_entry:1455",
+    ],
+)
+async def test_what_the_kernel_complains_of_is_quoted(
+    patient: Patient, root: Path, message: str
+) -> None:
+    write(root, "dev/kmsg", f"6,1,100,-;mmc0: new high speed SDHC card\n3,2,200,-;{message}\n")
+    found = await check_card(patient)
+    assert found.level is Level.FAILED
+    assert f"1 times, last: {message}" in found.sentence
+
+
+async def test_other_messages_are_nothing(patient: Patient, root: Path) -> None:
+    write(root, "dev/kmsg", "6,1,100,-;usb 1-1: error -71\n6,2,1,-;mmcblk0: p1 p2 p3 p4\n")
+    assert (await check_card(patient)).level is Level.OK

@@ -1,0 +1,94 @@
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.link.configuration import PinEntry
+from agent.link.pin_configuration import loosened
+
+PUMP = PinEntry(
+    "pump",
+    "output",
+    "PB0",
+    lease_ms=1000,
+    max_on_ms=10_000,
+    min_off_ms=5_000,
+    per_minute=4,
+    needs=(("level_ok", 1),),
+    safety="hazard",
+)
+
+
+def changed(**to: object) -> tuple[str, ...]:
+    return loosened([PUMP], [msgspec.structs.replace(PUMP, **to)])
+
+
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [
+        ({"lease_ms": 2000}, "pump stays on for 2000 ms without a sign of life instead of 1000 ms"),
+        ({"max_on_ms": 20_000}, "pump may be on at most 20000 ms instead of at most 10000 ms"),
+        ({"max_on_ms": 0}, "pump may be on without limit instead of at most 10000 ms"),
+        ({"min_off_ms": 0}, "pump rests 0 ms instead of 5000 ms"),
+        ({"per_minute": 5}, "pump may be switched 5 times a minute instead of 4"),
+        ({"per_minute": 0}, "pump may be switched any number of times a minute instead of 4"),
+        ({"needs": ()}, "pump no longer requires level_ok to be on"),
+        ({"needs": (("level_ok", 0),)}, "pump no longer requires level_ok to be on"),
+        ({"safety": "actuate"}, "pump is no longer a hazard"),
+        ({"safe": 1}, "pump has another safe value (1 instead of 0)"),
+        ({"active_low": True}, "pump is on at low level"),
+        ({"pin": "PB1"}, "pump moves from PB0 to PB1"),
+        ({"kind": "pwm"}, "pump changes from output to pwm"),
+        ({"name": "fan"}, "pump is no longer configured"),
+    ],
+)
+def test_what_is_looser_is_told(to: dict[str, object], words: str) -> None:
+    assert changed(**to) == (words,)
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        {},
+        {"lease_ms": 500},
+        {"max_on_ms": 1},
+        {"min_off_ms": 60_000},
+        {"per_minute": 1},
+        {"needs": (("door", 0), ("level_ok", 1))},
+    ],
+)
+def test_what_is_tighter_is_nobodys_question(to: dict[str, object]) -> None:
+    assert changed(**to) == ()
+
+
+def test_a_new_pin_is_nobodys_question() -> None:
+    assert loosened([PUMP], [PUMP, PinEntry("fan", "output", "PB5")]) == ()
+    assert loosened([], [PUMP]) == ()
+
+
+def test_inputs_have_nothing_to_loosen() -> None:
+    old = PinEntry("key", "input", "PA0")
+    assert loosened([old], [PinEntry("key", "input", "PA1", active_low=True)]) == ()
+    assert loosened([PUMP], [PinEntry("pump", "input", "PB0")]) == (
+        "pump changes from output to input",
+    )
+
+
+def test_a_name_that_a_board_made_up_is_cleaned() -> None:
+    (words,) = loosened([PinEntry("\x1b[31m" + "x" * 99, "output", "PB0")], [])
+    assert "\x1b" not in words
+    assert len(words) < 80
+
+
+LIMIT = st.integers(0, 3)
+
+
+@given(LIMIT, LIMIT, LIMIT, LIMIT, LIMIT, LIMIT)
+def test_there_and_back_is_never_tighter_both_ways(
+    on: int, off: int, rate: int, other_on: int, other_off: int, other_rate: int
+) -> None:
+    one = msgspec.structs.replace(PUMP, max_on_ms=on, min_off_ms=off, per_minute=rate)
+    other = msgspec.structs.replace(
+        PUMP, max_on_ms=other_on, min_off_ms=other_off, per_minute=other_rate
+    )
+    assert (one == other) == (not loosened([one], [other]) and not loosened([other], [one]))

@@ -1,0 +1,69 @@
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from agent.messages import Inbound
+from agent.messaging import inbox
+from agent.messaging.backlog import MAX_TOLD, OLD_S, backlog_report
+from agent.messaging.inbox import Accepted
+from tests.fakes.channel import FakeChannel, message
+from tests.fakes.dispatching import running
+from tests.fakes.provider import ScriptedProvider
+
+NOW_S = 1_800_000_000.0
+
+
+def late(text: str, message_id: str, late_s: float = OLD_S + 1) -> Inbound:
+    return replace(message(text, message_id), sent_at_s=NOW_S - late_s)
+
+
+async def test_what_comes_late_is_told_of_together_and_not_done(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider("hello")
+    async with running(tmp_path, provider, channel) as agent:
+        for number in range(3):
+            old = late(f"pump on {number}", f"{number}")
+            await agent.journal.transact(partial(inbox.accept, message=old))
+        await agent.dispatcher.resume(agent.tasks)
+        (text,) = await channel.wait_for(1)
+        assert [f"pump on {number}" in text for number in range(3)] == [True] * 3
+        assert provider.requests == []
+        assert await agent.journal.transact(inbox.unanswered) == []
+        # What is on time is answered, and the model knows what was said
+        await agent.say("hi", "9")
+        await channel.wait_for(2)
+    assert any("pump on 1" in said.text for said in provider.requests[0].messages)
+
+
+async def test_what_comes_in_time_is_done(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider("done")
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.dispatcher.deliver(late("pump on", "1", OLD_S - 1), agent.tasks)
+        assert await channel.wait_for(1) == ["done"]
+
+
+async def test_a_late_command_is_obeyed(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, ScriptedProvider(), channel) as agent:
+        await agent.dispatcher.deliver(late("/estop", "1"), agent.tasks)
+        await channel.wait_for(1)
+        assert agent.oversight.stop.reason
+
+
+async def test_after_a_long_time_without_power_nothing_old_is_done(tmp_path: Path) -> None:
+    old = replace(message("pump on"), received_at_s=NOW_S - OLD_S - 1)
+    async with running(tmp_path, ScriptedProvider(), FakeChannel()) as agent:
+        # As a crash leaves it
+        await agent.journal.transact(lambda db: inbox.accept(db, old))
+    channel, provider = FakeChannel(), ScriptedProvider()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.dispatcher.resume(agent.tasks)
+        (text,) = await channel.wait_for(1)
+    assert "pump on" in text
+    assert provider.requests == []
+
+
+def test_nobody_reads_a_hundred_lines() -> None:
+    text = backlog_report([Accepted(number, message(f"{number} " * 200)) for number in range(100)])
+    assert len(text.splitlines()) == MAX_TOLD + 3
+    assert "and 90 more" in text
+    assert len(text) < 2_000

@@ -1,0 +1,158 @@
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.channels.base import Channel
+from agent.config import Secret
+from agent.messages import Attachment, Outbound
+from agent.messaging import delivery as delivering
+from agent.messaging import outbox
+from agent.messaging.database import open_agent_db
+from agent.messaging.delivery import MAX_TRIES, Delivery
+from agent.security.redact import Redactor
+from agent.storage.worker import DatabaseWorker
+from tests.fakes.channel import FakeChannel, RefusingChannel
+from tests.fakes.clock import SteppedClock
+from tests.fakes.sending import AwayFor, BusyChat, NeverTakes, ShortBreath, SlowLine
+
+SECRET = "sk-abcdefghijklmnop"
+
+
+@pytest.fixture
+async def journal(tmp_path: Path) -> AsyncIterator[DatabaseWorker]:
+    worker = open_agent_db(tmp_path / "agent.db")
+    yield worker
+    await worker.aclose()
+
+
+async def _kept(delivery: Delivery, text: str, chat: str = "chat") -> Outbound:
+    message = await delivery.announce("fake", chat, text)
+    assert message is not None
+    return message
+
+
+def _delivery(
+    journal: DatabaseWorker, channel: Channel, clock: SteppedClock | None = None
+) -> Delivery:
+    redactor = Redactor()
+    redactor.add(Secret(SECRET))
+    return Delivery(journal, {"fake": channel}, clock or SteppedClock(), redactor=redactor)
+
+
+async def _left(journal: DatabaseWorker) -> list[str]:
+    return [message.text for message in await journal.transact(outbox.undelivered)]
+
+
+async def test_an_answer_goes_in_the_parts_that_the_platform_takes(
+    journal: DatabaseWorker,
+) -> None:
+    channel = ShortBreath()
+    delivery = _delivery(journal, channel)
+    assert await delivery.send(await _kept(delivery, "one two three"))
+    assert [(part.part, part.text) for part in channel.sent] == [
+        (0, "one t"),
+        (1, "wo th"),
+        (2, "ree"),
+    ]
+    assert await _left(journal) == []
+
+
+async def test_a_restart_goes_on_with_the_next_part(journal: DatabaseWorker) -> None:
+    cut = ShortBreath(breaks_after=2)
+    delivery = _delivery(journal, cut)
+    sending = asyncio.ensure_future(delivery.send(await _kept(delivery, "one two three")))
+    await cut.wait_for(2)
+    while (await journal.look(outbox.undelivered))[0].part < 2:  # noqa: ASYNC110 - a state on disk
+        await asyncio.sleep(0)
+    sending.cancel()
+    whole = ShortBreath()
+    after = _delivery(journal, whole)
+    (message,) = await after.left_over()
+    assert await after.send(message)
+    assert [part.text for part in whole.sent] == ["ree"]
+
+
+async def test_no_secret_hides_behind_a_cut(journal: DatabaseWorker) -> None:
+    channel = ShortBreath()
+    delivery = _delivery(journal, channel)
+    await delivery.send(Outbound(0, "fake", "chat", f"it is {SECRET}", ""))
+    said = "".join(part.text for part in channel.sent)
+    assert "abcd" not in said
+
+
+async def test_what_goes_to_one_place_keeps_its_order(journal: DatabaseWorker) -> None:
+    channel = RefusingChannel(2)
+    delivery = _delivery(journal, channel)
+    messages = [await _kept(delivery, f"{number}") for number in range(5)]
+    async with asyncio.TaskGroup() as tasks:
+        for message in messages:
+            tasks.create_task(delivery.send(message))
+    assert [message.text for message in channel.sent] == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_chat_is_left_alone_for_as_long_as_the_platform_asks(
+    journal: DatabaseWorker,
+) -> None:
+    clock = SteppedClock()
+    channel = BusyChat("busy", 37.0)
+    delivery = _delivery(journal, channel, clock)
+    assert await delivery.send(await _kept(delivery, "hi", "busy"))
+    assert clock.monotonic_s() == pytest.approx(37.0)
+
+
+async def test_one_busy_chat_holds_up_no_other(journal: DatabaseWorker) -> None:
+    channel = BusyChat("busy", 37.0)
+    delivery = _delivery(journal, channel)
+    first, second = await _kept(delivery, "a", "busy"), await _kept(delivery, "b", "free")
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(delivery.send(first))
+        tasks.create_task(delivery.send(second))
+    assert [message.text for message in channel.sent] == ["b", "a"]
+
+
+async def test_a_platform_that_is_away_refuses_nothing(journal: DatabaseWorker) -> None:
+    clock = SteppedClock()
+    channel = AwayFor(3 * MAX_TRIES)
+    delivery = _delivery(journal, channel, clock)
+    assert await delivery.send(await _kept(delivery, "hi"))
+    assert max(clock.slept_s) == 60.0
+
+
+async def test_what_is_refused_for_ever_is_a_dead_letter_at_once(journal: DatabaseWorker) -> None:
+    channel = NeverTakes("bad")
+    delivery = _delivery(journal, channel)
+    bad, good = await _kept(delivery, "bad"), await _kept(delivery, "good")
+    assert not await delivery.send(bad)
+    assert channel.tries == 1
+    assert await delivery.send(good)
+    assert await _left(journal) == []
+
+
+async def test_five_tries_make_a_dead_letter(journal: DatabaseWorker) -> None:
+    channel = RefusingChannel(1_000)
+    delivery = _delivery(journal, channel)
+    assert not await delivery.send(await _kept(delivery, "hi"))
+    assert channel.tries == MAX_TRIES
+    assert await _left(journal) == []
+
+
+async def test_the_same_answer_is_not_sent_twice_at_once(journal: DatabaseWorker) -> None:
+    channel = FakeChannel()
+    delivery = _delivery(journal, channel)
+    message = await _kept(delivery, "hi")
+    sent = await asyncio.gather(delivery.send(message), delivery.send(message))
+    assert sent == [True, False]
+    assert len(channel.sent) == 1
+
+
+async def test_a_file_may_take_as_long_as_its_channel_says(
+    journal: DatabaseWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivering, "SEND_TIMEOUT_S", 0.02)
+    delivery = _delivery(journal, SlowLine(takes_s=0.1))
+    bare = Outbound(0, "fake", "chat", "here", "")
+    assert not await delivery.send_unrecorded(bare)
+    assert await delivery.send_unrecorded(replace(bare, files=(Attachment("a", "a/b"),)))

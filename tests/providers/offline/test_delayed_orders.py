@@ -1,0 +1,144 @@
+# ruff: noqa: E501  # one sentence a line
+from typing import Any
+
+import pytest
+
+from agent.messages import ChatMessage, ToolCall, ToolSpec
+from agent.providers.base import ChatRequest, ChatResponse
+from agent.providers.offline.provider import OfflineProvider
+from agent.providers.offline.time_phrases import TimeKind, time_phrase_of
+from tests.fakes.said import assistant_said, tool_said, user_said
+from tests.providers.offline.timed_toolset import TIMED
+
+PROVIDER = OfflineProvider()
+
+
+async def answered(*said: ChatMessage, tools: Any = TIMED) -> ChatResponse:
+    return await PROVIDER.chat(ChatRequest(said, tools))
+
+
+async def called(text: str, tools: Any = TIMED) -> list[tuple[str, dict[str, Any]]]:
+    import json  # noqa: PLC0415 - beside its one use
+
+    response = await answered(user_said(text), tools=tools)
+    return [(call.name, json.loads(call.arguments_json)) for call in response.tool_calls]
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("turn on the relay for 8 seconds", "board_gpio_write", {"pin": "relay", "value": "on", "for_seconds": 8}),
+        ("switch the pump on for a minute and a half", "board_gpio_write", {"pin": "pump", "value": "on", "for_seconds": 90}),
+        ("in twenty minutes turn the relay off", "timer_start", {"seconds": 1200, "order": "turn the relay off"}),
+        ("can you turn off the pump in an hour?", "timer_start", {"seconds": 3600, "order": "can you turn off the pump?"}),
+        ("turn on the pump every evening at nine", "reminder_set", {"order": "turn on the pump", "every": "day 21:00"}),
+        ("tomorrow at 6:15 am turn on the pump for 8 seconds", "reminder_set", {"order": "turn on the pump for 8 seconds", "at": "tomorrow 06:15"}),
+        ("remind me in 20 minutes to turn the roast", "reminder_set", {"text": "turn the roast", "in_seconds": 1200}),
+        ("remind me every friday at 6 pm about the bins", "reminder_set", {"text": "the bins", "every": "friday 18:00"}),
+        ("schalte das Relais acht Sekunden lang ein", "board_gpio_write", {"pin": "relay", "value": "on", "for_seconds": 8}),
+        ("schalte in zwanzig Minuten die Pumpe aus", "timer_start", {"seconds": 1200, "order": "schalte die Pumpe aus", "language": "de"}),
+        ("erinnere mich um halb neun daran, den Braten zu wenden", "reminder_set", {"text": "den Braten zu wenden", "at": "08:30 or 20:30", "language": "de"}),
+        ("enciende la bomba durante ocho segundos", "board_gpio_write", {"pin": "pump", "value": "on", "for_seconds": 8}),
+        ("recuérdame mañana a las 9 de la mañana llamar a Ana", "reminder_set", {"text": "llamar a Ana", "at": "tomorrow 09:00", "language": "es"}),
+        ("打开水泵八秒", "board_gpio_write", {"pin": "pump", "value": "on", "for_seconds": 8}),
+        ("二十分钟后关闭水泵", "timer_start", {"seconds": 1200, "order": "关闭水泵", "language": "zh"}),
+        ("每天晚上九点提醒我吃药", "reminder_set", {"text": "吃药", "every": "day 21:00", "language": "zh"}),
+        ("ポンプを8秒間つけて", "board_gpio_write", {"pin": "pump", "value": "on", "for_seconds": 8}),
+        ("20分後にポンプを消して", "timer_start", {"seconds": 1200, "order": "ポンプを消して", "language": "ja"}),
+        ("펌프를 8초 동안 켜 줘", "board_gpio_write", {"pin": "pump", "value": "on", "for_seconds": 8}),
+        ("20분 후에 펌프 꺼", "timer_start", {"seconds": 1200, "order": "펌프 꺼", "language": "ko"}),
+    ],
+)  # fmt: skip
+async def test_an_order_is_done_for_after_or_at_a_time(
+    text: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    assert await called(text) == [(tool, arguments)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't turn on the pump in 5 minutes",
+        "if it rains turn on the pump in 5 minutes",
+        "is the pump off in 5 minutes?",
+        "I said turn on the pump in 5 minutes",
+        "turn on the pump on monday",
+        "turn it on in five minutes",
+        "sing a song in 5 minutes",
+        "remind me to turn the roast",
+        "turn on the pomp for 8 seconds",
+        "wait until noon and then turn on the pump",
+        "schalte die Pumpe nicht in 5 Minuten ein",
+    ],
+)
+async def test_what_is_no_plain_order_is_not_done_at_any_time(text: str) -> None:
+    assert [name for name, _ in await called(text) if name != "board_gpio_read"] == []
+
+
+async def test_what_is_not_known_yet_is_said_with_the_order_that_is_kept() -> None:
+    asked = user_said("in twenty minutes turn off the heater")
+    response = await answered(asked)
+    (call,) = response.tool_calls
+    assert call.name == "timer_start"
+    result = '{"started": {"seconds": 1200, "left_seconds": 1200, "order": "turn off the heater"}}'
+    told = await answered(asked, *_came_of(call, result))
+    assert told.text == ("In 20 min I will do this: turn off the heater I do not know “heater”.")
+
+
+async def test_an_end_at_a_time_is_counted_from_now() -> None:
+    asked = user_said("turn on the pump until half past nine")
+    (look,) = (await answered(asked)).tool_calls
+    assert look.name == "time_now"
+    now = '{"time": "2026-11-22T20:00:30+01:00", "weekday": "Sunday", "timezone": "CET"}'
+    (switch,) = (await answered(asked, *_came_of(look, now))).tool_calls
+    assert switch.name == "board_gpio_write"
+    assert '"for_seconds":5370' in switch.arguments_json
+    result = '{"pin": "pump", "value": "on", "for_seconds": 5370, "then": "off"}'
+    told = await answered(asked, *_came_of(look, now), *_came_of(switch, result))
+    assert told.text == "The pump is on for 1 h 29 min 30 s, then off."
+
+
+async def test_a_clock_that_tells_nothing_ends_nothing() -> None:
+    asked = user_said("turn on the pump until half past nine")
+    (look,) = (await answered(asked)).tool_calls
+    told = await answered(asked, *_came_of(look, '{"time": "soon"}'))
+    assert told.tool_calls == ()
+    assert "I did nothing" in told.text
+
+
+async def test_a_question_names_the_time_too() -> None:
+    response = await answered(user_said("maybe turn on the pump for 8 seconds"))
+    assert response.tool_calls == ()
+    assert "for 8 s" in response.text
+
+
+async def test_a_tool_that_knows_no_end_is_not_used_for_a_time() -> None:
+    tools = [_without_end(spec) for spec in TIMED]
+    response = await answered(user_said("turn on the pump for 8 seconds"), tools=tools)
+    assert response.tool_calls == ()
+
+
+def _came_of(call: ToolCall, result: str) -> tuple[ChatMessage, ChatMessage]:
+    return assistant_said("", (call,)), tool_said(call, result)
+
+
+def _without_end(spec: ToolSpec) -> ToolSpec:
+    properties = dict(spec.parameters.get("properties", {}))
+    properties.pop("for_seconds", None)
+    parameters = {**spec.parameters, "properties": properties}
+    return ToolSpec(spec.name, spec.about, parameters, spec.effect)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("fr", "mets le ventilateur à vingt pour cent"),
+        ("fr", "mets le ventilateur à quatre-vingt-dix-neuf pour cent"),
+        ("es", "pon el ventilador a las veinte por ciento"),
+        ("it", "metti il ventilatore alle venti per cento"),
+        ("pt", "põe o ventilador às vinte por cento"),
+        ("nl", "zet de ventilator om twintig procent"),
+    ],
+)
+def test_a_share_is_no_time_of_day(code: str, text: str) -> None:
+    assert time_phrase_of(text, code, TimeKind.AT) is None

@@ -1,0 +1,69 @@
+"""On a real FAT file system, in a file."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.provision import secret_wipe
+from agent.provision.secret_wipe import sweep
+
+SECRET = "correct horse battery"
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+PROGRAMS = ("mkfs.vfat", "fsck.vfat", "mcopy", "mdel", "mtype")
+
+
+def _run(*words: object) -> bytes:
+    environment = {"PATH": PATH, "MTOOLS_SKIP_CHECK": "1"}
+    command = [*map(str, words)]
+    return subprocess.run(command, check=True, capture_output=True, env=environment).stdout
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    if missing := [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]:
+        pytest.skip(f"no {', '.join(missing)} here (packages dosfstools and mtools)")
+    made = tmp_path / "firmware.vfat"
+    with made.open("wb") as file:
+        file.truncate(40 * 1024 * 1024)
+    _run("mkfs.vfat", "-F", "32", made)
+    return made
+
+
+def _put(partition: Path, name: str, text: str) -> None:
+    source = partition.with_name(name)
+    source.write_text(text)
+    _run("mcopy", "-o", "-i", partition, source, f"::/{name}")
+
+
+def test_what_editors_left_behind_is_wiped(partition: Path) -> None:
+    for number in range(3):
+        _put(partition, f"draft{number}.txt", f"{'x' * 5000 * number}password = {SECRET}\n")
+        _run("mdel", "-i", partition, f"::/draft{number}.txt")
+        _put(partition, f"between{number}.txt", f"{number}" * 9000)
+    _put(partition, "config.txt", "os_prefix=A/\n")
+    assert SECRET.encode() in partition.read_bytes()
+    assert sweep(partition, [SECRET, "never written"]) >= 1
+    assert SECRET.encode() not in partition.read_bytes()
+    assert _run("mtype", "-i", partition, "::/config.txt") == b"os_prefix=A/\n"
+    _run("fsck.vfat", "-n", partition)
+    assert sweep(partition, [SECRET]) == 0
+
+
+def test_a_secret_across_two_pieces_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secret_wipe, "_CHUNK_BYTES", 64)
+    place = tmp_path / "partition"
+    for start in range(40, 70):
+        place.write_bytes(b"." * start + SECRET.encode() + b"." * 200)
+        assert sweep(place, [SECRET, "x" * 30]) == 1
+        assert place.read_bytes() == b"." * start + b"*" * len(SECRET) + b"." * 200
+
+
+def test_what_is_too_short_to_be_told_from_other_things_is_left(tmp_path: Path) -> None:
+    place = tmp_path / "partition"
+    place.write_bytes(b"FAT32   and a fat cat")
+    assert sweep(place, ["FAT32"]) == 0
+    assert place.read_bytes() == b"FAT32   and a fat cat"

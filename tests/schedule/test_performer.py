@@ -1,0 +1,111 @@
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agent.channels.base import Channel
+from agent.messages import Address, Effect, Inbound, Provenance
+from agent.messaging.delivery import MAX_TRIES, Delivery
+from agent.providers.base import Provider
+from agent.schedule.performer import Performer
+from agent.schedule.schedule import JobFailed
+from agent.system.clock import SystemClock
+from agent.turn.outcome import NOTHING_TO_SAY
+from tests.fakes.channel import FakeChannel, RefusingChannel
+from tests.fakes.clock import SteppedClock
+from tests.fakes.dispatching import Running, running, spoken
+from tests.fakes.job_run import job
+from tests.fakes.provider import EchoProvider, ScriptedProvider, UnreachableProvider, calls
+from tests.fakes.tools import CountingTool
+
+
+def performer(at_work: Running, channel: Channel) -> Performer:
+    delivery = Delivery(at_work.journal, {channel.name: channel}, SteppedClock())
+    deliver = partial(at_work.dispatcher.deliver, tasks=at_work.tasks)
+    return Performer(at_work.journal, delivery, deliver, SystemClock(), at_work.folder)
+
+
+async def test_a_message_arrives_as_it_was_ordered(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        assert await performer(at_work, channel)(job(every_s=60.0)) == "delivered"
+    assert [(one.recipient, one.text) for one in channel.sent] == [("chat", "Tea!")]
+
+
+async def test_a_delivery_that_fails_is_a_job_that_failed(tmp_path: Path) -> None:
+    channel = RefusingChannel(MAX_TRIES)
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        with pytest.raises(JobFailed, match="fake did not accept it"):
+            await performer(at_work, channel)(job(every_s=60.0))
+
+
+async def test_what_cannot_be_reached_is_kept_and_no_turn_begins(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    away = {"channel": "elsewhere", "every_s": 60.0}
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        perform = performer(at_work, channel)
+        assert await perform(job(**away)) == "kept until elsewhere is connected"
+        with pytest.raises(JobFailed, match="elsewhere is not connected"):
+            await perform(job(message="", prompt="Water", **away))
+
+
+async def test_a_turn_without_an_answer_is_a_job_that_failed(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, UnreachableProvider(), channel) as at_work:
+        with pytest.raises(JobFailed, match="its turn failed"):
+            await performer(at_work, channel)(job(every_s=60.0, message="", prompt="Look"))
+    assert "no answer from the language model" in channel.sent[0].text
+
+
+async def test_a_turn_with_nothing_to_say_says_nothing(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    provider = ScriptedProvider(f"**{NOTHING_TO_SAY}**", "The soil is dry.")
+    async with running(tmp_path, provider, channel) as at_work:
+        wanted = job(every_s=60.0, message="", prompt="Look", thread="7")
+        assert await performer(at_work, channel)(wanted) == "nothing to say"
+        assert await performer(at_work, channel)(wanted) == "answered"
+    (said,) = channel.sent
+    assert (said.text, said.thread, said.in_reply_to) == ("The soil is dry.", "7", "")
+    # What was not said is not read again either
+    assert [one.text for one in spoken(provider.requests[-1])] == ["Look"]
+    assert channel.drafts == []
+
+
+@pytest.mark.parametrize("trust", [Provenance.OWNER, Provenance.WEB])
+async def test_a_turn_has_the_trust_of_who_made_the_job_and_can_make_none(
+    tmp_path: Path, trust: Provenance
+) -> None:
+    channel, lamp = FakeChannel(), CountingTool(Effect.READ)
+    provider: Provider = ScriptedProvider(calls(("lamp", '{"value":"on"}')), "Done.")
+    async with running(tmp_path, provider, channel, tools=[lamp]) as at_work:
+        wanted = job(every_s=60.0, message="", prompt="Look", trust=int(trust))
+        assert await performer(at_work, channel)(wanted) == "answered"
+    ((_, context),) = lamp.uses
+    assert (context.provenance, context.place) == (trust, None)
+    assert context.conversation == "fake_chat_job-tea_owner"
+
+
+async def test_a_person_makes_jobs_for_where_they_write(tmp_path: Path) -> None:
+    channel, lamp = FakeChannel(), CountingTool(Effect.READ)
+    provider = ScriptedProvider(calls(("lamp", '{"value":"on"}')), "Done.")
+    async with running(tmp_path, provider, channel, tools=[lamp]) as at_work:
+        await at_work.say("Look")
+        await channel.wait_for(1)
+    ((_, context),) = lamp.uses
+    assert context.place == Address("fake", "chat", "owner", None, "1")
+
+
+async def test_a_job_of_a_group_stays_one_where_others_read(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    taken: list[Inbound] = []
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+
+        async def take(inbound: Inbound) -> None:
+            taken.append(inbound)
+            await at_work.dispatcher.take(inbound, at_work.tasks)
+
+        perform = replace(performer(at_work, channel), deliver=take)
+        wanted = job(every_s=60.0, message="", prompt="Look", is_group=True, sender="4711")
+        assert await perform(wanted) == "answered"
+    assert [(one.is_group, one.sender, one.who) for one in taken] == [(True, "4711", "owner")]

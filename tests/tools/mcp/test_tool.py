@@ -1,0 +1,90 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.approvals.records import texts_of
+from agent.errors import BadArguments
+from agent.messages import Effect
+from agent.tools.mcp.offer import ToolOffer
+from agent.tools.mcp.server import McpServer
+from agent.tools.mcp.settings import McpSettings
+from agent.tools.mcp.tool import MAX_ARGUMENTS_BYTES, McpTool, refuse_unfit
+from tests.fakes.clock import SteppedClock
+
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "place": {"type": "string"},
+        "days": {"type": "integer"},
+        "unit": {"enum": ["C", "F"]},
+        "height": {"type": ["number", "null"]},
+        "any": {},
+        "odd": {"type": "colour"},
+    },
+    "required": ["place"],
+}
+
+
+@pytest.fixture
+def tool() -> McpTool:
+    settings = McpSettings(command=("weather",))
+    server = McpServer("garden", settings, Path("/nowhere"), SteppedClock())
+    offer = ToolOffer("garden", "forecast", "mcp_garden_forecast", "Tell it.", SCHEMA, "d" * 64)
+    return McpTool(offer, server, reads=False)
+
+
+def test_what_fits_is_taken_as_it_is(tool: McpTool) -> None:
+    for more in ({}, {"days": 2}, {"unit": "C"}, {"height": None}, {"height": 1.5}, {"any": [{}]}):
+        wanted = {"place": "Rome", "odd": 1, **more}
+        assert tool.parse(json.dumps(wanted)).values == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("{}", "`place` is missing"),
+        (
+            '{"place": "Rome", "approved": true}',
+            "unknown argument `approved`; the arguments are place, days",
+        ),
+        ('{"place": 5}', "`place` must be string"),
+        ('{"place": "Rome", "days": true}', "`days` must be integer"),
+        ('{"place": "Rome", "days": 1.5}', "`days` must be integer"),
+        ('{"place": "Rome", "height": "tall"}', "`height` must be number or null"),
+        ('{"place": "Rome", "unit": "K"}', "`unit` must be one of C, F"),
+        ("[]", "Expected `object`"),
+        ("{", "truncated"),
+        ('{"place": "Rome", "any": ' + "[" * 30 + "]" * 30 + "}", "nested too deeply"),
+        ('{"any": ' + "[" * 100_000, "longer than"),
+        ('{"any": ' + "[" * 9000 + "]" * 9000 + "}", "nested too deeply"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anybody_is_asked(
+    tool: McpTool, arguments: str, complaint: str
+) -> None:
+    with pytest.raises(BadArguments, match=complaint.replace("[", r"\[")):
+        tool.parse(arguments)
+
+
+def test_long_arguments_are_refused(tool: McpTool) -> None:
+    with pytest.raises(BadArguments, match="longer than"):
+        tool.parse(json.dumps({"place": "x" * MAX_ARGUMENTS_BYTES}))
+
+
+def test_a_schema_that_takes_anything_takes_anything() -> None:
+    for more in ({"additionalProperties": {"type": "string"}}, {"patternProperties": {}}):
+        refuse_unfit({"approved": True}, {"properties": {}, **more})
+
+
+def test_the_rules_of_the_owner_see_each_argument(tool: McpTool) -> None:
+    arguments = tool.parse('{"place": "Rome", "days": 2, "any": ["ü"]}')
+    assert texts_of(arguments) == {"place": "Rome", "days": "2", "any": '["ü"]'}
+
+
+def test_a_question_names_the_server_and_binds_to_what_was_approved(tool: McpTool) -> None:
+    arguments = tool.parse('{"place": "Rome"}')
+    assert tool.in_words(arguments) == "call forecast of the MCP server garden"
+    assert tool.binds_to(arguments).environment == {"digest": "d" * 64}
+    assert tool.effect_of(arguments) is Effect.NETWORK
+    assert tool.spec().parameters is SCHEMA

@@ -1,0 +1,112 @@
+import contextlib
+import time
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.tools import page_program
+from agent.tools.helper_program import LimitsExceeded, output_of
+from agent.tools.page_program import MAX_TITLE_CHARS, read
+
+
+def text_of(page: str) -> str:
+    return read(page, "https://example.org/a/b")[1]
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<h2>One</h2>two<p>three<p>four", "## One\n\ntwo\n\nthree\n\nfour"),
+        ("<ul><li>a<li>b</ul>c", "- a\n- b\n\nc"),
+        ("a<br>b<hr/>c", "a\nb\n\n---\n\nc"),
+        ("<table><tr><th>pin<th>use</tr><tr><td>PB0<td>pump</table>", "| pin | use\n | PB0 | pump"),
+        ("<pre>if x:\n    y</pre>", "```\nif x:\n    y\n```"),
+        ("a  \n\t b&amp;c &#228;", "a b&c ä"),
+        ("<a href='../x'>rel</a>", "[rel](https://example.org/x)"),
+        ("<a href='https://e.org/(x) y'>l</a>", "[l](https://e.org/(x%29%20y)"),
+        ("<a href='javascript:alert(1)'>js</a> <a>none</a>", "js none"),
+        ("<a href='data:text/html,x'>d</a><a href='http://[::1'>e</a>", "de"),
+        ("<a href='/x'></a>z", "z"),
+        ("a</b></p></li>b", "ab"),
+        ("<div/>text", "text"),
+        ("", ""),
+        ("<", "<"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_page_becomes_text_with_marks(page: str, text: str) -> None:
+    assert text_of(page) == text
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<script>X</script>",
+        "<style>X</style>",
+        "<!-- X -->",
+        "<template><p>X</p></template>",
+        "<noscript>X</noscript>",
+        "<svg><text>X</text></svg>",
+        "<div hidden>X</div>",
+        "<div hidden><p>X</p><div>X</div></div>",
+        "<p style='display: none'>X</p>",
+        "<p style='DISPLAY:NONE'>X</p>",
+        "<span style='visibility : hidden'>X</span>",
+        "<span style='font-size:0'>X</span>",
+        "<span style='color:red;opacity:0'>X</span>",
+        "<p aria-hidden=true>X</p>",
+        "<iframe>X</iframe>",
+        "<textarea>X</textarea>",
+        "<img alt='X' src='X'>",
+        "<meta name=description content=X>",
+        "<input type=hidden value=X>",
+        "<p title='X' data-x='X'></p>",
+    ],
+)
+def test_what_nobody_sees_is_not_read(hidden: str) -> None:
+    assert text_of(f"<p>before</p>{hidden}<p>after</p>").split() == ["before", "after"]
+
+
+def test_a_title_is_one_line_and_bounded() -> None:
+    page = f"<head><title>\n Basil \n care {'x' * 900}</title><body>text"
+    title, text = read(page, "https://example.org/")
+    assert title.startswith("Basil care x")
+    assert len(title) == MAX_TITLE_CHARS
+    assert text == "text"
+
+
+def test_a_head_that_is_not_closed_hides_nothing() -> None:
+    assert text_of("<html><head><meta charset=utf-8><title>t</title><p>shown") == "shown"
+
+
+def test_opacity_that_is_not_zero_hides_nothing() -> None:
+    assert text_of("<p style='opacity:0.9'>shown") == "shown"
+
+
+def test_depth_without_end_is_no_trouble() -> None:
+    assert text_of("<div>" * 5000 + "deep" + "</div>" * 5000) == "deep"
+
+
+@given(st.text("<>/!-a =\"'ph&;\n", max_size=80))
+def test_any_markup_gives_some_text(page: str) -> None:
+    title, text = read(page, "https://example.org/")
+    assert len(title) + len(text) <= 10 * len(page) + 10
+
+
+async def test_the_program_reads_in_a_process_of_its_own() -> None:
+    page = "<title>t</title><p>grün".encode()
+    told = await output_of(page_program.__file__, ["https://example.org/"], page, 10.0)
+    assert msgspec.json.decode(told) == ["t", "grün"]
+
+
+@pytest.mark.parametrize(
+    "bomb", [b"<!" * 500_000, b"<a " * 500_000, b"<" * 1_500_000, b"<a='" * 400_000]
+)
+async def test_markup_that_is_made_to_take_for_ever_is_ended(bomb: bytes) -> None:
+    began, used_s = time.monotonic(), time.process_time()
+    with contextlib.suppress(LimitsExceeded):
+        await output_of(page_program.__file__, ["https://example.org/"], bomb, 1.5)
+    assert time.monotonic() - began < 8
+    assert time.process_time() - used_s < 1.0
