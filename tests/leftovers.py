@@ -158,7 +158,8 @@ def _left() -> Generator[str]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
     for path in folders():
-        yield f"folder {path} (made by {_makers.get(str(path), 'an unknown test')})"
+        maker = _makers.get(str(path))
+        yield f"folder {path} ({f'made by {maker}' if maker else _changed(path)})"
 
 
 def _note_maker(event: str, arguments: tuple[object, ...]) -> None:
@@ -194,6 +195,16 @@ def _test_of(process: Path) -> str:
         if told := [one.removeprefix(_TEST) for one in environ if one.startswith(_TEST)]:
             return f"by {told[0].decode(errors='replace')}"
     ticks = int((process / "stat").read_text().rpartition(")")[2].split()[_START_TICKS])
-    at_s = ticks / os.sysconf("SC_CLK_TCK")
+    return _during(ticks / os.sysconf("SC_CLK_TCK"))
+
+
+def _changed(path: Path) -> str:
+    """Say when a program that a test started last changed the folder, and its contents."""
+    ago_s = time.time() - path.stat().st_ctime
+    held = sorted(one.name for one in path.iterdir()) if path.is_dir() else []
+    return f"with {held}, changed {_during(_since_boot_s() - ago_s)}"
+
+
+def _during(at_s: float) -> str:
     ran = [test for test, span in _ran.items() if span.begun_s - _TICK_S <= at_s <= span.ended_s]
     return f"while these ran: {', '.join(ran)}" if ran else "when no test ran"

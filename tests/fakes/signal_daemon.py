@@ -145,6 +145,7 @@ class SignalDaemon:
         method = asked.get("method") if isinstance(asked, dict) else None
         fault = self.faults[method].popleft() if method and self.faults[method] else None
         if isinstance(fault, Hangs):
+            self._note(asked)
             await asyncio.Event().wait()
         if isinstance(fault, Status):
             await write(writer, fault.status, b"<h1>no</h1>", "text/html")
@@ -167,15 +168,19 @@ class SignalDaemon:
             return _error(asked.code, asked.message, None)
         if not isinstance(asked, dict) or not asked.get("method"):
             return _error(-32600, "method field must be set", None)
-        method, parameters = asked["method"], dict(asked.get("params") or {})
-        self.calls.append((method, parameters))
-        self._changed.set()
+        method, parameters = self._note(asked)
         known = asked.get("id")
         try:
             result = self._result(method, parameters, fault)
         except _RefusedError as err:
             return {"jsonrpc": "2.0", "error": err.error, "id": known}
         return None if known is None else {"jsonrpc": "2.0", "result": result, "id": known}
+
+    def _note(self, asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        call = asked["method"], dict(asked.get("params") or {})
+        self.calls.append(call)
+        self._changed.set()
+        return call
 
     def _result(self, method: str, parameters: dict[str, Any], fault: Fails | None) -> Any:
         if fault is not None:

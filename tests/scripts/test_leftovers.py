@@ -38,6 +38,10 @@ def test_leaves_what_has_lost_its_parent():
 def test_leaves_a_folder():
     tempfile.mkdtemp(prefix="lost-")
 
+def test_starts_what_leaves_a_folder():
+    make = "import tempfile; open(tempfile.mkdtemp(prefix='hidden-') + '/kept', 'w')"
+    subprocess.run(["python3", "-c", make], check=True)
+
 def test_shares_a_process():
     shared = subprocess.Popen(["sleep", "323"])
     leftovers.at_end(lambda: (shared.kill(), shared.wait()))
@@ -48,12 +52,15 @@ def test_shares_a_process():
 def test_what_is_left_is_named_and_removed(tmp_path: Path, workers: str) -> None:
     done = run(tmp_path, workers, test_untidy=_UNTIDY)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
-    assert "4 passed" in done.stdout
+    assert "5 passed" in done.stdout
     _, _, told = done.stdout.partition("LEFT BEHIND")
     assert ": sleep 321 (started by test_untidy.py::test_leaves_a_process (call))" in told
     [orphan] = [line for line in told.splitlines() if ": sleep 322 (started while " in line]
     assert "test_untidy.py::test_leaves_what_has_lost_its_parent" in orphan
     assert "(made by test_untidy.py::test_leaves_a_folder (call))" in told
+    [hidden] = [line for line in told.splitlines() if "/hidden-" in line]
+    assert "with ['kept'], changed while these ran: " in hidden
+    assert "test_untidy.py::test_starts_what_leaves_a_folder" in hidden
     assert "sleep 323" not in told
     assert not list((tmp_path / "temporary").glob("tests-*"))
     running = subprocess.run(["ps", "-eo", "args"], check=True, capture_output=True, text=True)

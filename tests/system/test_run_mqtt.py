@@ -104,7 +104,7 @@ def _code(peer: MqttPeer) -> str:
 
 
 def _question(peer: MqttPeer) -> str:
-    found = re.search(r"Answer yes ([a-z0-9]{4})", "\n".join(_said(peer)))
+    found = re.search(r"answer `?yes ([a-z0-9]{4})", "\n".join(_said(peer)))
     return found[1] if found else ""
 
 
