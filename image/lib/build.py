@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from agent import __version__
-from image.lib import agent_tree, bundle, layout, recipe, system_tree
+from image.lib import agent_tree, bundle, foreign, layout, recipe, system_tree
 from image.lib.filesystems import Maker
 from image.lib.pins_library import PinsLibrary
 from scripts.lib import stamps
@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".barnacle/image"
 _PROGRAMS = {
     "mmdebstrap": "mmdebstrap",
+    "arch-test": "arch-test",
     "qemu-aarch64-static": "qemu-user-static",
     "mksquashfs": "squashfs-tools",
     "mkfs.vfat": "dosfstools",
@@ -146,12 +147,8 @@ def _check_machine() -> None:
     missing = sorted({deb for name, deb in _PROGRAMS.items() if not shutil.which(name, path=path)})
     if missing:
         raise OSError(f"packages are missing: apt-get install {' '.join(missing)}")
-    emulated = Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists()
-    if not emulated and os.uname().machine != "aarch64":
-        raise OSError(
-            "this machine cannot run programs for arm64: install qemu-user-static; without systemd "
-            "also mount binfmt_misc and register /usr/lib/binfmt.d/qemu-aarch64.conf"
-        )
+    if os.uname().machine != "aarch64":
+        foreign.register()
 
 
 def _base(cache: Path, date: dt.date | None, progress: Progress) -> Path:

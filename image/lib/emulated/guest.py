@@ -26,6 +26,7 @@ _MACHINE = (
 PLACES = {"model": "10.0.2.100", "telegram": "10.0.2.101"}
 # What the kernel says when it is told to restart so
 _TRYBOOT = "Restarting system with command '0 tryboot'"
+_NETWORK_ROM = "efi-virtio.rom"
 USB_PORTS = ("board", "i2c")
 
 
@@ -196,8 +197,19 @@ def missing_programs() -> list[str]:
     """Debian's packages that a guest needs and this machine has not."""
     wanted = {"qemu-system-aarch64": "qemu-system-arm", "mcopy": "mtools", "socat": "socat"}
     folders = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin".split(":")
-    return sorted(
+    missing = [
         package
         for program, package in wanted.items()
         if not any((Path(folder) / program).exists() for folder in folders)
+    ]
+    if wanted["qemu-system-aarch64"] not in missing and not _has_network_rom():
+        missing.append("ipxe-qemu")
+    return sorted(missing)
+
+
+def _has_network_rom() -> bool:
+    """Return true if QEMU finds what its network card starts with, in another package."""
+    asked = subprocess.run(
+        ["qemu-system-aarch64", "-L", "help"], capture_output=True, text=True, check=True
     )
+    return any((Path(folder) / _NETWORK_ROM).exists() for folder in asked.stdout.split())
