@@ -12,9 +12,10 @@ from urllib.parse import quote, quote_plus
 # Shorter pieces stand in ordinary text by chance
 _LEAST_PIECE_CHARS = 8
 # Letters of a shorter secret follow each other in ordinary text, such as 1, 2, 3, 4, 5, 6
-_LEAST_SPACED_CHARS = 16
-# What may stand between two characters: line ends, spaces, quotes, signs that are not shown
-_BETWEEN = r"[\W_]{0,4}"
+_LEAST_SPACED_LETTERS = 16
+# Between two letters may stand: line ends, spaces, quotes, signs that are not shown
+_SIGN = r"[\W_]"
+_MOST_BETWEEN = 4
 _OFFSETS = 3
 _BITS = 6
 
@@ -29,10 +30,20 @@ def spellings(text: str) -> set[str]:
 
 
 def spaced(text: str) -> re.Pattern[str] | None:
-    """Return a pattern with gaps between characters; None if it would match ordinary text."""
-    if len(text) < _LEAST_SPACED_CHARS:
+    """Return a pattern with gaps between letters; None if it would match ordinary text."""
+    if sum(map(str.isalnum, text)) < _LEAST_SPACED_LETTERS:
         return None
-    return re.compile(_BETWEEN.join(map(re.escape, text)))
+    pattern, signs = "", 0
+    for char in text:
+        if not char.isalnum():
+            signs += 1
+            continue
+        # Any signs stand for the secret's own: a gap that had to find them could part a row of
+        # signs in more ways than there is time to try
+        most = signs + (signs + 1) * _MOST_BETWEEN
+        pattern += (f"{_SIGN}{{{signs},{most}}}" if pattern else "") + re.escape(char)
+        signs = 0
+    return re.compile(pattern)
 
 
 def _of_text(text: str) -> Iterator[str]:

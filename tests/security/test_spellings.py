@@ -82,3 +82,12 @@ def test_from_sixteen_letters_on_a_secret_is_looked_for_letter_by_letter() -> No
     assert found is not None
     assert found.fullmatch("a1b2 c3d4\ne5f6'+'g7h8")
     assert not found.search("a1b2     c3d4e5f6g7h8")
+
+
+def test_signs_in_a_secret_are_looked_for_in_little_time() -> None:
+    assert spaced("!?" * 20) is None
+    found = spaced("a" * 8 + "!?" * 10 + "b" * 8)
+    assert found is not None
+    # With more than one way to read these signs the search would not end
+    assert not found.search(("a" * 8 + "!?" * 20) * 20)
+    assert found.search("a " * 8 + "! ? " * 10 + "b " * 8)
