@@ -42,7 +42,7 @@ try:
     stay_at_prompt = _KNOCK in heard
 except Exception as fault:  # nothing usable is installed: leave the prompt to whoever repairs it
     # The reason stands above the prompt
-    sys.print_exception(fault)
+    sys.print_exception(fault)  # type: ignore[attr-defined]  # MicroPython's own
     stay_at_prompt = True
 if stay_at_prompt:
     micropython.kbd_intr(3)

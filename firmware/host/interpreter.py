@@ -37,9 +37,9 @@ def find() -> list[str]:
         return command
     installed = shutil.which("micropython")
     # The private one first: where the processor can, its words are as long as a board's
-    for command in [str(PRIVATE), *([installed] if installed else [])]:
-        if version([command]) >= OLDEST:
-            return [command]
+    for program in [str(PRIVATE), *([installed] if installed else [])]:
+        if version([program]) >= OLDEST:
+            return [program]
     raise NoInterpreter(f"no MicroPython found: {HOW_TO_GET_ONE}")
 
 
