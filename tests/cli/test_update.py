@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from agent.update import probation
 from agent.update.probation import TrialVerdict
 from agent.update.records import UpdateRecords
 from tests.fakes.card import NEW, OLD, Card, Started, make_key
+from tests.waits import wait_until_sync
 
 ROOT = Path(__file__).resolve().parents[2]
 Say = Callable[..., tuple[int, str, str]]
@@ -178,8 +178,10 @@ def test_a_damaged_update_changes_nothing(
     assert UpdateRecords(card.machine().records).trial() is None
 
 
-# A signal reaches a process within microseconds, its main thread within a switch of threads
-NOTICED_S = 0.3
+def waits(process: "subprocess.Popen[str]") -> int:
+    """Return the number of times that its main thread has waited for something."""
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
@@ -197,10 +199,10 @@ def test_whoever_goes_away_in_its_middle_leaves_what_runs(
             feeding.flush()
             # It has begun to write
             assert running.stderr.readline().startswith("writing")
+            before = waits(running)
             running.send_signal(number)
-            # The end of the pipe must not come before the signal, on a busy machine neither
-            time.sleep(NOTICED_S)
-            # It waits in a read: what comes, or the end, lets it go
+            # The end of the pipe must not come before it has noticed and waits in a read again
+            wait_until_sync(lambda: running.poll() is not None or waits(running) > before)
         assert running.wait(15) == exits.INTERRUPTED
         assert "Traceback" not in running.stderr.read()
     assert card.would_start(is_trial=True) == Started("A", OLD)

@@ -61,7 +61,8 @@ async def test_told_to_end_at_any_moment_it_answers_each_message_once(
             await until_shown(server, "wner")
             await server.world.write("Turn the led on")
             await until_shown(server, "led")
-            assert sim.value("led") == 1
+            # A busy machine may leave the board without a word, and it lets go
+            assert 1 in [value for value, _ in sim.changes("led")]
             await ended(process)
         assert sim.value("led") == 0
         open_at_end = 0

@@ -18,6 +18,8 @@ from tests.fakes.signal_events import ANNA, BERND, GROUP, SENT_MS, in_group, mes
 from tests.fakes.signal_faults import BreaksOff, Fails, Hangs
 
 ASKED = f"{ANNA}:{SENT_MS}"
+# Of a long answer
+WORDS = 200
 
 
 def outbound(text: str, recipient: str = ANNA, part: int = 0, **more: object) -> Outbound:
@@ -151,11 +153,14 @@ def growing(it: Signal, clock: SteppedClock) -> "asyncio.Task[None]":
 
     async def grow() -> None:
         words = ""
-        for number in range(200):
+        for number in range(WORDS):
             words += f"word{number} "
             await it.channel.draft(inbound(), words)
             await asyncio.sleep(0)
             clock.advance(1)
+            if number == WORDS // 2:
+                # The rest grows beside a draft that stands, however slow the machine is
+                await it.daemon.until_called("send")
 
     return asyncio.create_task(grow())
 
