@@ -13,7 +13,7 @@ from agent.settings import Paths
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
-    from agent.health.senses.monitor import MachineMonitor
+    from agent.health.machine_monitor import MachineMonitor
 
 # A start has better things to do, and nothing that hurts is new
 FIRST_LOOK_S = 5.0
@@ -47,7 +47,7 @@ class MachineHealth:
         await self._watching.run(tell)
 
     def _made(self) -> "MachineMonitor":
-        from agent.health.senses.monitor import MachineMonitor  # noqa: PLC0415 - as the docstring says
+        from agent.health.machine_monitor import MachineMonitor  # noqa: PLC0415 - as the docstring says
         from agent.machine.readings import Readings  # noqa: PLC0415 - as above
 
         state_dir = self._paths.state_dir

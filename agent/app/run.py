@@ -228,8 +228,7 @@ def _tell_of_updates(agent: Agent, tasks: asyncio.TaskGroup) -> None:
     """Only on a card of ours: elsewhere there are no slots."""
     if not _IMAGE.exists():
         return
-    from agent.update.news import NAME, News
-    from agent.update.records import FOLDER, UpdateRecords
+    from agent.update.records import FOLDER, NAME, News, UpdateRecords
 
     news = News(UpdateRecords(FOLDER), agent.paths.state_dir / NAME, agent.clock)
     tasks.create_task(news.run(partial(_tell_owner, agent, "")))

@@ -45,8 +45,7 @@ from agent.tools.send_message import Addressees, SendMessageTool, TextSender
 from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings
 from agent.tools.shell import ShellTool, Workshop
 from agent.tools.skills import SkillsListTool, SkillViewTool, skills_of
-from agent.tools.system import SystemInfoTool
-from agent.tools.time import TimeNowTool
+from agent.tools.system import SystemInfoTool, TimeNowTool
 from agent.tools.timer import Timers, timer_tools
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
 from agent.tools.web import Lookup, Web, look_up

@@ -3,7 +3,6 @@
 import time
 from argparse import Namespace
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 
 from agent.approvals import effect_counts
@@ -11,13 +10,11 @@ from agent.cli import configuration, exits
 from agent.cli.memory_text import say_rows
 from agent.cli.output import say, say_json
 from agent.errors import BadArguments
-from agent.security.audit import files_of, lines_of
-from agent.security.chain import Broken, Link, Value, link_of, problems, untied
+from agent.security.audit import Found, files_of, lines_of, rows_of, text_of
+from agent.security.chain import Broken, Link, link_of, problems, untied
 
 # Enough to see what kind of damage it is
 _MAX_PROBLEMS_SHOWN = 20
-
-Found = dict[str, Value]
 
 
 def run(arguments: Namespace) -> int:
@@ -25,19 +22,6 @@ def run(arguments: Namespace) -> int:
     if arguments.action == "tail":
         return _tail(arguments, paths.audit)
     return _verify(arguments, paths.audit, paths.agent_db)
-
-
-def rows_of(folder: Path) -> Iterator[Found]:
-    """Every row that can be read, oldest first; damaged ones are for `verify` to tell of."""
-    for _, line in lines_of(folder):
-        try:
-            yield untied(line)[0]
-        except Broken:
-            continue
-
-
-def text_of(row: Found, name: str) -> str:
-    return str(row.get(name, ""))
 
 
 def _tail(arguments: Namespace, folder: Path) -> int:

@@ -1,28 +1,40 @@
-"""`barnacle board`: which boards are there, what one is and can do, and one call by hand."""
+"""`barnacle board`: list ports and boards, describe one, call it, configure and update it."""
 
 import asyncio
 import contextlib
+import dataclasses
+import os
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
-from agent.cli import board_call, board_info, board_list, board_update, configuration, exits
-from agent.cli.output import say
-from agent.errors import BadArguments, LinkLost
+from agent.cli import board_call, board_info, configuration, exits
+from agent.cli.output import say, say_json, say_table
+from agent.errors import BadArguments, LinkError, LinkLost
 from agent.hardware.enable_lines import open_enable_lines
+from agent.health.ports import SerialDevice, serial_devices
 from agent.health.status import read_status
 from agent.health.visit import visit
-from agent.link.base import BoardState, BoardStatus
+from agent.link.base import Board, BoardState, BoardStatus
 from agent.link.board import SerialBoard
-from agent.link.settings import BoardSettings
+from agent.link.connection import BoardConnection
+from agent.link.discovery import may_be_a_board
+from agent.link.image import FirmwareImage, carried_for, read_image
+from agent.link.port import open_port
+from agent.link.settings import START_BAUD, BoardSettings
+from agent.link.update import Updater
 from agent.settings import Paths, Settings, enable_gpios
-from agent.system.clock import SystemClock
+from agent.system.clock import Clock, SystemClock
+
+# Flash of this class is erased and written through a cache that a power cut can lose
+_NO_PROMISE = "fat-16k"
 
 
 def disable(gpios: Sequence[int]) -> int:
-    """Opening a line switches it off; one that an agent still holds is refused to us."""
+    """Switch the enable lines off; the kernel refuses a line that an agent still holds."""
     for line in open_enable_lines(gpios):
         line.close()
     named = ", ".join(f"GPIO {gpio}" for gpio in gpios)
@@ -47,7 +59,7 @@ def configure(board: SerialBoard) -> int:
 def run(arguments: Namespace) -> int:
     settings, paths = configuration.load(arguments)
     if arguments.action == "list":
-        return board_list.run(settings.every_board(), as_json=arguments.json)
+        return list_ports(settings.every_board(), as_json=arguments.json)
     if arguments.action == "disable":
         return disable(enable_gpios(settings))
     return asyncio.run(_with_board(arguments, settings, paths))
@@ -62,7 +74,7 @@ async def _with_board(arguments: Namespace, settings: Settings, paths: Paths) ->
         if arguments.action == "configure":
             return configure(board)
         if arguments.action == "update":
-            return await board_update.run(board, arguments)
+            return await update_firmware(board, arguments)
         return await board_call.run(board, arguments)
 
 
@@ -96,7 +108,7 @@ async def _ready_board(
 
 
 def _refuse_if_taken(settings: BoardSettings, paths: Paths) -> None:
-    """The running agent lets nobody else at its port: nothing to wait for."""
+    """Raise LinkLost if the running agent uses the port."""
     agent = read_status(paths.status_file)
     if agent is None or not agent.is_running:
         return
@@ -112,3 +124,119 @@ def _show_progress(status: BoardStatus) -> None:
     if sys.stderr.isatty():
         waiting = status.trouble or f"waiting for the board at {status.port}"
         print(f"{waiting} ...", file=sys.stderr)
+
+
+async def update_firmware(board: Board, arguments: Namespace) -> int:
+    """Write the firmware that came with this agent, or another image, to the board."""
+    identity = board.status.identity
+    if identity is None:
+        raise LinkLost("the board has not identified itself")
+    image = read_image(Path(arguments.image)) if arguments.image else carried_for(identity)
+    if image is None:
+        raise LinkLost(
+            f"no firmware for {identity.board} in this installation: in a checkout, "
+            "scripts/flash --images builds it"
+        )
+    if image.about.build == identity.build and not arguments.force:
+        say(f"{identity.board} already runs firmware {image.shown}")
+        return exits.OK
+    if identity.flash_class == _NO_PROMISE:
+        _note("keep the power on: a power cut during the write can destroy the files on this board")
+    say(await Updater(board, image, SystemClock(), _Progress(image)).run())
+    return exits.OK
+
+
+class _Progress:
+    """Prints each tenth of the transfer once, on a terminal only."""
+
+    def __init__(self, image: FirmwareImage) -> None:
+        self._told = -1
+        self._shown = image.shown
+
+    def __call__(self, sent: int, total: int) -> None:
+        tenth = 10 * sent // total
+        if tenth != self._told and sys.stderr.isatty():
+            self._told = tenth
+            _note(f"sending firmware {self._shown}: {10 * tenth} %")
+
+
+def _note(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+async def describe_port(path: str, baud: int, clock: Clock) -> str:
+    """Return half a sentence about the device at the port."""
+    try:
+        port = await open_port(path, baud)
+        async with BoardConnection(port, clock) as connection:
+            identity = (await connection.greet()).identity
+    except LinkError as err:
+        return str(err)
+    return f"{identity.board}, firmware {identity.firmware} (build {identity.build})"
+
+
+def list_ports(boards: Sequence[BoardSettings], *, as_json: bool) -> int:
+    """Print the serial ports, and the answer of each board."""
+    devices = serial_devices()
+    for board in boards:
+        devices = _with_configured(devices, board.port)
+    answers = asyncio.run(_answers(_candidates(devices, boards)))
+    if as_json:
+        say_json(
+            [
+                {
+                    **dataclasses.asdict(device),
+                    "configured": bool(_boards_at(device, boards)),
+                    "answer": answers.get(device.path, ""),
+                }
+                for device in devices
+            ]
+        )
+    elif devices:
+        say_table([_row(device, boards) for device in devices])
+        for path, answer in answers.items():
+            say(f"{path}: {answer}")
+    else:
+        say("no serial port found: plug a board in, or start scripts/board-sim for a simulated one")
+    return exits.OK
+
+
+def _candidates(devices: Sequence[SerialDevice], boards: Sequence[BoardSettings]) -> dict[str, int]:
+    """Return the baud rate of each port that is configured or may be a board's."""
+    return {
+        device.path: next(
+            (board.start_baud for board in boards if _is_at(device, board.port)), START_BAUD
+        )
+        for device in devices
+        if Path(device.path).is_char_device()
+        and (may_be_a_board(device.usb_id) or _boards_at(device, boards))
+    }
+
+
+async def _answers(bauds: Mapping[str, int]) -> dict[str, str]:
+    clock = SystemClock()
+    asked = [describe_port(path, baud, clock) for path, baud in bauds.items()]
+    return dict(zip(bauds, await asyncio.gather(*asked), strict=True))
+
+
+def _row(device: SerialDevice, boards: Sequence[BoardSettings]) -> tuple[str, ...]:
+    names = _boards_at(device, boards)
+    # One board needs no name to be told apart
+    mark = "configured" if names and len(boards) == 1 else " ".join(names)
+    return (device.path, mark, device.usb_id, device.description, " ".join(device.names))
+
+
+def _with_configured(devices: list[SerialDevice], port: str) -> list[SerialDevice]:
+    """Add a configured port that no bus lists: the simulator's, or one that is unplugged."""
+    if not port or any(_is_at(device, port) for device in devices):
+        return devices
+    state = "not a USB device" if Path(port).exists() else "not present"
+    return [SerialDevice(port, description=state), *devices]
+
+
+def _boards_at(device: SerialDevice, boards: Sequence[BoardSettings]) -> list[str]:
+    return [board.name for board in boards if _is_at(device, board.port)]
+
+
+def _is_at(device: SerialDevice, port: str) -> bool:
+    return bool(port) and os.path.realpath(device.path) == os.path.realpath(port)

@@ -6,9 +6,11 @@
 import asyncio
 import os
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
 
-from agent.cli import exits, service_environment
+from agent.cli import exits
+from agent.cli.configuration import take_key
 from agent.cli.output import clean, say_json
 from agent.cli.patient import patient_of
 from agent.health.base import Check, Finding, Level, Patient
@@ -20,23 +22,38 @@ from agent.health.checks.channels import (
     check_people,
     platform_checks,
 )
-from agent.health.checks.config import check_config, check_settings
-from agent.health.checks.jobs import check_jobs
-from agent.health.checks.machine import check_clock, check_power, check_python
-from agent.health.checks.mcp import check_mcp
+from agent.health.checks.config import (
+    check_config,
+    check_jobs,
+    check_mcp,
+    check_prompt,
+    check_settings,
+    check_skills,
+)
+from agent.health.checks.machine import (
+    check_camera,
+    check_clock,
+    check_i2c,
+    check_pins,
+    check_power,
+    check_python,
+    check_screen,
+)
 from agent.health.checks.memory import check_documents, check_embeddings, check_memory, check_model
-from agent.health.checks.network import check_dns, check_network
-from agent.health.checks.peripherals import check_camera, check_i2c, check_pins, check_screen
-from agent.health.checks.prompt import check_prompt, check_skills
-from agent.health.checks.provider import check_provider, check_spending
+from agent.health.checks.network import check_dns, check_network, check_provider, check_spending
 from agent.health.checks.security import check_audit, check_permissions, check_sandbox
 from agent.health.checks.service import check_journal, check_service, check_update
 from agent.health.checks.storage import check_card, check_databases, check_disk, check_state
 from agent.health.doctor import examine, mend
 from agent.health.repairs.base import Repair
-from agent.health.repairs.indexes import rebuild_indexes
 from agent.health.repairs.service import restart_service
-from agent.health.repairs.state_folder import make_folders, remove_leftovers, restrict_access
+from agent.health.repairs.storage import (
+    make_folders,
+    rebuild_indexes,
+    remove_leftovers,
+    restrict_access,
+)
+from agent.health.status import read_status
 
 CHECKS: Mapping[str, Check] = {
     "python": check_python,
@@ -91,10 +108,20 @@ REPAIRS: Mapping[str, Repair] = {
     "rights": restrict_access,
     "service": restart_service,
 }
+STATE = Path("/var/lib/barnacle")
+_UNITS = (
+    "etc/systemd/system/barnacle.service",
+    "usr/lib/systemd/system/barnacle.service",
+    "lib/systemd/system/barnacle.service",
+)
+_CREDENTIALS = "run/credentials/barnacle.service"
+# Where the flashable image has it; a service that runs says so itself
+_MODEL = "usr/share/barnacle/model"
+_OURS = "BARNACLE_"
 
 
 def run(arguments: Namespace) -> int:
-    service_environment.adopt(os.environ, arguments)
+    adopt(os.environ, arguments)
     deeds, findings = asyncio.run(_seen_to(patient_of(arguments), fix=arguments.fix))
     if arguments.json:
         found = {name: _as_json(finding) for name, finding in findings.items()}
@@ -132,3 +159,47 @@ async def _seen_to(
 
 def _as_json(finding: Finding) -> dict[str, str]:
     return {"level": finding.level.value, "sentence": finding.sentence}
+
+
+def adopt(
+    environ: MutableMapping[str, str],
+    arguments: Namespace,
+    root: Path = Path("/"),
+    uid: int | None = None,
+) -> bool:
+    """Add the service's environment to `environ` if it is meant; return true if so.
+
+    Raises:
+        ConfigRefused: its key is there and cannot be read.
+    """
+    named = getattr(arguments, "state_dir", None) or environ.get("BARNACLE_STATE_DIR")
+    is_root = (os.geteuid() if uid is None else uid) == 0
+    is_meant = named is None or Path(named) == STATE
+    if not (is_root and is_meant and any((root / unit).exists() for unit in _UNITS)):
+        return False
+    for name, value in _told_to_service(root).items():
+        environ.setdefault(name, value)
+    take_key(environ)
+    return True
+
+
+def _told_to_service(root: Path) -> dict[str, str]:
+    told = {"STATE_DIRECTORY": str(STATE)}
+    if (root / _CREDENTIALS).is_dir():
+        told["CREDENTIALS_DIRECTORY"] = str(root / _CREDENTIALS)
+    if (root / _MODEL).is_dir():
+        told["BARNACLE_MODEL_DIR"] = str(root / _MODEL)
+    return told | _running(root)
+
+
+def _running(root: Path) -> dict[str, str]:
+    """Return the settings of the unit and its drop-ins."""
+    status = read_status(root / STATE.relative_to("/") / "status.json")
+    if status is None or not status.is_running:
+        return {}
+    try:
+        told = Path(f"/proc/{status.pid}/environ").read_text(errors="replace")
+    except OSError:
+        return {}
+    pairs = (line.partition("=") for line in told.split("\0"))
+    return {name: value for name, _, value in pairs if name.startswith(_OURS)}

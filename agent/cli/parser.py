@@ -3,9 +3,8 @@
 import argparse
 
 from agent import __version__
-from agent.cli.maintenance_options import add_upkeep
 from agent.cli.options import Commands, Parser, add, everywhere, limit, provenance, text
-from agent.cli.owner_options import add_admission, add_oversight
+from agent.cli.owner_options import add_admission, add_oversight, add_upkeep
 
 _ABOUT = "An AI agent that lives on a Raspberry Pi and owns an STM32 board."
 _EXAMPLES = """\

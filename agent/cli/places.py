@@ -22,7 +22,7 @@ def places_of(arguments: Namespace) -> ProvisionPaths:
         own = expanded(chosen, os.environ) if chosen else _own_config()
         return ProvisionPaths(own)
     if _has_unit(_PROVISION) and Path("/data").is_mount():
-        from agent.provision.__main__ import appliance  # noqa: PLC0415 - the image's own
+        from agent.provision.device import appliance  # noqa: PLC0415 - only on a card
 
         return appliance()
     return ProvisionPaths(SYSTEM_CONFIG, Credstore(Path("/etc/credstore")))

@@ -1,18 +1,23 @@
 """`barnacle signal link`: make the agent a device of a Signal account, by a code to scan."""
 
+import asyncio
+import contextlib
 import os
+import re
 import shutil
 import sys
 from argparse import Namespace
+from collections.abc import Callable, Sequence
 
 from agent.channels.settings import SignalSettings
 from agent.channels.signal.client import SignalClient
-from agent.channels.signal.link import link_by_daemon, link_by_program
+from agent.channels.signal.errors import SignalMethodMissing
 from agent.cli import configuration, exits
 from agent.cli.loop import run_in_loop
 from agent.cli.output import say
 from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.net.http import HttpClient
+from agent.text.printable import printable_line
 
 # Signal shows it in the list of devices
 DEVICE_NAME = "Barnacle"
@@ -20,6 +25,22 @@ _PROGRAM = "signal-cli"
 # White on black whatever the terminal's colours are: cameras read no inverted code
 _CODE = "\x1b[97;40m"
 _PLAIN = "\x1b[0m"
+# From the code on the screen to its being scanned; Signal forgets it about then
+SCAN_TIMEOUT_S = 300.0
+# Signal's servers give the code
+URI_TIMEOUT_S = 60.0
+# A program that was told to end
+END_TIMEOUT_S = 5.0
+MAX_LINE_BYTES = 4096
+MAX_REASON_CHARS = 200
+# What signal-cli and its Java need to find themselves and the accounts; keys of ours are not theirs
+_ENVIRONMENT = (
+    *("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "XDG_DATA_HOME"),
+    *("JAVA_HOME", "JAVA_OPTS", "SIGNAL_CLI_OPTS"),
+)
+_URI = re.compile(r"sgnl://linkdevice\?[A-Za-z0-9%&=_.~+/-]{20,1000}")
+_OLD_URI = re.compile(r"tsdevice:/?\?[A-Za-z0-9%&=_.~+/-]{20,1000}")
+Show = Callable[[str], None]
 
 
 def run(arguments: Namespace) -> int:
@@ -74,3 +95,103 @@ def qr_lines(text: str) -> list[str]:
     out = io.StringIO()
     segno.make_qr(text, error="l").terminal(out=out, border=2, compact=True)
     return out.getvalue().rstrip("\n").split("\n")
+
+
+async def link_by_daemon(daemon: SignalClient, name: str, show: Show) -> str:
+    """Link an account and return it; `show` gets the code to scan.
+
+    Raises:
+        ChannelError: it was not linked.
+    """
+    try:
+        told = await daemon.call("startLink", {}, URI_TIMEOUT_S)
+    except SignalMethodMissing as err:
+        raise ChannelRefused(
+            "this signal-cli daemon serves one account (option -a) and cannot link another: "
+            "start it without -a"
+        ) from err
+    uri = checked(told.get("deviceLinkUri") if isinstance(told, dict) else None)
+    show(uri)
+    asked = {"deviceLinkUri": uri, "deviceName": name}
+    linked = await daemon.call("finishLink", asked, SCAN_TIMEOUT_S)
+    known = (linked.get("number") or linked.get("aci")) if isinstance(linked, dict) else None
+    return printable_line(str(known or "the account"), MAX_REASON_CHARS)
+
+
+async def link_by_program(command: Sequence[str], name: str, show: Show) -> str:
+    """Link with `signal-cli link`; `command` is the program with its options."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *command, "link", "-n", name, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe,
+        env={key: os.environ[key] for key in _ENVIRONMENT if key in os.environ},
+        limit=MAX_LINE_BYTES,
+    )  # fmt: skip
+    try:
+        return await _linked(process, show)
+    except ValueError as err:
+        raise ChannelRefused("signal-cli sent a line that is too long instead of a code") from err
+    finally:
+        await _end(process)
+
+
+def checked(uri: object) -> str:
+    """Return the address if it can be put on the screen.
+
+    Raises:
+        ChannelRefused: it is no such code.
+    """
+    if isinstance(uri, str) and (_URI.fullmatch(uri) or _OLD_URI.fullmatch(uri)):
+        return uri
+    raise ChannelRefused("signal-cli gave no code to scan: update signal-cli")
+
+
+async def _linked(process: asyncio.subprocess.Process, show: Show) -> str:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    complaining = asyncio.ensure_future(_last_line(process.stderr))
+    try:
+        async with asyncio.timeout(URI_TIMEOUT_S):
+            line = (await process.stdout.readline()).decode(errors="replace").strip()
+        if line:
+            show(checked(line))
+        async with asyncio.timeout(SCAN_TIMEOUT_S):
+            said = await _last_line(process.stdout)
+            reason = await complaining
+            status = await process.wait()
+    except TimeoutError as err:
+        raise ChannelUnavailable("the code was not scanned in time: try again") from err
+    finally:
+        complaining.cancel()
+        await asyncio.gather(complaining, return_exceptions=True)
+    if status or not line:
+        raise ChannelRefused(f"signal-cli linked no account: {reason or 'without a reason'}")
+    return said.rpartition(": ")[2] or "the account"
+
+
+async def _last_line(stream: asyncio.StreamReader) -> str:
+    """Return the last line with text, cleaned."""
+    last = ""
+    while line := await stream.readline():
+        text = printable_line(line.decode(errors="replace"), MAX_REASON_CHARS).strip()
+        last = text or last
+    return last
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    transport = process._transport  # type: ignore[attr-defined]  # noqa: SLF001 - has no public name
+    for descriptor in (1, 2):
+        # A pipe that nobody reads any more would never be closed, nor its program seen to end
+        transport.get_pipe_transport(descriptor).close()
+    try:
+        async with asyncio.timeout(END_TIMEOUT_S):
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
+    except (TimeoutError, ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    finally:
+        transport.close()
+        # Its pipes are let go of in the loop's next pass
+        await asyncio.sleep(0)

@@ -7,9 +7,8 @@ may hang, call it in a thread.
 import os
 from pathlib import Path
 
-from agent.machine import card, computer, file_system, network, power, wireless
-from agent.machine.card import Card
-from agent.machine.file_system import FileSystem, Statvfs
+from agent.machine import computer, file_system, network, power, wireless
+from agent.machine.file_system import Card, FileSystem, Statvfs
 from agent.machine.kernel import Kernel
 from agent.machine.network import Network
 from agent.machine.wireless import Wireless
@@ -45,7 +44,7 @@ class Readings:
         return power.throttled(self.kernel)
 
     def card(self) -> Card:
-        return card.card(self.kernel)
+        return file_system.card(self.kernel)
 
     def wireless(self) -> list[Wireless]:
         return wireless.wireless(self.kernel)

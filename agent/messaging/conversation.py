@@ -275,9 +275,9 @@ class Conversations:
 
     async def known(self, message: Inbound) -> str:
         """Return the memories of whoever asks, in words."""
-        from agent.messaging import memory_report  # noqa: PLC0415 - for those who ask
+        from agent.messaging.command_reports import memory_report  # noqa: PLC0415 - for those who ask
 
-        return await memory_report.memory_report(self._parts.memory, message)
+        return await memory_report(self._parts.memory, message)
 
     async def jobs(self, message: Inbound) -> str:
         """Return the jobs of whoever asks, in words."""

@@ -6,12 +6,13 @@ Messages of one conversation wait for each other; conversations do not. Commands
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.access.admission import Rejected
-from agent.access.commands import ChatCommand, command_of
+from agent.access.commands import ChatCommand, command_of, help_text
+from agent.access.roles import PersonRole
 from agent.channels.base import Channel
 from agent.errors import StorageFull
 from agent.messages import Inbound, Outbound
@@ -22,16 +23,17 @@ from agent.messaging.database import InboxState
 from agent.messaging.delivery import Delivery
 from agent.messaging.inbox import NOT_KEPT, Accepted
 from agent.messaging.queue import MessageQueues
-from agent.messaging.worker import Desk, MessageWorker
+from agent.messaging.worker import STOPPED_TEXT, Desk, MessageWorker, unrecorded
 from agent.storage.worker import DatabaseWorker
 from agent.system.crash_points import crash_point
 
 if TYPE_CHECKING:
-    from agent.messaging.command_runner import CommandRunner
     from agent.messaging.user_questions import UserQuestions
+
 
 _log = logging.getLogger(__name__)
 
+NOTHING_TO_STOP_TEXT = "There is nothing to stop."
 # More than a platform sends again at once
 MAX_UNKEPT = 1000
 
@@ -82,7 +84,7 @@ class Dispatcher:
             tasks.create_task(self._delivery.send_unrecorded(told))
 
     async def begin(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
-        """Take what nobody wrote, after what an earlier run left: it would be taken for that."""
+        """Accept a self-started message (job, alarm) once recovery of the previous run is done."""
         await self.resumed.wait()
         await self.take(message, tasks)
 
@@ -172,6 +174,63 @@ class Dispatcher:
 
     @cached_property
     def _commands(self) -> "CommandRunner":
-        from agent.messaging.command_runner import CommandRunner  # noqa: PLC0415 - as above
-
         return CommandRunner(self._conversations, self._delivery, self._desk, self.stop)
+
+
+class CommandRunner:
+    """Runs commands, each as soon as it comes.
+
+    Args:
+        stop: cancels the turn of a conversation; true if there was one.
+    """
+
+    def __init__(
+        self,
+        conversations: Conversations,
+        delivery: Delivery,
+        desk: Desk,
+        stop: Callable[[str], bool],
+    ) -> None:
+        self._conversations = conversations
+        self._delivery = delivery
+        self._desk = desk
+        self._stop = stop
+
+    async def run(self, accepted: Accepted, command: ChatCommand | str) -> None:
+        """Run the command and send its result; it needs no model and waits for no turn."""
+        try:
+            text = await self._result_of(command, accepted.message)
+            await self._delivery.send(await self._conversations.finish(accepted, text))
+        except StorageFull as err:
+            await self._delivery.send_unrecorded(unrecorded(accepted, f"I cannot do that: {err}"))
+
+    async def _result_of(self, command: ChatCommand | str, message: Inbound) -> str:
+        conversation = message.conversation
+        match command:
+            case ChatCommand.HELP:
+                return help_text(PersonRole.of(message.provenance))
+            case ChatCommand.NEW | ChatCommand.CLEAR:
+                removed = await self._conversations.forget(conversation)
+                return f"A new conversation. {removed} messages are gone; memories stay."
+            case ChatCommand.STOP:
+                return STOPPED_TEXT if self._stop(conversation) else NOTHING_TO_STOP_TEXT
+            case ChatCommand.ESTOP | ChatCommand.ESTOP_CLEAR | ChatCommand.CONFIGURE:
+                return await self._desk.oversight.obey(command, message)
+            case ChatCommand():
+                return await self._shown(command, message)
+            case _:
+                known = help_text(PersonRole.of(message.provenance))
+                return f"I do not know {command}.\n{known}"
+
+    async def _shown(self, command: ChatCommand, message: Inbound) -> str:
+        if command is ChatCommand.STATUS:
+            return await self._desk.report(message.conversation)
+        if command is ChatCommand.BOARD:
+            from agent.messaging.command_reports import board_report  # noqa: PLC0415 - for those who ask
+
+            return board_report(self._desk.oversight.boards)
+        if command is ChatCommand.MEMORY:
+            return await self._conversations.known(message)
+        if command is ChatCommand.JOBS:
+            return await self._conversations.jobs(message)
+        return await self._conversations.model(command, message)

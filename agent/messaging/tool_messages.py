@@ -1,19 +1,34 @@
-"""Messages that tools send: into the outbox first, and from there to the channel.
+"""Messages of tools: those that a tool sends, and short notices of tool calls.
 
-Made before there are channels; open for as long as the agent is at work with them.
+Messages go to the outbox first. Notices are a courtesy: they are not stored.
 """
 
 import asyncio
+import logging
 
 from agent.errors import StorageFull
+from agent.messages import Inbound, Outbound, ToolCall
 from agent.messaging.delivery import Delivery
+from agent.security.redact import Redactor
+from agent.text.links import without_links
+from agent.text.printable import printable_line
+from agent.tools.search import TOOL_SEARCH
 from agent.tools.send_message import Addressee
+
+_log = logging.getLogger(__name__)
 
 _NOT_KEPT = "the message could not be stored, so it may not arrive; do not repeat it"
 
+# The tool call waits for its notice, so that the notice comes before the result
+NOTICE_TIMEOUT_S = 5.0
+# A line or two on a telephone
+MAX_NOTICE_CHARS = 200
+# Read before shortening: links and secrets are taken out of it
+_MAX_READ_CHARS = 20 * MAX_NOTICE_CHARS
+
 
 class ToolMessages:
-    """Sends messages that answer nothing."""
+    """Sends messages of tools; open while the channels run."""
 
     def __init__(self) -> None:
         self._delivery: Delivery | None = None
@@ -37,3 +52,38 @@ class ToolMessages:
             return False
         self._tasks.create_task(self._delivery.send(message))
         return True
+
+
+class ToolNotices:
+    """Tells the conversation of each tool call as it begins, until a notice is not taken."""
+
+    def __init__(self, delivery: Delivery, message: Inbound) -> None:
+        self._delivery = delivery
+        self._inbound = message
+        self._is_taken = True
+
+    async def __call__(self, call: ToolCall, redactor: Redactor) -> None:
+        # What only looks for tools is nothing that the agent does
+        if not self._is_taken or call.name == TOOL_SEARCH:
+            return
+        to = self._inbound
+        # It answers nothing: a draft of the answer stays one
+        message = Outbound(0, to.channel, to.reply_target, in_words(call, redactor), "", to.thread)
+        self._is_taken = self._delivery.attends(message) and await self._sent(message)
+
+    async def _sent(self, message: Outbound) -> bool:
+        try:
+            async with asyncio.timeout(NOTICE_TIMEOUT_S):
+                return await self._delivery.send_unrecorded(message)
+        except TimeoutError:
+            _log.info("notices: timed out (channel=%s)", message.channel)
+            return False
+
+
+def in_words(call: ToolCall, redactor: Redactor) -> str:
+    """Return the call on one line, as code and without secrets."""
+    line = printable_line(f"{call.name} {call.arguments_json}", _MAX_READ_CHARS)
+    shown = without_links(redactor.redact(line).replace("`", "'"))
+    if len(shown) > MAX_NOTICE_CHARS:
+        shown = f"{shown[: MAX_NOTICE_CHARS - 1]}…"
+    return f"`{shown}`"

@@ -262,7 +262,7 @@ class MessageWorker:
     def _notice(self, message: Inbound) -> Notice | None:
         if message.strand or not self._conversations.shows_tool_calls:
             return None
-        from agent.messaging.tool_notices import ToolNotices  # noqa: PLC0415 - for those who want it
+        from agent.messaging.tool_messages import ToolNotices  # noqa: PLC0415 - for those who want it
 
         return ToolNotices(self._delivery, message)
 

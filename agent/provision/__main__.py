@@ -7,22 +7,15 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent.errors import BarnacleError
 from agent.provision import device, wifi
+from agent.provision.device import DEVICE
 from agent.provision.firmware import FOLDER, Firmware
 from agent.system.programs import run_program
 
-if TYPE_CHECKING:
-    from agent.provision.settings_plan import ProvisionPaths
-
 _log = logging.getLogger("barnacle")
 
-# What the read-only system links to
-DEVICE = Path("/data/device")
-CONNECTIONS = Path("/etc/NetworkManager/system-connections")
-CREDSTORE, ENCRYPTED = Path("/etc/credstore"), Path("/etc/credstore.encrypted")
 STATE = Path("/var/lib/barnacle")
 SCREENS = (Path("/run/issue.d/barnacle.issue"), Path("/dev/tty1"))
 _USER = "barnacle"
@@ -50,19 +43,10 @@ def main(words: list[str]) -> int:
     return 0
 
 
-def appliance() -> "ProvisionPaths":
-    """Return the image's places."""
-    from agent.provision.credentials import Credstore  # noqa: PLC0415 - only where needed
-    from agent.provision.settings_plan import ProvisionPaths  # noqa: PLC0415 - as above
-    from agent.settings import SYSTEM_CONFIG  # noqa: PLC0415 - as above
-
-    return ProvisionPaths(SYSTEM_CONFIG, Credstore(CREDSTORE, ENCRYPTED), CONNECTIONS, DEVICE)
-
-
 def _boot() -> None:
     from agent.provision.boot import Provisioning  # noqa: PLC0415 - the other actions do not
 
-    Provisioning(_firmware(), DEVICE, appliance, _sweep).run()
+    Provisioning(_firmware(), DEVICE, device.appliance, _sweep).run()
     _log.info("provision: host name set (name=%s)", device.name_machine(DEVICE))
     if country := device.country_kept(DEVICE):
         took = wifi.set_country(country)

@@ -18,6 +18,9 @@ from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
+# A row as it was read back
+Found = dict[str, Value]
+
 # Some thousand rows; read as a whole when the log is opened again
 MAX_FILE_BYTES = 1_000_000
 # Months of an agent that is used daily, and no more of an SD card than a photograph
@@ -174,6 +177,20 @@ def lines_of(folder: Path) -> Iterator[tuple[str, bytes]]:
                 number += 1
                 if path != files[-1] or line.endswith(b"\n") or len(line) == MAX_LINE_BYTES:
                     yield f"{path.name} line {number}", line
+
+
+def rows_of(folder: Path) -> Iterator[Found]:
+    """Yield every readable row, oldest first; `problems` reports the damaged ones."""
+    for _, line in lines_of(folder):
+        try:
+            yield untied(line)[0]
+        except Broken:
+            continue
+
+
+def text_of(row: Found, name: str) -> str:
+    """Return a value of a row as text; empty if the row lacks it."""
+    return str(row.get(name, ""))
 
 
 def _whole(path: Path) -> tuple[int, bool]:

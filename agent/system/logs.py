@@ -12,9 +12,12 @@ import importlib
 import logging
 import os
 import re
+import socket
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Literal, TextIO
 
 from agent.config import ConfigSection
@@ -37,6 +40,16 @@ Redact = Callable[[str], str]
 SendFields = Callable[..., object]
 
 _about: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("about")
+# Syslog priorities: see sd-daemon(3)
+_PRIORITIES = (
+    (logging.CRITICAL, 2),
+    (logging.ERROR, 3),
+    (logging.WARNING, 4),
+    (logging.INFO, 6),
+)
+SOCKET = Path("/run/systemd/journal/socket")
+# The journal takes thousands in a second; one that hangs must not hang the agent with it
+SEND_TIMEOUT_S = 0.1
 
 
 class LogSettings(ConfigSection, frozen=True, kw_only=True):
@@ -105,8 +118,6 @@ def _send_fields() -> SendFields | None:
 @functools.cache
 def _own_send_fields() -> SendFields | None:
     """One socket for the whole process, however often logging is set up."""
-    from agent.system.systemd_journal import SystemdJournal  # noqa: PLC0415 - only where the journal is written to
-
     try:
         return SystemdJournal().send
     except OSError:
@@ -154,15 +165,6 @@ class PlainFormatter(LineFormatter):
     def prefix(self, record: logging.LogRecord) -> str:
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         return f"{stamp}.{int(record.msecs):03d}Z {record.levelname.lower():<7} "
-
-
-# Syslog priorities: see sd-daemon(3)
-_PRIORITIES = (
-    (logging.CRITICAL, 2),
-    (logging.ERROR, 3),
-    (logging.WARNING, 4),
-    (logging.INFO, 6),
-)
 
 
 def _priority(record: logging.LogRecord) -> int:
@@ -216,3 +218,39 @@ class FieldsHandler(logging.Handler):
 
 def _spelled_out(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode("ascii")
+
+
+class SystemdJournal:
+    """Journal of the system, if there is one.
+
+    Raises:
+        OSError: there is none.
+    """
+
+    def __init__(self, path: Path = SOCKET) -> None:
+        self._path = str(path)
+        if not path.is_socket():
+            raise FileNotFoundError(self._path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self._socket.settimeout(SEND_TIMEOUT_S)
+
+    def send(self, *fields: str) -> None:
+        """One entry, each field as NAME=value.
+
+        Raises:
+            OSError: it was not taken.
+        """
+        # By address, not connected: a journal that starts again is found again
+        self._socket.sendto(b"".join(map(_encoded, fields)), self._path)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _encoded(field: str) -> bytes:
+    name, _, value = field.partition("=")
+    content = value.encode("utf-8", "replace")
+    if b"\n" not in content:
+        return b"%s=%s\n" % (name.encode(), content)
+    # A line feed would begin another field
+    return b"%s\n%s%s\n" % (name.encode(), struct.pack("<Q", len(content)), content)

@@ -1,17 +1,19 @@
-"""Tool that reports the device's load, memory, disk, temperature, supply, Wi-Fi, card and uptime.
+"""Tools that report the state of the device, and its date and time.
 
-Read from the kernel's files; what a machine does not have is null, never a guess.
+The state is read from the kernel's files; a missing value is null, never a guess.
 """
 
 import asyncio
 import shutil
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 from agent.machine.power import parse_throttled
 from agent.machine.readings import Readings
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Passage, Provenance, configured, fields, own
-from agent.security.shares import households
+from agent.security.shares import NOTHING_PRIVATE, households
+from agent.system.clock import Clock
 from agent.tools.base import NoArguments, Tool, ToolContext
 
 # Files of the kernel answer at once; a disk that hangs does not
@@ -21,6 +23,8 @@ VCGENCMD_TIMEOUT_S = 2.0
 # The device through which the Pi's firmware is asked: without it there is nothing to ask
 _FIRMWARE_DEVICE = "dev/vcio"
 _PROGRAM_FOLDERS = "/usr/bin:/usr/local/bin:/opt/vc/bin"
+# Not from the locale: a model is told in one language
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class SystemInfoTool(Tool[NoArguments]):
@@ -116,3 +120,34 @@ class SystemInfoTool(Tool[NoArguments]):
 def _words(states: list[str] | None) -> list[Passage] | None:
     """Return one of our sentences for each set bit."""
     return None if states is None else [configured(one) for one in states]
+
+
+class TimeNowTool(Tool[NoArguments]):
+    """Returns date, time, weekday and time zone.
+
+    Args:
+        timezone: replaces the one that the device is set to.
+    """
+
+    reads = Provenance.OWNER
+    name = "time_now"
+    description = own("The current date, time and weekday.")
+    effect = Effect.READ
+    shown = NOTHING_PRIVATE
+    arguments_type = NoArguments
+
+    def __init__(self, clock: Clock, timezone: tzinfo | None = None) -> None:
+        self._clock = clock
+        self._timezone = timezone
+
+    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        # Without a zone, astimezone takes the device's own, with the offset of that very moment
+        now = datetime.fromtimestamp(self._clock.wall_s(), tz=self._timezone).astimezone(
+            self._timezone
+        )
+        told = {
+            "time": configured(now.isoformat(timespec="seconds")),
+            "weekday": configured(_WEEKDAYS[now.weekday()]),
+            "timezone": configured(now.tzname() or ""),
+        }
+        return ToolResult.done(fields(told))

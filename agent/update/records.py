@@ -1,21 +1,31 @@
-"""Records of an update on the data partition, read by both systems at start.
+"""Records of an update on the data partition, and the news of its outcome for the owner.
 
-Written by root, read by everybody; a record that cannot be read is none.
+Written by root, read by everybody at start; an unreadable record counts as none.
 """
 
+import asyncio
+import contextlib
 import enum
+import logging
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from agent.errors import StorageFull
 from agent.storage.files import sync_folder, write_atomic
+from agent.system.clock import Clock
 
 FOLDER = Path("/data/update")
 TRIAL, OUTCOME, HELD = "trial.json", "outcome.json", "held.json"
 _MAX_BYTES = 64 * 1024
 _READABLE = 0o644
 R = TypeVar("R")
+_log = logging.getLogger(__name__)
+# Nobody waits for it: a file is looked at, and mostly has not changed
+LOOK_S = 60.0
+NAME = "update-told"
 
 
 class Phase(enum.Enum):
@@ -96,3 +106,58 @@ class UpdateRecords:
                 return msgspec.json.decode(file.read(_MAX_BYTES), type=kind)
         except (OSError, msgspec.DecodeError, UnicodeError):
             return None
+
+
+class News:
+    """Watches for an outcome.
+
+    Args:
+        told: a file of the agent's own, by which it knows what it has told.
+    """
+
+    def __init__(self, records: UpdateRecords, told: Path, clock: Clock) -> None:
+        self._records = records
+        self._told = told
+        self._clock = clock
+        # Also where there is no room to write it down
+        self._told_at_s = 0.0
+
+    async def run(self, tell: Callable[[str], Awaitable[None]]) -> None:
+        """Tell each outcome once, until cancelled."""
+        while True:
+            if (outcome := self._untold()) is not None:
+                sentence = sentence_of(outcome)
+                _log.warning("update: %s", sentence)
+                await tell(sentence)
+                await self._remember(outcome)
+            await self._clock.sleep(LOOK_S)
+
+    def _untold(self) -> UpdateOutcome | None:
+        outcome = self._records.outcome()
+        if outcome is None or outcome.at_s == self._told_at_s:
+            return None
+        with contextlib.suppress(OSError):
+            if self._told.read_text(errors="replace") == str(outcome.at_s):
+                return None
+        return outcome
+
+    async def _remember(self, outcome: UpdateOutcome) -> None:
+        self._told_at_s = outcome.at_s
+        try:
+            await asyncio.to_thread(write_atomic, self._told, str(outcome.at_s).encode())
+        except StorageFull as err:
+            _log.warning("update: the owner is told again after the next start (error=%s)", err)
+
+
+def sentence_of(outcome: UpdateOutcome) -> str:
+    """Return the sentence for the owner."""
+    if outcome.is_kept:
+        return (
+            f"I now run version {outcome.version}, and it is healthy. "
+            f"{outcome.from_version} is still there: `barnacle update rollback` returns "
+            "to it."
+        )
+    return (
+        f"Version {outcome.version} is not kept: {outcome.reason}. "
+        f"I run {outcome.from_version} again."
+    )

@@ -10,12 +10,12 @@ from agent.approvals.button import PresenceRule
 from agent.approvals.gate import Gate
 from agent.approvals.records import CallCircumstances
 from agent.channels.base import Answer, Question
+from agent.cli.explain import remedy_of
 from agent.messages import Effect, Provenance, ToolCall
 from agent.security.access import RULE, DataReach
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import ActLimits, Autonomy, Policy, Verdict
-from agent.security.remedies import remedy_of
 from tests.fakes.clock import SteppedClock
 
 UNLIMITED = ActLimits()

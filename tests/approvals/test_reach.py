@@ -11,7 +11,7 @@ from agent.security.policy import Verdict
 from agent.security.shares import NOTHING_PRIVATE, PASSED_ON, Shares
 from agent.tools.base import NoArguments, Tool, ToolContext
 from agent.tools.memory import MemoryRecallTool
-from agent.tools.time import TimeNowTool
+from agent.tools.system import TimeNowTool
 from tests.fakes.clock import SteppedClock
 from tests.fakes.memory import PreparedMemory
 from tests.fakes.said import words

@@ -14,7 +14,7 @@ from agent.channels.email.threads import EmailThreads
 from agent.channels.imessage.cursor import ImessageCursor
 from agent.channels.matrix.cursor import MatrixCursor
 from agent.channels.mattermost.cursor import MattermostCursor
-from agent.channels.ntfy.cursor import NtfyCursor
+from agent.channels.ntfy.channel import NtfyCursor
 from agent.channels.opcodes.session import GatewaySession, ResumableSession
 from agent.channels.signal.cursor import SignalCursor
 from agent.channels.started_drafts import StartedDrafts

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import board_list
+from agent.cli import board
 from agent.health.ports import SerialDevice
 from agent.link.settings import BoardSettings
 from tests.fakes.board_sim import BoardSim, unavailable_reason
@@ -20,13 +20,13 @@ USB = SerialDevice("/dev/ttyACM0", ("/dev/barnacle-board",), "ST Black Pill", "0
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> list[SerialDevice]:
     devices = [USB]
-    monkeypatch.setattr(board_list, "serial_devices", lambda: devices)
+    monkeypatch.setattr(board, "serial_devices", lambda: devices)
     return devices
 
 
 @pytest.mark.usefixtures("found")
 def test_what_is_known_of_a_port_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    board_list.run([BoardSettings(port="/dev/ttyACM0")], as_json=False)
+    board.list_ports([BoardSettings(port="/dev/ttyACM0")], as_json=False)
     said = capsys.readouterr().out
     assert said.split() == [
         *("/dev/ttyACM0", "configured", "0483:5740"),
@@ -36,7 +36,7 @@ def test_what_is_known_of_a_port_is_told(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.usefixtures("found")
 def test_a_configured_port_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    board_list.run([BoardSettings(port="/dev/none")], as_json=True)
+    board.list_ports([BoardSettings(port="/dev/none")], as_json=True)
     first, second = json.loads(capsys.readouterr().out)
     assert (first["path"], first["configured"]) == ("/dev/none", True)
     assert first["description"] == "not present"
@@ -50,7 +50,7 @@ def test_a_link_to_a_port_is_that_port(
     device.touch()
     link.symlink_to(device)
     found[:] = [SerialDevice(str(device))]
-    board_list.run([BoardSettings(port=str(link))], as_json=True)
+    board.list_ports([BoardSettings(port=str(link))], as_json=True)
     (only,) = json.loads(capsys.readouterr().out)
     assert only["configured"] is True
 
@@ -59,17 +59,17 @@ def test_no_port_is_told_with_what_to_do(
     found: list[SerialDevice], capsys: pytest.CaptureFixture[str]
 ) -> None:
     found.clear()
-    board_list.run([BoardSettings()], as_json=False)
+    board.list_ports([BoardSettings()], as_json=False)
     assert "plug a board in" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("found")
 def test_of_several_boards_each_is_named_at_its_port(capsys: pytest.CaptureFixture[str]) -> None:
     boards = [BoardSettings(port="/dev/ttyACM0"), BoardSettings(name="garden", port="/dev/none")]
-    board_list.run(boards, as_json=False)
-    garden, board = capsys.readouterr().out.splitlines()
+    board.list_ports(boards, as_json=False)
+    garden, own = capsys.readouterr().out.splitlines()
     assert garden.split()[:2] == ["/dev/none", "garden"]
-    assert board.split()[:2] == ["/dev/ttyACM0", "board"]
+    assert own.split()[:2] == ["/dev/ttyACM0", "board"]
 
 
 @contextlib.contextmanager
@@ -98,7 +98,7 @@ def test_a_bare_prompt_is_told_with_the_command_that_flashes_it(
 ) -> None:
     with prompt() as path:
         found[:] = [SerialDevice(path, usb_id="0483:5740")]
-        board_list.run([BoardSettings()], as_json=False)
+        board.list_ports([BoardSettings()], as_json=False)
     said = capsys.readouterr().out
     assert f"a MicroPython prompt answers at {path}" in said
     assert f"`scripts/flash --board NAME --port {path}`" in said
@@ -110,8 +110,8 @@ def test_a_board_is_told_by_its_name(
     if reason := unavailable_reason():
         pytest.skip(reason)
     found.clear()
-    with BoardSim(tmp_path) as board:
-        board_list.run([BoardSettings(port=str(board.port))], as_json=True)
+    with BoardSim(tmp_path) as simulator:
+        board.list_ports([BoardSettings(port=str(simulator.port))], as_json=True)
     (only,) = json.loads(capsys.readouterr().out)
     assert only["answer"].startswith("simulated, firmware ")
 
@@ -121,5 +121,5 @@ def test_a_stranger_is_not_written_to(
 ) -> None:
     with prompt() as path:
         found[:] = [SerialDevice(path, usb_id="04b8:0202"), SerialDevice(path)]
-        board_list.run([BoardSettings()], as_json=True)
+        board.list_ports([BoardSettings()], as_json=True)
     assert [row["answer"] for row in json.loads(capsys.readouterr().out)] == ["", ""]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.board_list import describe_port
+from agent.cli.board import describe_port
 from agent.system.clock import SystemClock
 from tests.fakes.board_sim import BoardSim
 

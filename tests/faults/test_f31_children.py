@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.signal.link import link_by_program
+from agent.cli.signal import link_by_program
 from agent.health.checks import service
 from agent.health.repairs import service as service_repair
 from agent.machine.readings import Readings
@@ -191,7 +191,7 @@ def run_by_the_runner(program: Path) -> None:
 
 
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
-    "agent/channels/signal/link.py: link_by_program": told_to_signal_cli,
+    "agent/cli/signal.py: link_by_program": told_to_signal_cli,
     "agent/system/programs.py: run_program": told_to_a_program_of_the_system,
     "agent/health/checks/service.py: asked": told_to_systemd_analyze,
     "agent/health/repairs/service.py: asked": told_to_systemctl,

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from agent.machine.card import Card
+from agent.machine.file_system import Card
 from agent.machine.network import Network
 from agent.machine.readings import Readings
 

@@ -9,7 +9,6 @@ from agent.errors import StorageFull
 from agent.hardware.estop import NOT_THE_OWNER_TEXT
 from agent.messages import Effect, Outbound, Provenance
 from agent.messaging import inbox, outbox
-from agent.messaging.command_runner import NOTHING_TO_STOP_TEXT
 from agent.messaging.conversation import (
     INTERRUPTED_TEXT,
     MAX_MESSAGE_CHARS,
@@ -17,6 +16,7 @@ from agent.messaging.conversation import (
 )
 from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import MAX_TRIES, Delivery
+from agent.messaging.dispatcher import NOTHING_TO_STOP_TEXT
 from agent.messaging.worker import PARKED_TEXT, STOPPED_TEXT
 from agent.system.activity import Activity
 from agent.turn import history as turn_history

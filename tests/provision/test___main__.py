@@ -78,17 +78,17 @@ def test_other_words_are_explained(words: list[str], caplog: pytest.LogCaptureFi
 def test_a_start_with_nothing_new_loads_little(tmp_path: Path) -> None:
     script = (
         "import sys, pathlib\n"
-        "from agent.provision import __main__\n"
+        "from agent.provision import __main__, device\n"
         "from agent.provision.boot import Provisioning\n"
         "from agent.provision.firmware import Firmware\n"
         "empty = pathlib.Path(sys.argv[1])\n"
-        "assert Provisioning(Firmware(empty, is_mounted=False), empty, __main__.appliance).run()\n"
+        "assert Provisioning(Firmware(empty, is_mounted=False), empty, device.appliance).run()\n"
         "ours = ('agent.', 'msgspec')\n"
         "print(*(name for name in sys.modules if name.startswith(ours)))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, tmp_path], cwd=ROOT, env=os.environ, text=True,
-        capture_output=True, check=True,
+        [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, env=os.environ,
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "msgspec" not in done.stdout.split()
     loaded = {name for name in done.stdout.split() if not name.startswith("agent.provision")}

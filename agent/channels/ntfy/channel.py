@@ -1,17 +1,21 @@
 """ntfy channel, and the platform that builds it from the settings."""
 
 import contextlib
+import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+
+import msgspec
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
+from agent.channels.cursor import CursorFile, spaced_json
 from agent.channels.incoming_files import IncomingFile, IncomingFiles
 from agent.channels.ntfy.client import NtfyApi, path_of
-from agent.channels.ntfy.cursor import NtfyCursor
 from agent.channels.ntfy.events import NAME, NtfyEvent, NtfyEventLines, NtfyFile, inbound_of
 from agent.channels.ntfy.send import NtfySender, parts
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
@@ -25,12 +29,39 @@ from agent.net.http import HttpAnswer
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
+_PLACE = re.compile(r"[-_A-Za-z0-9]{1,64}")
 # A server says something every 45 s; a connection that is silent for longer is dead
 SILENCE_LIMIT_S = 75.0
 # All files of a message; until then nothing else is heard
 FETCH_TIMEOUT_S = 40.0
 HINT = "Your answer is shown as a notification on a telephone: short plain sentences."
 _ANY_TYPE = "application/octet-stream"
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    topic: str
+    since: str
+
+
+class NtfyCursor:
+    """Cursor: an id or a time, as the server takes them; empty at first."""
+
+    def __init__(self, path: Path, topic: str) -> None:
+        self._file = CursorFile(path, _Kept, "ntfy", spaced_json)
+        self._topic = topic
+        self.since = ""
+
+    async def load(self) -> None:
+        if self.since:
+            return
+        kept = await self._file.read()
+        if kept is not None and kept.topic == self._topic and _PLACE.fullmatch(kept.since):
+            self.since = kept.since
+
+    async def advance(self, since: str) -> None:
+        """Move the cursor: everything up to there is committed."""
+        self.since = since
+        await self._file.write(_Kept(self._topic, since))
 
 
 class NtfyChannel(Channel):

@@ -1,16 +1,16 @@
 """Signal channel, and the platform that builds it from the settings."""
 
+import asyncio
 import logging
 from collections.abc import Iterator, Mapping
 
-from agent.channels.approvals import OpenApprovals
+from agent.channels.approvals import OpenApprovals, question_text
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.context import ChannelContext
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.settings import ChannelsSettings, SignalSettings
 from agent.channels.signal import writer
 from agent.channels.signal.accounts import find_account
-from agent.channels.signal.approvals import SignalApprovals
 from agent.channels.signal.client import SignalClient
 from agent.channels.signal.cursor import SignalCursor
 from agent.channels.signal.drafts import SignalDrafts
@@ -19,7 +19,7 @@ from agent.channels.signal.ids import parameters_of, written_of
 from agent.channels.signal.inbound import NAME
 from agent.channels.signal.receive import SignalReceiver, SignalReceiverParts
 from agent.channels.signal.send import SignalSender
-from agent.channels.signal.writer import SignalWriter
+from agent.channels.signal.writer import MAX_TEXT_BYTES, SignalWriter
 from agent.config import Secret
 from agent.errors import ChannelError
 from agent.messages import Address, Inbound, Outbound
@@ -40,6 +40,9 @@ HINT = (
 _SIGNS = {Mark.SEEN: "👀", Mark.DONE: "👍", Mark.FAILED: "😢"}
 # Chats in which the agent is shown typing at the same time
 MAX_TYPING = 200
+MAX_VERSION_CHARS = 40
+# A call that takes more messages than this to show is asked about at the terminal
+MAX_MESSAGES = 4
 
 
 class SignalChannel(Channel):
@@ -122,9 +125,6 @@ class SignalChannel(Channel):
             _log.info("signal: request failed (reason=%s)", err)
 
 
-MAX_VERSION_CHARS = 40
-
-
 async def probe(settings: SignalSettings, http: HttpClient) -> str:
     """Return the account, in a sentence.
 
@@ -172,3 +172,39 @@ PLATFORM = Signal()
 
 def _wanted(channels: ChannelsSettings) -> SignalSettings:
     return channels.signal or SignalSettings()
+
+
+class SignalApprovals:
+    """Approval questions in Signal chats; the receiver tells the answers to `questions`."""
+
+    def __init__(self, daemon: SignalClient, questions: OpenApprovals) -> None:
+        self._daemon = daemon
+        self._questions = questions
+
+    async def ask(self, address: Address, question: Question) -> Answer:
+        """Ask, and wait for the answer until cancelled.
+
+        Raises:
+            ChannelError: the question could not be put.
+        """
+        told = pieces(question_text(question))
+        if len(told) > MAX_MESSAGES:
+            return Answer.NONE
+        # Before it is shown: a quick answer must find the question open
+        waiting = asyncio.ensure_future(self._questions.wait(address, question))
+        try:
+            # Its first step opens it
+            await asyncio.sleep(0)
+            place = parameters_of(address.target)
+            for text in told:
+                await self._daemon.call("send", {**place, "message": text})
+            return await waiting
+        finally:
+            waiting.cancel()
+
+
+def pieces(text: str) -> list[str]:
+    """Split the text into messages, byte for byte: nothing in it is Markdown."""
+    # Four bytes for each character at most
+    size = MAX_TEXT_BYTES // 4
+    return [text[start : start + size] for start in range(0, len(text), size)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer, Question
-from agent.channels.ntfy.channel import PLATFORM, NtfyChannel
+from agent.channels.ntfy.channel import PLATFORM, NtfyChannel, NtfyCursor
 from agent.channels.platform import PlatformContext
 from agent.channels.settings import ChannelsSettings, NtfySettings
 from agent.config import Secret
@@ -17,6 +17,7 @@ from agent.errors import ChannelRefused, ChannelUnavailable, ConfigRefused, Mess
 from agent.messages import Attachment, Inbound, Provenance
 from agent.net.http import HttpClient
 from agent.settings import surroundings
+from agent.storage.files import write_atomic
 from agent.system.clock import SystemClock
 from tests.contracts import channel
 from tests.contracts.channel import answer, listening
@@ -220,3 +221,32 @@ def _event(**more: object) -> dict[str, object]:
 
 def _inbound() -> Inbound:
     return Inbound("1", "ntfy", TOPIC, TOPIC, "hello", 0.0, Provenance.WEB)
+
+
+async def since(path: Path, topic: str = "t") -> str:
+    position = NtfyCursor(path, topic)
+    await position.load()
+    return position.since
+
+
+async def test_it_outlives_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "ntfy/position.json"
+    assert await since(path) == ""
+    await NtfyCursor(path, "t").advance("abc")
+    assert await since(path) == "abc"
+    assert await since(path, "another") == ""
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b'{"topic": "t"}', b'{"topic": "t", "since": "a&poll=1"}']
+)
+async def test_what_is_no_place_is_none(tmp_path: Path, content: bytes) -> None:
+    write_atomic(tmp_path / "p", content)
+    assert await since(tmp_path / "p") == ""
+
+
+async def test_a_folder_that_takes_no_writing_ends_nothing(tmp_path: Path) -> None:
+    write_atomic(tmp_path / "p", b"")
+    position = NtfyCursor(tmp_path / "p" / "q", "t")
+    await position.advance("abc")
+    assert position.since == "abc"

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.signal import link
-from agent.channels.signal.link import checked, link_by_daemon, link_by_program
+from agent.cli import signal
+from agent.cli.signal import checked, link_by_daemon, link_by_program
 from agent.errors import ChannelRefused, ChannelUnavailable
 from tests.channels.signal.conftest import Make
 from tests.fakes.signal_daemon import NUMBER, SignalDaemon
@@ -72,7 +72,7 @@ async def test_a_program_that_fails_says_why(tmp_path: Path, script: str, clue: 
 async def test_a_program_that_never_ends_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link, "SCAN_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(signal, "SCAN_TIMEOUT_S", 0.2)
     command = program(tmp_path, f"echo '{URI}'; echo $$ >{tmp_path}/id; exec sleep 60")
     with pytest.raises(ChannelUnavailable, match="not scanned in time"):
         await link_by_program(command, "Barnacle", lambda _: None)

@@ -7,7 +7,7 @@ import pytest
 
 from agent.channels.base import Answer, Mark, Question
 from agent.channels.signal import drafts
-from agent.channels.signal.approvals import pieces
+from agent.channels.signal.channel import pieces
 from agent.channels.signal.writer import MAX_FILE_BYTES
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Address, Attachment, Inbound, Outbound, Provenance

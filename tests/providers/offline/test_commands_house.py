@@ -11,7 +11,7 @@ from agent.providers.offline.plan import CallStep, Step
 from agent.providers.offline.toolbox import Toolbox, toolbox
 from agent.system.clock import SystemClock
 from agent.tools.board import BoardTools
-from agent.tools.time import TimeNowTool
+from agent.tools.system import TimeNowTool
 from tests.fakes.board import FakeBoard
 
 VALVE, LOCK, LAMP = "valve", "lock", "lamp"

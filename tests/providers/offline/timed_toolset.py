@@ -7,7 +7,7 @@ from agent.messages import ToolSpec
 from agent.system.clock import SystemClock
 from agent.tools.board import BoardTools
 from agent.tools.reminder import Reminders, ReminderSetTool
-from agent.tools.time import TimeNowTool
+from agent.tools.system import TimeNowTool
 from agent.tools.timer import Timers, timer_tools
 from tests.fakes.board import FakeBoard
 

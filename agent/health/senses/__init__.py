@@ -1,1 +1,0 @@
-"""Senses of the machine while the agent runs."""
