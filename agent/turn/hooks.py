@@ -5,6 +5,7 @@ import importlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from agent.errors import ConfigRefused
@@ -27,6 +28,11 @@ class Cancel:
     """Stop here; `reason` is for the log, and for the model where a tool call is cancelled."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GuardFailure(Cancel):
+    """A guard broke, so nothing goes on; whoever wrote is told."""
 
 
 class Hook:
@@ -70,7 +76,7 @@ class OwnerHooks:
 
     async def received(self, message: Inbound) -> Inbound | Cancel:
         for hook in self._hooks:
-            said = await self._say(hook, hook.on_message_received(message), message)
+            said = await self._say(hook, partial(hook.on_message_received, message), message)
             if isinstance(said, Cancel):
                 return said
             # Not whose it is, and not how far it is trusted
@@ -79,7 +85,7 @@ class OwnerHooks:
 
     async def sending(self, message: Inbound, text: str) -> str | Cancel:
         for hook in self._hooks:
-            said = await self._say(hook, hook.on_message_sending(message, text), text)
+            said = await self._say(hook, partial(hook.on_message_sending, message, text), text)
             if isinstance(said, Cancel):
                 return said
             text = said if said == text else said[:MAX_TEXT_CHARS]
@@ -87,38 +93,41 @@ class OwnerHooks:
 
     async def turn_starts(self, message: Inbound) -> None:
         for hook in self._hooks:
-            await self._say(hook, hook.on_turn_start(message), None)
+            await self._say(hook, partial(hook.on_turn_start, message), None)
 
     async def turn_ended(self, message: Inbound, text: str) -> None:
         for hook in self._hooks:
-            await self._say(hook, hook.on_turn_end(message, text), None)
+            await self._say(hook, partial(hook.on_turn_end, message, text), None)
 
     async def around(
         self, call: ToolCall, use: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
         """The result of a call, with the gate inside."""
         for hook in self._hooks:
-            wanted = await self._say(hook, hook.before_tool_call(call), call)
+            wanted = await self._say(hook, partial(hook.before_tool_call, call), call)
             if isinstance(wanted, Cancel):
                 return _refused(wanted)
             call = replace(call, arguments_json=wanted.arguments_json)
         result = await use(call)
         for hook in self._hooks:
-            said = await self._say(hook, hook.after_tool_call(call, result), result)
+            said = await self._say(hook, partial(hook.after_tool_call, call, result), result)
             if isinstance(said, Cancel):
                 # It happened; only what it said is withheld
                 return result.saying(f"withheld by a hook: {said.reason}")
             result = result.saying(said.text)
         return result
 
-    async def _say(self, hook: Hook, saying: Awaitable[_T | Cancel], otherwise: _T) -> _T | Cancel:
+    async def _say(
+        self, hook: Hook, saying: Callable[[], Awaitable[_T | Cancel]], otherwise: _T
+    ) -> _T | Cancel:
         name = type(hook).__name__
         try:
             async with asyncio.timeout(self._timeout_s):
-                said = await saying
+                said = await saying()
         except TimeoutError:
             _log.error("hooks: timed out (hook=%s, limit_s=%g)", name, self._timeout_s)
-        except Exception:  # noqa: BLE001 - code that is not ours: its bug must not end a turn
+        # Not a `sys.exit` either
+        except (Exception, SystemExit):  # noqa: BLE001 - code that is not ours: its bug must not end a turn
             _log.exception("hooks: failed (hook=%s)", name)
         else:
             if isinstance(said, Cancel):
@@ -127,7 +136,7 @@ class OwnerHooks:
             if isinstance(said, type(otherwise)):
                 return said
             _log.error("hooks: wrong type returned (hook=%s, type=%s)", name, type(said).__name__)
-        return Cancel(_BROKEN) if hook.is_guard else otherwise
+        return GuardFailure(_BROKEN) if hook.is_guard else otherwise
 
 
 def _refused(cancel: Cancel) -> ToolResult:
@@ -148,12 +157,13 @@ def _made(name: str) -> Hook:
     module, _, attribute = name.partition(":")
     try:
         kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as err:
+    except (ImportError, AttributeError, ValueError, SystemExit) as err:
         raise ConfigRefused(f"`hooks.modules`: {name} cannot be loaded: {err}") from err
     if not (isinstance(kind, type) and issubclass(kind, Hook)):
         raise ConfigRefused(f"`hooks.modules`: {name} is no agent.turn.hooks.Hook")
     try:
         return kind()
     # Code that is not ours: a sentence instead of a traceback
-    except Exception as err:
-        raise ConfigRefused(f"`hooks.modules`: {name} broke as it was made: {err}") from err
+    except (Exception, SystemExit) as err:
+        said = f"SystemExit: {err}" if isinstance(err, SystemExit) else err
+        raise ConfigRefused(f"`hooks.modules`: {name} broke as it was made: {said}") from err

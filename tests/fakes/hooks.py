@@ -95,6 +95,39 @@ class BrokenGuard(BrokenHook):
     is_guard = True
 
 
+class SilencingHook(Hook):
+    """Leaves nothing of an answer."""
+
+    async def on_message_sending(self, inbound: Inbound, text: str) -> str | Cancel:
+        return " \n"
+
+
+class LeavingHook(Hook):
+    """Ends the program, as code for a command line does."""
+
+    async def on_message_received(self, inbound: Inbound) -> Inbound | Cancel:
+        raise SystemExit(3)
+
+    def on_turn_start(self, inbound: Inbound) -> None:  # type: ignore[override]  # not even async
+        raise SystemExit(3)
+
+
+class UnmadeLeavingHook(Hook):
+    """Ends the program as it is made."""
+
+    def __init__(self) -> None:
+        raise SystemExit(3)
+
+
+class SendingGuard(Hook):
+    """Breaks over each answer, and no answer may pass without it."""
+
+    is_guard = True
+
+    async def on_message_sending(self, inbound: Inbound, text: str) -> str | Cancel:
+        raise ZeroDivisionError
+
+
 class HangingHook(Hook):
     """Never comes to an end."""
 

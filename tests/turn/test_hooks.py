@@ -17,6 +17,7 @@ async def test_hooks_are_loaded_by_their_names() -> None:
         ("tests.fakes.hooks:Missing", "cannot be loaded"),
         ("tests.fakes.hooks:asyncio", "is no agent.turn.hooks.Hook"),
         ("tests.fakes.hooks:UnmadeHook", "broke as it was made: no such luck"),
+        ("tests.fakes.hooks:UnmadeLeavingHook", "broke as it was made: SystemExit: 3"),
     ],
 )
 def test_a_hook_that_is_not_there_is_refused_at_the_start(name: str, why: str) -> None:

@@ -4,7 +4,8 @@ import pytest
 
 from agent.channels.base import Answer
 from agent.messages import Provenance, ToolCall, ToolResult
-from agent.turn.hooks import Cancel, OwnerHooks
+from agent.messaging.conversation import UNREAD_TEXT, WITHHELD_TEXT
+from agent.turn.hooks import Cancel, Hook, OwnerHooks
 from tests.fakes.channel import FakeChannel, message
 from tests.fakes.dispatching import Around, running, spoken
 from tests.fakes.hooks import (
@@ -12,8 +13,11 @@ from tests.fakes.hooks import (
     BrokenHook,
     CancellingHook,
     HangingHook,
+    LeavingHook,
     LoggingHook,
+    SendingGuard,
     ShoutingHook,
+    SilencingHook,
 )
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.said import tool_result
@@ -117,6 +121,46 @@ async def test_where_a_guard_breaks_nothing_passes() -> None:
     assert isinstance(await hooks.received(message("hello")), Cancel)
     assert (await hooks.around(CALL, lamp)).text.startswith("not allowed (hook)")
     assert isinstance(await hooks.sending(message("x"), "fine"), Cancel)
+
+
+async def test_a_hook_that_ends_the_program_is_reported_and_passed_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks = OwnerHooks([LeavingHook()])
+    assert await hooks.received(message("hello")) == message("hello")
+    await hooks.turn_starts(message("x"))
+    assert caplog.text.count("hooks: failed (hook=LeavingHook)") == 2
+    assert "SystemExit: 3" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("guard", "text"), [(BrokenGuard(), UNREAD_TEXT), (SendingGuard(), WITHHELD_TEXT)]
+)
+async def test_where_a_guard_breaks_the_person_is_told(
+    tmp_path: Path, guard: Hook, text: str
+) -> None:
+    provider, channel = ScriptedProvider("secret", "other"), FakeChannel()
+    async with running(tmp_path, provider, channel, around=Around(OwnerHooks([guard]))) as agent:
+        await agent.say("hello")
+        assert await channel.wait_for(1) == [text]
+        await wait_until(agent.is_idle)
+    # Nothing of what was not to pass is read again
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.say("again", "2")
+        await channel.wait_for(2)
+    assert [m.text for m in spoken(provider.requests[-1])] == ["again"]
+
+
+async def test_an_answer_of_which_a_hook_leaves_nothing_is_not_sent(tmp_path: Path) -> None:
+    provider, channel = ScriptedProvider("one"), FakeChannel()
+    hooks = OwnerHooks([SilencingHook()])
+    async with running(tmp_path, provider, channel, around=Around(hooks)) as agent:
+        await agent.say("hello")
+        await wait_until(lambda: provider.requests)
+        await agent.say("/help", "2")
+        await channel.wait_for(1)
+        await wait_until(agent.is_idle)
+    assert [one.in_reply_to for one in channel.sent] == ["2"]
 
 
 async def test_a_hook_that_hangs_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
