@@ -33,7 +33,7 @@ from agent.tools.registry import Registry
 from agent.turn import history, model_choice
 from agent.turn.attachments import kept, spoken, without_markers
 from agent.turn.history import HistoryCache
-from agent.turn.hooks import Cancel, OwnerHooks
+from agent.turn.hooks import Cancel, GuardFailure, OwnerHooks
 from agent.turn.model_choice import ModelChoices
 from agent.turn.outcome import says_nothing
 from agent.turn.prompt import (
@@ -44,7 +44,7 @@ from agent.turn.prompt import (
     stable_prompt,
 )
 from agent.turn.settings import AgentSettings
-from agent.turn.turn import OnText, TurnRunner, TurnSeams
+from agent.turn.turn import OnText, TurnRunner, TurnScope, TurnSeams
 
 if TYPE_CHECKING:
     from agent.turn.learner import Learner
@@ -65,6 +65,13 @@ NOT_KEPT_TEXT = "(My storage is full or read-only: I answer, but I store nothing
 INTERRUPTED_TEXT = (
     "I was interrupted while working on your message, after I had begun to change something. "
     "I do not repeat it by myself: check the present state, and ask again if needed."
+)
+# A guard of the owner's broke: the log says why
+UNREAD_TEXT = (
+    "I did not read your message: a guard hook of the owner failed. The log has the details."
+)
+WITHHELD_TEXT = (
+    "I do not send my answer: a guard hook of the owner failed. The log has the details."
 )
 
 
@@ -143,8 +150,7 @@ class Conversations:
             await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
         message = await self._parts.hooks.received(accepted.message)
         if isinstance(message, Cancel):
-            await self._keep_quiet(accepted)
-            return None
+            return await self._cancelled(accepted, message, UNREAD_TEXT)
         if not self._parts.audience_of(message).is_owner_alone:
             # Only the owner may name a file of the workspace for a model to look at
             message = replace(message, text=without_markers(message.text))
@@ -170,14 +176,17 @@ class Conversations:
     ) -> Outbound | None:
         """Commit the answer of a turn; None if there is nothing to send."""
         if message.strand and says_nothing(outcome.text):
-            await self._keep_quiet(accepted)
+            await self.close_quietly(accepted)
             return None
         worded = await self._saying.worded(
             outcome, message, seams.abilities, partial(self._may_go, message, outcome, seams)
         )
         text = await self._parts.hooks.sending(message, worded.text)
         if isinstance(text, Cancel):
-            await self._keep_quiet(accepted)
+            return await self._cancelled(accepted, text, WITHHELD_TEXT)
+        if not (text.strip() or worded.files):
+            _log.info("hooks: answer emptied, not sent (message=%s)", message.message_id)
+            await self.close_quietly(accepted)
             return None
         added = self._saying.kept(outcome).added
         answer = await self.finish(
@@ -252,8 +261,15 @@ class Conversations:
         )
         return await complaint_about(path, context, parts.runner.gate, seams.ask)
 
-    async def _keep_quiet(self, accepted: Accepted) -> None:
-        """Nothing is sent, and no later turn reads it again."""
+    async def _cancelled(self, accepted: Accepted, cancel: Cancel, text: str) -> Outbound | None:
+        """Say nothing where a hook wants it so, and `text` where a guard broke."""
+        if isinstance(cancel, GuardFailure):
+            return await self.finish(accepted, text, state=InboxState.FAILED)
+        await self.close_quietly(accepted)
+        return None
+
+    async def close_quietly(self, accepted: Accepted) -> None:
+        """Close a message without an answer; no later turn reads it again."""
 
         def close(db: sqlite3.Connection) -> None:
             for inbox_id in (accepted.inbox_id, *accepted.also):
@@ -342,7 +358,11 @@ class Conversations:
             shares=self._parts.shares,
             holds_private=bool(memories or earlier.messages or earlier.digest),
         )
-        return await self._parts.runner.run(messages, context, said.provenance, seams, model)
+        ends_s = asyncio.get_running_loop().time() + self._agent.turn_timeout_s
+        within = TurnScope(ends_s=ends_s)
+        return await self._parts.runner.run(
+            messages, context, said.provenance, seams, model, within
+        )
 
     async def _read(self, message: Inbound) -> _Read:
         key = message.conversation

@@ -23,7 +23,7 @@ from agent.messaging.database import InboxState
 from agent.messaging.delivery import Delivery
 from agent.messaging.inbox import NOT_KEPT, Accepted
 from agent.messaging.queue import MessageQueues
-from agent.messaging.worker import STOPPED_TEXT, Desk, MessageWorker, unrecorded
+from agent.messaging.worker import Desk, MessageWorker, unrecorded
 from agent.storage.worker import DatabaseWorker
 from agent.system.crash_points import crash_point
 
@@ -200,11 +200,15 @@ class CommandRunner:
         """Run the command and send its result; it needs no model and waits for no turn."""
         try:
             text = await self._result_of(command, accepted.message)
+            if not text:
+                await self._conversations.close_quietly(accepted)
+                return
             await self._delivery.send(await self._conversations.finish(accepted, text))
         except StorageFull as err:
             await self._delivery.send_unrecorded(unrecorded(accepted, f"I cannot do that: {err}"))
 
     async def _result_of(self, command: ChatCommand | str, message: Inbound) -> str:
+        """Return what is said; "" where something else says it."""
         conversation = message.conversation
         match command:
             case ChatCommand.HELP:
@@ -213,7 +217,8 @@ class CommandRunner:
                 removed = await self._conversations.forget(conversation)
                 return f"A new conversation. {removed} messages are gone; memories stay."
             case ChatCommand.STOP:
-                return STOPPED_TEXT if self._stop(conversation) else NOTHING_TO_STOP_TEXT
+                # The message whose turn it was is answered with the stop
+                return "" if self._stop(conversation) else NOTHING_TO_STOP_TEXT
             case ChatCommand.ESTOP | ChatCommand.ESTOP_CLEAR | ChatCommand.CONFIGURE:
                 return await self._desk.oversight.obey(command, message)
             case ChatCommand():

@@ -55,12 +55,13 @@ class DelegateTool(Tool[Arguments]):
         )
         told = await context.nested(order)
         whom, answer = configured(name), outside(told.text, told.provenance, told.source)
-        if told.is_whole:
+        if told.cut_after_s is None:
             return ToolResult.done(fields({"agent": whom, "answer": answer}))
+        limit_s = round(told.cut_after_s, 2)
         late = "{} did not finish within {} s; part of the task may be done"
         if not told.text:
-            return ToolResult.failed(own(late, whom, self._timeout_s).below(told.provenance))
-        had = own("{}. Its output so far:\n{}", own(late, whom, self._timeout_s), answer)
+            return ToolResult.failed(own(late, whom, limit_s).below(told.provenance))
+        had = own("{}. Its output so far:\n{}", own(late, whom, limit_s), answer)
         return ToolResult.failed(had)
 
 

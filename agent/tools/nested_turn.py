@@ -17,7 +17,7 @@ class NestedOrder:
         prompt: what it is told of itself.
         tools: names, a `*` at the end stands for any rest; those that the asker lacks are left out.
         model: None is the one that is configured.
-        timeout_s: it is broken off then, and what it had is told.
+        timeout_s: it is broken off then at the latest, and what it had is told.
     """
 
     agent: str
@@ -37,12 +37,13 @@ class NestedAnswer:
         text: of one that was broken off, what it had read and said by then.
         provenance: the lowest trust of all that it has read.
         source: where the least trusted of that came from.
+        cut_after_s: the time after which it was broken off; None if it is whole.
     """
 
     text: str
     provenance: Provenance
     source: str
-    is_whole: bool = True
+    cut_after_s: float | None = None
 
 
 class NestedTurn(Protocol):

@@ -28,6 +28,8 @@ MAX_DEPTH = 2
 MAX_ORDERS_PER_TURN = 8
 # Of one that was broken off: its last results, each as much as tells what it was
 MAX_READ, MAX_READ_CHARS = 8, 2000
+# Of the time that is left of a turn; the rest is for those asked later and for the answer
+_SHARE_OF_TIME = 2 / 3
 _TO_WHOM = (
     "Another agent, not a person, gives you the task and reads your answer. Do only what the task "
     "says; your last message is all that is handed back."
@@ -58,13 +60,18 @@ class Delegation:
             )
         within.orders.append(order.agent)
         so_far = _DelegateProgress(self.context, self.seams.hooks)
+        now_s = asyncio.get_running_loop().time()
+        limit_s = min(order.timeout_s, _SHARE_OF_TIME * max(within.ends_s - now_s, 0.0))
+        deeper = within.deeper(now_s + limit_s)
         try:
-            async with asyncio.timeout(order.timeout_s):
-                return await self._run(order, so_far)
+            async with asyncio.timeout_at(deeper.ends_s):
+                return await self._run(order, so_far, deeper)
         except TimeoutError:
-            return so_far.told()
+            return so_far.told(limit_s)
 
-    async def _run(self, order: NestedOrder, so_far: "_DelegateProgress") -> NestedAnswer:
+    async def _run(
+        self, order: NestedOrder, so_far: "_DelegateProgress", deeper: "TurnScope"
+    ) -> NestedAnswer:
         task = outside(order.task, self.context.provenance, self.context.source)
         outcome = await self.runner.limited_to(
             partial(_allowed, self.runner.registry, order.tools), order.max_iterations
@@ -78,7 +85,7 @@ class Delegation:
             # What it writes on the way is not for the person
             replace(self.seams, on_text=so_far.say, hooks=so_far),
             order.model,
-            self.within.deeper(),
+            deeper,
         )
         return NestedAnswer(outcome.text, outcome.provenance, outcome.source)
 
@@ -107,9 +114,9 @@ class _DelegateProgress(OwnerHooks):
     async def say(self, text: str, *_: object) -> None:
         self._said = text[-MAX_READ_CHARS:]
 
-    def told(self) -> NestedAnswer:
+    def told(self, limit_s: float) -> NestedAnswer:
         text = "\n".join(filter(None, (*self._read, self._said)))
-        return NestedAnswer(text, self._context.provenance, self._context.source, is_whole=False)
+        return NestedAnswer(text, self._context.provenance, self._context.source, limit_s)
 
 
 def _allowed(registry: Registry, names: Sequence[str]) -> Sequence[AnyTool]:

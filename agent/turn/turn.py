@@ -6,6 +6,7 @@ raised. The trust of the turn falls with everything that is read, and never rise
 
 import contextlib
 import logging
+import math
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -79,14 +80,16 @@ class TurnScope:
         turn: what the audit and the limits know it by.
         depth: how many agents have asked one another.
         orders: who was asked so far, at any depth.
+        ends_s: when it is given up, by the time of the loop.
     """
 
     turn: str = field(default_factory=partial(secrets.token_hex, 6))
     depth: int = 0
     orders: list[str] = field(default_factory=list)
+    ends_s: float = math.inf
 
-    def deeper(self) -> "TurnScope":
-        return replace(self, depth=self.depth + 1)
+    def deeper(self, ends_s: float) -> "TurnScope":
+        return replace(self, depth=self.depth + 1, ends_s=ends_s)
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from agent.tools.registry import Registry
 from agent.tools.settings import DelegateSettings
 from agent.turn.delegation import MAX_ORDERS_PER_TURN
 from agent.turn.outcome import TurnOutcome
-from agent.turn.turn import TurnRunner, TurnSeams
+from agent.turn.turn import TurnRunner, TurnScope, TurnSeams
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.said import system_said, user_said
@@ -76,13 +76,18 @@ class House:
         self.lamp, self.page = CountingTool(), PageTool()
         self.tools: list[AnyTool] = [self.lamp, self.page, DelegateTool(AGENTS)]
 
-    async def run(self, provider: Provider, trust: Provenance = Provenance.OWNER) -> TurnOutcome:
+    async def run(
+        self,
+        provider: Provider,
+        trust: Provenance = Provenance.OWNER,
+        within: TurnScope | None = None,
+    ) -> TurnOutcome:
         runner = TurnRunner(provider, Registry(self.tools), self.gate, 10)
         seams = TurnSeams(self.owner.ask, self.owner.on_text, self.owner.before_effect)
         messages = (system_said("You are the house."), user_said("go"))
         context = ToolContext("terminal", "owner", trust)
         try:
-            return await runner.run(messages, context, trust, seams)
+            return await runner.run(messages, context, trust, seams, within=within)
         finally:
             await self.journal.aclose()
             self.audit.close()
@@ -262,6 +267,20 @@ async def test_an_agent_that_does_not_end_is_ended(tmp_path: Path) -> None:
     outcome = await house.run(provider)
     assert "thinker did not finish within 0.01 s" in last_result(provider)
     assert outcome.text == "it took too long"
+
+
+async def test_agents_that_hang_leave_time_for_an_answer(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    asked = calls(order("thinker"))
+    provider = SlowAgentProvider(asked, asked, "they took too long")
+    ends_s = asyncio.get_running_loop().time() + 1.0
+    async with asyncio.timeout_at(ends_s):
+        outcome = await house.run(provider, within=TurnScope(ends_s=ends_s))
+    assert outcome.text == "they took too long"
+    results = [one.text for one in provider.requests[-1].messages if one.tool_name]
+    first_s, second_s = (float(one.partition(" s;")[0].split()[-1]) for one in results)
+    # Two thirds of what is left each time
+    assert 0.0 < second_s < first_s < 0.67
 
 
 async def test_what_an_agent_has_read_is_not_lost_with_it_nor_is_it_trusted_more(
