@@ -107,6 +107,6 @@ class Scheduler:
         heartbeat = Heartbeat(self.store, self._clock, every_minutes, workspace, home)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(heartbeat.run())
-            outside = Outside(perform, tell, local_zone, late=late_reminder)
+            outside = Outside(perform, tell, local_zone, late=late_reminder, follow=perform.follow)
             tasks.create_task(self._schedule.run(outside))
             tasks.create_task(self._countdown.run(Outlet(perform, tell, SpokenTimers)))

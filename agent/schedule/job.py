@@ -47,6 +47,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         seen_s: every time up to this one was looked at.
         stretches: first and last time of each run of times at which it ran, newest last.
         ran_s: when it last ran.
+        run_id: what that run is called in the journal.
         day: the day that `runs` are counted on.
         language: of a reminder, which is said even when its time was missed.
     """
@@ -69,6 +70,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     seen_s: float = 0.0
     stretches: tuple[tuple[float, float], ...] = ()
     ran_s: float = 0.0
+    run_id: str = ""
     day: str = ""
     runs: int = 0
     failures: int = 0
@@ -88,4 +90,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     def ran_at(self, slot_s: float) -> bool:
         """Return true if it already ran at that time, by a clock that was set back since."""
-        return any(first <= slot_s <= last for first, last in self.stretches)
+        return self.ran_until(slot_s) is not None
+
+    def ran_until(self, slot_s: float) -> float | None:
+        """Return the last time of the stretch that holds this one; None if it did not run then."""
+        ends = (last for first, last in self.stretches if first <= slot_s <= last)
+        return max(ends, default=None)

@@ -43,12 +43,24 @@ class Performer:
     async def __call__(self, job: Job) -> str:
         return await (self._say(job) if job.message else self._begin(job))
 
+    async def follow(self, job: Job) -> str:
+        """Return what came of a run that the end of the agent cut off; its turn goes on by itself.
+
+        Raises:
+            JobFailed: it has failed, or nothing is known of it.
+        """
+        if job.message:
+            raise JobFailed("the agent ended meanwhile; its message may or may not have been sent")
+        if not job.run_id or not await self.journal.look(lambda db: _is_known(db, job)):
+            raise JobFailed("the agent ended before its turn began")
+        return await self._result_of(_inbound(job, job.prompt, job.ran_s))
+
     async def _say(self, job: Job) -> str:
         kept = await self.delivery.announce(job.channel, job.target, job.message, job.thread)
         if kept is None:
             raise JobFailed("the disk had no room to keep it")
         if not self.delivery.attends(kept):
-            return _kept(job)
+            return _kept(job.channel)
         if not await self.delivery.send(kept):
             raise JobFailed(f"{job.channel} did not accept it")
         return "delivered"
@@ -65,9 +77,12 @@ class Performer:
             return "nothing to do"
         inbound = _inbound(job, text, self.clock.wall_s())
         await self.deliver(inbound)
+        return await self._result_of(inbound)
+
+    async def _result_of(self, inbound: Inbound) -> str:
         while (came := await self._outcome(inbound)) is None:
             await self.clock.sleep(_LOOK_S)
-        return _came_of(job, *came)
+        return _came_of(inbound.channel, *came)
 
     async def _outcome(self, inbound: Inbound) -> tuple[InboxState, OutboxState | None] | None:
         """Return the states of the turn; None while it works. A waiting answer counts as done."""
@@ -79,13 +94,13 @@ class Performer:
         return None if is_open else came
 
 
-def _kept(job: Job) -> str:
-    return f"kept until {job.channel} is connected"
+def _kept(channel: str) -> str:
+    return f"kept until {channel} is connected"
 
 
 def _inbound(job: Job, text: str, now_s: float) -> Inbound:
     return Inbound(
-        message_id=uuid.uuid4().hex,
+        message_id=job.run_id or uuid.uuid4().hex,
         channel=job.channel,
         sender=job.sender or job.person,
         person=job.person,
@@ -99,7 +114,7 @@ def _inbound(job: Job, text: str, now_s: float) -> Inbound:
     )
 
 
-def _came_of(job: Job, answered: InboxState, sent: OutboxState | None) -> str:
+def _came_of(channel: str, answered: InboxState, sent: OutboxState | None) -> str:
     if answered is InboxState.FAILED:
         is_told = sent is OutboxState.SENT
         raise JobFailed("its turn failed; the answer says why", is_told=is_told)
@@ -108,10 +123,17 @@ def _came_of(job: Job, answered: InboxState, sent: OutboxState | None) -> str:
     if sent is None:
         return "nothing to say"
     if sent is OutboxState.PENDING:
-        return _kept(job)
+        return _kept(channel)
     if sent is not OutboxState.SENT:
-        raise JobFailed(f"{job.channel} did not accept the answer")
+        raise JobFailed(f"{channel} did not accept the answer")
     return "answered"
+
+
+def _is_known(connection: sqlite3.Connection, job: Job) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM inbox WHERE channel = ? AND message_id = ?", (job.channel, job.run_id)
+    ).fetchone()
+    return row is not None
 
 
 def _looked_up(

@@ -7,7 +7,8 @@ paused, and its owner is told.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
@@ -31,6 +32,8 @@ RUN_TIMEOUT_S = 1500.0
 # So often in a row is no accident
 MAX_FAILURES = 3
 _MAX_RESULT_CHARS = 300
+# What is read where the end of a run was never seen
+_BEGUN = "begun"
 
 
 class JobFailed(BarnacleError):
@@ -50,6 +53,10 @@ Perform = Callable[[Job], Awaitable[str]]
 Tell = Callable[[str], Awaitable[None]]
 
 
+async def _unknown(_job: Job) -> str:
+    return "the agent ended during it"
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
     """Connections of a schedule to the rest of the agent.
@@ -57,6 +64,7 @@ class Outside:
     Args:
         zone: the local time zone, as it is now.
         late: what is said of a reminder that was missed, by its text and language.
+        follow: returns what came of a run that the end of the agent cut off.
     """
 
     perform: Perform
@@ -64,6 +72,7 @@ class Outside:
     zone: Callable[[], tzinfo | None] = lambda: None
     is_trusted: Callable[[float], bool] = is_trusted
     late: Callable[[str, str], str] = lambda text, _language: text
+    follow: Perform = _unknown
 
 
 class Schedule:
@@ -75,6 +84,8 @@ class Schedule:
         # When each was last run, or first seen, by the monotonic clock
         self._since_s: dict[tuple[str, float], float] = {}
         self._running: set[str] = set()
+        # Runs that an earlier agent began are followed at the first look
+        self._has_looked = False
         self._changed = asyncio.Event()
 
     async def run(self, outside: Outside) -> None:
@@ -99,7 +110,9 @@ class Schedule:
         )
         # A minute of a cron expression begins
         soonest_s = min(LOOK_S, 60.0 - wall_s % 60.0)
-        for job in await asyncio.to_thread(self._store.every):
+        jobs = await asyncio.to_thread(self._store.every)
+        self._follow_cut(jobs, outside, tasks)
+        for job in jobs:
             if job.at_s > wall_s:
                 soonest_s = min(soonest_s, job.at_s - wall_s)
             if job.name in self._running:
@@ -111,6 +124,16 @@ class Schedule:
                 _log.error("schedule: job not started (name=%s): %s", job.name, err)
         return soonest_s
 
+    def _follow_cut(self, jobs: Sequence[Job], outside: Outside, tasks: asyncio.TaskGroup) -> None:
+        """Follow the runs that the end of an earlier agent cut off."""
+        if self._has_looked:
+            return
+        self._has_looked = True
+        for job in jobs:
+            if job.result == _BEGUN:
+                self._running.add(job.name)
+                tasks.create_task(self._perform(job, outside.follow, outside))
+
     async def _look_at(
         self, job: Job, moment: Moment, outside: Outside, tasks: asyncio.TaskGroup
     ) -> None:
@@ -120,29 +143,28 @@ class Schedule:
             # Only what matters is written: an idle schedule leaves the card alone
             return
         if verdict is DueVerdict.RUN:
-            # What is read where its end was never seen
-            after = replace(after, result="begun")
+            after = replace(after, result=_BEGUN, run_id=uuid.uuid4().hex)
         await asyncio.to_thread(self._store.change, job.name, lambda _: after)
         if verdict in {DueVerdict.RUN, DueVerdict.CAPPED}:
             self._since_s[_key(job)] = moment.monotonic_s
         if verdict is DueVerdict.RUN:
             self._running.add(job.name)
-            tasks.create_task(self._perform(after, outside))
+            tasks.create_task(self._perform(after, outside.perform, outside))
         elif verdict is DueVerdict.MISSED:
             await self._note(job.name, "its time had passed before the agent looked: not run")
             if job.language and job.message:
                 # A reminder is late rather than never, where it was set
                 late = replace(after, message=outside.late(job.message, job.language))
-                tasks.create_task(self._perform(late, outside))
+                tasks.create_task(self._perform(late, outside.perform, outside))
                 return
             await outside.tell(f"I missed the time of the job {job.name} and did not run it.")
         elif verdict is DueVerdict.CAPPED:
             await self._note(job.name, "not run: it reached the daily limit of runs")
 
-    async def _perform(self, job: Job, outside: Outside) -> None:
+    async def _perform(self, job: Job, perform: Perform, outside: Outside) -> None:
         try:
             async with asyncio.timeout(RUN_TIMEOUT_S):
-                await self._note(job.name, await outside.perform(job), failures=0)
+                await self._note(job.name, await perform(job), failures=0)
         except TimeoutError:
             await self._failed(job, f"no result after {RUN_TIMEOUT_S:.0f} s", outside)
         except JobFailed as err:

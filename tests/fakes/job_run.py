@@ -26,6 +26,8 @@ class JobRun:
         self.ran: list[tuple[str, float]] = []
         self.told: list[str] = []
         self.refusal = ""
+        # What came of runs that were cut off
+        self.followed: list[Job] = []
         # No timesyncd where tests run: only the time itself speaks for it
         self.absent = folder / "synchronized"
         self.restart()
@@ -41,6 +43,7 @@ class JobRun:
             self._tell,
             lambda: self.zone,
             lambda wall_s: is_trusted(wall_s, self.absent),
+            follow=self._follow,
         )
         end_s = self.clock.monotonic_s() + duration_s
         while self.clock.monotonic_s() < end_s:
@@ -57,6 +60,12 @@ class JobRun:
         if self.refusal:
             raise JobFailed(self.refusal)
         return "sent"
+
+    async def _follow(self, job: Job) -> str:
+        self.followed.append(job)
+        if self.refusal:
+            raise JobFailed(self.refusal)
+        return "answered"
 
     async def _tell(self, text: str) -> None:
         self.told.append(text)

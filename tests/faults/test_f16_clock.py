@@ -94,6 +94,32 @@ async def test_the_clock_goes_back_in_autumn(tmp_path: Path) -> None:
     assert run.times() == ["10-25 02:30", "10-26 02:30"]
 
 
+async def test_a_miss_is_told_also_after_the_clock_went_back_over_a_run(tmp_path: Path) -> None:
+    run = run_from(tmp_path, at(2026, 11, 21, 7, 30))
+    run.store.add(job("daily", cron="0 8 * * *", seen_s=run.clock.wall_s()))
+    await run.go(HOUR_S)
+    run.clock.jump(-HOUR_S)
+    await run.go(HOUR_S / 4)
+    # Off over the run that there was and over two that there should have been
+    run.clock.jump(2 * DAY_S + 4 * HOUR_S)
+    run.restart()
+    await run.go(HOUR_S)
+    assert run.times() == ["11-21 08:00"]
+    assert run.told == ["I missed the time of the job daily and did not run it."]
+
+
+async def test_what_ran_before_the_clock_went_back_is_not_told_as_missed(tmp_path: Path) -> None:
+    run = run_from(tmp_path, at(2026, 11, 21, 7, 30))
+    run.store.add(job("daily", cron="0 8 * * *", seen_s=run.clock.wall_s()))
+    await run.go(HOUR_S)
+    run.clock.jump(-HOUR_S)
+    await run.go(HOUR_S / 4)
+    run.clock.jump(6 * HOUR_S)
+    run.restart()
+    await run.go(HOUR_S)
+    assert (run.times(), run.told) == (["11-21 08:00"], [])
+
+
 async def test_after_a_day_without_power_nothing_is_made_up_for(tmp_path: Path) -> None:
     run = run_from(tmp_path, at(2026, 11, 21, 7, 30))
     run.store.add(job("daily", cron="0 8 * * *", seen_s=run.clock.wall_s()))

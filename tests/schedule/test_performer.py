@@ -16,7 +16,13 @@ from tests.fakes.channel import FakeChannel, RefusingChannel
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import Running, running, spoken
 from tests.fakes.job_run import job
-from tests.fakes.provider import EchoProvider, ScriptedProvider, UnreachableProvider, calls
+from tests.fakes.provider import (
+    EchoProvider,
+    ScriptedProvider,
+    StalledProvider,
+    UnreachableProvider,
+    calls,
+)
 from tests.fakes.tools import CountingTool
 
 
@@ -70,6 +76,34 @@ async def test_a_turn_with_nothing_to_say_says_nothing(tmp_path: Path) -> None:
     # What was not said is not read again either
     assert [one.text for one in spoken(provider.requests[-1])] == ["Look"]
     assert channel.drafts == []
+
+
+PROMPT = {"every_s": 60.0, "message": "", "prompt": "Look", "run_id": "a-run"}
+
+
+async def test_a_turn_that_was_cut_off_is_followed_to_its_end(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    provider = StalledProvider()
+    async with running(tmp_path, provider, channel) as at_work:
+        begun = at_work.tasks.create_task(performer(at_work, channel)(job(**PROMPT)))
+        await provider.asked.wait()
+        begun.cancel()
+    # The next start takes the turn up, and with it the job
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        await at_work.dispatcher.resume(at_work.tasks)
+        assert await performer(at_work, channel).follow(job(**PROMPT)) == "answered"
+    assert [one.text for one in channel.sent] == ["echo: Look"]
+
+
+async def test_a_turn_that_was_cut_off_before_it_began_is_a_job_that_failed(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        follow = performer(at_work, channel).follow
+        with pytest.raises(JobFailed, match="the agent ended before its turn began"):
+            await follow(job(**PROMPT))
+        with pytest.raises(JobFailed, match="its message may or may not have been sent"):
+            await follow(job(every_s=60.0))
+    assert channel.sent == []
 
 
 @pytest.mark.parametrize("trust", [Provenance.OWNER, Provenance.WEB])

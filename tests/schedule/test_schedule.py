@@ -101,7 +101,7 @@ async def test_a_job_that_was_removed_while_it_ran_ends_nothing(run: JobRun) -> 
     assert run.store.every() == []
 
 
-async def test_a_run_whose_end_was_never_seen_says_so(run: JobRun) -> None:
+async def _cut(run: JobRun) -> None:
     async def is_cut(_one: Job) -> str:
         raise asyncio.CancelledError
 
@@ -110,8 +110,33 @@ async def test_a_run_whose_end_was_never_seen_says_so(run: JobRun) -> None:
         await run.schedule.look(Outside(is_cut, run._tell), tasks)
     assert run.store.find("tea").result == "begun"
     run.restart()
+
+
+async def test_what_came_of_a_run_that_was_cut_off_is_kept_and_it_runs_no_more(run: JobRun) -> None:
+    await _cut(run)
+    cut = run.store.find("tea")
     await run.go(600)
-    assert run.ran == []
+    assert (run.ran, run.told) == ([], [])
+    assert run.store.find("tea").result == "answered"
+    # Once, and as the run that it was
+    assert run.followed == [cut]
+    assert cut.run_id
+
+
+async def test_a_run_that_was_cut_off_and_failed_is_told(run: JobRun) -> None:
+    await _cut(run)
+    run.refusal = "the agent ended before"
+    await run.go(600)
+    assert run.told == ["The job tea failed: the agent ended before"]
+    assert run.store.find("tea").failures == 1
+
+
+async def test_each_run_has_a_name_of_its_own(run: JobRun) -> None:
+    run.store.add(job(every_s=60.0, created_s=START_S))
+    await run.go(90)
+    first = run.store.find("tea").run_id
+    await run.go(90)
+    assert "" != first != run.store.find("tea").run_id != ""
 
 
 async def test_what_was_told_already_is_told_only_when_it_is_paused(run: JobRun) -> None:
