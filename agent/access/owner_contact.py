@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from agent.access.open_questions import OpenQuestions
 from agent.access.people import OWNER_ID, PeopleStore
 from agent.channels.base import Answer, Channel, Question
 from agent.errors import ChannelError
@@ -46,6 +47,7 @@ class OwnerContact:
         self._clock = clock
         self._local = local
         self._asked_s: dict[str, deque[float]] = {}
+        self.questions = OpenQuestions()
 
     @property
     def places(self) -> tuple[Address, ...]:
@@ -67,20 +69,26 @@ class OwnerContact:
             return Answer.NONE
         if not is_theirs:
             question = replace(question, reason=f"{question.reason}; {self._asker(message)}")
-            return await self._ask_at(self.places, question)
+            return await self._ask_at(self.places, question, message.conversation)
         here, elsewhere = message.address, [one for one in self.places if _differs(one, message)]
         # What runs by itself asks where the owner is, not where it was ordered
         places = [here, *elsewhere] if message.strand is None else [*elsewhere, here]
-        return await self._ask_at(places, question)
+        return await self._ask_at(places, question, message.conversation)
 
     async def confirm(self, question: Question) -> Answer:
         """The owner's word on what no turn is about."""
         return await self._ask_at(self.places, question)
 
-    async def _ask_at(self, places: Iterable[Address], question: Question) -> Answer:
+    async def _ask_at(
+        self, places: Iterable[Address], question: Question, conversation: str = ""
+    ) -> Answer:
+        """Ask at the first place that can; the turn of `conversation` waits meanwhile."""
         for place in places:
-            with contextlib.suppress(ChannelError):
-                answer = await self._channels[place.channel].ask(place, question)
+            with (
+                contextlib.suppress(ChannelError),
+                self.questions.asked(place, question, conversation) as asked,
+            ):
+                answer = await self._channels[place.channel].ask(place, asked)
                 if answer is not Answer.NONE:
                     return answer
         return Answer.NONE

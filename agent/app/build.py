@@ -266,6 +266,7 @@ def _desk(agent: Agent, opened: OpenedAccess, oversight: EstopControl, reporter:
         ask=opened.owner.ask,
         oversight=oversight,
         report=partial(_report, agent, reporter),
+        questions=opened.owner.questions,
     )
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from agent.approvals.button import Presence, PresenceRule
 from agent.approvals.records import CARRIES_KEY_TEXT, CallCase
-from agent.channels.base import Answer, Question, new_question_id
+from agent.channels.base import Answer, Question, YesBy, new_question_id
 from agent.memory.base import FROM_CHAT
-from agent.messages import Provenance
+from agent.messages import Effect, Provenance
 from agent.security.access import RULE
 from agent.security.act import canonical, pattern_hash
 from agent.security.approvals import Grants, StandingApproval, StandingApprovals, span
@@ -79,6 +79,8 @@ class ApprovalQuestions:
             f"{reason}{_origin(case)}",
             _words(case),
             _always(case) if may_stand else "",
+            # Nothing that can hurt hangs on a word that may have meant something else
+            yes_by=YesBy.ID if case.effect is Effect.HAZARD else YesBy.WORD,
         )
         if is_at_device:
             return await self._ask_at_the_device(case, act, question, ask)
@@ -101,7 +103,8 @@ class ApprovalQuestions:
         button = self._presence.button
         if button.trouble:
             return denied("no-presence", f"it needs somebody at the device, but {button.trouble}")
-        question = replace(question, reason=f"{question.reason}, and {_ONLY_AT_THE_DEVICE}")
+        reason = f"{question.reason}, and {_ONLY_AT_THE_DEVICE}"
+        question = replace(question, reason=reason, yes_by=YesBy.DEVICE)
         try:
             with self._activity.asking():
                 async with asyncio.timeout(QUESTION_TIMEOUT_S):

@@ -69,6 +69,7 @@ class ApprovalButtons(ABC):
         try:
             # Its buttons are to go also where nobody waits for them any more
             await asyncio.shield(putting)
+            self._questions.shown(question)
             answer = await waiting
         finally:
             waiting.cancel()

@@ -5,23 +5,36 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from agent.channels.base import Answer, Question
+from agent.channels.base import Answer, Question, YesBy
 from agent.messages import Address, Inbound, Outbound
 from agent.text.links import without_links
+from agent.text.plain_words import plain_answer
 from agent.text.printable import spelled_out, spelled_text
 
 # What "always" would stand for, in one line
 MAX_ALWAYS_CHARS = 400
 # A tool's own sentence and the reason for the question
 MAX_WORDS_CHARS = 2000
+# Platforms round the time of a message to seconds
+ROUNDING_S = 2.0
+_PLAIN = "`yes` or `no` alone counts while I ask nothing else here."
 _ANSWER = re.compile(r"\s*(yes|no|always)\s+([a-z0-9]{4,12})\s*[.!]?\s*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Open:
     address: Address
-    may_stand: bool
+    question: Question
     answered: asyncio.Future[Answer]
+    # By the loop's clock; None until the person can see the question
+    shown_s: float | None = None
+
+    def was_seen_by(self, said: Inbound) -> bool:
+        """Return true if the message was written after the question was shown."""
+        if self.shown_s is None:
+            return False
+        under_way_s = said.received_at_s - (said.sent_at_s or said.received_at_s)
+        return under_way_s <= asyncio.get_running_loop().time() - self.shown_s + ROUNDING_S
 
 
 class OpenApprovals:
@@ -33,26 +46,47 @@ class OpenApprovals:
     async def wait(self, address: Address, question: Question) -> Answer:
         """Wait for the answer to a question that was sent to `address`."""
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._open[question.question_id] = _Open(address, bool(question.always), answered)
+        self._open[question.question_id] = _Open(address, question, answered)
         try:
             return await answered
         finally:
             del self._open[question.question_id]
 
+    def shown(self, question: Question) -> None:
+        """Note that the person can see the question: from now on a plain word may answer it."""
+        if (asked := self._open.get(question.question_id)) is not None:
+            asked.shown_s = asyncio.get_running_loop().time()
+
     def answer(self, inbound: Inbound) -> bool:
         """Take an answer to a question; return true if the message was one and is spent."""
-        found = _ANSWER.fullmatch(inbound.text)
         # What somebody else wrote, or the person to somebody else, is no answer
-        if found is None or inbound.is_forwarded:
+        if inbound.is_forwarded:
             return False
+        found = _ANSWER.fullmatch(inbound.text)
+        if found is None:
+            return self._answer_plainly(inbound)
         return self.press(inbound.address, found[2].lower(), Answer(found[1].lower()))
+
+    def _answer_plainly(self, said: Inbound) -> bool:
+        """Take a word without an id where one question alone can be meant."""
+        is_yes = plain_answer(said.text)
+        if is_yes is None or said.attachments:
+            return False
+        there = [one for one in self._open.values() if _is_same(one.address, said.address)]
+        if len(there) != 1 or not there[0].was_seen_by(said):
+            return False
+        question = there[0].question
+        if is_yes and question.yes_by is not YesBy.WORD:
+            return False
+        answer = Answer.YES if is_yes else Answer.NO
+        return question.takes_word(said) and self.press(said.address, question.question_id, answer)
 
     def press(self, address: Address, question_id: str, answer: Answer) -> bool:
         """Take a pressed button; return true if the right person pressed it in time."""
         asked = self._open.get(question_id)
         if asked is None or asked.answered.done() or not _is_same(asked.address, address):
             return False
-        if answer is Answer.NONE or (answer is Answer.ALWAYS and not asked.may_stand):
+        if answer is Answer.NONE or (answer is Answer.ALWAYS and not asked.question.always):
             return False
         asked.answered.set_result(answer)
         return True
@@ -67,6 +101,7 @@ def question_text(question: Question) -> str:
         f"{question.tool} {spelled_out(question.arguments_json)}",
         f"Why I ask: {spelled_out(question.reason)[:MAX_WORDS_CHARS]}.",
         f"To approve, answer `yes {known}`; to refuse, `no {known}`. You have two minutes.",
+        _PLAIN if question.yes_by is YesBy.WORD else "",
         f"`always {known}` approves from now on: {always}." if always else "",
     ]
     # The call may hold an address, which a preview would fetch before anybody has answered
@@ -104,6 +139,7 @@ async def ask(questions: OpenApprovals, address: Address, question: Question, se
         # Its first step opens it
         await asyncio.sleep(0)
         await send(message)
+        questions.shown(question)
         return await waiting
     finally:
         waiting.cancel()

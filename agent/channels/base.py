@@ -34,9 +34,25 @@ class Answer(enum.Enum):
     NONE = "none"
 
 
+class YesBy(enum.Enum):
+    """Form that a yes to a question must have; a no may be a plain word everywhere."""
+
+    # The word alone, where no other question is open to the person
+    WORD = "word"
+    # The word with the question's id
+    ID = "id"
+    # The button on the device
+    DEVICE = "device"
+
+
 def new_question_id() -> str:
     """Return an id that is short enough to type and too rare to guess in time."""
     return "".join(secrets.choice(_EASILY_TYPED) for _ in range(QUESTION_ID_CHARS))
+
+
+def _no_word(_said: Inbound) -> bool:
+    """Accept no plain word: nobody vouches that this question is the only one."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +63,8 @@ class Question:
         words: the tool's own sentence about the call, empty where it has none.
         always: what "always" would stand for, in words; empty where only yes and no are answers.
         question_id: a yes counts only from whoever was asked, where they were asked, to this.
+        yes_by: the form that a yes must have.
+        takes_word: true if a plain word in this message can answer no other question.
     """
 
     tool: str
@@ -55,6 +73,8 @@ class Question:
     words: str = ""
     always: str = ""
     question_id: str = field(default_factory=new_question_id)
+    yes_by: YesBy = YesBy.ID
+    takes_word: Callable[[Inbound], bool] = field(default=_no_word, compare=False, repr=False)
 
 
 class Mark(enum.Enum):

@@ -28,6 +28,7 @@ from agent.storage.worker import DatabaseWorker
 from agent.system.crash_points import crash_point
 
 if TYPE_CHECKING:
+    from agent.messaging.question_reminders import QuestionReminders
     from agent.messaging.user_questions import UserQuestions
 
 
@@ -108,8 +109,7 @@ class Dispatcher:
                 message.message_id,
             )
         elif is_answer:
-            answered = accepted.inbox_id
-            self._journal.later(lambda db: inbox.close(db, answered, InboxState.ANSWERED))
+            self._close(accepted)
         else:
             self._go_on(accepted, tasks)
 
@@ -130,10 +130,20 @@ class Dispatcher:
         command = command_of(accepted.message.text)
         if command is None and self._backlog.is_old(accepted.message):
             self._backlog.add(accepted, tasks)
+        elif command is None and self._desk.questions.takes(accepted.message):
+            # An answer that does not count: as a message it would only be misunderstood
+            self._close(accepted)
+            self._reminders.tell(accepted.message, tasks)
         elif command is None:
-            self._queues.add(accepted, tasks)
+            if self._queues.add(accepted, tasks) and self._desk.questions.holds(accepted.message):
+                self._reminders.tell_lately(accepted.message, tasks)
         else:
             tasks.create_task(self._commands.run(accepted, command))
+
+    def _close(self, accepted: Accepted) -> None:
+        """Note that an answer to a question needs no answer of its own."""
+        inbox_id = accepted.inbox_id
+        self._journal.later(lambda db: inbox.close(db, inbox_id, InboxState.ANSWERED))
 
     async def resume(self, tasks: asyncio.TaskGroup) -> None:
         """Go on with what an earlier run left: unsent answers first, then unanswered messages."""
@@ -170,7 +180,15 @@ class Dispatcher:
     def _user_questions(self) -> "UserQuestions":
         from agent.messaging.user_questions import UserQuestions  # noqa: PLC0415 - no start needs it
 
-        return UserQuestions(self._delivery)
+        return UserQuestions(self._delivery, self._desk.questions)
+
+    @cached_property
+    def _reminders(self) -> "QuestionReminders":
+        from agent.messaging.question_reminders import (  # noqa: PLC0415 - as above
+            QuestionReminders,
+        )
+
+        return QuestionReminders(self._delivery, self._desk.questions)
 
     @cached_property
     def _commands(self) -> "CommandRunner":

@@ -70,16 +70,16 @@ class MessageQueues:
         """Return true if a turn on a message would begin at once."""
         return conversation not in self._waiting and not self._turns.locked()
 
-    def add(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
+    def add(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> bool:
+        """Have it answered in its order; return true if it waits for a turn that goes on."""
         conversation = accepted.message.conversation
         waiting = self._waiting.get(conversation)
         if waiting is None:
             self._waiting[conversation] = deque([accepted])
             tasks.create_task(self._work(conversation, tasks))
-            return
+            return False
         waiting.append(accepted)
-        if self._interrupts:
-            self._interrupt(conversation)
+        return not (self._interrupts and self._interrupt(conversation))
 
     def stop(self, conversation: str) -> bool:
         """Break off the turn of a conversation; whether there was one."""
@@ -89,11 +89,12 @@ class MessageQueues:
         for conversation in list(self._at_work):
             self.stop(conversation)
 
-    def _interrupt(self, conversation: str) -> None:
+    def _interrupt(self, conversation: str) -> bool:
         at_work = self._at_work.get(conversation)
         # What has begun to change something is not begun again with other words
-        if at_work is not None and not at_work[0].has_acted:
-            self._break_off(conversation, Ending.INTERRUPTED)
+        if at_work is None or at_work[0].has_acted:
+            return False
+        return self._break_off(conversation, Ending.INTERRUPTED)
 
     def _break_off(self, conversation: str, ending: Ending) -> bool:
         at_work = self._at_work.get(conversation)

@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
+from agent.access.open_questions import OpenQuestions
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Outbound, Provenance
 from agent.messaging.delivery import Delivery
@@ -23,8 +24,9 @@ _Waiting = asyncio.Future[Inbound]
 class UserQuestions:
     """The open questions, by conversation."""
 
-    def __init__(self, delivery: Delivery) -> None:
+    def __init__(self, delivery: Delivery, questions: OpenQuestions) -> None:
         self._delivery = delivery
+        self._questions = questions
         self._open: dict[str, _Waiting] = {}
 
     async def put(self, message: Inbound, listen: Listen, question: str) -> InquiryAnswer:
@@ -42,7 +44,8 @@ class UserQuestions:
         waiting: _Waiting = asyncio.get_running_loop().create_future()
         self._open[message.conversation] = waiting
         try:
-            answer = await waiting
+            with self._questions.wants_words(message.conversation):
+                answer = await waiting
             return InquiryAnswer(answer.text, answer.provenance)
         finally:
             if self._open.get(message.conversation) is waiting:

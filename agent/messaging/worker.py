@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.access.admission import Admitted, Rejected
+from agent.access.open_questions import OpenQuestions
 from agent.channels.base import Answer, Channel, Mark, Question
 from agent.errors import StorageFull
 from agent.hardware.estop import EstopControl
@@ -131,13 +132,18 @@ Report = Callable[[str], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Says who comes in, what they may, and how things stand."""
+    """Says who comes in, what they may, and how things stand.
+
+    Args:
+        questions: what `ask` has put to the owner and is open.
+    """
 
     admit: Admit
     stands: Stands
     ask: AskOwner
     oversight: EstopControl
     report: Report
+    questions: OpenQuestions
 
 
 class MessageWorker:

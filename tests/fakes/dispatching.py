@@ -144,7 +144,7 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
         PersonRole.OWNER, PersonAccount(channel=channel.name, sender="owner", target="chat")
     )
     owner = OwnerContact(people, channels, Activity(), clock, Address("terminal", "local", "owner"))
-    desk = Desk(_everybody, lambda _: True, owner.ask, oversight, _all_is_well)
+    desk = Desk(_everybody, lambda _: True, owner.ask, oversight, _all_is_well, owner.questions)
     dispatcher = Dispatcher(journal, conversations, channels, delivery, desk)
     try:
         async with asyncio.TaskGroup() as tasks:

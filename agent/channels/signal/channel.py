@@ -198,6 +198,7 @@ class SignalApprovals:
             place = parameters_of(address.target)
             for text in told:
                 await self._daemon.call("send", {**place, "message": text})
+            self._questions.shown(question)
             return await waiting
         finally:
             waiting.cancel()
