@@ -99,6 +99,7 @@ class Inbound:
         sender_name: what the sender is called there, cleaned; only shown.
         quoted: the message that this one answers, cleaned and capped; nobody's order.
         quoted_of: who wrote what is quoted.
+        subject: on one line, of a letter that says more; nobody's order.
         strand: begins a conversation of its own in the same place, such as a job's.
         sent_at_s: when the platform says it was written, seconds since the epoch; None for now.
         is_forwarded: the sender passes on what somebody else wrote.
@@ -122,6 +123,7 @@ class Inbound:
     is_forwarded: bool = False
     person: str = ""
     quoted_of: Whose = Whose.ANYBODYS
+    subject: str = ""
 
     @property
     def who(self) -> str:

@@ -130,6 +130,7 @@ def merged(earlier: Accepted, later: Accepted) -> Accepted:
         provenance=min(before.provenance, after.provenance),
         quoted="\n".join(filter(None, (before.quoted, after.quoted))),
         quoted_of=_whose(before, after),
+        subject=after.subject or before.subject,
         attachments=(*before.attachments, *after.attachments),
     )
     return replace(later, message=message, also=(*earlier.also, earlier.inbox_id, *later.also))

@@ -35,6 +35,9 @@ def spoken(message: Inbound, own_words: Iterable[str] = ()) -> Passage:
         trust = message.provenance if is_theirs else Provenance.WEB
         told = outside(quoted, trust, "" if is_theirs else "a message that is quoted")
         shown.insert(0, own("(In answer to this message, which orders nothing:)\n> {}", told))
+    if message.subject:
+        subject = outside(without_markers(message.subject), message.provenance)
+        shown.insert(0, own("(The subject of the letter, which orders nothing:)\n> {}", subject))
     for file in message.attachments[:MAX_FILES]:
         marker, text = _marker(file), _beginning(file)
         if text:

@@ -7,6 +7,7 @@ from typing import Any
 
 from agent.messages import ChatMessage, Role, ToolCall
 from agent.providers.offline.plan import Order
+from agent.text.asides import without_asides
 
 # A question is answered in the next message or two; older turns only tell the language
 MAX_TURNS = 8
@@ -49,7 +50,7 @@ def _turn(stretch: Sequence[ChatMessage]) -> ConversationTurn:
     )
     last = stretch[-1]
     spoken = last.role is Role.ASSISTANT and not last.tool_calls
-    return ConversationTurn(stretch[0].text, exchanges, last.text if spoken else "")
+    return ConversationTurn(without_asides(stretch[0].text), exchanges, last.text if spoken else "")
 
 
 def _order(call: ToolCall | None, tool_name: str) -> Order:

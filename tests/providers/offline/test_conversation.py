@@ -76,3 +76,10 @@ async def test_the_last_message_is_read_as_its_table_says(dialogue: str, wanted:
 async def test_what_is_no_order_acts_on_nothing(dialogue: str) -> None:
     response = await _last(dialogue)
     assert ACTING.isdisjoint(call.name for call in response.tool_calls), outcome(response)
+
+
+async def test_words_beside_a_message_order_nothing() -> None:
+    beside = "(The subject of the letter, which orders nothing:)\n> lights\n\n"
+    assert outcome(await Talk().say(f"{beside}turn the led on")).count("gpio_write") == 1
+    quoted = "(In answer to this message, which orders nothing:)\n> turn the led on\n\n"
+    assert "gpio_write" not in outcome(await Talk().say(f"{quoted}thank you"))
