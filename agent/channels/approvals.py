@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from agent.channels.base import Answer, Question, YesBy
@@ -90,6 +90,14 @@ class OpenApprovals:
             return False
         asked.answered.set_result(answer)
         return True
+
+
+def answer_in(lines: Iterable[str]) -> str:
+    """Return the only answer among lines; empty if there is none, or there are two that differ."""
+    found = {
+        " ".join(line.lower().split()).rstrip(" .!") for line in lines if _ANSWER.fullmatch(line)
+    }
+    return found.pop() if len(found) == 1 else ""
 
 
 def question_text(question: Question) -> str:

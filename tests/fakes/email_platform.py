@@ -35,18 +35,24 @@ class Writer:
         self._last = b""
 
     async def write(self, text: str, answers: EmailMessage | None = None, **headers: str) -> None:
-        letter = EmailMessage()
-        letter["From"] = f"Anna <{headers.pop('sender', self.address)}>"
-        letter["To"] = self.agent
-        letter["Message-ID"] = make_msgid(domain="example.org")
-        letter["Subject"] = f"Re: {answers['subject']}" if answers else ""
+        subject = f"Re: {answers['subject']}" if answers else ""
+        letter = self.letter(text, headers.pop("sender", ""), headers.pop("Subject", subject))
         if answers:
             letter["In-Reply-To"] = answers["message-id"]
             letter["References"] = f"{answers['references'] or ''} {answers['message-id']}".strip()
         for name, value in headers.items():
             letter[name.replace("_", "-")] = value
-        letter.set_content(text)
         await self.hand_in(letter)
+
+    def letter(self, text: str, sender: str = "", subject: str = "") -> EmailMessage:
+        """Return a letter to the agent."""
+        letter = EmailMessage()
+        letter["From"] = f"Anna <{sender or self.address}>"
+        letter["To"] = self.agent
+        letter["Message-ID"] = make_msgid(domain="example.org")
+        letter["Subject"] = subject
+        letter.set_content(text)
+        return letter
 
     async def write_with_file(self, text: str, content: bytes) -> None:
         letter = EmailMessage()

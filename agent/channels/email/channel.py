@@ -13,6 +13,7 @@ from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Ques
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.delivery_steps import unsendable
+from agent.channels.email.commands import command_in, is_a_command
 from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.inbound import (
     EmailFile,
@@ -21,9 +22,18 @@ from agent.channels.email.inbound import (
     read_letter,
     why_not_for_us,
 )
+from agent.channels.email.quotes import own_lines
 from agent.channels.email.receive import ImapAccount, ImapMailbox, NewEmail, entered
-from agent.channels.email.send import EmailDraft, SmtpSubmission, attach, greet, submit, written
-from agent.channels.email.threads import EmailThreads
+from agent.channels.email.send import (
+    DISPLAY_NAME,
+    EmailDraft,
+    SmtpSubmission,
+    attach,
+    greet,
+    submit,
+    written,
+)
+from agent.channels.email.threads import EmailThreads, thread_mark
 from agent.channels.email.verification import why_unverified
 from agent.channels.incoming_files import IncomingFile, IncomingFiles
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
@@ -81,6 +91,7 @@ class EmailChannel(Channel):
         self._threads = EmailThreads(place.folder / "letters.json")
         self._files = IncomingFiles(place.transcriber, self.pulse.beat, FILES_TIMEOUT_S)
         self._questions = OpenApprovals()
+        self._names = (submission.sender, DISPLAY_NAME)
 
     async def listen(self, deliver: Deliver) -> None:
         async with entered(self._account) as mailbox:
@@ -104,10 +115,9 @@ class EmailChannel(Channel):
         troubles = [trouble for _, trouble in files if trouble]
         text = "\n\n".join([to_plain(message.text), *troubles])
         heading = await self._threads.heading(message.in_reply_to)
-        own_id = self._id(f"{message.outbox_id}.{message.part}.{int(self._clock.wall_s())}")
-        draft = EmailDraft(
-            message.recipient, text, own_id, message.in_reply_to, message.thread or "", heading
-        )
+        thread = message.thread or ""
+        own_id = self._id(f"{message.outbox_id}.{message.part}", thread)
+        draft = EmailDraft(message.recipient, text, own_id, message.in_reply_to, thread, heading)
         await self._post(draft, [file for file, trouble in files if not trouble])
 
     def parts(self, text: str) -> tuple[str, ...]:
@@ -118,14 +128,15 @@ class EmailChannel(Channel):
     async def ask(self, address: Address, question: Question) -> Answer:
         async def put(message: Outbound) -> None:
             heading = await self._threads.heading(address.message_id)
-            own_id = self._id(f"question.{question.question_id}.{int(self._clock.wall_s())}")
             thread = address.thread or ""
+            own_id = self._id(f"question.{question.question_id}", thread)
             answers = address.message_id
             await self._post(
                 EmailDraft(message.recipient, message.text, own_id, answers, thread, heading), []
             )
 
-        return await approvals.ask(self._questions, address, question, put)
+        # Some programs begin another thread, or lose which one it was: the code is what counts
+        return await approvals.ask(self._questions, _anywhere(address), question, put)
 
     async def _take_new(self, mailbox: ImapMailbox, deliver: Deliver) -> None:
         async for arrived in mailbox.new(self._position):
@@ -141,7 +152,7 @@ class EmailChannel(Channel):
         if reason := why_not_for_us(message, self._submission.sender):
             _log.info("email: message not answered (reason=%s)", reason)
             return
-        letter = await asyncio.to_thread(read_letter, message)
+        letter = await asyncio.to_thread(read_letter, message, self._names)
         if trouble := why_unverified(arrived.raw, letter.sender, self._authserv_id):
             _log.warning(
                 "email: message dropped, sender not verified (from=%s, reason=%s)",
@@ -149,32 +160,45 @@ class EmailChannel(Channel):
                 trouble,
             )
             return
-        inbound = self._inbound(letter)
-        if not arrived.is_whole:
-            inbound = replace(inbound, text=f"{letter.subject}\n[a letter too large to be read]")
-        if not self._questions.answer(replace(inbound, text=letter.text)):
-            await self._threads.note(letter)
-            await deliver(await self._with_files(inbound, letter))
+        if self._answers(letter):
+            return
+        thread = await self._threads.thread(letter)
+        inbound = self._inbound(letter, thread, is_whole=arrived.is_whole)
+        await self._threads.note(letter, thread)
+        await deliver(await self._with_files(inbound, letter))
 
-    def _inbound(self, letter: ReceivedEmail) -> Inbound:
+    def _answers(self, letter: ReceivedEmail) -> bool:
+        """Take an answer to a question, whatever a program puts below it."""
+        answer = approvals.answer_in([letter.subject, *own_lines(letter.text)])
+        return bool(answer) and self._questions.answer(
+            replace(self._inbound(letter, None), text=answer)
+        )
+
+    def _inbound(
+        self, letter: ReceivedEmail, thread: str | None, *, is_whole: bool = True
+    ) -> Inbound:
+        command = command_in(letter.subject, letter.text, is_answer=letter.is_answer)
         # The subject of an answer only repeats that of the letter before
-        subject = "" if letter.references else letter.subject
+        subject = "" if letter.is_answer or command else letter.subject
+        text = letter.text if is_whole else "[a letter too large to be read]"
         return Inbound(
             message_id=letter.message_id,
             channel=NAME,
             sender=letter.sender,
             reply_target=letter.sender,
-            text="\n\n".join(part for part in (subject, letter.text) if part),
+            # Of a letter that says something the subject orders nothing
+            text=command or text or subject,
+            subject=subject if text else "",
             received_at_s=self._clock.wall_s(),
             provenance=Provenance.WEB,
-            thread=letter.thread,
+            thread=thread,
             sender_name=letter.sender_name or letter.sender,
             quoted=letter.quoted[:MAX_QUOTED_CHARS],
             is_forwarded=letter.is_forwarded,
         )
 
     async def _with_files(self, inbound: Inbound, letter: ReceivedEmail) -> Inbound:
-        if not letter.files:
+        if not letter.files or is_a_command(inbound.text):
             return inbound
         if not self._place.knows(inbound):
             # A stranger fills no disk
@@ -195,8 +219,13 @@ class EmailChannel(Channel):
         await asyncio.to_thread(attach, letter, files)
         await submit(letter, self._submission)
 
-    def _id(self, name: str) -> str:
-        return f"<barnacle.{name}@{self._submission.sender.rpartition('@')[2]}>"
+    def _id(self, name: str, thread: str) -> str:
+        stamp = f"{name}.{int(self._clock.wall_s())}{thread_mark(thread)}"
+        return f"<barnacle.{stamp}@{self._submission.sender.rpartition('@')[2]}>"
+
+
+def _anywhere(address: Address) -> Address:
+    return replace(address, thread=None)
 
 
 async def _pieces(file: EmailFile) -> AsyncIterator[bytes]:

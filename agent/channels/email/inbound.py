@@ -6,12 +6,13 @@ Every byte of it is hostile: what is read is capped, and what cannot be read is 
 import email.policy
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import EmailMessage, MIMEPart
 from email.utils import parseaddr
 
+from agent.channels.email.quotes import split_quotes
 from agent.text.printable import printable_line, printable_text
 
 MAX_TEXT_CHARS = 32_000
@@ -24,18 +25,11 @@ _ADDRESS = re.compile(
     r"[^\s@<>\"(),:;\\\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?"
 )
 _ID = re.compile(r"<[^<>\s]{1,250}>")
-# Where programs begin to repeat what they answer to
-_QUOTE_BEGINS = re.compile(
-    r"^(>|-{2,}\s*(Original|Forwarded|Ursprüngliche|Weitergeleitete)|_{10,}\Z"
-    r"|On .{6,200} wrote:\s*\Z|Am .{6,200} schrieb .{1,200}:\s*\Z|From: .{3,200}\Z"
-    r"|Von: .{3,200}\Z)"
-)
 # As mail programs put it before the subject of what they pass on, in the languages of this house
 _FORWARD = re.compile(
     r"(?:(?:re|aw|sv|antw)\s*:\s*)*\[?(?:fwd?|wg|tr|rv|i|enc|vs|doorst|pd|转发|轉寄)\s*[:：]",
     re.IGNORECASE,
 )
-_SIGNATURE = re.compile(r"^--\s?\Z")
 _MACHINES = re.compile(
     r"(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)([+@-]|\Z)", re.IGNORECASE
 )
@@ -71,9 +65,8 @@ class ReceivedEmail:
     files: tuple[EmailFile, ...]
 
     @property
-    def thread(self) -> str:
-        """Return the id of the mail that began the conversation."""
-        return self.references[0] if self.references else self.message_id
+    def is_answer(self) -> bool:
+        return bool(self.references)
 
     @property
     def is_forwarded(self) -> bool:
@@ -108,10 +101,14 @@ def why_not_for_us(message: EmailMessage, own: str) -> str:
     return next((reason for reason, is_so in reasons.items() if is_so), "")
 
 
-def read_letter(message: EmailMessage) -> ReceivedEmail:
-    """Read a mail, whatever its form."""
+def read_letter(message: EmailMessage, own: Sequence[str] = ()) -> ReceivedEmail:
+    """Read a mail, whatever its form.
+
+    Args:
+        own: the agent's names, by which quotes of its letters are known.
+    """
     name, address = parseaddr(_header(message, "from"))
-    text, quoted = apart(_text(message))
+    text, quoted = split_quotes(_text(message), own)
     return ReceivedEmail(
         message_id=_own_id(message),
         sender=address.lower(),
@@ -122,30 +119,6 @@ def read_letter(message: EmailMessage) -> ReceivedEmail:
         references=_references(message),
         files=tuple(_files(message)),
     )
-
-
-def apart(text: str) -> tuple[str, str]:
-    """Split the text into the sender's own words and the quoted ones."""
-    lines = text.splitlines()
-    own: list[str] = []
-    for number, line in enumerate(lines):
-        if _SIGNATURE.match(line):
-            # What follows says who wrote it, or repeats the letter before it
-            rest = "\n".join(lines[number + 1 :])
-            _, quoted = apart(rest)
-            return "\n".join(own).strip(), quoted
-        if _QUOTE_BEGINS.match(line) and _is_all_quoted(lines[number:]):
-            return "\n".join(own).strip(), "\n".join(lines[number:]).strip()
-        own.append(line)
-    return "\n".join(own).strip(), ""
-
-
-def _is_all_quoted(lines: list[str]) -> bool:
-    """Return true if answers stand between quotes; then nothing is cut."""
-    if not lines[0].startswith(">") and not lines[0].rstrip().endswith(":"):
-        return True
-    rest = [line for line in lines[1:] if line.strip()]
-    return all(line.startswith(">") for line in rest) if rest else True
 
 
 def _text(message: EmailMessage) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SUBMIT_TIMEOUT_S = 60.0
 MAX_REASON_CHARS = 200
 MAX_SUBJECT_CHARS = 120
+# It stands in what people quote
+DISPLAY_NAME = "Barnacle"
 _TEMPORARY, _PERMANENT = 400, 500
 _AUTHENTICATION = frozenset({530, 534, 535, 538})
 
@@ -69,7 +71,7 @@ def written(draft: EmailDraft, sender: str, now_s: float) -> EmailMessage:
     letter = EmailMessage(policy=email.policy.SMTP)
     subject = draft.heading.subject
     try:
-        letter["From"] = f"Barnacle <{sender}>"
+        letter["From"] = f"{DISPLAY_NAME} <{sender}>"
         letter["To"] = draft.to
         letter["Subject"] = _answering(subject) if subject else _first_words(draft.text)
         letter["Date"] = formatdate(now_s)

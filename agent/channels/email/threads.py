@@ -1,6 +1,12 @@
-"""Headers that an answer repeats; kept on disk, since an answer may wait."""
+"""Headers that an answer repeats, and the thread of each letter; kept on disk: an answer may wait.
 
+Some programs name only the letter that they answer, which is one of ours: its id tells its thread.
+"""
+
+import hashlib
+import re
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +21,22 @@ MAX_LETTERS = 500
 MAX_FILE_BYTES = 4 * 1024 * 1024
 
 
+# Two threads among those that are kept do not have the same one
+_MARK_CHARS = 12
+_MARK = re.compile(rf"<barnacle\.[^@<>]{{1,100}}\.t([0-9a-f]{{{_MARK_CHARS}}})@")
+
+
 class EmailHeaders(msgspec.Struct, frozen=True):
-    """Headers of one mail."""
+    """Headers of one mail, and the id of the letter that began its thread."""
 
     subject: Annotated[str, Meta(max_length=MAX_LINE_CHARS)]
     references: Annotated[tuple[str, ...], Meta(max_length=MAX_REFERENCES)]
+    thread: str = ""
+
+
+def thread_mark(thread: str) -> str:
+    """Return what an id of ours says of the thread that it is in; empty if it begins one."""
+    return f".t{_digest(thread)}" if thread else ""
 
 
 class EmailThreads:
@@ -29,9 +46,9 @@ class EmailThreads:
         self._file = CursorFile(path, dict[str, EmailHeaders], "email", max_bytes=MAX_FILE_BYTES)
         self._known: OrderedDict[str, EmailHeaders] | None = None
 
-    async def note(self, letter: ReceivedEmail) -> None:
+    async def note(self, letter: ReceivedEmail, thread: str) -> None:
         known = await self._loaded()
-        known[letter.message_id] = EmailHeaders(letter.subject, letter.references)
+        known[letter.message_id] = EmailHeaders(letter.subject, letter.references, thread)
         while len(known) > MAX_LETTERS:
             known.popitem(last=False)
         await self._file.write(dict(known))
@@ -40,7 +57,32 @@ class EmailThreads:
         """Return the headers of a mail; empty if it is not known any more."""
         return (await self._loaded()).get(message_id, EmailHeaders("", ()))
 
+    async def thread(self, letter: ReceivedEmail) -> str:
+        """Return the id of the mail that began the conversation.
+
+        By the letter that it answers first: programs shorten the list of the others.
+        """
+        known = await self._loaded()
+        for named in reversed(letter.references):
+            if named in known:
+                return known[named].thread or (*known[named].references, named)[0]
+            if mark := _MARK.match(named):
+                began = next((one for one in _threads(known) if _digest(one) == mark[1]), "")
+                if began:
+                    return began
+        return (*letter.references, letter.message_id)[0]
+
     async def _loaded(self) -> OrderedDict[str, EmailHeaders]:
         if self._known is None:
             self._known = OrderedDict(await self._file.read() or {})
         return self._known
+
+
+def _threads(known: OrderedDict[str, EmailHeaders]) -> Iterator[str]:
+    """Yield the threads of the letters, the latest first."""
+    for message_id, headers in reversed(known.items()):
+        yield headers.thread or (*headers.references, message_id)[0]
+
+
+def _digest(thread: str) -> str:
+    return hashlib.sha256(thread.encode("utf-8", "replace")).hexdigest()[:_MARK_CHARS]

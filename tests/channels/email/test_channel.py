@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.channels.base import Answer, Question
 from agent.channels.email import receive
 from agent.channels.email.channel import EmailChannel
 from agent.errors import ChannelUnavailable, MessageRefused
@@ -148,3 +149,70 @@ async def test_ending_while_a_connection_is_made_leaves_none(platform: EmailPlat
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+
+
+async def test_a_command_acts_alone_whatever_the_subject_says(platform: EmailPlatform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+        await platform.writer.write("/estop", Subject="what is wrong with the pump")
+        await platform.writer.write("turn the led on", Subject="/stop")
+        await platform.writer.write("Hello,\n\n/pair K7WD-2M9P\n\nAnna", Subject="my new phone")
+        heard = (await listener.first(4))[1:]
+    assert [one.text for one in heard] == ["/estop", "/stop", "/pair K7WD-2M9P"]
+    assert not any(one.subject for one in heard)
+
+
+async def test_a_subject_orders_nothing_where_the_letter_says_something(
+    platform: EmailPlatform,
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+        await platform.writer.write("turn the led on", Subject="lights")
+        await platform.writer.write("", Subject="turn the pump off")
+        first, second = (await listener.first(3))[1:]
+    assert (first.text, first.subject) == ("turn the led on", "lights")
+    assert (second.text, second.subject) == ("turn the pump off", "")
+
+
+_BELOW = (
+    "\n\nSent from my iPhone\n\n> On Nov 20, 2026, at 7:26 PM, Barnacle <b@x.org> wrote:\n> \n{}",
+    "\n\nOn Fri, Nov 20, 2026 at 7:26 PM Barnacle of the greenhouse <\nb@example.org> wrote:\n\n{}",
+    '\n\n在 2026-11-20 19:26:39，"Barnacle" <b@example.org> 写道：\n\n{}',
+)
+
+
+@pytest.mark.parametrize("below", _BELOW)
+@pytest.mark.parametrize("headers", ["both", "In-Reply-To", "none"])
+async def test_a_question_is_answered_by_every_program(
+    platform: EmailPlatform, below: str, headers: str
+) -> None:
+    question = Question("pump_on", "{}", "a letter asks for it", question_id="ab3d")
+    async with listening(platform.channel) as listener:
+        await platform.write("turn the pump on")
+        [heard] = await listener.first()
+        asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
+        await wait_until(platform.writer.letters)
+        [asked] = platform.writer.letters()
+        quoted = "\n".join(f"> {line}" for line in platform.writer.read()[0].splitlines())
+        letter = platform.writer.letter("yes ab3d" + below.format(quoted))
+        if headers != "none":
+            letter["In-Reply-To"] = asked["message-id"]
+        if headers == "both":
+            letter["References"] = f"{asked['references']} {asked['message-id']}"
+        await platform.writer.hand_in(letter)
+        assert await asyncio.wait_for(asking, 10) is Answer.YES
+
+
+async def test_a_program_that_names_only_the_letter_before_stays_in_the_thread(
+    platform: EmailPlatform,
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        await platform.channel.send(answer(heard, "It is warm."))
+        letter = platform.writer.letter("and now?")
+        letter["In-Reply-To"] = platform.writer.letters()[0]["message-id"]
+        await platform.writer.hand_in(letter)
+        assert (await listener.first(2))[1].thread == heard.thread

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.channels.email.inbound import apart, parsed, read_letter, why_not_for_us
+from agent.channels.email.inbound import parsed, read_letter, why_not_for_us
 
 OWN = "barnacle@example.org"
 
@@ -58,7 +58,8 @@ def test_a_letter_is_read() -> None:
     assert (found.sender, found.sender_name, found.subject) == ("anna@example.org", "Anna", "Café")
     assert found.text == "Lamp on, please."
     assert found.quoted == "> It is off.\n> Really."
-    assert (found.thread, found.message_id) == ("<0@example.org>", "<2@example.org>")
+    assert found.references == ("<0@example.org>", "<1@example.org>")
+    assert (found.message_id, found.is_answer) == ("<2@example.org>", True)
     assert found.domain == "example.org"
 
 
@@ -67,28 +68,6 @@ def test_html_alone_is_read_without_what_nobody_sees() -> None:
     made["From"] = "anna@example.org"
     made.set_content("<p>Lamp <b>on</b></p><style>x</style><script>evil()</script>", "html")
     assert read_letter(parsed(made.as_bytes())).text == "Lamp on"
-
-
-@pytest.mark.parametrize(
-    ("text", "own", "quoted"),
-    [
-        ("yes abcd\n\nOn Fri, Nov 20, 2026 at 7 PM Barnacle <b@x> wrote:\n> q\n", "yes abcd", "On"),
-        ("ja\n\nAm Freitag, den 20. November schrieb Barnacle <b@x>:\n> q", "ja", "Am"),
-        ("yes\n-- \nAnna\n+49 1", "yes", ""),
-        ("see\n-----Original Message-----\nFrom: b", "see", "-----"),
-        (
-            "> was it on?\nIt was.\n> and now?\nNow not.",
-            "> was it on?\nIt was.\n> and now?\nNow not.",
-            "",
-        ),
-        ("no quotes\nat all", "no quotes\nat all", ""),
-        ("", "", ""),
-    ],
-)
-def test_own_words_are_told_from_repeated_ones(text: str, own: str, quoted: str) -> None:
-    found = apart(text)
-    assert found[0] == own
-    assert found[1].startswith(quoted) if quoted else not found[1]
 
 
 def test_files_come_with_their_names_and_kinds() -> None:
