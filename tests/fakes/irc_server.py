@@ -32,7 +32,7 @@ ServerGID = {user}
 MaxConnectionsIP = 0
 MaxNickLength = 20
 MaxPenaltyTime = 0
-PingTimeout = 60
+PingTimeout = {ping_s}
 PongTimeout = 20
 
 [Options]
@@ -46,8 +46,9 @@ SyslogFacility = local1
 class Ngircd:
     """The server; what was said there is gone when it ends."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ping_s: int = 60) -> None:
         self._folder = folder
+        self._ping_s = ping_s
         self.port = free_port()
         self._process: asyncio.subprocess.Process | None = None
 
@@ -58,7 +59,8 @@ class Ngircd:
     async def start(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         config = self._folder / "ngircd.conf"
-        config.write_text(_CONFIG.format(port=self.port, folder=self._folder, user="nobody"))
+        told = {"port": self.port, "folder": self._folder, "ping_s": self._ping_s}
+        config.write_text(_CONFIG.format(user="nobody", **told))
         command = (str(NGIRCD), "--nodaemon", "--config", str(config))
         self._process = await asyncio.create_subprocess_exec(
             *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
@@ -143,10 +145,11 @@ class Visitor:
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[Ngircd]:
+async def running(folder: Path, ping_s: int = 60) -> AsyncIterator[Ngircd]:
+    """The server, which asks those who are silent for `ping_s` if they are there."""
     if NGIRCD is None:
         pytest.skip("Debian's ngircd is not installed")
-    server = Ngircd(folder)
+    server = Ngircd(folder, ping_s)
     await server.start()
     try:
         yield server

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator, Mapping
+from weakref import WeakValueDictionary
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals, question_text
@@ -64,6 +65,8 @@ class IrcChannel(Channel):
         self._pace = IrcRateLimit(clock, line_every_s)
         self._questions = OpenApprovals()
         self._welcome: IrcWelcome | None = None
+        # The lines of one message stand together where they are read
+        self._speaking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._nick = settings.nick
         self._count = 0
         self._introduced_s = -INTRODUCE_EVERY_S
@@ -112,12 +115,14 @@ class IrcChannel(Channel):
             raise ChannelUnavailable("not connected to the IRC server")
         if "," in target:
             raise MessageRefused("invalid IRC target: expected one nick or channel")
+        alone = self._speaking.setdefault(folded(target), asyncio.Lock())
         try:
-            for line in lines:
-                # More at once is a flood, and a server ends it
-                await self._pace.wait()
-                heard = await welcome.session.settle([("PRIVMSG", target, line)])
-                self._check(target, line, heard, welcome)
+            async with alone:
+                for line in lines:
+                    # More at once is a flood, and a server ends it
+                    await self._pace.wait()
+                    heard = await welcome.session.settle([("PRIVMSG", target, line)])
+                    self._check(target, line, heard, welcome)
         except ValueError as err:
             raise MessageRefused(f"cannot send that over IRC: {err}") from err
 

@@ -74,7 +74,7 @@ class IrcConnection:
         self._ended: ChannelUnavailable | None = None
 
     async def lines(self) -> AsyncGenerator[IrcLine, None]:
-        """Yield the server's lines; pings are answered here.
+        """Yield the server's lines; pings are answered here, and are signs of life like any line.
 
         Raises:
             ChannelUnavailable: it has closed the connection or fallen silent.
@@ -84,8 +84,8 @@ class IrcConnection:
                 line = await self._next()
                 if line.command == "PING":
                     await self.say("PONG", line.parameter(-1))
-                    continue
-                self._note(line)
+                else:
+                    self._note(line)
                 yield line
         except ChannelUnavailable as err:
             self._end(err)

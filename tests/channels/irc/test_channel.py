@@ -180,3 +180,26 @@ async def test_without_sasl_nickserv_is_told_the_password(tmp_path: Path) -> Non
                 return anna.has("330")
 
             await wait_until(is_logged_in)
+
+
+async def test_a_question_of_the_server_is_a_sign_of_life(tmp_path: Path) -> None:
+    # The least that ngircd takes
+    async with irc_server.running(tmp_path / "ngircd", ping_s=5) as server:
+        channel = at(server.port)
+        async with listening(channel):
+            await wait_until(lambda: channel.pulse.age_s > 3, 30)
+            await wait_until(lambda: channel.pulse.age_s < 1, 10)
+
+
+async def test_the_lines_of_two_messages_stand_together(server: Ngircd) -> None:
+    async with visiting(server.port, "anna", CHANNEL) as anna:
+        channel = at(server.port)
+        async with listening(channel):
+            await present(anna, "barnacle")
+            letters = ("abcd", "efgh", "ijkl")
+            async with asyncio.TaskGroup() as tasks:
+                for lines in letters:
+                    tasks.create_task(channel.send(told("\n\n".join(lines), CHANNEL.upper())))
+            await anna.catch_up()
+            heard = "".join(one.parameter(1) for one in anna.heard if one.command == "PRIVMSG")
+            assert sorted(heard[at : at + 4] for at in (0, 4, 8)) == list(letters)
