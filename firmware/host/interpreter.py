@@ -18,6 +18,12 @@ HOW_TO_GET_ONE = (
     " or set BARNACLE_MICROPYTHON to a command"
 )
 
+# What MicroPython's .mpy files call the processors of computers that have native code
+_ARCHITECTURES = {1: "x86", 2: "x64", 5: "armv7m", 6: "armv7em", 7: "armv7emsp", 8: "armv7emdp"}
+_ASK_ARCHITECTURE = "import sys; print(sys.implementation._mpy >> 10 & 15)"
+_ASK_LARGEST = "import sys; print(sys.maxsize)"
+_LARGEST_IN_32_BITS = (1 << 31) - 1
+
 
 class NoInterpreter(Exception):
     """There is no usable MicroPython; the text says what to do."""
@@ -56,9 +62,9 @@ def version(command: list[str]) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-# What MicroPython's .mpy files call the processors of computers that have native code
-_ARCHITECTURES = {1: "x86", 2: "x64", 5: "armv7m", 6: "armv7em", 7: "armv7emsp", 8: "armv7emdp"}
-_ASK_ARCHITECTURE = "import sys; print(sys.implementation._mpy >> 10 & 15)"
+def has_words_of_32_bits(command: list[str]) -> bool:
+    """Return True when its objects have the size that they have on a board."""
+    return _number(command, _ASK_LARGEST) <= _LARGEST_IN_32_BITS
 
 
 def architecture(command: list[str]) -> str:
@@ -67,11 +73,19 @@ def architecture(command: list[str]) -> str:
     Raises:
         NoInterpreter: it has no native code.
     """
-    asked = [*command, "-c", _ASK_ARCHITECTURE]
-    said = subprocess.run(  # noqa: S603  - the person's own interpreter
-        asked, capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=True
-    )
-    known = _ARCHITECTURES.get(int(said.stdout))
+    known = _ARCHITECTURES.get(_number(command, _ASK_ARCHITECTURE))
     if known is None:
         raise NoInterpreter("MicroPython has no native code for the processor of this computer")
     return known
+
+
+def _number(command: list[str], program: str) -> int:
+    """Return the number that the program prints."""
+    said = subprocess.run(  # noqa: S603  - the person's own interpreter
+        [*command, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=VERSION_TIMEOUT_S,
+        check=True,
+    )
+    return int(said.stdout)

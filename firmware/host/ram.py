@@ -53,8 +53,6 @@ CONFIGURED = "configured"
 UPDATE = "update"
 REFLEXES = "reflexes"
 _STAND_INS = FIRMWARE / "simulator" / "bare"
-_ASK_WORD = "import sys; print(sys.maxsize)"
-_WORD_32_MOST = (1 << 31) - 1
 _NONCE = 1
 _CREDIT = 64
 # It takes a second
@@ -112,11 +110,7 @@ def measure(board: str) -> Measured:
 
 
 def _architecture(command: list[str]) -> str:
-    asked = [*command, "-c", _ASK_WORD]
-    said = subprocess.run(  # noqa: S603  - the person's own interpreter
-        asked, capture_output=True, text=True, timeout=_LIMIT_S, check=True
-    )
-    if int(said.stdout) > _WORD_32_MOST:
+    if not interpreter.has_words_of_32_bits(command):
         raise NotMeasured("this MicroPython has words of 64 bits, and native code for none here")
     return interpreter.architecture(command)
 

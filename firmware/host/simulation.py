@@ -27,10 +27,10 @@ from firmware.host.scratch import scratch_folder
 from firmware.host.shrink import shrunk
 
 START = FIRMWARE / "simulator" / "start.py"
-# About what an STM32F411 leaves free, 200 KB in the larger words of a 64-bit machine, and 40 KB for
-# what no board needs: the world around it
+# The simulated board has an F411's 92 KB in words of 64 bits, which is 184 KB, and 56 KB for the
+# world around it
 HEAP = "240k"
-# A part's own heap is what is left when the rest is taken away: this is for the world and the cache
+# Another board has its own heap: firmware/simulator/stm32.py takes the rest of this away
 PART_HEAP = "2m"
 SIMULATED = "simulated"
 # The longest lease and the passes of the loop around it
@@ -116,7 +116,7 @@ class _Machine:
 
     def __init__(self, setup: Setup, stack: contextlib.ExitStack) -> None:
         self._setup = setup
-        self._command = interpreter.find()
+        self._command = _interpreter_for(setup.board)
         self._heap = HEAP if setup.board == SIMULATED else PART_HEAP
         default = DEFAULT_WORLD if setup.board == SIMULATED else _PART_WORLD
         world = _world_text(setup.world, default)
@@ -129,8 +129,8 @@ class _Machine:
         os.set_blocking(self._near, False)
         self._folder = stack.enter_context(scratch_folder())
         self._lay_out(setup.board)
-        told = _told(PARTS.get(setup.board), setup.flash_times)
-        (self._folder / "part.json").write_text(json.dumps(told))
+        part = _part_settings(PARTS.get(setup.board), setup.flash_times)
+        (self._folder / "part.json").write_text(json.dumps(part))
         raw = [START.parent / "raw"] if setup.board == SIMULATED else []
         self._path = ":".join(map(str, [self._folder, START.parent, *raw]))
         (self._folder / "world.json").write_text(world)
@@ -207,8 +207,23 @@ class _Machine:
             self.process.wait()
 
 
-def _told(part: Part | None, times: str) -> dict[str, object] | None:
-    """The part as the interpreter is told of it; None for the simulated board."""
+def _interpreter_for(board: str) -> list[str]:
+    """Return the command of the interpreter.
+
+    Raises:
+        SimulationFailed: it cannot have the memory of that board.
+    """
+    command = interpreter.find()
+    if board != SIMULATED and not interpreter.has_words_of_32_bits(command):
+        raise SimulationFailed(
+            f"--board {board} needs a MicroPython with words of 32 bits, as the board has them; "
+            "scripts/micropython installs one where the processor runs it"
+        )
+    return command
+
+
+def _part_settings(part: Part | None, times: str) -> dict[str, object] | None:
+    """Return the part as firmware/simulator reads it; None for the simulated board."""
     if part is None:
         return None
     named = {"typical": part.typical, "worst": part.worst}.get(times)

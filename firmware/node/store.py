@@ -11,7 +11,9 @@ from micropython import const
 HASH_BYTES = 8
 _CLASS_NONE = const(0)
 _NUMBER = "<I"
-_NUMBER_BYTES = const(4)
+_HEAD_BYTES = const(12)
+# In neither file
+_NOWHERE = const(-1)
 
 
 def digest(text):
@@ -25,39 +27,66 @@ class Store:
         self.is_damaged = False
         self._names = (name + "_a.bin", name + "_b.bin")
         self._text = b""
+        # Of the newest that is whole: its number and its place among the names
+        self._number = 0
+        self._at = None
 
     def load(self):
         # The text that was saved last, empty when there is none that is whole
-        return self._newest()[1] if self.has_flash else self._text
+        if not self.has_flash:
+            return self._text
+        heads = (self._head(0), self._head(1))
+        first = 1 if _number_of(heads[1]) > _number_of(heads[0]) else 0
+        for at in (first, 1 - first):
+            text = self._body(at, heads[at])
+            if text is not None:
+                self._number, self._at, self.is_damaged = _number_of(heads[at]), at, False
+                return text
+        self._number, self._at = 0, _NOWHERE
+        self.is_damaged = any(head is not None for head in heads)
+        return b""
 
     def save(self, text):
         # Raises OSError, and then the old one is still there
         if not self.has_flash:
             self._text = bytes(text)
             return
-        number, _, at = self._newest()
-        packed = struct.pack(_NUMBER, number + 1)
-        with open(self._names[1 - at], "wb") as file:
-            file.write(digest(packed + text))
+        if self._at is None:
+            self.load()
+        packed = struct.pack(_NUMBER, self._number + 1)
+        at = 1 if self._at == 0 else 0
+        with open(self._names[at], "wb") as file:
+            file.write(_hash(packed, text))
             file.write(packed)
             file.write(text)
+        self._number += 1
+        self._at = at
 
-    def _newest(self):
-        # Its number, its text, and which of the two it is
-        found = (0, b"", 1)
-        damaged = False
-        for at in range(2):
-            try:
-                with open(self._names[at], "rb") as file:
-                    stored = file.read()
-            except OSError:
-                continue
-            body = stored[HASH_BYTES:]
-            if len(body) < _NUMBER_BYTES or digest(body) != stored[:HASH_BYTES]:
-                damaged = True
-                continue
-            number = struct.unpack_from(_NUMBER, body, 0)[0]
-            if number > found[0]:
-                found = (number, body[_NUMBER_BYTES:], at)
-        self.is_damaged = damaged and not found[0]
-        return found
+    def _head(self, at):
+        # None when there is no such file
+        try:
+            with open(self._names[at], "rb") as file:
+                return file.read(_HEAD_BYTES)
+        except OSError:
+            return None
+
+    def _body(self, at, head):
+        # None when it is not whole; one at a time, because memory is short at the start
+        if head is None or len(head) < _HEAD_BYTES:
+            return None
+        with open(self._names[at], "rb") as file:
+            file.seek(_HEAD_BYTES)
+            text = file.read()
+        return text if _hash(head[HASH_BYTES:], text) == head[:HASH_BYTES] else None
+
+
+def _number_of(head):
+    if head is None or len(head) < _HEAD_BYTES:
+        return 0
+    return struct.unpack_from(_NUMBER, head, HASH_BYTES)[0]
+
+
+def _hash(packed, text):
+    whole = hashlib.sha256(packed)
+    whole.update(text)
+    return whole.digest()[:HASH_BYTES]

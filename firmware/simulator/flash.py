@@ -1,20 +1,25 @@
 # The flash that MicroPython's stm32 port makes of a microcontroller: blocks of 512 bytes on sectors
 # that are erased and written as a whole, one of them cached in RAM. In a file of the host.
 #
-# The sector of the cache is erased soon after its first change and written when another one is
-# needed or when a file is closed; meanwhile LED1 is lit. The processor waits for both. The power
-# may fail at any erase and before any block.
+# The sector of the cache is erased half a second after its first change at the latest. It is
+# written when another one is needed, when a file is closed, or five seconds after the last change;
+# LED1 is lit until then. The processor waits for both. The power may fail at any erase and before
+# any block.
 
 import time
 
 import interrupts
 import wires
+import world
 
 _BLOCK_BYTES = 512
 _NUM_BLOCKS = 4
 _BLOCK_SIZE = 5
 _SYNC = 3
 _ERASED = b"\xff" * _BLOCK_BYTES
+# The ticks of the port at which it looks after the cache, and the age at which it writes
+_LOOKS_EVERY_MS = 512
+_WRITES_AFTER_MS = 5_000
 
 
 class Flash:
@@ -31,8 +36,6 @@ class Flash:
             self._first_blocks.append((blocks, count))
             blocks += count
         self._blocks = blocks
-        # How often a sector was erased, since this start
-        self.erases = 0
         try:
             self._file = open(path, "r+b")  # noqa: SIM115  - open for the life of the board
             self.is_new = False
@@ -45,6 +48,8 @@ class Flash:
         self._cached = (0, 0)
         self._cache = bytearray(max(part["sectors"]) * _BLOCK_BYTES)
         self._dirty = False
+        self._is_erased = False
+        self._changed_ms = self._looked_ms = time.ticks_ms()
 
     def readblocks(self, block, buffer):
         first, count = self._cached
@@ -63,10 +68,12 @@ class Flash:
             self._load_sector_of(block)
             start = (block - self._cached[0]) * _BLOCK_BYTES
             self._cache[start : start + _BLOCK_BYTES] = buffer[at : at + _BLOCK_BYTES]
+            self._changed_ms = time.ticks_ms()
             if not self._dirty:
                 self._dirty = True
                 self._light(1)
             block += 1
+            self.look()
 
     def ioctl(self, operation, _argument):
         if operation == _NUM_BLOCKS:
@@ -77,17 +84,29 @@ class Flash:
             self.flush()
         return 0
 
+    def look(self):
+        # As the port does at its own ticks, whatever Python does: here between blocks and passes
+        now_ms = time.ticks_ms()
+        if not self._dirty or time.ticks_diff(now_ms, self._looked_ms) < _LOOKS_EVERY_MS:
+            return
+        self._looked_ms = now_ms
+        if not self._is_erased:
+            self._erase(*self._cached)
+        elif time.ticks_diff(now_ms, self._changed_ms) >= _WRITES_AFTER_MS:
+            self.flush()
+
     def flush(self):
         if not self._dirty:
             return
         first, count = self._cached
+        if not self._is_erased:
+            self._erase(first, count)
         # Code and the tables of interrupts lie in the same flash: nothing runs meanwhile
         with interrupts.step:
-            self._erase(first, count)
             for block in range(count):
                 self._program(first, block)
             self._file.flush()
-        self._dirty = False
+        self._dirty = self._is_erased = False
         self._light(0)
 
     def _load_sector_of(self, block):
@@ -104,14 +123,16 @@ class Flash:
         raise OSError(22)
 
     def _erase(self, first, count):
-        self.erases += 1
-        fails = wires.flash_operation()
-        self._file.seek(first * _BLOCK_BYTES)
-        for _ in range(count // 2 if fails else count):
-            self._file.write(_ERASED)
-        if fails:
-            self._fail()
-        time.sleep_ms(int(self._erase_ms))
+        with interrupts.step:
+            fails = wires.flash_operation()
+            world.record({"event": "erase", "block": first, "blocks": count})
+            self._file.seek(first * _BLOCK_BYTES)
+            for _ in range(count // 2 if fails else count):
+                self._file.write(_ERASED)
+            if fails:
+                self._fail()
+            time.sleep_ms(int(self._erase_ms))
+        self._is_erased = True
 
     def _program(self, first, block):
         if wires.flash_operation():

@@ -8,6 +8,7 @@
 import _thread
 import gc
 import select
+import time
 
 import micropython
 
@@ -18,6 +19,13 @@ _COLLECT_EVERY_BYTES = 16_384
 
 def collect_often():
     gc.threshold(_COLLECT_EVERY_BYTES)
+
+
+def spin(for_ms):
+    # The firmware is stuck in a loop that takes memory, so that it also collects
+    began_ms = time.ticks_ms()
+    while time.ticks_diff(time.ticks_ms(), began_ms) < for_ms:
+        bytearray(64)
 
 
 def every(period_ms, callback, report):

@@ -18,7 +18,9 @@ _PIECE_BYTES = 4_096
 
 def enter(path, part, installed):
     # `installed` is the folder of the host whose files somebody has put onto a new board
-    made = flash.Flash(path, part, lambda level: _light(part["light"], level))
+    world.record_every_pin()
+    made = flash.Flash(path, part, lambda value: world.light(part["light"], value))
+    world.on_pass(made.look)
     if made.is_new:
         vfs.VfsFat.mkfs(made)
     vfs.umount("/")
@@ -31,11 +33,6 @@ def enter(path, part, installed):
     if made.is_new:
         _copy(_HOST + installed)
     return made
-
-
-def _light(pin, level):
-    # MicroPython's own hand on LED1, whatever the firmware has set there
-    world.record({"event": "flash_light", "pin": pin, "value": level})
 
 
 def _copy(folder):

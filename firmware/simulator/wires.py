@@ -9,6 +9,9 @@ _WAIT_MS = 10
 _CONTROL_FD = 0
 # The status with which the interpreter asks for another start, after a reset
 RESTARTS = 5
+# The status of one that ends because the host has gone
+_PULLED_OUT = 3
+_unread = b""
 # Of the flash, until the power is cut; negative: it is not
 operations_left = -1
 
@@ -43,6 +46,25 @@ def wait(limit_ms):
 def control_bytes():
     # None when nothing is there, empty when the host has gone
     return _control.read(512) if _control_poll.poll(0) else None
+
+
+def orders():
+    # The lines of the host that are whole; without a host there is no board any more
+    global _unread  # noqa: PLW0603  - there is one control line
+    data = control_bytes()
+    if data is None:
+        return ()
+    if not data:
+        vanish()
+    lines = (_unread + data).split(b"\n")
+    _unread = lines.pop()
+    return lines
+
+
+def vanish():
+    # The host was killed: the board is gone at once
+    remove_link()
+    sys.exit(_PULLED_OUT)
 
 
 def remove_link():

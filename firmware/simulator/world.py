@@ -10,11 +10,11 @@ import sys
 import time
 
 import board
+import interrupts
 import things
 import wires
 from quantity import ORDINARY, Quantity
 
-_PULLED_OUT = 3
 # More than any firmware has described
 _METHODS = 48
 _POWER_ON = 1
@@ -48,7 +48,8 @@ class _World:
         self.began_ms = time.ticks_ms()
         self.watchdog_ms = 0
         self.fed_ms = 0
-        self.unread = b""
+        self.records_every_pin = False
+        self.on_pass = None
         self.stopping = False
         self.ready = False
 
@@ -124,9 +125,26 @@ def record_fault(fault):
 def record_pin(pin, level):
     _world.driven[pin] = level
     row = _row(pin)
-    if _is_output(row):
+    if _world.records_every_pin or _is_output(row):
         value = level ^ (1 if row.get("active_low", False) else 0)
         record({"event": "pin", "name": row["name"], "pin": pin, "level": level, "value": value})
+
+
+def record_every_pin():
+    # A board other than the simulated one: its configured pins have no names here
+    _world.records_every_pin = True
+
+
+def on_pass(function):
+    # Called in every pass of the firmware
+    _world.on_pass = function
+
+
+def light(pin, value):
+    # MicroPython's own hand on LED1, whatever the firmware has set there
+    level = value ^ (1 if _row(pin).get("active_low", False) else 0)
+    record({"event": "flash_light", "pin": pin, "value": value})
+    record_pin(pin, level)
 
 
 def quantity(name):
@@ -218,6 +236,8 @@ def feed():
         wires.reply(json.dumps({"ready": True}))
     play()
     things.tick(now_ms)
+    if _world.on_pass:
+        _world.on_pass()
     listen()
     if _world.stopping and _all_safe():
         record({"event": "stop"})
@@ -226,31 +246,14 @@ def feed():
 
 def listen():
     try:
-        _listen()
+        for line in wires.orders():
+            try:
+                answer = _obey(json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError) as fault:
+                answer = {"error": str(fault)}
+            wires.reply(json.dumps(answer))
     except OSError:  # the host is gone and left something unread, or was not told something
-        _vanish()
-
-
-def _listen():
-    data = wires.control_bytes()
-    if data is None:
-        return
-    if not data:
-        _vanish()
-    _world.unread += data
-    while b"\n" in _world.unread:
-        line, _world.unread = _world.unread.split(b"\n", 1)
-        try:
-            answer = _obey(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError) as fault:
-            answer = {"error": str(fault)}
-        wires.reply(json.dumps(answer))
-
-
-def _vanish():
-    # The host was killed: the board is gone at once
-    wires.remove_link()
-    sys.exit(_PULLED_OUT)
+        wires.vanish()
 
 
 def _obey(order):
@@ -284,13 +287,6 @@ def _bounce(values):
             _world.script.append({"at_s": at_s, "set": {name: shown}})
         at_s += 0.001 + 0.001 * (step % 2)
     _world.script.sort(key=lambda step: step["at_s"])
-
-
-def _spin(for_ms):
-    # The firmware is stuck in a loop that takes memory, so that it also collects
-    began_ms = time.ticks_ms()
-    while time.ticks_diff(time.ticks_ms(), began_ms) < for_ms:
-        bytearray(64)
 
 
 def _passed_s():
@@ -394,5 +390,5 @@ _ORDERS = (
     ("bounce", _bounce),
     ("devices", things.change),
     ("freeze_ms", time.sleep_ms),
-    ("spin_ms", _spin),
+    ("spin_ms", interrupts.spin),
 )

@@ -205,3 +205,20 @@ def test_without_an_interpreter_it_says_where_to_get_one(
     ended = board_sim()
     assert ended.returncode == 1
     assert "no MicroPython 1.24 or newer" in ended.stderr
+
+
+def test_a_part_is_refused_where_words_have_64_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = tmp_path / "wide"
+    wide.write_text(
+        '#!/bin/sh\ncase "$2" in *maxsize*) echo 9223372036854775807 ;;\n'
+        "*) echo \"(name='micropython', version=(1, 25, 0, ''), _machine='x', _mpy=1)\" ;; esac\n"
+    )
+    wide.chmod(0o755)
+    monkeypatch.setenv("BARNACLE_MICROPYTHON", str(wide))
+    done = subprocess.run(
+        [str(PROGRAM), "--board", "nucleo_f411re"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "--board nucleo_f411re needs a MicroPython with words of 32 bits" in done.stderr
