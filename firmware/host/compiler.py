@@ -1,5 +1,6 @@
 """Compiles firmware for the board, so that the board need not: less memory, faster start."""
 
+import ast
 import subprocess
 import tempfile
 from pathlib import Path
@@ -51,8 +52,13 @@ def compiled(file: BundledFile, architecture: str = ARCHITECTURE) -> bytes:
 def for_board(files: list[BundledFile], architecture: str = ARCHITECTURE) -> list[BundledFile]:
     """The files as they go onto a real board, or onto one of another processor."""
     return [
-        file
+        BundledFile(file.target, _without_comments(file.content))
         if file.target in AS_SOURCE
         else BundledFile(file.target.replace(".py", ".mpy"), compiled(file, architecture))
         for file in shrunk(linked(files))
     ]
+
+
+def _without_comments(source: bytes) -> bytes:
+    # Where room is counted in blocks of 512 bytes
+    return ast.unparse(ast.parse(source)).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Puts the firmware onto a real board: reach its prompt, copy, compare every hash, start.
+"""Puts the firmware onto a real board: ask what it has, copy, compare every hash, start.
 
 Nothing is called done that was not read back from the board and from its greeting.
 """
@@ -11,6 +11,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from firmware.host.bundle import BundledFile, lay_out
+from firmware.host.flash_state import (
+    OWN_FILES,
+    OWN_FOLDERS,
+    QUESTION,
+    SLOTS,
+    BoardState,
+    read_state,
+)
+from firmware.host.image import in_slot
 
 # Runs mpremote with these arguments and returns what it printed
 Mpremote = Callable[[Sequence[str]], str]
@@ -18,29 +27,36 @@ Mpremote = Callable[[Sequence[str]], str]
 # A file takes a second or two over 115200 baud; all of them together far less than this
 MPREMOTE_TIMEOUT_S = 180.0
 
-# What an older firmware left takes the room of the new one. Without main.py first, so that a copy
-# that is cut short leaves a board that does nothing.
-_CLEAR = """
+_CLEAR = f"""
 import os
 def gone(path):
     try:
         os.remove(path)
     except OSError:
         pass
-gone("main.py")
-for folder in ("node/devices", "node"):
+def clear(paths):
+    for path in paths:
+        gone(path)
+    for folder in {OWN_FOLDERS!r}:
+        try:
+            for name in os.listdir(folder):
+                gone(folder + "/" + name)
+            os.rmdir(folder)
+        except OSError:
+            pass
+"""
+# FAT has no rename that replaces. The programs that start the slots are alike in all versions, so
+# that whatever a cut leaves of them starts either slot.
+_SWITCH = """
+import os
+for path in {paths!r}:
     try:
-        for name in os.listdir(folder):
-            gone(folder + "/" + name)
-        os.rmdir(folder)
+        os.remove(path)
     except OSError:
         pass
-for name in ("frame", "board", "description", "slots"):
-    gone(name + ".py")
-    gone(name + ".mpy")
-gone("slot_a")
-gone("slot_b")
+    os.rename(path + "{fresh}", path)
 """
+_FRESH = ".new"
 
 _HASHES = """
 import binascii, hashlib
@@ -93,22 +109,56 @@ def digest(file: BundledFile) -> str:
     return hashlib.sha256(file.content).hexdigest()
 
 
-def copy(files: Sequence[BundledFile], port: str, run: Mpremote = mpremote) -> None:
+def state(port: str, run: Mpremote = mpremote) -> BoardState:
+    """Ask the board, which must be at its prompt, what it is and has."""
+    return read_state(run(["connect", port, "resume", "exec", QUESTION]))
+
+
+def copy(
+    files: Sequence[BundledFile], port: str, found: BoardState, run: Mpremote = mpremote
+) -> None:
     """Put the files onto the board, which must be at its prompt, and compare what arrived.
+
+    Where there is room the new version is written beside the old one, and takes over once it is
+    proven. Where there is not, the old one goes first: a copy that is cut short leaves a board that
+    does nothing but wait at its prompt.
 
     Raises:
         FlashFailed: the board has something else than these files.
     """
-    at_board = ["connect", port, "resume"]
+    if found.holds_beside(files):
+        _copy_beside(files, port, found, run)
+        return
+    _clear(port, OWN_FILES, run)
+    main = [file for file in files if file.target == "main.py"]
+    _send([file for file in files if file not in main], port, run)
+    _send(main, port, run)
+    verify(files, port, run)
+
+
+def _copy_beside(files: Sequence[BundledFile], port: str, found: BoardState, run: Mpremote) -> None:
+    slot, number = found.next_slot()
+    image = [in_slot(file, slot, number) for file in files if file.target in SLOTS]
+    programs = [file for file in files if file.target not in SLOTS]
+    fresh = [BundledFile(file.target + _FRESH, file.content) for file in programs]
+    _send([*image, *fresh], port, run)
+    verify([*image, *fresh], port, run)
+    paths = [file.target for file in programs]
+    run(["connect", port, "resume", "exec", _SWITCH.format(paths=paths, fresh=_FRESH)])
+    _clear(port, [path for path in OWN_FILES if path not in {*paths, *SLOTS}], run)
+    verify([*image, *programs], port, run)
+
+
+def _send(files: Sequence[BundledFile], port: str, run: Mpremote) -> None:
     with tempfile.TemporaryDirectory(prefix="barnacle-flash-") as name:
         folder = Path(name)
         lay_out(list(files), folder)
-        paths = [folder / file.target for file in files]
-        top = [str(path) for path in paths if path.parent == folder and path.name != "main.py"]
-        run([*at_board, "exec", _CLEAR])
-        run([*at_board, "fs", "cp", *top, ":"])
-        run([*at_board, "fs", "cp", str(folder / "main.py"), ":"])
-    verify(files, port, run)
+        paths = [str(folder / file.target) for file in files]
+        run(["connect", port, "resume", "fs", "cp", *paths, ":"])
+
+
+def _clear(port: str, paths: Sequence[str], run: Mpremote) -> None:
+    run(["connect", port, "resume", "exec", f"{_CLEAR}clear({list(paths)!r})\n"])
 
 
 def verify(files: Sequence[BundledFile], port: str, run: Mpremote = mpremote) -> None:

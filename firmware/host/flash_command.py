@@ -1,8 +1,10 @@
 """Puts the firmware onto a board that runs MicroPython, and checks that it arrived."""
 
 import argparse
+import os
 import sys
 import time
+from pathlib import Path
 
 from serial.tools import list_ports
 
@@ -10,6 +12,7 @@ from agent.link.image import CARRIED, SUFFIX
 from firmware.host import flash, prompt
 from firmware.host.bundle import BundledFile, board_file, board_names, build_number, bundle
 from firmware.host.compiler import CompileFailed
+from firmware.host.flash_state import Unsuitable
 from firmware.host.image import image, installed
 from firmware.host.wire import Silence, Wire
 
@@ -47,7 +50,7 @@ def main() -> int:
             _say(line)
         if not given.dry_run:
             _flash(given.board, given.port, files)
-    except (flash.FlashFailed, prompt.NoPrompt, CompileFailed, Silence) as err:
+    except (flash.FlashFailed, Unsuitable, prompt.NoPrompt, CompileFailed, Silence) as err:
         sys.stderr.write(f"flash: {err}\n")
         return 1
     return 0
@@ -71,8 +74,11 @@ def _arguments() -> argparse.Namespace:
 
 
 def _flash(board: str, port: str, files: list[BundledFile]) -> None:
+    _require_rights(port)
     prompt.reach(port, hint=_say)
-    flash.copy(files, port)
+    found = flash.state(port)
+    found.require_room(board, files)
+    flash.copy(files, port, found)
     _say(f"{len(files)} files are on the board, every hash compared")
     flash.restart(port)
     build = build_number(bundle(board)[:-1])
@@ -80,6 +86,14 @@ def _flash(board: str, port: str, files: list[BundledFile]) -> None:
     if (name, running) != (board_file(board).NAME, build):
         raise flash.FlashFailed(f"{name} build {running} answers, not build {build}")
     _say(f"{name} runs build {build}")
+
+
+def _require_rights(port: str) -> None:
+    """Raise FlashFailed when this user may not use the port."""
+    if Path(port).exists() and not os.access(port, os.R_OK | os.W_OK):
+        raise flash.FlashFailed(
+            f"you may not use {port}: `sudo usermod -aG dialout $USER`, then log in again"
+        )
 
 
 def _greeted(port: str) -> tuple[str, int]:

@@ -49,6 +49,14 @@ def installed_of(name: str, files: list[BundledFile]) -> list[BundledFile]:
     return [*outside, BundledFile("slot_a", bytes(head) + content)]
 
 
+def in_slot(file: BundledFile, slot: str, number: int) -> BundledFile:
+    """Return the same image for that slot; of two that can be started the higher number is."""
+    content = bytearray(file.content)
+    digest, length, _number = struct.unpack_from(HEADER, content)
+    struct.pack_into(HEADER, content, 0, digest, length, number)
+    return BundledFile(slot, bytes(content))
+
+
 def _image_of(name: str, files: list[BundledFile]) -> bytes:
     about = {
         "board": board_file(name).NAME,

@@ -1,13 +1,16 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from firmware.host import flash, interpreter, prompt
 from firmware.host.bundle import BundledFile
+from firmware.host.flash_command import _require_rights
+from firmware.host.flash_state import OWN_FILES, BoardState, Unsuitable
 from firmware.host.image import image, installed
 from tests.fakes.board_sim import unavailable_reason
 from tests.fakes.flash import NativeFlash
@@ -18,6 +21,9 @@ PORT = "/dev/ttyBOARD"
 
 class FolderBoard:
     """In mpremote's place: a folder is the board's flash, MicroPython runs what is executed."""
+
+    # For the interpreter
+    options: tuple[str, ...] = ()
 
     def __init__(self, flash_folder: Path) -> None:
         self.flash = flash_folder
@@ -30,7 +36,7 @@ class FolderBoard:
             self.resets += 1
             return ""
         if words[0] == "exec":
-            command = [*interpreter.find(), "-c", words[1]]
+            command = [*interpreter.find(), *self.options, "-c", words[1]]
             done = subprocess.run(
                 command, cwd=self.flash, capture_output=True, text=True, check=True
             )
@@ -46,6 +52,29 @@ class FolderBoard:
             shutil.copy(source, self.flash / target.removeprefix(":") / Path(source).name)
 
 
+class NarrowBoard(FolderBoard):
+    """Has the memory of an F401."""
+
+    options = ("-X", "heapsize=60k")
+
+
+class FullBoard(FolderBoard):
+    """Has so many free blocks of 512 bytes, and what our own files take."""
+
+    def __init__(self, flash_folder: Path, free_blocks: int) -> None:
+        super().__init__(flash_folder)
+        self.answers: dict[str, Any] = {"free_blocks": free_blocks, "block_bytes": 512}
+
+    def __call__(self, arguments: Sequence[str]) -> str:
+        said = super().__call__(arguments)
+        if not said.startswith("{"):
+            return said
+        # In blocks of a FAT, and not of this computer
+        paths = (self.flash / name for name in OWN_FILES)
+        own = sum(-(-path.stat().st_size // 512) for path in paths if path.exists())
+        return json.dumps({**json.loads(said), "own_blocks": own, **self.answers})
+
+
 class ForgetfulBoard(FolderBoard):
     """Loses the end of every file that it is given."""
 
@@ -54,6 +83,18 @@ class ForgetfulBoard(FolderBoard):
         for source in sources:
             path = self.flash / target.removeprefix(":") / Path(source).name
             path.write_bytes(path.read_bytes()[:-1])
+
+
+def put(files: Sequence[BundledFile], board: FolderBoard) -> None:
+    """What `scripts/flash` does at the prompt."""
+    found = flash.state(PORT, board)
+    found.require_room("nucleo_f411re", files)
+    flash.copy(files, PORT, found, board)
+
+
+def contents(folder: Path) -> Mapping[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 @pytest.fixture
@@ -70,7 +111,7 @@ def test_every_file_arrives_and_what_was_there_before_is_gone(
     for left_over in ("node/session.py", "node/older.mpy", "frame.py", "description.py"):
         (tmp_path / left_over).write_text("left over")
     (tmp_path / "mine.py").write_text("not ours to remove")
-    flash.copy(files, PORT, FolderBoard(tmp_path))
+    put(files, FolderBoard(tmp_path))
     there = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert there == {file.target for file in files} | {"mine.py"}
     for file in files:
@@ -78,33 +119,137 @@ def test_every_file_arrives_and_what_was_there_before_is_gone(
 
 
 def test_flashing_twice_is_flashing_once(tmp_path: Path, files: list[BundledFile]) -> None:
-    board = FolderBoard(tmp_path)
-    flash.copy(files, PORT, board)
-    flash.copy(files, PORT, board)
-    flash.verify(files, PORT, board)
+    board = FullBoard(tmp_path, free_blocks=100)
+    put(files, board)
+    board.answers["free_blocks"] = 3
+    put(files, board)
+    assert contents(tmp_path) == {file.target: file.content for file in files}
     flash.restart(PORT, board)
     assert board.resets == 1
 
 
 def test_what_did_not_arrive_whole_is_named(tmp_path: Path, files: list[BundledFile]) -> None:
     with pytest.raises(flash.FlashFailed, match=r"not as sent: .*slot_a"):
-        flash.copy(files, PORT, ForgetfulBoard(tmp_path))
+        put(files, ForgetfulBoard(tmp_path))
 
 
-def test_a_copy_that_is_cut_short_leaves_a_board_that_starts_nothing(
+class CutBoard(FullBoard):
+    """Its cable comes out before one of the steps, counted from 0."""
+
+    def __init__(self, flash_folder: Path, free_blocks: int, step: int) -> None:
+        super().__init__(flash_folder, free_blocks)
+        self.left = step
+
+    def __call__(self, arguments: Sequence[str]) -> str:
+        if not self.left:
+            raise flash.FlashFailed("cable")
+        self.left -= 1
+        return super().__call__(arguments)
+
+
+@pytest.mark.parametrize("step", range(2, 5))
+def test_without_room_beside_a_cut_copy_leaves_a_board_that_starts_nothing(
+    tmp_path: Path, files: list[BundledFile], step: int
+) -> None:
+    put(files, FolderBoard(tmp_path))
+    with pytest.raises(flash.FlashFailed, match="cable"):
+        put(files, CutBoard(tmp_path, 3, step))
+    assert (tmp_path / "main.py").exists() == (step == 4)
+    # And it can be mended
+    put(files, FullBoard(tmp_path, 100))
+    assert started(tmp_path) is not None
+
+
+@pytest.mark.parametrize("step", range(1, 6))
+def test_beside_the_old_version_a_cut_copy_leaves_a_board_that_starts(
+    tmp_path: Path, files: list[BundledFile], step: int
+) -> None:
+    put(files, FolderBoard(tmp_path))
+    with pytest.raises(flash.FlashFailed, match="cable"):
+        put(files, CutBoard(tmp_path, 200, step))
+    for name in ("boot.py", "main.py", "slots.mpy", "slot_a"):
+        assert (tmp_path / name).exists()
+    # The new one takes over as soon as it is there as a whole
+    assert started(tmp_path) == ("slot_b" if step > 1 else "slot_a")
+
+
+def test_what_arrived_damaged_beside_the_old_version_is_not_started(
+    tmp_path: Path, files: list[BundledFile]
+) -> None:
+    put(files, FolderBoard(tmp_path))
+    with pytest.raises(flash.FlashFailed, match=r"not as sent: .*slot_b"):
+        put(files, ForgetfulBoard(tmp_path))
+    assert started(tmp_path) == "slot_a"
+
+
+def test_the_slot_that_runs_is_never_written(tmp_path: Path, files: list[BundledFile]) -> None:
+    board = FolderBoard(tmp_path)
+    ran = []
+    for _ in range(4):
+        put(files, board)
+        ran.append(started(tmp_path))
+    assert ran == ["slot_a", "slot_b", "slot_a", "slot_b"]
+
+
+def started(folder: Path) -> str | None:
+    with board_with(NativeFlash()) as board:
+        at, _ = board.slots.choose(board.slots.Files(str(folder)))
+    return None if at is None else ("slot_a", "slot_b")[at]
+
+
+def is_refused(files: list[BundledFile], board: FolderBoard, why: str) -> None:
+    before = contents(board.flash)
+    with pytest.raises(Unsuitable, match=why):
+        put(files, board)
+    assert contents(board.flash) == before
+
+
+def test_a_board_with_too_little_memory_is_refused_and_keeps_all(
     tmp_path: Path, files: list[BundledFile]
 ) -> None:
     (tmp_path / "main.py").write_text("the old firmware")
-    board = FolderBoard(tmp_path)
+    is_refused(files, NarrowBoard(tmp_path), "bytes of memory for Python.*frozen")
 
-    def cut(arguments: Sequence[str]) -> str:
-        if "cp" in arguments:
-            raise flash.FlashFailed("cable")
-        return board(arguments)
 
-    with pytest.raises(flash.FlashFailed, match="cable"):
-        flash.copy(files, PORT, cut)
-    assert not (tmp_path / "main.py").exists()
+def test_a_board_without_the_room_is_refused_and_keeps_all(
+    tmp_path: Path, files: list[BundledFile]
+) -> None:
+    (tmp_path / "main.py").write_text("the old firmware")
+    is_refused(files, FullBoard(tmp_path, 60), "blocks of 512 bytes, and 61 are there")
+
+
+@pytest.mark.parametrize("answers", [{"version": [1, 23]}, {"mpy": 5}])
+def test_a_micropython_that_is_too_old_is_refused(
+    tmp_path: Path, files: list[BundledFile], answers: dict[str, Any]
+) -> None:
+    board = FullBoard(tmp_path, 100)
+    board.answers |= answers
+    is_refused(files, board, "or newer onto it")
+
+
+def test_an_answer_that_is_none_is_quoted() -> None:
+    with pytest.raises(Unsuitable, match="MemoryError"):
+        flash.state(PORT, lambda _arguments: "MemoryError: \n")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "wanted"),
+    [((0, 0), ("slot_a", 1)), ((1, 0), ("slot_b", 2)), ((3, 4), ("slot_a", 5))],
+)
+def test_the_next_slot_is_the_one_that_does_not_run(
+    numbers: tuple[int, int], wanted: tuple[str, int]
+) -> None:
+    assert BoardState((1, 26), 6, 90_000, 512, 9, 9, numbers).next_slot() == wanted
+
+
+def test_a_port_that_one_may_not_use_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = tmp_path / "ttyACM0"
+    port.touch()
+    monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != port)
+    with pytest.raises(flash.FlashFailed, match=r"you may not use .*ttyACM0.*dialout"):
+        _require_rights(str(port))
 
 
 def test_the_listing_has_hash_size_and_path(files: list[BundledFile]) -> None:
@@ -129,7 +274,7 @@ def test_a_port_without_a_prompt_is_given_up_with_a_hint(tmp_path: Path) -> None
 def test_what_is_flashed_is_started_and_on_no_trial(
     tmp_path: Path, files: list[BundledFile]
 ) -> None:
-    flash.copy(files, PORT, FolderBoard(tmp_path))
+    put(files, FolderBoard(tmp_path))
     with board_with(NativeFlash()) as board:
         store = board.slots.Files(str(tmp_path))
         assert board.slots.choose(store) == (0, False)

@@ -1,0 +1,139 @@
+"""What a board at its prompt is and has, asked before anything on it changes."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from firmware.host.bundle import BundledFile
+from firmware.host.interpreter import OLDEST
+
+# The format of compiled files that MicroPython has read since 1.20
+MPY_VERSION = 6
+# What `scripts/bench-firmware` prints for a board with one configured driver (69 KB), and what
+# judging another configuration takes beside it. An F411 has 92 KB, an F401 61 KB.
+HEAP_LEAST_BYTES = 76_000
+SLOTS = ("slot_a", "slot_b")
+# What this firmware and older ones have put onto a board; main.py first, so that a board on which
+# the rest is gone does nothing
+OWN_FILES = (
+    "main.py",
+    "boot.py",
+    *(
+        f"{name}.{ending}"
+        for name in ("frame", "board", "description", "slots")
+        for ending in ("py", "mpy")
+    ),
+    *("boot.py.new", "main.py.new", "slots.mpy.new"),
+    *SLOTS,
+)
+OWN_FOLDERS = ("node/devices", "node")
+
+# A slot counts by its number only when it would be started
+QUESTION = f"""
+import gc, json, os, sys
+gc.collect()
+status = os.statvfs(os.getcwd())
+paths = list({OWN_FILES!r})
+for folder in {OWN_FOLDERS!r}:
+    try:
+        paths += [folder + "/" + name for name in os.listdir(folder)]
+    except OSError:
+        pass
+own = 0
+for path in paths:
+    try:
+        own += -(-os.stat(path)[6] // status[0])
+    except OSError:
+        pass
+numbers = []
+try:
+    import slots
+    store = slots.open_store()
+    for at in (0, 1):
+        numbers.append(slots.header(store, at)[2] if slots.may_start(store, at) else 0)
+except Exception:
+    numbers = [0, 0]
+print(json.dumps({{
+    "version": sys.implementation.version[:2],
+    "mpy": getattr(sys.implementation, "_mpy", 0) & 255,
+    "heap_bytes": gc.mem_free() + gc.mem_alloc(),
+    "block_bytes": status[0],
+    "free_blocks": status[3],
+    "own_blocks": own,
+    "slot_numbers": numbers,
+}}))
+"""
+
+
+class Unsuitable(Exception):
+    """The board cannot run this firmware as files; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardState:
+    """A board's MicroPython, memory and file system.
+
+    Args:
+        own_blocks: the blocks that our own files take, which may be given back.
+        slot_numbers: of each slot, 0 for one that would not be started.
+    """
+
+    version: tuple[int, int]
+    mpy: int
+    heap_bytes: int
+    block_bytes: int
+    free_blocks: int
+    own_blocks: int
+    slot_numbers: tuple[int, int]
+
+    def holds_beside(self, files: Sequence[BundledFile]) -> bool:
+        """Return True when the files fit without giving back what is there."""
+        return self._blocks(files) <= self.free_blocks
+
+    def next_slot(self) -> tuple[str, int]:
+        """Return the slot that is not in use, and a number higher than any."""
+        at = 1 if self.slot_numbers[0] >= max(1, self.slot_numbers[1]) else 0
+        return SLOTS[at], max(self.slot_numbers) + 1
+
+    def require_room(self, board: str, files: Sequence[BundledFile]) -> None:
+        """Judge before anything is changed.
+
+        Raises:
+            Unsuitable: too old, too little memory or too small.
+        """
+        if self.version < OLDEST or self.mpy != MPY_VERSION:
+            raise Unsuitable(
+                f"it runs MicroPython {self.version[0]}.{self.version[1]}: put"
+                f" {OLDEST[0]}.{OLDEST[1]} or newer onto it (firmware/README.md)"
+            )
+        if self.heap_bytes < HEAP_LEAST_BYTES:
+            raise Unsuitable(
+                f"{board} has {self.heap_bytes:,} bytes of memory for Python, and the firmware"
+                f" needs {HEAP_LEAST_BYTES:,} when it is copied as files: build MicroPython with"
+                ' the firmware frozen in (firmware/README.md, "Frozen")'
+            )
+        needed, there = self._blocks(files), self.free_blocks + self.own_blocks
+        if needed > there:
+            raise Unsuitable(
+                f"the files take {needed} blocks of {self.block_bytes} bytes, and {there} are"
+                " there: remove files of your own from it, or freeze the firmware"
+                " (firmware/README.md)"
+            )
+
+    def _blocks(self, files: Sequence[BundledFile]) -> int:
+        return sum(-(-len(file.content) // self.block_bytes) for file in files)
+
+
+def read_state(said: str) -> BoardState:
+    """Return the answer to the question.
+
+    Raises:
+        Unsuitable: it is none.
+    """
+    try:
+        fields = json.loads(said.strip().splitlines()[-1])
+        fields["version"] = tuple(fields["version"])
+        fields["slot_numbers"] = tuple(fields["slot_numbers"])
+        return BoardState(**fields)
+    except (ValueError, KeyError, TypeError, IndexError) as err:
+        raise Unsuitable(f"the board did not say what it is: {said.strip()[-200:]!r}") from err
