@@ -158,7 +158,15 @@ class QuotaExhausted(ProviderRefused):
 
 
 class ContextOverflow(ProviderRefused):
-    """The conversation is longer than the model can be shown."""
+    """The conversation is longer than the model can take.
+
+    Args:
+        window_tokens: how much it takes, where the service says so.
+    """
+
+    def __init__(self, message: str, window_tokens: int | None = None) -> None:
+        super().__init__(message)
+        self.window_tokens = window_tokens
 
 
 class SpendingLimit(ProviderRefused):

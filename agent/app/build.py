@@ -21,9 +21,9 @@ from agent.app.prompt_files import PromptSections
 from agent.app.providers import (
     ModelServices,
     OfflineParts,
+    keep_secrets,
     model_choices,
     open_providers,
-    secrets,
     with_pictures,
 )
 from agent.app.scheduler import Scheduler
@@ -121,8 +121,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     every = settings.every_board()
     boards = tuple(SerialBoard(board, paths.board_folder(board), clock) for board in every)
     journal = open_agent_db(paths.agent_db)
-    for secret in secrets(settings, environ):
-        redactor.add(secret)
+    keep_secrets(redactor, settings, environ)
     lights = tuple(map(light_on, boards, settings.every_board(), [clock] * len(boards)))
     watchers = _watchers(settings, paths, clock, boards)
     scheduler, access = Scheduler(settings, paths, clock), AccessControl(paths, clock)
@@ -148,6 +147,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
                 *_board_tools(settings, boards, lights),
                 _tools(settings, paths, clock, http, watchers, peripherals),
             ],
+            embedder,
         ),
         last_error=last_error,
         stop=EmergencyStop(paths.state_dir),
@@ -310,8 +310,7 @@ async def _reload(
     from agent.app.reload import Reloader, ReloadTargets  # noqa: PLC0415 - after the start
 
     async def renew(settings: Settings) -> None:
-        for secret in secrets(settings, os.environ):
-            agent.redactor.add(secret)
+        keep_secrets(agent.redactor, settings, os.environ)
         await agent.providers.renew(settings)
 
     exchanges = ReloadTargets(conversations.adopt, renew, confirm, tell)

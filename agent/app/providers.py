@@ -20,6 +20,7 @@ from agent.providers.base import Provider
 from agent.providers.credentials import KEY_VARIABLES, chosen_service
 from agent.providers.offline.provider import OfflineProvider
 from agent.providers.settings import OFFLINE
+from agent.security.redact import Redactor
 from agent.settings import Paths, Settings
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
@@ -160,6 +161,12 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
         # What is no key at all is refused, by name, where it is used
         with contextlib.suppress(ValueError):
             yield Secret(environ.get(name, "").strip())
+
+
+def keep_secrets(redactor: Redactor, settings: Settings, environ: Mapping[str, str]) -> None:
+    """Keep every key out of what is logged and sent from now on."""
+    for secret in secrets(settings, environ):
+        redactor.add(secret)
 
 
 def model_choices(settings: Settings, environ: Mapping[str, str]) -> ModelChoices:

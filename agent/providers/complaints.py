@@ -38,6 +38,13 @@ _NOT_OVERFLOW = re.compile(
     r"rate.?limit|too many requests|throttl|tokens per (min|day)|string_above_max_length",
     re.IGNORECASE,
 )
+# llama.cpp has it as a field; others say it in their sentence
+_WINDOW = re.compile(
+    r"\"n_ctx\": ?([0-9]{3,8})\b"
+    r"|(?:maximum context length is|available context size \(|context length of only)"
+    r" ?([0-9]{3,8})\b",
+    re.IGNORECASE,
+)
 _NO_TOOLS_WORDS = re.compile(
     r"(unknown|unsupported|unrecognized|unexpected)[^.]{0,40}[`'\" ]tools?\b"
     r"|(does not|doesn't|not) support(ed)?[^.]{0,30}\b(tools?|function)\b"
@@ -117,6 +124,12 @@ def read(body: str) -> Complaint:
     except service_json.WireError:
         is_page = body.lstrip().startswith("<")
         return Complaint("" if is_page else body)
+
+
+def window(body: str) -> int | None:
+    """Return the tokens that the model takes, where the refusal of a long request says so."""
+    found = _WINDOW.search(body)
+    return None if found is None else int(found[1] or found[2])
 
 
 def shaped(body: object) -> Complaint:

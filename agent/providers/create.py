@@ -22,7 +22,13 @@ from agent.providers.reliable import ReliableProvider
 from agent.providers.router import RouterProvider
 from agent.providers.section import MainProviderSettings
 from agent.providers.service import ServiceProvider
-from agent.providers.settings import AUTO, OFFLINE, ProviderSettings, endpoint
+from agent.providers.settings import (
+    AUTO,
+    OFFLINE,
+    OLLAMA_CONTEXT_TOKENS,
+    ProviderSettings,
+    endpoint,
+)
 from agent.providers.vision import VisionProvider
 from agent.providers.wire import Sampling, WireFormat
 from agent.system.clock import Clock
@@ -222,7 +228,7 @@ def _wire(name: WireName, settings: ProviderSettings) -> WireFormat[Any]:
         case WireName.COMPLETIONS:
             from agent.providers.completions.wire import CompletionsWire  # noqa: PLC0415 - see above
 
-            return CompletionsWire()
+            return CompletionsWire(settings.context_tokens or None)
         case WireName.RESPONSES:
             from agent.providers.responses.wire import ResponsesWire  # noqa: PLC0415 - see above
 
@@ -238,4 +244,4 @@ def _wire(name: WireName, settings: ProviderSettings) -> WireFormat[Any]:
         case WireName.OLLAMA:
             from agent.providers.ollama.wire import OllamaWire  # noqa: PLC0415 - see above
 
-            return OllamaWire(settings.context_tokens)
+            return OllamaWire(settings.context_tokens or OLLAMA_CONTEXT_TOKENS)

@@ -147,7 +147,10 @@ def _named(service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint
     if refusal.status == _TOO_LARGE or (
         refusal.status not in _BAD_KEY and complaint.is_about_length
     ):
-        return ContextOverflow(f"the conversation is too long for {service.model}{said}")
+        return ContextOverflow(
+            f"the conversation is too long for {service.model}{said}",
+            complaints.window(refusal.body),
+        )
     if refusal.status in _MAY_REFUSE_TOOLS and complaint.is_about_tools:
         is_lasting = not complaint.is_about_one_call
         what = "takes no tools" if is_lasting else "made an invalid tool call"

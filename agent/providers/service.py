@@ -10,7 +10,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from agent.errors import NetworkError, TransientProviderError
+from agent.errors import ContextOverflow, NetworkError, TransientProviderError
 from agent.net.http import HttpClient
 from agent.providers import failures, service_json
 from agent.providers.answer import AnswerBuilder
@@ -58,6 +58,8 @@ class ServiceProvider(Provider, Generic[M]):
         self._patience = patience
         # What each model was found to want; it lasts as long as the process
         self._dialects: dict[str, M] = {}
+        # The windows that services have told of by refusing what was too long
+        self._windows: dict[str, int] = {}
 
     @property
     def model(self) -> str:
@@ -93,6 +95,10 @@ class ServiceProvider(Provider, Generic[M]):
                 async for event in events:
                     if text := self._read(event, answer, service):
                         yield TextDelta(text)
+        except ContextOverflow as err:
+            if err.window_tokens is not None:
+                self._windows[sampling.model] = err.window_tokens
+            raise
         except NetworkError as err:
             # After the reason for stopping only the token count can be missing
             if not answer.is_ended:
@@ -100,7 +106,9 @@ class ServiceProvider(Provider, Generic[M]):
         yield answer.response(sampling.max_tokens)
 
     def capabilities(self, model: str | None = None) -> Capabilities:
-        return self._wire.capabilities(model or self._sampling.model)
+        asked = model or self._sampling.model
+        able = self._wire.capabilities(asked)
+        return replace(able, context_tokens=self._windows.get(asked, able.context_tokens))
 
     async def list_models(self) -> tuple[str, ...]:
         """Return the names of the models that the key may use, sorted."""

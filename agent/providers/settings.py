@@ -12,6 +12,10 @@ from agent.providers.base import DEFAULT_MAX_TOKENS, DEFAULT_TEMPERATURE
 # Not the names of services
 AUTO = "auto"
 OFFLINE = "offline"
+# The prompt and one tool take half of it
+LEAST_CONTEXT_TOKENS = 1024
+# Asked of Ollama: most models on a machine of one's own can have it
+OLLAMA_CONTEXT_TOKENS = 16_384
 # What a model's name begins with where it is the name of a route
 HINT = "hint:"
 
@@ -38,8 +42,9 @@ class ProviderSettings(ConfigSection, frozen=True, kw_only=True):
     temperature: Annotated[float, Meta(ge=0, le=2)] = DEFAULT_TEMPERATURE
     # Longest answer to one request
     max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = DEFAULT_MAX_TOKENS
-    # Window that Ollama is asked for; it takes memory where the model runs
-    context_tokens: Annotated[int, Meta(ge=1024, le=10_000_000)] = 16_384
+    # Window of the model. Ollama is asked for it, and it takes memory where the model runs; 0:
+    # 16,384 there, elsewhere what the service says
+    context_tokens: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
     # auto: the service's own way, in words where it refuses that; words also help where a local
     # server takes tools and loses them
     tool_calls: Literal["auto", "native", "words"] = "auto"
@@ -51,6 +56,8 @@ class ProviderSettings(ConfigSection, frozen=True, kw_only=True):
     first_byte_timeout_s: Annotated[float, Meta(ge=1, le=600)] = 30.0
 
     def __post_init__(self) -> None:
+        if 0 < self.context_tokens < LEAST_CONTEXT_TOKENS:
+            raise ValueError(f"context_tokens must be 0 or at least {LEAST_CONTEXT_TOKENS}")
         known = catalog.OPENAI if self.kind in {AUTO, OFFLINE} else catalog.find(self.kind)
         if self.base_url or known.url:
             endpoint(self.base_url or known.url, known.usual_path)

@@ -29,7 +29,8 @@ class Sampling:
         return Sampling(
             request.model or self.model,
             self.temperature if request.temperature is None else request.temperature,
-            self.max_tokens if request.max_tokens is None else request.max_tokens,
+            # Whoever asks knows the room there is, the owner what an answer may cost
+            min(self.max_tokens, request.max_tokens or self.max_tokens),
         )
 
 

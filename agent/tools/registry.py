@@ -6,9 +6,15 @@ Some are fixed; some come and go with hardware. Sorted, so that a prompt made of
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+from agent.embeddings.base import Embedder
 from agent.messages import ToolSpec
 from agent.tools.base import AnyTool
+
+if TYPE_CHECKING:
+    from agent.tools.ranking import ToolRanking
 
 ToolSource = Callable[[], Sequence[AnyTool]]
 
@@ -23,12 +29,33 @@ class _Assembled:
 
 
 class Registry:
-    """Fixed tools and sources of tools; a fixed tool wins over another of the same name."""
+    """Fixed tools and sources of tools; a fixed tool wins over another of the same name.
 
-    def __init__(self, fixed: Sequence[AnyTool], sources: Sequence[ToolSource] = ()) -> None:
+    Args:
+        embedder: compares sentences with tools; None where only words are compared.
+    """
+
+    def __init__(
+        self,
+        fixed: Sequence[AnyTool],
+        sources: Sequence[ToolSource] = (),
+        embedder: Embedder | None = None,
+    ) -> None:
         self._fixed = tuple(fixed)
         self._sources = tuple(sources)
+        self._embedder = embedder
         self._last: _Assembled | None = None
+
+    @cached_property
+    def ranking(self) -> "ToolRanking":
+        """Return the order of tools by what a sentence needs."""
+        from agent.tools.ranking import ToolRanking  # noqa: PLC0415 - small windows alone need it
+
+        return ToolRanking(self._embedder)
+
+    def of(self, source: ToolSource) -> "Registry":
+        """Return a registry of another source that compares sentences alike."""
+        return Registry((), [source], self._embedder)
 
     def find(self, name: str) -> AnyTool | None:
         return self._now().by_name.get(name)

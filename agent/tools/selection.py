@@ -1,5 +1,7 @@
 """Choice of the tools that a request shows; the others wait behind a search.
 
+In a small window there is no room for a search: the tools that the sentence may need are shown.
+
 Nothing is kept: what was found stands in the conversation itself, so it is known again after a
 restart and forgotten with the conversation. Every tool that exists can be called, shown or not.
 """
@@ -36,13 +38,17 @@ ALWAYS_SHOWN: Mapping[str, str] = {
 
 
 # Looked up here once, not for each message of each request: a member of an enum is slow to find
-_TOOL = Role.TOOL
+_TOOL, _USER = Role.TOOL, Role.USER
 # With the prompt and a short message a request then stays within 8 KiB
 MAX_SHOWN_BYTES = 5888
 # What services wrap around each tool
 _WRAPPING_BYTES = 60
 # A conversation that has used more than this gets on with what it found last
 MAX_FOUND_KEPT = 12
+# In a small window so many of them: "and off again" needs what was used before
+MAX_FOUND_IN_SMALL = 2
+# Schemas are JSON, which takes more tokens than prose
+_BYTES_PER_TOKEN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,11 @@ class Division:
 
     shown: tuple[ToolSpec, ...]
     waiting: tuple[ToolSpec, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Return the estimated cost of those shown."""
+        return sum(map(_bytes_of, self.shown)) // _BYTES_PER_TOKEN
 
 
 class _Named(msgspec.Struct):
@@ -91,6 +102,26 @@ class ToolSelection:
         shown = plan.always | _found(messages, plan.names - plan.always)
         return Division(
             tuple(sorted([plan.search, *(s for s in specs if s.name in shown)], key=_name_of)),
+            tuple(spec for spec in specs if spec.name not in shown),
+        )
+
+    async def fitting(self, messages: Sequence[ChatMessage], most_tokens: int) -> Division:
+        """Return the tools that the last message may need, as far as there is room."""
+        specs = self._registry.specs()
+        room = most_tokens * _BYTES_PER_TOKEN
+        if sum(map(_bytes_of, specs)) <= room:
+            return Division(specs)
+        by_name = {spec.name: spec for spec in specs}
+        sentence = next((one.text for one in reversed(messages) if one.role is _USER), "")
+        used = _used(messages, frozenset(by_name))
+        ranked = await self._registry.ranking.ranked(sentence, specs)
+        shown: set[str] = set()
+        for spec in (*(by_name[name] for name in used), *ranked):
+            if spec.name not in shown and (size := _bytes_of(spec)) <= room:
+                room -= size
+                shown.add(spec.name)
+        return Division(
+            tuple(spec for spec in specs if spec.name in shown),
             tuple(spec for spec in specs if spec.name not in shown),
         )
 
@@ -140,6 +171,15 @@ def _found(messages: Sequence[ChatMessage], names: frozenset[str]) -> set[str]:
                 found.pop(name, None)
                 found[name] = None
     return set(list(found)[-MAX_FOUND_KEPT:])
+
+
+def _used(messages: Sequence[ChatMessage], names: frozenset[str]) -> list[str]:
+    """Return the tools of the turn that is going on, then the last ones before it."""
+    begun = max((at for at, one in enumerate(messages) if one.role is _USER), default=0)
+    now = [one.tool_name for one in messages[begun:] if one.role is _TOOL]
+    before = [one.tool_name for one in reversed(messages[:begun]) if one.role is _TOOL]
+    recent = list(dict.fromkeys(before))[:MAX_FOUND_IN_SMALL]
+    return [name for name in dict.fromkeys([*now, *recent]) if name in names]
 
 
 def _named_by(message: ChatMessage, names: frozenset[str]) -> list[str]:

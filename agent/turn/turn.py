@@ -19,7 +19,7 @@ from agent.channels.base import Abilities
 from agent.errors import BadArguments, ContextOverflow, ProviderError
 from agent.messages import ChatMessage, Effect, ToolCall, ToolResult
 from agent.passage import Passage, Provenance, echo
-from agent.providers.base import ChatRequest, ChatResponse, Provider
+from agent.providers.base import ChatResponse, Provider
 from agent.security.policy import Verdict
 from agent.security.redact import Redactor
 from agent.system import logs
@@ -27,6 +27,7 @@ from agent.tools.base import AnyTool, Arguments, ToolContext
 from agent.tools.registry import Registry, ToolSource
 from agent.turn.execution import BeforeEffect, execute, for_model, lowered, shown_by
 from agent.turn.hooks import OwnerHooks
+from agent.turn.request import compose
 
 if TYPE_CHECKING:
     from agent.approvals.questions import Ask
@@ -211,7 +212,7 @@ class TurnRunner:
         """One with fewer tools, behind the same gate."""
         return TurnRunner(
             self.provider,
-            Registry((), [tools]),
+            self.registry.of(tools),
             self._gate,
             max_iterations,
             self._open_results,
@@ -231,17 +232,14 @@ class TurnRunner:
     async def _ask_model(
         self, messages: tuple[ChatMessage, ...], progress: _Progress, seams: TurnSeams
     ) -> ChatResponse:
-        tools = self._shelf.divide(messages)
-        for spec in tools.shown:
+        model = progress.model
+        window = self.provider.capabilities(model).context_tokens
+        wanted = await compose(messages, self._shelf, window)
+        progress.was_too_long |= wanted.is_shortened
+        for spec in wanted.request.tools:
             progress.read(spec.about)
-        request = ChatRequest(
-            messages,
-            tools.shown,
-            progress.model,
-            further_tools=tools.waiting,
-            conversation=progress.whole.conversation,
-            person=progress.speaker,
-        )
+        conversation, person = progress.whole.conversation, progress.speaker
+        request = replace(wanted.request, model=model, conversation=conversation, person=person)
         pieces: list[str] = []
         try:
             # Closed here, not by the garbage collector: a connection hangs on it

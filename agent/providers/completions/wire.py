@@ -110,9 +110,16 @@ _THOUGHTS = "reasoning_content"
 
 
 class CompletionsWire(WireFormat[CompletionsDialect]):
-    """`POST chat/completions`, streamed."""
+    """`POST chat/completions`, streamed.
+
+    Args:
+        context_tokens: the window, where the owner says so.
+    """
 
     name = "completions"
+
+    def __init__(self, context_tokens: int | None = None) -> None:
+        self._context_tokens = context_tokens
 
     def first_dialect(self, host: str, model: str) -> CompletionsDialect:
         return CompletionsDialect.of_host(host)
@@ -134,7 +141,7 @@ class CompletionsWire(WireFormat[CompletionsDialect]):
         return [model.id for model in service_json.decode(body, CompletionsModelList).data]
 
     def capabilities(self, model: str) -> Capabilities:
-        return Capabilities(native_tools=True, streaming=True)
+        return Capabilities(native_tools=True, streaming=True, context_tokens=self._context_tokens)
 
 
 def take(chunk: CompletionsChunk, answer: AnswerBuilder) -> str:
