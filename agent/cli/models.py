@@ -20,7 +20,15 @@ from agent.providers.settings import ProviderSettings
 _NO_MODEL = "none"
 
 
+# In the place of a service
+_PROBE = "probe"
+
+
 def run(arguments: Namespace) -> int:
+    if arguments.service == _PROBE:
+        from agent.cli import model_probe  # noqa: PLC0415 - it loads a whole turn
+
+        return model_probe.run(arguments)
     if arguments.services:
         return _show_services(as_json=arguments.json)
     settings: ProviderSettings = configuration.load(arguments)[0].provider

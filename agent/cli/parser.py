@@ -188,12 +188,17 @@ def _add_models(commands: Commands) -> None:
     models = add(
         commands,
         "models",
-        "List the models of a service, or the known services",
-        examples="  barnacle models\n  barnacle models groq\n  barnacle models --services\n",
+        "List the models of a service, or the known services; try out the configured model",
+        examples="  barnacle models\n  barnacle models groq\n  barnacle models --services\n"
+        "  barnacle models probe\n",
         json=True,
     )
     models.add_argument(
-        "service", nargs="?", type=text, help="ask this service instead of the configured one"
+        "service",
+        nargs="?",
+        type=text,
+        help="ask this service instead of the configured one; `probe` runs twenty tasks against "
+        "the configured model, on a board in memory",
     )
     models.add_argument(
         "--services", action="store_true", help="list the services instead of models"
