@@ -269,6 +269,8 @@ class ChatMessage:
     images: tuple[Image, ...] = field(default=())
     # Set on ASSISTANT messages of the turn that is going on, never kept in a history
     echo: Echo | None = None
+    # A memory below the owner's trust stands in it, or stood beside it when it was said
+    is_recalled: bool = False
 
     @property
     def text(self) -> str:

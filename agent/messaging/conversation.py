@@ -39,9 +39,10 @@ from agent.turn.outcome import says_nothing
 from agent.turn.prompt import (
     PromptSetting,
     changing_prompt,
-    provenance_of,
+    owners_memories,
     recalled,
     stable_prompt,
+    untrusted_context,
 )
 from agent.turn.settings import AgentSettings
 from agent.turn.turn import OnText, TurnRunner, TurnScope, TurnSeams
@@ -188,11 +189,10 @@ class Conversations:
             _log.info("hooks: answer emptied, not sent (message=%s)", message.message_id)
             await self.close_quietly(accepted)
             return None
-        added = self._saying.kept(outcome).added
         answer = await self.finish(
             accepted,
             text,
-            history.History((ChatMessage.user(kept(message)), *added), outcome.provenance),
+            self._said(message, outcome),
             InboxState.ANSWERED if outcome.is_answer else InboxState.FAILED,
             files=worded.files,
             was_too_long=outcome.was_too_long,
@@ -201,6 +201,13 @@ class Conversations:
         if self._learner is not None and not accepted.also:
             await self._learner.turn_ended(message, outcome)
         return answer
+
+    def _said(self, message: Inbound, outcome: "TurnOutcome") -> history.History:
+        """Return what the history keeps of a turn."""
+        said = (ChatMessage.user(kept(message)), *self._saying.kept(outcome).added)
+        if outcome.is_recalled:
+            said = tuple(replace(one, is_recalled=True) for one in said)
+        return history.History(said, outcome.provenance)
 
     async def finish(
         self,
@@ -337,14 +344,18 @@ class Conversations:
             ChatMessage.system(stable_prompt(setting)),
             ChatMessage.system(
                 changing_prompt(
-                    self._parts.clock.wall_s(), memories, earlier.digest, self._parts.machine()
+                    self._parts.clock.wall_s(),
+                    owners_memories(memories),
+                    earlier.digest,
+                    self._parts.machine(),
                 )
             ),
+            *(untrusted := untrusted_context(memories)),
             *earlier.messages,
             ChatMessage.user(said),
         )
         # The model reads all of this again, so all of it counts
-        trust = min(said.provenance, earlier.provenance, provenance_of(memories))
+        trust = min(said.provenance, earlier.provenance, *(m.words.provenance for m in untrusted))
         # What runs by itself orders nothing that runs by itself
         is_by_itself = (message.strand or "").startswith(JOB_STRAND)
         place = None if is_by_itself else message.address

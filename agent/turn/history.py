@@ -72,6 +72,7 @@ class _MessageRow(msgspec.Struct, frozen=True, omit_defaults=True):
     call_id: str = ""
     tool_name: str = ""
     is_error: bool = False
+    is_recalled: bool = False
 
 
 _decode = msgspec.json.Decoder(_MessageRow).decode
@@ -170,6 +171,7 @@ def _kept(row_id: int, stored: _MessageRow, trust: int) -> StoredMessage:
         call_id=stored.call_id,
         tool_name=stored.tool_name,
         is_error=stored.is_error,
+        is_recalled=stored.is_recalled,
     )
     return StoredMessage(row_id, message, provenance, tokens_of(message))
 
@@ -180,9 +182,11 @@ def _compact(
     """Let the oldest turns go until the rest costs at most `tokens`; the newest turn stays."""
     gone, rest = _divided(kept, tokens)
     earlier, trust = digest_of(connection, conversation)
-    text = digest(earlier, [row.message for row in gone])
+    # What a memory led to is not carried on as the conversation's own; the memory is still there
+    told = [row for row in gone if not row.message.is_recalled]
+    text = digest(earlier, [row.message for row in told])
     if gone:
-        lowest = min((trust, *(row.provenance for row in gone)))
+        lowest = min((trust, *(row.provenance for row in told)))
         connection.execute(
             "INSERT OR REPLACE INTO digests (conversation, text, provenance) VALUES (?, ?, ?)",
             (conversation, text, int(lowest)),

@@ -34,6 +34,7 @@ class TurnOutcome:
         was_too_long: the model could not be shown all of the conversation.
         is_by_model: a language model gave every answer of the turn.
         is_reply: the message came after a question of the agent.
+        is_recalled: the answer was made beside memories below the owner's trust.
     """
 
     text: str
@@ -44,6 +45,7 @@ class TurnOutcome:
     was_too_long: bool = False
     is_by_model: bool = False
     is_reply: bool = False
+    is_recalled: bool = False
 
 
 def is_asked(messages: tuple[ChatMessage, ...]) -> bool:

@@ -7,16 +7,17 @@ can cache it; time and memories come after it.
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from agent.channels.base import Abilities
-from agent.memory.base import RECALLED_HEADING, MemoryEntry
+from agent.memory.base import FROM_CHAT, RECALLED_HEADING, MemoryEntry
+from agent.memory.keys import key_of
+from agent.messages import ChatMessage
 from agent.passage import Passage, Provenance, configured, joined, outside, own
 from agent.text.printable import printable_line
 
-# Limits of what memory may add: enough for a handful of facts, small beside any window
-MAX_MEMORIES = 4
+# Limits of what memory may add, besides `memory.recall_limit`: small beside any window
 MAX_MEMORY_CHARS = 800
 MAX_CONTEXT_CHARS = 4000
 
@@ -84,12 +85,26 @@ def changing_prompt(
 def memory_context(memories: Sequence[MemoryEntry]) -> Passage:
     """The recalled memories as a section, or nothing."""
     lines: list[Passage] = []
-    for entry in memories[:MAX_MEMORIES]:
-        line = f"- {entry.key}: {entry.content}"[:MAX_MEMORY_CHARS]
-        if sum(len(one.text) for one in lines) + len(line) > MAX_CONTEXT_CHARS:
+    for entry in memories:
+        line = _line(entry)
+        if sum(len(one.text) for one in lines) + len(line.text) > MAX_CONTEXT_CHARS:
             break
-        lines.append(outside(line, entry.provenance, entry.source))
+        lines.append(line)
     return joined("\n", [own(RECALLED_HEADING), *lines]) if lines else NOTHING
+
+
+def untrusted_context(memories: Sequence[MemoryEntry]) -> tuple[ChatMessage, ...]:
+    """Return the memories below the owner's trust as a message of its own, if there are any.
+
+    Apart from everything else, so that a turn can be asked without them.
+    """
+    told = memory_context([one for one in memories if one.provenance < Provenance.OWNER])
+    return (replace(ChatMessage.system(told), is_recalled=True),) if told.text else ()
+
+
+def owners_memories(memories: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Return the memories that are the owner's own word."""
+    return [one for one in memories if one.provenance >= Provenance.OWNER]
 
 
 def recalled(found: Sequence[MemoryEntry], min_score: float) -> list[MemoryEntry]:
@@ -103,12 +118,40 @@ def recalled(found: Sequence[MemoryEntry], min_score: float) -> list[MemoryEntry
     return list(kept.values())
 
 
-def provenance_of(memories: Sequence[MemoryEntry]) -> Provenance:
-    """The lowest trust of what `memory_context` shows of these memories."""
-    shown = memories[:MAX_MEMORIES]
-    return min((entry.provenance for entry in shown), default=Provenance.OWNER)
+def _line(entry: MemoryEntry) -> Passage:
+    # A key that nobody chose repeats the content
+    is_named = entry.key != key_of(entry.content)
+    named = f"{entry.key}: {entry.content}" if is_named else entry.content
+    told = named if len(named) <= MAX_MEMORY_CHARS else f"{named[: MAX_MEMORY_CHARS - 1]}…"
+    said = f"{_day(entry.created_at_s)}, {_SAID_BY[entry.provenance]}"
+    return outside(f"- {told} ({said})", entry.provenance, _named_source(entry))
 
 
+def _named_source(entry: MemoryEntry) -> str:
+    """Return the source for a question: the page or file, else the memory by its beginning."""
+    if entry.source and not entry.source.startswith(FROM_CHAT):
+        return entry.source
+    return f'the memory "{printable_line(entry.content, _SOURCE_CHARS)}"'
+
+
+def _day(wall_s: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d", time.localtime(wall_s))
+    except (OverflowError, OSError, ValueError):
+        return "no date"
+
+
+# Whose word it is, in a word
+_SAID_BY = {
+    Provenance.OWNER: "owner",
+    Provenance.USER: "a person",
+    Provenance.SENSOR: "the board",
+    Provenance.MODEL: "your note",
+    Provenance.TOOL: "a file",
+    Provenance.WEB: "unconfirmed",
+}
+# Of a memory in a question: it is recognised by its beginning
+_SOURCE_CHARS = 80
 _TALKS = "## Channel\nYou talk over {}. Answer briefly, in the person's language."
 _FILES = (
     "[IMAGE:path], [DOCUMENT:path] or [AUDIO:path] in an answer sends that file of the workspace."

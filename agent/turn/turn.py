@@ -6,8 +6,6 @@ raised. The trust of the turn falls with everything that is read, and never rise
 
 import contextlib
 import logging
-import math
-import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -27,6 +25,7 @@ from agent.tools.base import AnyTool, Arguments, ToolContext
 from agent.tools.registry import Registry, ToolSource
 from agent.turn.execution import BeforeEffect, execute, for_model, lowered, shown_by
 from agent.turn.hooks import OwnerHooks
+from agent.turn.progress import TurnProgress, TurnScope
 from agent.turn.request import compose
 
 if TYPE_CHECKING:
@@ -71,62 +70,6 @@ class TurnSeams:
     abilities: Abilities = field(default=Abilities())
     hooks: OwnerHooks = field(default=OwnerHooks())
     notice: Notice | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnScope:
-    """Identity of a turn, shared with the turns of other agents within it.
-
-    Args:
-        turn: what the audit and the limits know it by.
-        depth: how many agents have asked one another.
-        orders: who was asked so far, at any depth.
-        ends_s: when it is given up, by the time of the loop.
-    """
-
-    turn: str = field(default_factory=partial(secrets.token_hex, 6))
-    depth: int = 0
-    orders: list[str] = field(default_factory=list)
-    ends_s: float = math.inf
-
-    def deeper(self, ends_s: float) -> "TurnScope":
-        return replace(self, depth=self.depth + 1, ends_s=ends_s)
-
-
-@dataclass(slots=True)
-class _Progress:
-    """State of a running turn.
-
-    Args:
-        whole: trust of everything before the model, earlier turns and memories included.
-        fresh: trust of the person's message and of what was read since.
-        is_fresh: no response so far has heeded more than that.
-    """
-
-    whole: ToolContext
-    fresh: ToolContext
-    guidance: "Guidance"
-    model: str | None = None
-    within: TurnScope = field(default_factory=TurnScope)
-    is_fresh: bool = True
-    was_too_long: bool = False
-    is_by_model: bool = True
-    is_reply: bool = False
-    speaker: str = ""
-    added: list[ChatMessage] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)
-
-    def read(self, words: Passage, *, held: bool = False) -> None:
-        """The model is shown these in this turn.
-
-        Args:
-            held: they are not everybody's.
-        """
-        if held:
-            self.fresh = replace(self.fresh, holds_private=True)
-            self.whole = replace(self.whole, holds_private=True)
-        self.fresh = lowered(self.fresh, words)
-        self.whole = lowered(self.whole, words)
 
 
 class TurnRunner:
@@ -176,25 +119,26 @@ class TurnRunner:
         """
         # Whatever the caller says of them: what a model is shown counts
         fresh = lowered(replace(context, provenance=word), shown_by(messages[-1]))
+        plain = _without_memories(messages, context, fresh.provenance)
         for message in messages:
             context = lowered(context, shown_by(message))
-        progress = _Progress(context, fresh, _new_guidance(), model, within or TurnScope())
+        scope = within or TurnScope()
+        progress = TurnProgress(messages, context, fresh, _new_guidance(), model, scope)
+        progress.plain = plain
         progress.is_reply = _is_asked(messages)
         # What another agent or an untrusted message says is nobody's own word
         is_own = progress.within.depth == 0 and fresh.provenance >= Provenance.USER
         progress.speaker = context.person if is_own else ""
         for left in reversed(range(self._max_iterations)):
-            said = (*messages, *progress.added, *progress.guidance.aside)
             try:
-                response = await self._ask_model(said, progress, seams)
+                progress, response = await self._answer_of(progress, seams)
             except ProviderError as err:
                 progress.was_too_long |= isinstance(err, ContextOverflow)
                 _log.warning("turn: no answer (provider=%s, error=%s)", self.provider.name, err)
                 said_so = f"I got no answer from the language model: {err}"
                 return replace(self._finished(progress, said_so), is_answer=False)
-            progress.is_fresh &= response.heeds_only_this_turn
-            progress.was_too_long |= response.was_shortened
-            progress.is_by_model &= not response.is_by_rules
+            if response is None:
+                continue
             if not response.tool_calls:
                 if left and progress.guidance.is_only_announced(response):
                     progress.shown.append(f"{response.text}\n")
@@ -229,8 +173,30 @@ class TurnRunner:
     def _results(self) -> "Results | None":
         return self._open_results() if self._open_results else None
 
+    async def _answer_of(
+        self, progress: TurnProgress, seams: TurnSeams
+    ) -> tuple[TurnProgress, ChatResponse | None]:
+        """Return the model's next answer and the progress that it belongs to.
+
+        None: the model is asked once more, without memories below the owner's trust.
+        """
+        try:
+            response = await self._ask_model(progress.said, progress, seams)
+        except ProviderError:
+            if progress.checked is None:
+                raise
+            return progress.checked
+        progress.is_fresh &= response.heeds_only_this_turn
+        progress.was_too_long |= response.was_shortened
+        progress.is_by_model &= not response.is_by_rules
+        if progress.plain is None and progress.checked is None:
+            return progress, response
+        from agent.turn.cross_check import next_step  # noqa: PLC0415 - few turns recall such memories
+
+        return next_step(progress, response, self._acts)
+
     async def _ask_model(
-        self, messages: tuple[ChatMessage, ...], progress: _Progress, seams: TurnSeams
+        self, messages: tuple[ChatMessage, ...], progress: TurnProgress, seams: TurnSeams
     ) -> ChatResponse:
         model = progress.model
         window = self.provider.capabilities(model).context_tokens
@@ -248,6 +214,8 @@ class TurnRunner:
                     if isinstance(item, ChatResponse):
                         return item
                     pieces.append(item.text)
+                    if progress.checked is not None:
+                        continue
                     shown = self._redactor.redact_known("".join([*progress.shown, *pieces]))
                     await seams.on_text(shown, progress.whole.provenance, bool(progress.added))
         except ProviderError:
@@ -258,7 +226,7 @@ class TurnRunner:
         raise ProviderError("the answer ended in the middle")
 
     async def _use_tools(
-        self, response: ChatResponse, progress: _Progress, seams: TurnSeams
+        self, response: ChatResponse, progress: TurnProgress, seams: TurnSeams
     ) -> str:
         """Run the calls; return why the turn ends with them, empty if it goes on."""
         guidance = progress.guidance
@@ -286,7 +254,7 @@ class TurnRunner:
             words = for_model(result)
             words = words.saying(self._redactor.redact(words.text))
             progress.added.append(ChatMessage.tool(call, words, is_error=not result.success))
-            guidance.note(call, result, changes=self._changes(call))
+            guidance.note(call, result, changes=self._acts(call))
         told, stopped = guidance.end_round()
         if told:
             last = progress.added[-1]
@@ -301,7 +269,7 @@ class TurnRunner:
         )
         return replace(message.saying(hide(message.text)), tool_calls=calls)
 
-    def _leading_on(self, progress: _Progress, seams: TurnSeams) -> ToolContext:
+    def _leading_on(self, progress: TurnProgress, seams: TurnSeams) -> ToolContext:
         """Return the context of a tool, with the ways to the person and to another agent."""
         from agent.turn.delegation import Delegation  # noqa: PLC0415 - a tool needs it
 
@@ -309,7 +277,7 @@ class TurnRunner:
         nested = Delegation(self, context, seams, progress.within)
         return replace(context, nested=nested, inquire=seams.inquire)
 
-    def _finished(self, progress: _Progress, text: str) -> "TurnOutcome":
+    def _finished(self, progress: TurnProgress, text: str) -> "TurnOutcome":
         from agent.turn.outcome import TurnOutcome  # noqa: PLC0415 - a turn needs it, no start
 
         text = self._redactor.redact(text + progress.guidance.postscript())
@@ -324,9 +292,10 @@ class TurnRunner:
             was_too_long=progress.was_too_long,
             is_by_model=progress.is_by_model,
             is_reply=progress.is_reply,
+            is_recalled=progress.is_recalled,
         )
 
-    def _changes(self, call: ToolCall) -> bool:
+    def _acts(self, call: ToolCall) -> bool:
         tool = self._shelf.find(call.name)
         return tool is not None and tool.effect is not Effect.READ
 
@@ -367,6 +336,16 @@ def _is_asked(messages: tuple[ChatMessage, ...]) -> bool:
     from agent.turn.outcome import is_asked  # noqa: PLC0415 - a turn needs it, no start
 
     return is_asked(messages)
+
+
+def _without_memories(
+    messages: tuple[ChatMessage, ...], context: ToolContext, word: Provenance
+) -> ToolContext | None:
+    if not any(message.is_recalled for message in messages):
+        return None
+    from agent.turn.cross_check import trust_without_memories  # noqa: PLC0415 - few turns need it
+
+    return trust_without_memories(messages, context, word)
 
 
 def _new_guidance() -> "Guidance":

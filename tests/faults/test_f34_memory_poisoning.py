@@ -21,7 +21,7 @@ from agent.security.policy import Autonomy, Policy
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.memory import MemoryForgetTool, MemoryStoreTool
 from agent.tools.registry import Registry
-from agent.turn.prompt import memory_context, provenance_of
+from agent.turn.prompt import memory_context, owners_memories, untrusted_context
 from agent.turn.turn import TurnRunner, TurnSeams
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
@@ -53,6 +53,20 @@ class NotingProvider(Provider):
     async def chat(self, request: ChatRequest) -> ChatResponse:
         said = [json.loads(line)["message"] for line in request.messages[-1].text.split("\n")]
         return ChatResponse(json.dumps({"facts": [{"fact": f"Noted: {text}"} for text in said]}))
+
+
+class HeedlessProvider(ScriptedProvider):
+    """Gives its responses in order, and only a word where the plant is not among what it reads."""
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        is_told = any(PLANT in message.text for message in request.messages)
+        is_plain_again = bool(self.requests) and not is_told and self._saw_plant
+        self._saw_plant = is_told
+        if is_plain_again:
+            return ChatResponse("You are welcome.")
+        return await super().chat(request)
+
+    _saw_plant = False
 
 
 class Owner:
@@ -94,7 +108,6 @@ class Agent:
         """One message of the owner's, with what is remembered of it in the prompt."""
         owner = Owner(answer)
         recalled = await self.memory.recall(text, 5, Scope("owner"))
-        trust = min(Provenance.OWNER, provenance_of(recalled))
         tools = [
             PlantingPage(),
             self.valve,
@@ -103,9 +116,12 @@ class Agent:
         ]
         approvals = StandingApprovals(self.root / "standing.json", self.clock)
         gate = Gate(Policy(Autonomy.SUPERVISED), approvals, EmergencyStop(self.root))
-        runner = TurnRunner(ScriptedProvider(*responses), Registry(tools), gate, 10)
-        messages = (ChatMessage.system(memory_context(recalled)), user_said(text))
+        runner = TurnRunner(HeedlessProvider(*responses), Registry(tools), gate, 10)
+        untrusted = untrusted_context(recalled)
+        told = ChatMessage.system(memory_context(owners_memories(recalled)))
+        trust = min((one.words.provenance for one in untrusted), default=Provenance.OWNER)
         context = ToolContext("terminal_owner", "owner", trust)
+        messages = (told, *untrusted, user_said(text))
         await runner.run(messages, context, Provenance.OWNER, owner.seams)
         return owner
 

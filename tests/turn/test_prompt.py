@@ -1,16 +1,17 @@
 from dataclasses import replace
 
 from agent.channels.base import Abilities
+from agent.memory.keys import key_of
 from agent.messages import Provenance
 from agent.turn.prompt import (
     MAX_CONTEXT_CHARS,
-    MAX_MEMORIES,
     PromptSetting,
     changing_prompt,
     memory_context,
-    provenance_of,
+    owners_memories,
     recalled,
     stable_prompt,
+    untrusted_context,
 )
 from tests.fakes.memory import entry
 from tests.fakes.said import words
@@ -24,7 +25,7 @@ HURTS = (words("it is hot"), words("the card makes errors"))
 def test_what_changes_is_no_part_of_what_stays() -> None:
     late = changing_prompt(1_800_000_000.0, [entry("x")]).text
     assert "2027" in late
-    assert late.endswith("- a-key: x")
+    assert late.endswith("- a-key: x (1970-01-01, owner)")
     assert "2027" not in stable_prompt(SETTING).text
 
 
@@ -46,17 +47,30 @@ def test_no_memories_no_section() -> None:
     assert memory_context([]).text == ""
 
 
-def test_memories_are_few_and_short() -> None:
+def test_memories_are_short_and_as_many_as_were_asked_for() -> None:
+    assert memory_context([entry("a fact")] * 20).text.count("\n") == 20
     context = memory_context([entry("x" * 10_000)] * 50).text
-    assert context.count("\n") <= MAX_MEMORIES
     assert len(context) <= MAX_CONTEXT_CHARS + 100
 
 
-def test_trust_is_the_lowest_of_what_is_shown() -> None:
+def test_a_memory_has_its_day_and_whose_word_it_is() -> None:
+    made = replace(entry("it is hot", provenance=Provenance.WEB), created_at_s=1_800_000_000.0)
+    assert "it is hot (2027-01-15, unconfirmed)" in memory_context([made]).text
+
+
+def test_a_key_that_nobody_chose_is_not_told() -> None:
+    made = replace(entry("My sister is Mei"), key=key_of("My sister is Mei"))
+    assert memory_context([made]).text.endswith("\n- My sister is Mei (1970-01-01, owner)")
+
+
+def test_memories_below_the_owners_trust_are_a_message_of_their_own() -> None:
     owner, web = entry("a"), entry("b", provenance=Provenance.WEB)
-    assert provenance_of([]) is Provenance.OWNER
-    assert provenance_of([owner, web]) is Provenance.WEB
-    assert provenance_of([owner] * MAX_MEMORIES + [web]) is Provenance.OWNER
+    assert owners_memories([owner, web]) == [owner]
+    assert untrusted_context([owner]) == ()
+    [told] = untrusted_context([owner, web])
+    assert told.is_recalled
+    assert told.words.provenance is Provenance.WEB
+    assert "- a-key: a" not in told.text
 
 
 def test_the_prompt_is_small() -> None:
