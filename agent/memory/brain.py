@@ -9,17 +9,18 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from agent.errors import MemoryUnavailable, StorageFull
-from agent.memory import facts, rows
+from agent.memory import facts, forgetting, rows
 from agent.memory.base import MemoryEntry
 from agent.memory.generations import Generations
 from agent.memory.schema import MIGRATIONS
+from agent.memory.tombstones import Tombstones
 from agent.messages import Provenance
 from agent.storage.db import IN_RAM, set_aside, was_set_aside
 from agent.storage.worker import DatabaseWorker
@@ -46,11 +47,16 @@ class _Readable:
                 yield entry
 
 
-def bring_back(db: sqlite3.Connection, snapshots: Generations, path: Path) -> str:
-    """Restore what the database lacks; return a sentence about it, or ""."""
-    said = [
-        sentence for sentence in (_from_snapshot(db, snapshots), _salvaged(db, path)) if sentence
-    ]
+def bring_back(
+    db: sqlite3.Connection, snapshots: Generations, path: Path, tombstones: Tombstones
+) -> str:
+    """Restore what the database lacks and nobody forgot; return a sentence about it, or ""."""
+    if facts.get(db, facts.BURIED) != str(tombstones.count):
+        # A forget was cut off between its note and its deletion, or this database is a new one
+        forgetting.bury_dead(db, tombstones)
+        facts.put(db, facts.BURIED, str(tombstones.count))
+    came = (_from_snapshot(db, snapshots, tombstones), _salvaged(db, path, tombstones))
+    said = [sentence for sentence in came if sentence]
     if not said:
         return ""
     sentence = "; ".join(said)
@@ -58,7 +64,7 @@ def bring_back(db: sqlite3.Connection, snapshots: Generations, path: Path) -> st
     return sentence
 
 
-def _from_snapshot(db: sqlite3.Connection, snapshots: Generations) -> str:
+def _from_snapshot(db: sqlite3.Connection, snapshots: Generations, tombstones: Tombstones) -> str:
     every = snapshots.every()
     if not every or facts.knows_snapshot(db, every[0].digest):
         return ""
@@ -68,7 +74,7 @@ def _from_snapshot(db: sqlite3.Connection, snapshots: Generations) -> str:
     # A file that somebody else put there is no word of the owner's, whatever it says
     trust = Provenance.OWNER if snapshots.is_ours(chosen) else Provenance.WEB
     found = _Readable(entry and entry.trusted_at_most(trust) for entry in chosen.entries())
-    restored = merge_entries(db, found)
+    restored = merge_entries(db, _living(found, tombstones))
     facts.remember_snapshot(db, chosen.digest)
     lost = found.unreadable
     if not restored and not lost:
@@ -80,7 +86,7 @@ def _from_snapshot(db: sqlite3.Connection, snapshots: Generations) -> str:
     return f"{restored} memories came back from {chosen.path.name}{doubt}"
 
 
-def _salvaged(db: sqlite3.Connection, path: Path) -> str:
+def _salvaged(db: sqlite3.Connection, path: Path, tombstones: Tombstones) -> str:
     """Copy missing memories from the newest damaged database, once."""
     damaged = next(iter(was_set_aside(path)), None)
     if damaged is None or facts.get(db, facts.SALVAGED) == damaged.name:
@@ -93,7 +99,13 @@ def _salvaged(db: sqlite3.Connection, path: Path) -> str:
             found = rows.readable(old)
     except (sqlite3.Error, UnicodeError):
         found = []
-    return f"{merge_entries(db, found) or 'nothing'} more could be read from {damaged.name}"
+    merged = merge_entries(db, _living(found, tombstones))
+    return f"{merged or 'nothing'} more could be read from {damaged.name}"
+
+
+def _living(entries: Iterable[MemoryEntry], tombstones: Tombstones) -> Iterator[MemoryEntry]:
+    """Yield what was not forgotten."""
+    return (entry for entry in entries if not tombstones.is_dead(entry))
 
 
 def merge_entries(db: sqlite3.Connection, entries: Iterable[MemoryEntry]) -> int:
@@ -140,6 +152,7 @@ class Brain:
         self._distrusted = False
         self._closed = False
         self._snapshots = Generations(path.parent)
+        self._tombstones = Tombstones(path.parent)
         # The one whose database has got back what it lacked
         self._awake: DatabaseWorker | None = None
         self._waking: asyncio.Task[None] | None = None
@@ -183,6 +196,19 @@ class Brain:
                 self.failures += 1
         return result
 
+    def note_forgotten(
+        self, db: sqlite3.Connection, entries: Sequence[MemoryEntry], now_s: float
+    ) -> None:
+        """Note beside the database, durably, that these are deleted now; for a job."""
+        if self._path != IN_RAM:
+            self._tombstones.add(entries, now_s)
+            facts.put(db, facts.BURIED, str(self._tombstones.count))
+
+    def allow(self, entry: MemoryEntry) -> None:
+        """Note that this memory lives, although it was forgotten once; for a job."""
+        if self._path != IN_RAM:
+            self._tombstones.allow(entry)
+
     async def aclose(self) -> None:
         if not self._closed:
             self._closed = True
@@ -216,7 +242,7 @@ class Brain:
 
     def _bring_back(self, db: sqlite3.Connection) -> str:
         try:
-            return bring_back(db, self._snapshots, self._path)
+            return bring_back(db, self._snapshots, self._path, self._tombstones)
         except OSError as err:
             return f"the snapshot could not be read: {err}"
 
@@ -232,7 +258,8 @@ class Brain:
         saved = await _saved(worker)
         await worker.aclose()
         await asyncio.to_thread(set_aside, self._path)
-        await self._worker.transact(lambda db: merge_entries(db, saved))
+        living = list(_living(saved, self._tombstones))
+        await self._worker.transact(lambda db: merge_entries(db, living))
         _log.error(
             "memory: content moved to a new database (memories=%s, file=%s)", len(saved), self._path
         )

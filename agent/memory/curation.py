@@ -1,4 +1,4 @@
-"""Curation of `brain.db`: marks, supersession, deletion by source.
+"""Curation of `brain.db`: marks, supersession, upkeep.
 
 Nothing here raises trust: a memory is only hidden by one that is trusted as much, and what hides
 it is written down. Every function runs inside a transaction of its caller.
@@ -158,16 +158,6 @@ def revive(db: sqlite3.Connection, key: str, scope: Scope, now_s: float) -> bool
     db.execute("UPDATE memories SET superseded_by = NULL WHERE id = ?", [hidden.memory_id])
     note(db, now_s, "revived", hidden)
     return True
-
-
-def forget_source(db: sqlite3.Connection, source: str, scope: Scope) -> int:
-    """Delete everything from that source, hidden or not; return how many."""
-    keys = db.execute(
-        "SELECT key FROM memories WHERE source = ? AND owner = ?", [source, scope.owner]
-    ).fetchall()
-    for (key,) in keys:
-        rows.forget(db, key, scope)
-    return len(keys)
 
 
 def note(

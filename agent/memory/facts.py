@@ -10,6 +10,8 @@ CAME_BACK = "came back"
 SALVAGED = "salvaged"
 # What the last upkeep did, as a sentence
 UPKEEP = "upkeep"
+# Lines of the tombstones that were taken into account
+BURIED = "buried"
 # More than generations are kept: a snapshot that is on the disk was written by this store
 _REMEMBERED_SNAPSHOTS = 20
 

@@ -43,14 +43,6 @@ class Unembedded:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """A deleted memory, and how many memories come back that it had superseded."""
-
-    memory_id: int
-    revived: int
-
-
 def put(db: sqlite3.Connection, draft: MemoryDraft, now_s: float) -> MemoryEntry:
     """Insert or replace by owner and key; the row of a replaced memory keeps its id.
 
@@ -174,24 +166,6 @@ def page(db: sqlite3.Connection, after_id: int) -> list[MemoryEntry]:
         [after_id, PAGE_ROWS],
     )
     return [entry_of(row) for row in rows]
-
-
-def forget(db: sqlite3.Connection, key: str, scope: Scope) -> Forgotten | None:
-    """Delete the owner's memory of that key and its duplicates; return None if there was none."""
-    row = db.execute(
-        "SELECT id, content FROM memories WHERE owner = ? AND key = ?", [scope.owner, key]
-    ).fetchone()
-    if row is None:
-        return None
-    memory_id, content = row
-    for other, same in _hidden_by(db, memory_id).items():
-        if key_of(same) == key_of(content):
-            delete(db, other)
-    revived = db.execute(
-        "UPDATE memories SET superseded_by = NULL WHERE superseded_by = ?", [memory_id]
-    )
-    delete(db, memory_id)
-    return Forgotten(memory_id, revived.rowcount)
 
 
 def delete(db: sqlite3.Connection, memory_id: int) -> None:

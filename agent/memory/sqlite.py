@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from agent.embeddings.base import Embedder, PassageReading
 from agent.errors import MemoryUnavailable
-from agent.memory import curation, facts, rows, search, sessions
+from agent.memory import curation, facts, forgetting, rows, search, sessions
 from agent.memory.base import (
     CORE,
     MAX_CONTENT_CHARS,
@@ -173,7 +173,12 @@ class SqliteMemory:
         return await self._reloading(lambda db: curation.revive(db, key, scope, now_s))
 
     async def forget_source(self, source: str, scope: Scope) -> int:
-        return await self._reloading(lambda db: curation.forget_source(db, source, scope))
+        def forget(db: sqlite3.Connection) -> int:
+            found = forgetting.from_source(db, source, scope)
+            self._bury(db, found)
+            return len(found)
+
+        return await self._brain.run(forget)
 
     async def rebuild(self) -> int:
         """Make the words again now, and the vectors before the next search."""
@@ -224,6 +229,7 @@ class SqliteMemory:
         self, db: sqlite3.Connection, draft: MemoryDraft, reading: PassageReading | None
     ) -> MemoryEntry:
         entry = rows.put(db, draft, self._clock.wall_s())
+        self._brain.allow(entry)
         length = len(entry.content)
         self._meanings.put(db, entry.memory_id, entry.scope.owner, reading, length)
         return entry
@@ -259,6 +265,7 @@ class SqliteMemory:
     def _put_back(self, db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
         # What it replaces may be in the index, by an id of its own
         self._meanings.reload()
+        self._brain.allow(entry)
         return rows.restore(db, entry)
 
     def _find(
@@ -276,15 +283,20 @@ class SqliteMemory:
         return search.find(db, question, limit)
 
     def _forget(self, db: sqlite3.Connection, key: str, scope: Scope) -> bool:
-        forgotten = rows.forget(db, key, scope)
-        if forgotten is None:
-            return False
-        if forgotten.revived:
+        found = forgetting.doomed(db, key, scope)
+        self._bury(db, found)
+        return bool(found)
+
+    def _bury(self, db: sqlite3.Connection, found: Sequence[MemoryEntry]) -> None:
+        if not found:
+            return
+        # First: what is deleted and not noted could come back from a snapshot
+        self._brain.note_forgotten(db, found, self._clock.wall_s())
+        if forgetting.bury(db, found):
             # They come back into the index from the table, and perhaps without a vector
             self._meanings.reload()
-        else:
-            self._meanings.discard(forgotten.memory_id)
-        return True
+        for entry in found:
+            self._meanings.discard(entry.memory_id)
 
 
 def _clean(text: str) -> str:

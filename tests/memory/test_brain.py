@@ -19,6 +19,7 @@ from agent.memory.generations import KEY_NAME, NAME, SEALS_NAME, Generations
 from agent.memory.schema import MIGRATIONS
 from agent.memory.snapshot import whole
 from agent.memory.sqlite import SqliteMemory
+from agent.memory.tombstones import Tombstones
 from agent.memory.transfer import take_snapshot
 from agent.messages import Provenance
 from agent.storage.db import was_set_aside
@@ -224,7 +225,7 @@ def test_export_loss_and_another_export_are_the_same_bytes(
     assert len(rows.page(db, 0)) == len({(one.scope.owner, one.key) for one, _ in made})
     first = exported(db, folder)
     again = connected()
-    bring_back(again, Generations(folder), folder / "brain.db")
+    bring_back(again, Generations(folder), folder / "brain.db", Tombstones(folder))
     assert exported(again, folder / "again") == first
 
 

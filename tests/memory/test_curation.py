@@ -7,6 +7,7 @@ import pytest
 from agent.memory import curation, rows
 from agent.memory.base import CONVERSATION, CORE, DAILY, MemoryEntry
 from agent.memory.curation import evict, hide_duplicates, prune
+from agent.memory.forgetting import bury, doomed, from_source
 from agent.memory.schema import MIGRATIONS
 from agent.messages import Provenance
 from agent.storage.db import open_database
@@ -107,7 +108,7 @@ def test_what_a_page_puts_in_a_persons_place_can_be_undone(db: sqlite3.Connectio
     page = put(db, "allergy", "no allergies at all", WEB, at_s=9.0)
     assert (page.memory_id, page.provenance) == (said.memory_id, WEB)
     assert shown(db) == {"allergy"}
-    assert rows.forget(db, "allergy", MEI) is not None
+    bury(db, doomed(db, "allergy", MEI))
     [left] = rows.page(db, 0)
     assert (left.content, left.provenance, left.superseded_by) == (said.content, OWNER, None)
 
@@ -135,7 +136,7 @@ def test_a_forgotten_memory_does_not_come_back_as_its_duplicate(db: sqlite3.Conn
     put(db, "a", "The cat is called Lin")
     put(db, "b", "the cat is called Lin.")
     hide_duplicates(db, 9.0)
-    assert rows.forget(db, "a", MEI) is not None
+    bury(db, doomed(db, "a", MEI))
     assert rows.page(db, 0) == []
 
 
@@ -181,5 +182,5 @@ def test_everything_of_a_source_is_forgotten(db: sqlite3.Connection) -> None:
     put(db, "a", "from there")
     put(db, "b", "from there too")
     put_toms(db, "by another")
-    assert curation.forget_source(db, "chat", MEI) == 2
+    assert bury(db, from_source(db, "chat", MEI)) == 0
     assert shown(db) == {"toms"}

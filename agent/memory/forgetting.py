@@ -1,0 +1,109 @@
+"""Forgetting in `brain.db`: a memory goes with all that says the same.
+
+Its duplicates, the messages that a drawn fact came from, and the facts drawn from a message. Every
+function runs inside a transaction of its caller.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from agent.memory import rows
+from agent.memory.base import CONVERSATION, FROM_CHAT, MemoryEntry, Scope
+from agent.memory.keys import key_of
+from agent.memory.record import COLUMNS, entry_of
+from agent.memory.text import asked_tokens
+from agent.memory.tombstones import Tombstones
+from agent.memory.words import quoted
+
+# A fact of one word is in too many messages
+_LEAST_TOKENS = 2
+_MOST_TOKENS = 32
+# Facts drawn from one conversation that are compared with a forgotten message
+_MOST_FACTS = 5000
+
+
+def doomed(db: sqlite3.Connection, key: str, scope: Scope) -> list[MemoryEntry]:
+    """Return the owner's memory of that key, first, and what is forgotten with it."""
+    entry = rows.held(db, scope.owner, key)
+    if entry is None:
+        return []
+    found = {entry.memory_id: entry}
+    for other in (*_duplicates(db, entry), *_kin(db, entry)):
+        found.setdefault(other.memory_id, other)
+    return list(found.values())
+
+
+def from_source(db: sqlite3.Connection, source: str, scope: Scope) -> list[MemoryEntry]:
+    """Return everything of the owner from that source, hidden or not."""
+    found = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE source = ? AND owner = ?",  # noqa: S608 - constants
+        [source, scope.owner],
+    )
+    return [entry_of(row) for row in found]
+
+
+def bury(db: sqlite3.Connection, entries: Sequence[MemoryEntry]) -> int:
+    """Delete these memories; return how many others come back that they had hidden."""
+    ids = {entry.memory_id for entry in entries}
+    revived = 0
+    for memory_id in ids:
+        hidden = db.execute("SELECT id FROM memories WHERE superseded_by = ?", [memory_id])
+        revived += sum(one not in ids for (one,) in hidden)
+        rows.delete(db, memory_id)
+    return revived
+
+
+def bury_dead(db: sqlite3.Connection, tombstones: Tombstones) -> int:
+    """Delete what was noted as forgotten and is still there; return how many."""
+    last_id, dead = 0, 0
+    while page := rows.page(db, last_id):
+        found = [entry for entry in page if tombstones.is_dead(entry)]
+        bury(db, found)
+        dead += len(found)
+        last_id = page[-1].memory_id
+    return dead
+
+
+def _duplicates(db: sqlite3.Connection, entry: MemoryEntry) -> Iterable[MemoryEntry]:
+    hidden = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE superseded_by = ?",  # noqa: S608 - constants
+        [entry.memory_id],
+    )
+    same = key_of(entry.content)
+    return [one for one in map(entry_of, hidden) if key_of(one.content) == same]
+
+
+def _kin(db: sqlite3.Connection, entry: MemoryEntry) -> Iterable[MemoryEntry]:
+    """Return the messages of a drawn fact, or the facts drawn from a message."""
+    if entry.category == CONVERSATION:
+        said = set(asked_tokens(entry.content, len(entry.content)))
+        return [one for one in _drawn(db, entry) if _says(said, one.content)]
+    if not _is_drawn(entry):
+        return []
+    told = asked_tokens(entry.content, _MOST_TOKENS)
+    if len(told) < _LEAST_TOKENS:
+        return []
+    found = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE owner = ? AND category = ? AND id IN"  # noqa: S608
+        " (SELECT rowid FROM memory_words WHERE memory_words MATCH ?)",
+        [entry.scope.owner, CONVERSATION, " AND ".join(map(quoted, told))],
+    )
+    return [entry_of(row) for row in found]
+
+
+def _drawn(db: sqlite3.Connection, message: MemoryEntry) -> Iterable[MemoryEntry]:
+    found = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE owner = ? AND category != ?"  # noqa: S608 - constants
+        " AND source LIKE ? ORDER BY id DESC LIMIT ?",
+        [message.scope.owner, CONVERSATION, f"{FROM_CHAT}#%", _MOST_FACTS],
+    )
+    return map(entry_of, found)
+
+
+def _is_drawn(entry: MemoryEntry) -> bool:
+    return entry.source.startswith(f"{FROM_CHAT}#")
+
+
+def _says(said: set[str], fact: str) -> bool:
+    told = asked_tokens(fact, _MOST_TOKENS)
+    return len(told) >= _LEAST_TOKENS and said.issuperset(told)
