@@ -38,7 +38,8 @@ from agent.hardware.status_light import LightSigns, StatusLight, light_on, shine
 from agent.hardware.watches import BoardWatcher
 from agent.health.report import LastError, Reporter, Subjects
 from agent.link.board import SerialBoard
-from agent.messaging.conversation import ConversationParts, Conversations
+from agent.messaging.conversation import Conversations
+from agent.messaging.conversation_parts import ConversationParts
 from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import Delivery
 from agent.messaging.dispatcher import Dispatcher

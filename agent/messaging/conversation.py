@@ -7,35 +7,29 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.access.audience import audience_of
 from agent.access.commands import ChatCommand
 from agent.errors import MemoryUnavailable, StorageFull
-from agent.memory.base import Memory, MemoryEntry, Scope
+from agent.memory.base import MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
 from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
 from agent.messaging import inbox, outbox
+from agent.messaging.conversation_parts import ConversationParts
 from agent.messaging.database import InboxState
 from agent.messaging.inbox import Accepted
 from agent.passage import Passage
-from agent.security.access import Audience
-from agent.security.shares import NOTHING_SHARED, Shares
-from agent.storage.worker import DatabaseWorker
 from agent.system import logs
-from agent.system.activity import Activity
-from agent.system.clock import Clock
 from agent.tools.base import ToolContext
-from agent.tools.registry import Registry
 from agent.turn import history, model_choice
 from agent.turn.attachments import kept, spoken, without_markers
 from agent.turn.history import HistoryCache
-from agent.turn.hooks import Cancel, GuardFailure, OwnerHooks
-from agent.turn.model_choice import ModelChoices
+from agent.turn.hooks import Cancel, GuardFailure
 from agent.turn.outcome import says_nothing
+from agent.turn.progress import TurnScope
 from agent.turn.prompt import (
     PromptSetting,
     changing_prompt,
@@ -45,7 +39,7 @@ from agent.turn.prompt import (
     untrusted_context,
 )
 from agent.turn.settings import AgentSettings
-from agent.turn.turn import OnText, TurnRunner, TurnScope, TurnSeams
+from agent.turn.turn import OnText, TurnSeams
 
 if TYPE_CHECKING:
     from agent.turn.learner import Learner
@@ -78,35 +72,6 @@ WITHHELD_TEXT = (
 
 # The history, the model that was chosen, what was said with its files, and what the owner wrote
 _Read = tuple[history.History, str | None, Passage, tuple[Passage, ...]]
-
-
-async def _no_jobs(_person: str) -> str:
-    return "There are no jobs."
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationParts:
-    """Parts that answer a message."""
-
-    journal: DatabaseWorker
-    memory: Memory
-    registry: Registry
-    runner: TurnRunner
-    clock: Clock
-    offer: ModelChoices
-    activity: Activity = field(default_factory=Activity)
-    # A person's jobs in words
-    jobs_of: Callable[[str], Awaitable[str]] = _no_jobs
-    # Sections of the prompt that the owner wrote; reads the disk
-    briefing: Callable[[], tuple[Passage, ...]] = tuple
-    hooks: OwnerHooks = field(default_factory=OwnerHooks)
-    # What hurts the machine, in sentences; mostly nothing
-    machine: Callable[[], Sequence[Passage]] = tuple
-    # Who reads the answer to a message
-    audience_of: Callable[[Inbound], Audience] = audience_of
-    shares: Shares = NOTHING_SHARED
-    # What learns from finished turns
-    open_learner: "Callable[[], Learner] | None" = None
 
 
 class Conversations:

@@ -20,7 +20,8 @@ from agent.tools.registry import Registry
 from agent.turn.hooks import OwnerHooks
 
 if TYPE_CHECKING:
-    from agent.turn.turn import TurnRunner, TurnScope, TurnSeams
+    from agent.turn.progress import TurnScope
+    from agent.turn.turn import TurnRunner, TurnSeams
 
 # One agent may ask another, and that one a third
 MAX_DEPTH = 2

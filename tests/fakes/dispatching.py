@@ -21,7 +21,8 @@ from agent.memory.base import Memory
 from agent.memory.settings import MemorySettings
 from agent.messages import Address, ChatMessage, Inbound, Role
 from agent.messaging import inbox, outbox
-from agent.messaging.conversation import ConversationParts, Conversations
+from agent.messaging.conversation import Conversations
+from agent.messaging.conversation_parts import ConversationParts
 from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import Delivery
 from agent.messaging.dispatcher import Dispatcher

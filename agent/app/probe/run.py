@@ -22,7 +22,7 @@ from agent.system.clock import Clock
 from agent.tools.base import ToolContext
 from agent.tools.board import BoardTools
 from agent.tools.registry import Registry
-from agent.tools.time import TimeNowTool
+from agent.tools.system import TimeNowTool
 from agent.turn.outcome import TurnOutcome
 from agent.turn.prompt import PromptSetting, changing_prompt, stable_prompt
 from agent.turn.turn import TurnRunner, TurnSeams
