@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
+from agent.memory.keys import key_of
 from agent.messages import Provenance
 
 # Long-term facts, preferences, decisions
@@ -105,6 +106,11 @@ class MemoryEntry:
     pinned: bool = False
     superseded_by: int | None = None
     source: str = ""
+
+    @property
+    def is_named(self) -> bool:
+        """True if somebody chose the key; another one only repeats the content."""
+        return self.key != key_of(self.content)
 
     def trusted_at_most(self, provenance: Provenance) -> "MemoryEntry":
         """Return it unchanged if the owner vouches for it; else less trusted, and not pinned."""

@@ -12,7 +12,6 @@ from functools import cache
 
 from agent.channels.base import Abilities
 from agent.memory.base import FROM_CHAT, RECALLED_HEADING, MemoryEntry
-from agent.memory.keys import key_of
 from agent.messages import ChatMessage
 from agent.passage import Passage, Provenance, configured, joined, outside, own
 from agent.text.printable import printable_line
@@ -119,9 +118,7 @@ def recalled(found: Sequence[MemoryEntry], min_score: float) -> list[MemoryEntry
 
 
 def _line(entry: MemoryEntry) -> Passage:
-    # A key that nobody chose repeats the content
-    is_named = entry.key != key_of(entry.content)
-    named = f"{entry.key}: {entry.content}" if is_named else entry.content
+    named = f"{entry.key}: {entry.content}" if entry.is_named else entry.content
     told = named if len(named) <= MAX_MEMORY_CHARS else f"{named[: MAX_MEMORY_CHARS - 1]}…"
     said = f"{_day(entry.created_at_s)}, {_SAID_BY[entry.provenance]}"
     return outside(f"- {told} ({said})", entry.provenance, _named_source(entry))

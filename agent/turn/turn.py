@@ -117,18 +117,8 @@ class TurnRunner:
             model: what is asked; None is what is configured.
             within: the turn that this one belongs to; None is one of its own.
         """
-        # Whatever the caller says of them: what a model is shown counts
-        fresh = lowered(replace(context, provenance=word), shown_by(messages[-1]))
-        plain = _without_memories(messages, context, fresh.provenance)
-        for message in messages:
-            context = lowered(context, shown_by(message))
-        scope = within or TurnScope()
-        progress = TurnProgress(messages, context, fresh, _new_guidance(), model, scope)
-        progress.plain = plain
-        progress.is_reply = _is_asked(messages)
-        # What another agent or an untrusted message says is nobody's own word
-        is_own = progress.within.depth == 0 and fresh.provenance >= Provenance.USER
-        progress.speaker = context.person if is_own else ""
+        progress = _begun(messages, context, word, within or TurnScope())
+        progress.model = model
         for left in reversed(range(self._max_iterations)):
             try:
                 progress, response = await self._answer_of(progress, seams)
@@ -336,6 +326,22 @@ def _is_asked(messages: tuple[ChatMessage, ...]) -> bool:
     from agent.turn.outcome import is_asked  # noqa: PLC0415 - a turn needs it, no start
 
     return is_asked(messages)
+
+
+def _begun(
+    messages: tuple[ChatMessage, ...], context: ToolContext, word: Provenance, within: TurnScope
+) -> TurnProgress:
+    # Whatever the caller says of them: what a model is shown counts
+    fresh = lowered(replace(context, provenance=word), shown_by(messages[-1]))
+    plain = _without_memories(messages, context, fresh.provenance)
+    for message in messages:
+        context = lowered(context, shown_by(message))
+    progress = TurnProgress(messages, context, fresh, _new_guidance(), within=within, plain=plain)
+    progress.is_reply = _is_asked(messages)
+    # What another agent or an untrusted message says is nobody's own word
+    is_own = within.depth == 0 and fresh.provenance >= Provenance.USER
+    progress.speaker = context.person if is_own else ""
+    return progress
 
 
 def _without_memories(

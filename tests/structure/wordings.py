@@ -19,7 +19,7 @@ _VOUCHING = frozenset({"configured", "echo"})
 _MODULES = frozenset(
     Path("agent", *name.split("."))
     for name in (
-        *("app.machine_health", "app.prompt_files"),
+        *("app.machine_health", "app.probe.run", "app.prompt_files"),
         *("turn.attachments", "turn.delegation", "turn.guidance", "turn.hooks", "turn.prompt"),
         "turn.turn",
         *("link.board", "link.connection", "link.output_lock", "link.value_codec"),
