@@ -23,6 +23,8 @@ from agent.text import config_hints
 
 # Many times what every key with its comment takes; more is not a configuration
 MAX_CONFIG_BYTES = 64 * 1024
+# Shown instead of a secret
+MASK = "***"
 # The longest path that Linux takes; no text of a configuration is longer
 MAX_TEXT_CHARS = 4096
 # One screen; what follows is mostly the same mistake again
@@ -67,7 +69,7 @@ class Secret:
         return hmac.compare_digest(self._text.encode(), other.reveal().encode())
 
     def __repr__(self) -> str:
-        return "***"
+        return MASK
 
     def __reduce__(self) -> str:
         raise TypeError("a secret is not pickled")

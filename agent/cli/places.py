@@ -8,7 +8,7 @@ from agent import settings
 from agent.config import expanded
 from agent.errors import BadArguments
 from agent.provision.credentials import Credstore
-from agent.provision.settings_plan import ProvisionPaths
+from agent.provision.settings_plan import ProvisionPaths, appliance
 from agent.settings import SYSTEM_CONFIG
 
 UNITS = (Path("/etc/systemd/system"), Path("/usr/lib/systemd/system"))
@@ -22,8 +22,6 @@ def places_of(arguments: Namespace) -> ProvisionPaths:
         own = expanded(chosen, os.environ) if chosen else _own_config()
         return ProvisionPaths(own)
     if _has_unit(_PROVISION) and Path("/data").is_mount():
-        from agent.provision.device import appliance  # noqa: PLC0415 - only on a card
-
         return appliance()
     return ProvisionPaths(SYSTEM_CONFIG, Credstore(Path("/etc/credstore")))
 

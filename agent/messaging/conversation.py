@@ -38,8 +38,8 @@ from agent.turn.prompt import (
     stable_prompt,
     untrusted_context,
 )
+from agent.turn.seams import OnText, TurnSeams
 from agent.turn.settings import AgentSettings
-from agent.turn.turn import OnText, TurnSeams
 
 if TYPE_CHECKING:
     from agent.turn.learner import Learner

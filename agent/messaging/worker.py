@@ -27,7 +27,7 @@ from agent.messaging.queue import Ending, QueuedMessage
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 from agent.system.crash_points import crash_point
-from agent.turn.turn import Notice, TurnSeams
+from agent.turn.seams import Notice, TurnSeams
 
 # A platform that is slower than this about an ornament does not get it
 SHOW_TIMEOUT_S = 10.0

@@ -7,12 +7,16 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.errors import BarnacleError
 from agent.provision import device, wifi
 from agent.provision.device import DEVICE
 from agent.provision.firmware import FOLDER, Firmware
 from agent.system.programs import run_program
+
+if TYPE_CHECKING:
+    from agent.provision.settings_plan import ProvisionPaths
 
 _log = logging.getLogger("barnacle")
 
@@ -43,10 +47,17 @@ def main(words: list[str]) -> int:
     return 0
 
 
+def places() -> "ProvisionPaths":
+    """Return the paths of a flashed card."""
+    from agent.provision.settings_plan import appliance  # noqa: PLC0415 - a new file alone needs it
+
+    return appliance()
+
+
 def _boot() -> None:
     from agent.provision.boot import Provisioning  # noqa: PLC0415 - the other actions do not
 
-    Provisioning(_firmware(), DEVICE, device.appliance, _sweep).run()
+    Provisioning(_firmware(), DEVICE, places, _sweep).run()
     _log.info("provision: host name set (name=%s)", device.name_machine(DEVICE))
     if country := device.country_kept(DEVICE):
         took = wifi.set_country(country)

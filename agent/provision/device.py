@@ -12,12 +12,9 @@ from agent.storage.files import sync_folder, write_atomic
 
 if TYPE_CHECKING:
     from agent.provision.settings import MachineSettings
-    from agent.provision.settings_plan import ProvisionPaths
 
 # What the read-only system links to
 DEVICE = Path("/data/device")
-_CONNECTIONS = Path("/etc/NetworkManager/system-connections")
-_CREDSTORE, _ENCRYPTED = Path("/etc/credstore"), Path("/etc/credstore.encrypted")
 HOSTNAME, LOCALTIME, LOCALE = "hostname", "localtime", "locale.conf"
 # sshd is started where it is there
 AUTHORIZED_KEYS = "authorized_keys"
@@ -25,15 +22,6 @@ COUNTRY = "wifi-country"
 USUAL_HOSTNAME = "barnacle"
 _ZONES = Path("/usr/share/zoneinfo")
 _FOR_ALL, _FOR_ROOT, _FOLDER = 0o644, 0o600, 0o755
-
-
-def appliance() -> "ProvisionPaths":
-    """Return the paths of a flashed card."""
-    from agent.provision.credentials import Credstore  # noqa: PLC0415 - only where needed
-    from agent.provision.settings_plan import ProvisionPaths  # noqa: PLC0415 - as above
-    from agent.settings import SYSTEM_CONFIG  # noqa: PLC0415 - as above
-
-    return ProvisionPaths(SYSTEM_CONFIG, Credstore(_CREDSTORE, _ENCRYPTED), _CONNECTIONS, DEVICE)
 
 
 def keep(folder: Path, machine: "MachineSettings") -> None:

@@ -27,7 +27,7 @@ from agent.provision.credentials import CREDENTIALS, Credstore
 from agent.provision.secret_values import Place, drop, found, is_starred, put, secrets_in
 from agent.provision.settings import MACHINE_TABLES, CardSettings, MachineSettings
 from agent.provision.toml_text import Table, dumps
-from agent.settings import Paths, Settings
+from agent.settings import SYSTEM_CONFIG, Paths, Settings
 from agent.storage.files import write_atomic
 from agent.system.clock import SystemClock
 from agent.text.config_hints import key_path
@@ -64,6 +64,9 @@ async def _opened(settings: Settings, environ: Mapping[str, str], folder: Path) 
 
 _log = logging.getLogger(__name__)
 
+# Paths of a flashed card
+_CONNECTIONS = Path("/etc/NetworkManager/system-connections")
+_CREDSTORE, _ENCRYPTED = Path("/etc/credstore"), Path("/etc/credstore.encrypted")
 # Root's to change, and the agent's to read by its group
 _CONFIG_MODE = 0o640
 BEFORE = ".before"
@@ -83,6 +86,12 @@ class ProvisionPaths:
     credstore: Credstore | None = None
     connections: Path | None = None
     device: Path | None = None
+
+
+def appliance() -> ProvisionPaths:
+    """Return the paths of a flashed card."""
+    credstore = Credstore(_CREDSTORE, _ENCRYPTED)
+    return ProvisionPaths(SYSTEM_CONFIG, credstore, _CONNECTIONS, device.DEVICE)
 
 
 @dataclass(frozen=True, slots=True)

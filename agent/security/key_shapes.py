@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from agent.security.redact import MASK
+from agent.config import MASK
 
 # A word of this length may be one; two thirds of a key's characters come from chance
 _LEAST_CHARS = 6

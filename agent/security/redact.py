@@ -12,12 +12,10 @@ import shlex
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
-from agent.config import Secret
+from agent.config import MASK, Secret
 
 __all__ = ["MASK", "MIN_SECRET_CHARS", "Redactor", "without_contents"]
 
-# Instead of a secret
-MASK = "***"
 # Shorter ones would blank out ordinary words
 MIN_SECRET_CHARS = 6
 # Shorter pieces stand in ordinary text by chance

@@ -255,7 +255,7 @@ def _trust_of(path: str) -> Provenance:
     """Return the trust of a file: that of a tool, or of the result that it keeps."""
     if not is_result(path):
         return Provenance.TOOL
-    from agent.tools.results import trust_of  # noqa: PLC0415 - few read such a file
+    from agent.tools.result_names import trust_of  # noqa: PLC0415 - few read such a file
 
     return trust_of(path.rpartition("/")[2])
 

@@ -7,17 +7,17 @@ trust of a turn as the first time. Bounded in number, age and bytes; cleaned at 
 import asyncio
 import json
 import re
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import BarnacleError, PathRefused
-from agent.messages import Provenance, ToolResult
+from agent.messages import ToolResult
 from agent.security.paths import list_beneath, remove_beneath, write_beneath
 from agent.system.clock import Clock
 from agent.tools.base import AnyTool
 from agent.tools.files import DISK_TIMEOUT_S, RESULTS_FOLDER
+from agent.tools.result_names import NAME, name_of
 
 # What says that something is missing, and how to get at it
 CUT_KEY = "cut"
@@ -168,8 +168,6 @@ MAX_KEPT_AGE_S = 24 * 3600
 MAX_LINE_CHARS = 2000
 # Far more than are ever kept
 _MAX_LOOKED_AT = 1000
-_NAME = re.compile(r"(\d{10})-[0-9a-f]{8}-[a-zA-Z0-9_-]{1,48}\.([a-z]+)\.txt")
-_UNNAMEABLE = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +194,12 @@ class Results:
     def _keep(self, tool: str, result: ToolResult) -> str:
         lines = list(_lines_of(result.text))
         content = "".join(f"{line}\n" for line in lines).encode(errors="replace")
-        path = f"{RESULTS_FOLDER}/{self._name(tool, result.provenance)}"
+        path = f"{RESULTS_FOLDER}/{name_of(tool, result.provenance, self.clock.wall_s())}"
         kept = content[:MAX_KEPT_BYTES]
         self._make_room(len(kept))
         write_beneath(self.workspace, path, kept.decode(errors="ignore").encode())
         what = "the whole" if len(kept) == len(content) else f"the first {MAX_KEPT_BYTES} bytes"
         return f"{what} of {len(lines)} lines is in {path} for a day; file_read reads it in parts"
-
-    def _name(self, tool: str, provenance: Provenance) -> str:
-        word = provenance.name.lower()
-        plain = _UNNAMEABLE.sub("_", tool)[:48] or "tool"
-        return f"{int(self.clock.wall_s()):010}-{secrets.token_hex(4)}-{plain}.{word}.txt"
 
     def _make_room(self, size_bytes: int) -> None:
         """Remove expired results, then the oldest, until one more fits."""
@@ -216,7 +209,7 @@ class Results:
             # There is no such folder yet; whatever else it is, writing says it
             return
         # Names begin with the time, so they are in order of age
-        ours = [entry for entry in entries if _NAME.fullmatch(entry.name)]
+        ours = [entry for entry in entries if NAME.fullmatch(entry.name)]
         oldest = f"{int(self.clock.wall_s() - MAX_KEPT_AGE_S):010}"
         total = sum(entry.size_bytes for entry in ours) + size_bytes
         for position, entry in enumerate(ours):
@@ -226,15 +219,6 @@ class Results:
                 return
             remove_beneath(self.workspace, f"{RESULTS_FOLDER}/{entry.name}")
             total -= entry.size_bytes
-
-
-def trust_of(name: str) -> Provenance:
-    """Return the trust of a kept result: its first trust, and never more than a file's."""
-    found = _NAME.fullmatch(name)
-    if found is None:
-        return Provenance.WEB
-    by_word = {one.name.lower(): one for one in Provenance}
-    return min(Provenance.TOOL, by_word.get(found[2], Provenance.WEB))
 
 
 def _lines_of(text: str) -> Iterator[str]:

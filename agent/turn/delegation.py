@@ -9,19 +9,20 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent.errors import DelegationRefused
-from agent.messages import ChatMessage, ToolCall, ToolResult
+from agent.messages import ChatMessage, Provenance, ToolCall, ToolResult
 from agent.passage import configured, outside
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.nested_turn import NestedAnswer, NestedOrder
-from agent.tools.registry import Registry
+from agent.tools.registry import Registry, ToolSource
 from agent.turn.hooks import OwnerHooks
+from agent.turn.seams import TurnSeams
 
 if TYPE_CHECKING:
+    from agent.turn.outcome import TurnOutcome
     from agent.turn.progress import TurnScope
-    from agent.turn.turn import TurnRunner, TurnSeams
 
 # One agent may ask another, and that one a third
 MAX_DEPTH = 2
@@ -37,6 +38,26 @@ _TO_WHOM = (
 )
 
 
+class NestedRunner(Protocol):
+    """Runs turns, and makes a runner with fewer tools and rounds."""
+
+    registry: Registry
+
+    def limited_to(self, tools: ToolSource, max_iterations: int) -> "NestedRunner":
+        """Return a runner of these tools, behind the same gate."""
+
+    async def run(
+        self,
+        messages: tuple[ChatMessage, ...],
+        context: ToolContext,
+        word: Provenance,
+        seams: TurnSeams,
+        model: str | None = None,
+        within: "TurnScope | None" = None,
+    ) -> "TurnOutcome":
+        """Return the answer to the last of `messages`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Delegation:
     """The way from one turn to another agent.
@@ -45,9 +66,9 @@ class Delegation:
         context: with the trust that the asker's turn has fallen to.
     """
 
-    runner: "TurnRunner"
+    runner: NestedRunner
     context: ToolContext
-    seams: "TurnSeams"
+    seams: TurnSeams
     within: "TurnScope"
 
     async def __call__(self, order: NestedOrder) -> NestedAnswer:

@@ -6,14 +6,12 @@ raised. The trust of the turn falls with everything that is read, and never rise
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from agent.approvals.gate import Gate
 from agent.approvals.records import CallCircumstances, texts_of
-from agent.channels.base import Abilities
 from agent.errors import BadArguments, ContextOverflow, ProviderError
 from agent.messages import ChatMessage, Effect, ToolCall, ToolResult
 from agent.passage import Passage, Provenance, echo
@@ -23,14 +21,14 @@ from agent.security.redact import Redactor
 from agent.system import logs
 from agent.tools.base import AnyTool, Arguments, ToolContext
 from agent.tools.registry import Registry, ToolSource
-from agent.turn.execution import BeforeEffect, execute, for_model, lowered, shown_by
-from agent.turn.hooks import OwnerHooks
+from agent.turn.execution import execute, for_model, lowered, shown_by
 from agent.turn.progress import TurnProgress, TurnScope
 from agent.turn.request import compose
+from agent.turn.seams import TurnSeams
 
 if TYPE_CHECKING:
-    from agent.approvals.questions import Ask
-    from agent.tools.inquiry import Inquiry
+    from collections.abc import Callable
+
     from agent.tools.results import Results
     from agent.tools.selection import ToolSelection
     from agent.turn.guidance import Guidance
@@ -43,33 +41,6 @@ MAX_CALLS_PER_ANSWER = 64
 
 # Follows a text whose rest never came
 _CUT_MARK = " [cut off]\n"
-
-# Announces a call that is going to run
-Notice = Callable[[ToolCall, Redactor], Awaitable[None]]
-OnText = Callable[[str, Provenance, bool], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class TurnSeams:
-    """Connections of a turn to the outside.
-
-    Args:
-        ask: puts a question to the person.
-        on_text: gets the text so far whenever it grows, its trust, and whether tools were used.
-        before_effect: is awaited before anything that changes the world.
-        inquire: asks the person something in words; None where nobody is there.
-        abilities: of the channel that the answer goes to.
-        hooks: the owner's, around every call of a tool.
-        notice: is told of each call that is going to run; None where nobody wants to know.
-    """
-
-    ask: "Ask"
-    on_text: OnText
-    before_effect: BeforeEffect
-    inquire: "Inquiry | None" = None
-    abilities: Abilities = field(default=Abilities())
-    hooks: OwnerHooks = field(default=OwnerHooks())
-    notice: Notice | None = None
 
 
 class TurnRunner:

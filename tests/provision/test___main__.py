@@ -78,11 +78,11 @@ def test_other_words_are_explained(words: list[str], caplog: pytest.LogCaptureFi
 def test_a_start_with_nothing_new_loads_little(tmp_path: Path) -> None:
     script = (
         "import sys, pathlib\n"
-        "from agent.provision import __main__, device\n"
+        "from agent.provision import __main__\n"
         "from agent.provision.boot import Provisioning\n"
         "from agent.provision.firmware import Firmware\n"
         "empty = pathlib.Path(sys.argv[1])\n"
-        "assert Provisioning(Firmware(empty, is_mounted=False), empty, device.appliance).run()\n"
+        "assert Provisioning(Firmware(empty, is_mounted=False), empty, __main__.places).run()\n"
         "ours = ('agent.', 'msgspec')\n"
         "print(*(name for name in sys.modules if name.startswith(ours)))\n"
     )

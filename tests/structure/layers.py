@@ -58,6 +58,35 @@ def violations(root: Path = ROOT) -> Iterator[str]:
                 yield f"{module}:{imported.line}: {problem}"
 
 
+def circles(root: Path = ROOT) -> Iterator[str]:
+    """Yield each pair of modules that import one another.
+
+    An import counts wherever it stands: one in a function, or one for type checkers alone, only
+    hides the circle from Python. A reader of either module still has to know both.
+    """
+    names = frozenset(name_of(module) for module in modules("agent", root))
+    known = {
+        name_of(module): set(_imported(module, root, names)) for module in modules("agent", root)
+    }
+    for name, targets in known.items():
+        yield from (
+            f"{name} and {other} import one another: move what both need into a third module"
+            for other in sorted(targets)
+            if name < other and name in known[other]
+        )
+
+
+def _imported(module: Path, root: Path, names: frozenset[str]) -> Iterator[str]:
+    """Yield the modules that it imports; a name inside a module counts as the module."""
+    for one in imports(module, root):
+        target = one.target
+        while target and target not in names:
+            target = target.rpartition(".")[0]
+        # A package stands above its modules; nobody imports it for itself
+        if target and not (root / Path(*target.split("."))).is_dir():
+            yield target
+
+
 def _problems(name: str, target: str) -> Iterator[str]:
     allowed = _CONFINED.get(name)
     if allowed is not None and not any(_is_within(target, one) for one in allowed):

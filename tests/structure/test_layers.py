@@ -1,10 +1,10 @@
-"""The layers hold, and the rules that say so can fail."""
+"""The layers hold, no two modules import one another, and the rules can fail."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.structure.layers import violations
+from tests.structure.layers import circles, violations
 
 
 def test_nothing_in_the_agent_breaks_the_layers() -> None:
@@ -69,6 +69,26 @@ def test_what_is_allowed_is_left_alone(tmp_path: Path, module: str, source: str)
     assert list(violations(tmp_path)) == []
 
 
+def test_no_two_modules_import_one_another() -> None:
+    assert "\n".join(circles()) == ""
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from agent.tools.one import ONE",
+        "def late():\n    from agent.tools import one",
+        "if TYPE_CHECKING:\n    from agent.tools.one import One",
+    ],
+)
+def test_a_circle_is_named_wherever_its_imports_stand(tmp_path: Path, back: str) -> None:
+    _write(tmp_path / "agent/tools/one.py", "import agent.tools.two")
+    _write(tmp_path / "agent/tools/two.py", back)
+    _write(tmp_path / "agent/tools/three.py", "import agent.tools.two")
+    [problem] = circles(tmp_path)
+    assert "agent.tools.one and agent.tools.two import one another" in problem
+
+
 def _write(path: Path, source: str) -> None:
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source)

@@ -10,6 +10,7 @@ from agent.messages import Provenance, ToolResult
 from agent.tools import results
 from agent.tools.base import ToolContext
 from agent.tools.files import RESULTS_FOLDER, FileReadTool, FileWriteTool
+from agent.tools.result_names import trust_of
 from agent.tools.results import (
     MAX_KEPT_AGE_S,
     MAX_KEPT_BYTES,
@@ -18,7 +19,6 @@ from agent.tools.results import (
     MAX_LINE_CHARS,
     MAX_RESULT_BYTES,
     Results,
-    trust_of,
 )
 from tests.fakes.clock import SteppedClock
 from tests.fakes.many_tools import NamedTool

@@ -25,7 +25,8 @@ from agent.tools.registry import Registry
 from agent.tools.system import TimeNowTool
 from agent.turn.outcome import TurnOutcome
 from agent.turn.prompt import PromptSetting, changing_prompt, stable_prompt
-from agent.turn.turn import TurnRunner, TurnSeams
+from agent.turn.seams import TurnSeams
+from agent.turn.turn import TurnRunner
 
 # A task needs two rounds; a third is for a repair, a fourth for a second look
 MAX_ROUNDS = 5

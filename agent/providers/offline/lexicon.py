@@ -121,6 +121,16 @@ def traditional() -> Mapping[int, str]:
 
 
 @cache
+def folded(word: str) -> str:
+    """Return the word as the units of a sentence are spelled, without marks."""
+    units = split(word, variants())
+    spaced = any(unit.kind is UnitKind.WORD for unit in units)
+    return (" " if spaced else "").join(
+        unit.text for unit in units if unit.kind is not UnitKind.MARK
+    )
+
+
+@cache
 def lexicon(code: str) -> Lexicon:
     """Return the vocabulary of a language of `LANGUAGES`."""
     data = _read(code)
@@ -133,7 +143,7 @@ def lexicon(code: str) -> Lexicon:
         letters=frozenset(data["letters"]),
         forms={first: tuple(sorted(same, key=_length)) for first, same in forms.items()},
         alone={form.units: form.senses for form in _forms(data.get("alone", {}), FormPlace.ALONE)},
-        numerals=Numerals(data),
+        numerals=Numerals(data, folded),
         measures=_measures(data),
         separable=dict(_separable(data.get("separable", {}))),
         likenesses=tuple(_likenesses(data.get("like", ()))),

@@ -5,9 +5,8 @@ number, the value is None: nothing acts on half of what was said. How a language
 words stands in its vocabulary (`[numbers]`, `[numerals]`, `[fractions]`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from agent.providers.offline.amounts import from_digits
@@ -41,27 +40,29 @@ class Numeral:
 
 
 class Numerals:
-    """Reader of the numbers of one language."""
+    """Reader of the numbers of one language.
 
-    def __init__(self, vocabulary: Mapping[str, Any]) -> None:
+    Args:
+        fold: spells a word as the units of a sentence are spelled.
+    """
+
+    def __init__(self, vocabulary: Mapping[str, Any], fold: Callable[[str], str]) -> None:
         rules: Mapping[str, Any] = vocabulary["numerals"]
         self._decimal: str = vocabulary["decimal"]
         self._positional: bool = rules.get("positional", False)
-        self._words = {_folded(word): float(n) for word, n in vocabulary["numbers"].items()}
-        self._fractions = {_folded(word): n for word, n in vocabulary["fractions"].items()}
-        self._points = tuple(map(_folded, rules.get("point", ())))
+        self._words = {fold(word): float(n) for word, n in vocabulary["numbers"].items()}
+        self._fractions = {fold(word): n for word, n in vocabulary["fractions"].items()}
+        self._points = tuple(map(fold, rules.get("point", ())))
         # Before and after the divisor of a part: 分之, の
-        self._divides = tuple(map(_folded, rules.get("divides", ())))
-        inside = {_folded(word): float(n) for word, n in rules.get("inside", {}).items()}
+        self._divides = tuple(map(fold, rules.get("divides", ())))
+        inside = {fold(word): float(n) for word, n in rules.get("inside", {}).items()}
         self._inside = inside
         self._below = {} if self._positional else _below_hundred(self._words, inside, rules)
         self._hundreds = {} if self._positional else _hundreds(self._words, inside, rules)
         self._rest: tuple[str, ...] = tuple(rules.get("rest", ()))
         self._names_gaps: bool = rules.get("names_gaps", False)
         measures = vocabulary["measures"].values()
-        self._counters = tuple(
-            _folded(word).replace(" ", "") for forms in measures for word in forms
-        )
+        self._counters = tuple(fold(word).replace(" ", "") for forms in measures for word in forms)
         self._longest_unit = max(map(len, self._counters), default=0)
         self._longest = max(map(len, (*self._words, *self._fractions)), default=1)
         known = (*self._words, *inside, *self._below, *self._hundreds, *self._fractions)
@@ -290,15 +291,3 @@ def _spelled(units: Sequence[Unit]) -> str:
 
 def _glued(units: Sequence[Unit]) -> str:
     return "".join(unit.text for unit in units)
-
-
-@cache
-def _folded(word: str) -> str:
-    from agent.providers.offline.lexicon import variants  # noqa: PLC0415 - it is made of this
-    from agent.providers.offline.units import split  # noqa: PLC0415 - the same
-
-    units = split(word, variants())
-    spaced = any(unit.kind is UnitKind.WORD for unit in units)
-    return (" " if spaced else "").join(
-        unit.text for unit in units if unit.kind is not UnitKind.MARK
-    )

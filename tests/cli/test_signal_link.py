@@ -1,13 +1,16 @@
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from agent.channels.signal.client import SignalClient
 from agent.cli import signal
 from agent.cli.signal import checked, link_by_daemon, link_by_program
 from agent.errors import ChannelRefused, ChannelUnavailable
-from tests.channels.signal.conftest import Make
-from tests.fakes.signal_daemon import NUMBER, SignalDaemon
+from agent.net.http import HttpClient
+from tests.fakes.signal_daemon import NUMBER, SignalDaemon, running
 from tests.fakes.signal_faults import Fails
 
 URI = "sgnl://linkdevice?uuid=Q2hlY2tlZA%3D%3D&pub_key=BQabcdefgh"
@@ -20,27 +23,39 @@ def program(folder: Path, script: str) -> list[str]:
     return [str(path), "--config", "somewhere"]
 
 
-async def test_a_daemon_links_an_account_and_has_it_at_once(signal: Make) -> None:
+@contextlib.asynccontextmanager
+async def client_of(daemon: SignalDaemon) -> AsyncIterator[SignalClient]:
+    http = HttpClient()
+    async with running(daemon) as there:
+        try:
+            yield SignalClient(there.url, "", http)
+        finally:
+            await http.aclose()
+
+
+async def test_a_daemon_links_an_account_and_has_it_at_once() -> None:
     shown: list[str] = []
-    async with signal(SignalDaemon(accounts=[]), is_listening=False) as it:
-        assert await link_by_daemon(it.channel._daemon, "Barnacle", shown.append) == NUMBER
-        (finished,) = it.daemon.called("finishLink")
-        assert it.daemon.accounts == [{"number": NUMBER}]
+    daemon = SignalDaemon(accounts=[])
+    async with client_of(daemon) as client:
+        assert await link_by_daemon(client, "Barnacle", shown.append) == NUMBER
+        (finished,) = daemon.called("finishLink")
+        assert daemon.accounts == [{"number": NUMBER}]
     assert shown == [finished["deviceLinkUri"]]
     assert finished["deviceName"] == "Barnacle"
 
 
-async def test_a_daemon_of_one_account_links_no_other(signal: Make) -> None:
-    async with signal(SignalDaemon(is_single=True), is_listening=False) as it:
+async def test_a_daemon_of_one_account_links_no_other() -> None:
+    async with client_of(SignalDaemon(is_single=True)) as client:
         with pytest.raises(ChannelRefused, match="start it without -a"):
-            await link_by_daemon(it.channel._daemon, "Barnacle", print)
+            await link_by_daemon(client, "Barnacle", print)
 
 
-async def test_a_code_that_nobody_scans_is_said(signal: Make) -> None:
-    async with signal(is_listening=False) as it:
-        it.daemon.fail("finishLink", Fails(-1, "Link request timed out, please try again."))
+async def test_a_code_that_nobody_scans_is_said() -> None:
+    daemon = SignalDaemon()
+    daemon.fail("finishLink", Fails(-1, "Link request timed out, please try again."))
+    async with client_of(daemon) as client:
         with pytest.raises(Exception, match="timed out"):
-            await link_by_daemon(it.channel._daemon, "Barnacle", print)
+            await link_by_daemon(client, "Barnacle", print)
 
 
 async def test_the_program_shows_its_code_and_says_whom_it_linked(tmp_path: Path) -> None:
