@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from firmware.host.bundle import BundledFile, lay_out
+from firmware.host.bundle import FIRMWARE, BundledFile, lay_out
 from firmware.host.flash_state import (
     OWN_FILES,
     OWN_FOLDERS,
@@ -57,6 +57,19 @@ for path in {paths!r}:
     os.rename(path + "{fresh}", path)
 """
 _FRESH = ".new"
+# The file system of MicroPython is taken away and a roomier one put in its place
+_FORMAT = (
+    (FIRMWARE / "prompt" / "small_fat.py").read_text()
+    + """
+import os, pyb, vfs
+os.chdir("/")
+vfs.umount("/flash")
+device = pyb.Flash(start=0)
+make(device)
+vfs.mount(device, "/flash")
+os.chdir("/flash")
+"""
+)
 
 _HASHES = """
 import binascii, hashlib
@@ -129,7 +142,10 @@ def copy(
     if found.holds_beside(files):
         _copy_beside(files, port, found, run)
         return
-    _clear(port, OWN_FILES, run)
+    if found.holds(files):
+        _clear(port, OWN_FILES, run)
+    else:
+        run(["connect", port, "resume", "exec", _FORMAT])
     main = [file for file in files if file.target == "main.py"]
     _send([file for file in files if file not in main], port, run)
     _send(main, port, run)

@@ -26,6 +26,12 @@ OWN_FILES = (
     *("boot.py.new", "main.py.new", "slots.mpy.new"),
     *SLOTS,
 )
+# MicroPython's own, on a board that is new
+_FACTORY_FILES = ("README.txt", "pybcdc.inf")
+# What the firmware keeps: a configuration and reflexes, each twice, and the emergency stop
+KEPT_BLOCKS = 24
+# Of a FAT as firmware/prompt/small_fat.py makes it
+_TABLE_BLOCKS = 4
 OWN_FOLDERS = ("node/devices", "node")
 
 # A slot counts by its number only when it would be started
@@ -45,8 +51,17 @@ for path in paths:
         own += -(-os.stat(path)[6] // status[0])
     except OSError:
         pass
+foreign = [name for name in os.listdir() if name not in {(*OWN_FILES, *_FACTORY_FILES)!r}]
+foreign = [name for name in foreign if name != "node" and not name.endswith(("_a.bin", "_b.bin"))]
+try:
+    import pyb
+    flash_blocks = pyb.Flash(start=0).ioctl(4, 0)
+except (ImportError, AttributeError):
+    flash_blocks = 0
 numbers = []
 try:
+    # Anew: the one of boot.py keeps little of itself
+    sys.modules.pop("slots", None)
     import slots
     store = slots.open_store()
     for at in (0, 1):
@@ -61,6 +76,8 @@ print(json.dumps({{
     "free_blocks": status[3],
     "own_blocks": own,
     "slot_numbers": numbers,
+    "flash_blocks": flash_blocks,
+    "foreign": foreign,
 }}))
 """
 
@@ -76,6 +93,8 @@ class BoardState:
     Args:
         own_blocks: the blocks that our own files take, which may be given back.
         slot_numbers: of each slot, 0 for one that would not be started.
+        flash_blocks: the blocks under the file system, 0 where they cannot be reached.
+        foreign: files that somebody else has put there.
     """
 
     version: tuple[int, int]
@@ -85,10 +104,16 @@ class BoardState:
     free_blocks: int
     own_blocks: int
     slot_numbers: tuple[int, int]
+    flash_blocks: int = 0
+    foreign: tuple[str, ...] = ()
 
     def holds_beside(self, files: Sequence[BundledFile]) -> bool:
         """Return True when the files fit without giving back what is there."""
-        return self._blocks(files) <= self.free_blocks
+        return self._blocks(files) + KEPT_BLOCKS <= self.free_blocks
+
+    def holds(self, files: Sequence[BundledFile]) -> bool:
+        """Return True when the files fit in the place of ours that are there."""
+        return self._blocks(files) + KEPT_BLOCKS <= self.free_blocks + self.own_blocks
 
     def next_slot(self) -> tuple[str, int]:
         """Return the slot that is not in use, and a number higher than any."""
@@ -112,11 +137,15 @@ class BoardState:
                 f" needs {HEAP_LEAST_BYTES:,} when it is copied as files: build MicroPython with"
                 ' the firmware frozen in (firmware/README.md, "Frozen")'
             )
-        needed, there = self._blocks(files), self.free_blocks + self.own_blocks
-        if needed > there:
+        if self.holds(files):
+            return
+        needed, there = self._blocks(files) + KEPT_BLOCKS, self.free_blocks + self.own_blocks
+        formatted = self.flash_blocks - _TABLE_BLOCKS
+        if self.foreign or formatted < needed:
+            own = f" (there are {', '.join(self.foreign)})" if self.foreign else ""
             raise Unsuitable(
-                f"the files take {needed} blocks of {self.block_bytes} bytes, and {there} are"
-                " there: remove files of your own from it, or freeze the firmware"
+                f"the firmware takes {needed} blocks of {self.block_bytes} bytes, and {there} are"
+                f" there: remove files of your own from it{own}, or freeze the firmware"
                 " (firmware/README.md)"
             )
 
@@ -134,6 +163,7 @@ def read_state(said: str) -> BoardState:
         fields = json.loads(said.strip().splitlines()[-1])
         fields["version"] = tuple(fields["version"])
         fields["slot_numbers"] = tuple(fields["slot_numbers"])
+        fields["foreign"] = tuple(fields["foreign"])
         return BoardState(**fields)
     except (ValueError, KeyError, TypeError, IndexError) as err:
         raise Unsuitable(f"the board did not say what it is: {said.strip()[-200:]!r}") from err

@@ -50,8 +50,8 @@ START = "start"
 BOOT = "boot"
 EVENTS = "events"
 CONFIGURED = "configured"
-UPDATE = "update"
 REFLEXES = "reflexes"
+UPDATE = "update"
 _STAND_INS = FIRMWARE / "simulator" / "bare"
 _NONCE = 1
 _CREDIT = 64
@@ -129,7 +129,7 @@ def _run(command: list[str], folder: Path) -> dict[str, Taken]:
     for line in done.stdout.splitlines():
         moment, taken, free = line.split()
         found[moment] = Taken(int(taken), int(free))
-    if REFLEXES not in found:
+    if UPDATE not in found:
         raise NotMeasured(f"after {', '.join(found)}: {done.stderr.strip()[-500:]}")
     return found
 
@@ -150,18 +150,19 @@ def _steps(board: str) -> Iterator[str]:
     yield from pi.call(METHOD_CONFIG_WRITE, struct.pack(CONFIG_OFFSET_FORMAT, 0) + text)
     yield from pi.call(METHOD_CONFIG_COMMIT, digest)
     yield f"={CONFIGURED}"
+    pins = board_file(board).PINS
+    output = next(at for at, row in enumerate(pins) if "out" in row["can"])
+    measuring = next(at for at, row in enumerate(pins) if "adc" in row["can"])
+    # Measured here is 0: it never holds, so that an update may begin beside it
+    condition = (measuring, 1, 300, 0)
+    fields = (1, 1, output, 1, 1000, 60, 0, *condition, 0, 0, 0, 0, 4, b"test")
+    yield from pi.call(METHOD_REFLEX, b"\2\xff" + struct.pack(RULE_FORMAT, *fields))
+    yield f"={REFLEXES}"
     # State, and then the beginning of a large one: its slot is erased in the next passes
     begin = b"\1" + struct.pack("<I", 50_000) + bytes(32)
     yield from pi.call(METHOD_UPDATE, begin)
     yield from pi.call(METHOD_UPDATE, begin)
     yield f"={UPDATE}"
-    pins = board_file(board).PINS
-    output = next(at for at, row in enumerate(pins) if "out" in row["can"])
-    measuring = next(at for at, row in enumerate(pins) if "adc" in row["can"])
-    condition = (measuring, 0, 300, 0)
-    fields = (1, 1, output, 1, 1000, 60, 0, *condition, 0, 0, 0, 0, 4, b"test")
-    yield from pi.call(METHOD_REFLEX, b"\2\xff" + struct.pack(RULE_FORMAT, *fields))
-    yield f"={REFLEXES}"
 
 
 def largest_driver() -> DeviceRow:

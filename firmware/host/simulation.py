@@ -131,8 +131,8 @@ class _Machine:
         self._lay_out(setup.board)
         part = _part_settings(PARTS.get(setup.board), setup.flash_times)
         (self._folder / "part.json").write_text(json.dumps(part))
-        raw = [START.parent / "raw"] if setup.board == SIMULATED else []
-        self._path = ":".join(map(str, [self._folder, START.parent, *raw]))
+        own = START.parent / "raw" if setup.board == SIMULATED else FIRMWARE / "prompt"
+        self._path = ":".join(map(str, [self._folder, START.parent, own]))
         (self._folder / "world.json").write_text(world)
         # Grows with every start, as a board's does
         self._boot_count = int(time.time())

@@ -2,6 +2,8 @@
 #
 # `system` comes first: the outputs' leases are looked at before anything that may take its time.
 
+import sys
+
 import frame
 import slots
 from node.analog import Analog
@@ -22,7 +24,8 @@ def of(board, pins, system, configuration):
     ]
     if board.HAS_MCU_TEMPERATURE:
         features.append(OwnSensors())
-    features.append(OnDemand(frame.METHOD_UPDATE, _update(board, pins, system), slots.trial))
+    make = _update(board, pins, system)
+    features.append(OnDemand(frame.METHOD_UPDATE, make, slots.trial, _drop_update))
     store = Store(board.FLASH_CLASS, "reflexes")
     has_rules = bool(store.load()) or store.is_damaged
     # Last, so that it finds every feature that has values
@@ -38,6 +41,12 @@ def _update(board, pins, system):
         return Update(board, pins.outputs, system, slots.open_store())
 
     return make
+
+
+def _drop_update():
+    sys.modules.pop("node.update", None)
+    if hasattr(sys.modules["node"], "update"):
+        delattr(sys.modules["node"], "update")
 
 
 def _reflexes(pins, configuration, features, store, system):

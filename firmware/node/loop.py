@@ -1,9 +1,9 @@
 # The main loop: listen, answer, look after the outputs, feed the watchdog.
 
 import gc
+import sys
 from time import ticks_diff, ticks_ms
 
-import description
 import frame
 import machine
 import micropython
@@ -39,7 +39,7 @@ class Loop:
         self._port = Port(open_stream(board.LINK), board.LINK[2])
         self._system = System(
             pins.outputs,
-            description.MANIFEST,
+            _load_manifest,
             self._configuration,
             self._deadman,
             Store(board.FLASH_CLASS, "stop"),
@@ -51,7 +51,7 @@ class Loop:
             self._port,
             self._calls,
             self._system,
-            greeting(board, description),
+            greeting(board, _description()),
             board.RECEIVE_WINDOW_BYTES,
             events,
         )
@@ -107,6 +107,18 @@ class Loop:
         if not length and ticks_diff(now_ms, self._collected_ms) >= _COLLECT_EVERY_MS:
             self._collected_ms = now_ms
             gc.collect()
+
+
+def _description():
+    # A twentieth of what a small board has, and needed for moments
+    import description  # noqa: PLC0415  - as above
+
+    sys.modules.pop("description")
+    return description
+
+
+def _load_manifest():
+    return _description().MANIFEST
 
 
 def run(board):

@@ -3,19 +3,25 @@
 
 class OnDemand:
     # `make` imports the feature and makes it; it is called at the first request for `method`, or
-    # at once where there is something for it to do already.
+    # at once where there is something for it to do already. One that comes to rest says so by
+    # `is_idle`, and is dropped: `drop` takes its code out of memory.
 
-    def __init__(self, method, make, is_needed):
+    def __init__(self, method, make, is_needed, drop=None):
         self._method = method
         self._make = make
+        self._drop = drop
         self._made = make() if is_needed else None
 
     def handlers(self):
         return {self._method: self._obey}
 
     def tick(self, now_ms):
-        if self._made is not None:
-            self._made.tick(now_ms)
+        if self._made is None:
+            return
+        self._made.tick(now_ms)
+        if self._drop is not None and self._made.is_idle:
+            self._made = None
+            self._drop()
 
     def begin_session(self, is_open):
         made = self._made

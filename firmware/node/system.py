@@ -15,7 +15,9 @@ _STOPPED = b"stopped"
 
 
 class System:
-    def __init__(self, outputs, manifest, configuration, deadman, stop_store):
+    # `load_manifest` reads it from flash, where it stays until the Pi asks for it.
+
+    def __init__(self, outputs, load_manifest, configuration, deadman, stop_store):
         self._outputs = outputs
         # An emergency stop outlives a loss of power: reflexes need no Pi to move something
         self._stop_store = stop_store
@@ -24,7 +26,8 @@ class System:
             outputs.lock(frame.REASON_ESTOP)
         self._configuration = configuration
         self._deadman = deadman
-        self._manifest = manifest
+        self._load_manifest = load_manifest
+        self._manifest = None
         self._uptime = Uptime()
         self._in_session = False
         # Set by the link, which knows its decoder
@@ -60,6 +63,7 @@ class System:
     def begin_session(self, is_open):
         # Every session starts with safe outputs; what is locked stays locked
         self._outputs.release()
+        self._manifest = None
         self._in_session = is_open
 
     def heard(self, now_ms):
@@ -90,13 +94,16 @@ class System:
     def _send_manifest(self, arguments, answer):
         need(arguments, 4)
         offset = struct.unpack_from("<I", arguments, 0)[0]
-        total = len(self._manifest)
+        manifest = self._manifest = self._manifest or self._load_manifest()
+        total = len(manifest)
         if offset > total:
             raise Refusal(frame.OUT_OF_RANGE, "offset beyond the manifest")
         count = min(_MANIFEST_CHUNK_BYTES, total - offset)
         struct.pack_into("<I", answer, AT, total)
         start = AT + 4
-        answer[start : start + count] = self._manifest[offset : offset + count]
+        answer[start : start + count] = manifest[offset : offset + count]
+        if offset + count == total:
+            self._manifest = None
         return 4 + count
 
     def _renew_leases(self, arguments, answer):

@@ -64,6 +64,13 @@ class Update:
     def begin_session(self, is_open):
         self._was_greeted = self._was_greeted or is_open
 
+    @property
+    def is_idle(self):
+        # Nothing is begun, on trial or about to happen
+        return not (
+            self._wanted[1] or self._page >= 0 or self._on_trial or self._reset_ms is not None
+        )
+
     def tick(self, now_ms):
         # Nothing looks after an output while flash is erased
         if self._page >= 0 and not self._outputs.held:

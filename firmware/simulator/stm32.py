@@ -7,6 +7,7 @@ import os
 import sys
 
 import flash
+import small_fat
 import vfs
 import world
 
@@ -22,7 +23,7 @@ def enter(path, part, installed):
     made = flash.Flash(path, part, lambda value: world.light(part["light"], value))
     world.on_pass(made.look)
     if made.is_new:
-        vfs.VfsFat.mkfs(made)
+        small_fat.make(made)
     vfs.umount("/")
     vfs.mount(vfs.VfsPosix("/"), _HOST)
     vfs.mount(made, "/flash")

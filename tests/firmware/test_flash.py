@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from firmware.host import flash, interpreter, prompt
-from firmware.host.bundle import BundledFile
+from firmware.host.bundle import FIRMWARE, BundledFile
 from firmware.host.flash_command import _require_rights
 from firmware.host.flash_state import OWN_FILES, BoardState, Unsuitable
 from firmware.host.image import image, installed
@@ -119,9 +120,9 @@ def test_every_file_arrives_and_what_was_there_before_is_gone(
 
 
 def test_flashing_twice_is_flashing_once(tmp_path: Path, files: list[BundledFile]) -> None:
-    board = FullBoard(tmp_path, free_blocks=100)
+    board = FullBoard(tmp_path, free_blocks=120)
     put(files, board)
-    board.answers["free_blocks"] = 3
+    board.answers["free_blocks"] = 30
     put(files, board)
     assert contents(tmp_path) == {file.target: file.content for file in files}
     flash.restart(PORT, board)
@@ -153,10 +154,10 @@ def test_without_room_beside_a_cut_copy_leaves_a_board_that_starts_nothing(
 ) -> None:
     put(files, FolderBoard(tmp_path))
     with pytest.raises(flash.FlashFailed, match="cable"):
-        put(files, CutBoard(tmp_path, 3, step))
+        put(files, CutBoard(tmp_path, 30, step))
     assert (tmp_path / "main.py").exists() == (step == 4)
     # And it can be mended
-    put(files, FullBoard(tmp_path, 100))
+    put(files, FullBoard(tmp_path, 120))
     assert started(tmp_path) is not None
 
 
@@ -218,11 +219,87 @@ def test_a_board_without_the_room_is_refused_and_keeps_all(
     is_refused(files, FullBoard(tmp_path, 60), "blocks of 512 bytes, and 61 are there")
 
 
+def test_files_of_somebody_else_are_named_and_not_formatted_away(
+    tmp_path: Path, files: list[BundledFile]
+) -> None:
+    (tmp_path / "mine.py").write_text("not ours to remove")
+    board = FullBoard(tmp_path, 60)
+    board.answers["flash_blocks"] = 128
+    is_refused(files, board, "of your own from it .there are mine.py.")
+
+
+FORMATTED = """
+import os, sys, vfs
+import flash
+part = {"sectors": [32] * 4, "erase_ms": 0, "program_ms": 0}
+with open("format") as file:
+    said = file.read()
+made = flash.Flash(sys.argv[1], part, lambda _level: 0)
+class pyb:
+    Flash = lambda start: made
+sys.modules["pyb"] = pyb
+vfs.VfsFat.mkfs(made)
+vfs.mount(made, "/flash")
+os.chdir("/flash")
+print(os.statvfs("")[3])
+exec(said)
+print(os.statvfs("")[3])
+names = ["configuration_%d.bin" % at for at in range(8)]
+for name in names:
+    with open(name, "wb") as file:
+        file.write(name.encode() * 300)
+os.chdir("/")
+vfs.umount("/flash")
+vfs.mount(flash.Flash(sys.argv[1], part, None), "/flash")
+print(sorted(os.listdir("/flash")) == names)
+with open("/flash/" + names[7], "rb") as file:
+    print(file.read() == names[7].encode() * 300)
+"""
+
+
+def test_a_format_of_our_own_leaves_a_quarter_more_room(tmp_path: Path) -> None:
+    simulator = FIRMWARE / "simulator"
+    (tmp_path / "program.py").write_text(FORMATTED)
+    (tmp_path / "format").write_text(flash._FORMAT)
+    said = subprocess.check_output(
+        [*interpreter.find(), "program.py", str(tmp_path / "part")],
+        cwd=tmp_path,
+        text=True,
+        env={**os.environ, "MICROPYPATH": f"{simulator / 'cuts'}:{simulator}"},
+    )
+    assert said.split() == ["94", "124", "True", "True"]
+
+
+class NewBoard(FullBoard):
+    """Has MicroPython's file system, which is too small, and can be formatted."""
+
+    formatted = 0
+
+    def __call__(self, arguments: Sequence[str]) -> str:
+        if list(arguments[3:]) == ["exec", flash._FORMAT]:
+            self.formatted += 1
+            for path in self.flash.iterdir():
+                path.unlink()
+            return ""
+        return super().__call__(arguments)
+
+
+def test_a_board_with_too_little_room_is_formatted_anew(
+    tmp_path: Path, files: list[BundledFile]
+) -> None:
+    (tmp_path / "README.txt").write_text("MicroPython's own")
+    board = NewBoard(tmp_path, 92)
+    board.answers["flash_blocks"] = 128
+    put(files, board)
+    assert board.formatted == 1
+    assert contents(tmp_path) == {file.target: file.content for file in files}
+
+
 @pytest.mark.parametrize("answers", [{"version": [1, 23]}, {"mpy": 5}])
 def test_a_micropython_that_is_too_old_is_refused(
     tmp_path: Path, files: list[BundledFile], answers: dict[str, Any]
 ) -> None:
-    board = FullBoard(tmp_path, 100)
+    board = FullBoard(tmp_path, 120)
     board.answers |= answers
     is_refused(files, board, "or newer onto it")
 

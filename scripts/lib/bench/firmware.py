@@ -21,8 +21,8 @@ _FREE_LEAST_BYTES = 36_000
 _MOMENTS = {
     ram.EVENTS: "with an event subscribed to",
     ram.CONFIGURED: f"and configured with a {ram.largest_driver().kind.upper()}",
-    ram.UPDATE: "and an update begun",
     ram.REFLEXES: "and a reflex loaded",
+    ram.UPDATE: "and an update begun",
 }
 
 
