@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.channels.matrix.client import MatrixApi
+from agent.channels.matrix.client import MatrixApi, MatrixRefused
 from agent.channels.matrix.events import MatrixEvent
-from agent.errors import ChannelError
+from agent.errors import ChannelError, MessageRefused
 from agent.system.clock import Clock
 from agent.text.config_hints import install_hint
 
@@ -40,6 +40,12 @@ NO_KEY = (
 UNKNOWN_DEVICE = (
     "I have not read a message here, as I cannot tell whether the device that it comes from is its "
     "sender's: please send it again from a program that is signed in."
+)
+
+CLEAR_WORDS = (
+    "I have not read a message here that came unencrypted: this room is encrypted, and without its "
+    "key anybody on the server could have written that. Please send it again from a program that "
+    "encrypts."
 )
 
 
@@ -85,6 +91,27 @@ class EncryptedEvents:
         except RoomKeyMissing:
             await self._crypt.hold(room, event)
             return None
+
+    async def refuses(self, room: str, event: MatrixEvent) -> bool:
+        """Return true if the event came in clear words to an encrypted room, which is told once.
+
+        A homeserver can write such events in anybody's name.
+
+        Raises:
+            ChannelError: not now.
+        """
+        try:
+            is_encrypted = await self._sending.is_encrypted(room)
+        except MatrixRefused:
+            raise
+        except MessageRefused:
+            # In a way that is not known here
+            is_encrypted = True
+        if not is_encrypted:
+            return False
+        _log.warning("matrix: unencrypted message in an encrypted room (sender=%s)", event.sender)
+        await self._tell_once(room, f"clear words in {room}", CLEAR_WORDS)
+        return True
 
     async def held(self, *, has_keys: bool) -> list[tuple[str, MatrixEvent]]:
         """Yield events that can be decrypted now; call `done` after each.

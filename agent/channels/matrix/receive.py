@@ -193,11 +193,16 @@ class MatrixReceiver:
         if self._crypt is not None and any(one.type == "m.room.encryption" for one in events):
             self._crypt.forget_rules(room)
         for event in events:
-            read: MatrixEvent | None = event
-            if is_sealed(event, self._me):
-                read = await self._secrecy.read(room, event)
+            read = await self._read(room, event)
             if read is not None:
                 await self._heard(room, read, deliver)
+
+    async def _read(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
+        """Return the event in clear words; None if it is not, or not yet, to be taken."""
+        if is_sealed(event, self._me):
+            return await self._secrecy.read(room, event)
+        is_refused = is_message(event, self._me) and await self._secrecy.refuses(room, event)
+        return None if is_refused else event
 
     async def _late(self, deliver: Deliver, *, has_keys: bool) -> None:
         """Deliver messages that could not be read at first and can be now."""

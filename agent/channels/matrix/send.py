@@ -90,7 +90,7 @@ class MatrixSender:
             people = (await self.rooms.people(room)).names
             sealed = await self.crypt.sealed(room, people, _PLAIN, content)
             return await self._put(room, sealed, known, "m.room.encrypted")
-        if await self._is_closed(room):
+        if await self.is_encrypted(room):
             raise MessageRefused(
                 "that Matrix room is encrypted, and encryption is not available here"
             )
@@ -110,8 +110,8 @@ class MatrixSender:
             return False
         return await self.crypt.is_encrypted(room)
 
-    async def _is_closed(self, room: str) -> bool:
-        """Return true if the room is encrypted and nothing can be sealed."""
+    async def is_encrypted(self, room: str) -> bool:
+        """Return true if the room was ever encrypted, also where nothing can be sealed."""
         if self.position.was_told(room):
             return True
         return self.crypt is not None and await self.crypt.is_encrypted(room)

@@ -192,6 +192,8 @@ class MatrixEncryption:
         kind, content = told.get("type"), told.get("content")
         if not isinstance(kind, str) or not isinstance(content, dict):
             raise DecryptError("it is in no form that is known")
+        # Whatever the server says of it
+        await self._note_encrypted(room)
         about = {key: event.content[key] for key in ("m.relates_to",) if key in event.content}
         return msgspec.structs.replace(event, type=kind, content={**content, **about})
 
@@ -283,6 +285,12 @@ class MatrixEncryption:
         if room not in self._rules:
             self._rules[room] = await self._ask_rules(room)
         return self._rules[room]
+
+    async def _note_encrypted(self, room: str) -> None:
+        if room in self._rules and self._rules[room] is None:
+            usual = json.dumps({"algorithm": MEGOLM})
+            await self._vault.transact(lambda shelf: _keep_rules(shelf, room, usual))
+            self.forget_rules(room)
 
     async def _ask_rules(self, room: str) -> RoomKeyRules | None:
         try:
