@@ -195,6 +195,8 @@ class EmailSettings(ConfigSection, frozen=True, kw_only=True):
     user: Annotated[str, Meta(max_length=320)] = ""
     password: Secret = Secret()
     password_file: str = ""
+    # The certificate of an authority of one's own
+    ca_file: str = ""
     folder: Annotated[
         str, Meta(pattern=r"^[^\x00-\x1f\x7f]{1,200}\Z", description="a mailbox, such as INBOX")
     ] = "INBOX"
@@ -221,6 +223,8 @@ class IrcSettings(ConfigSection, frozen=True, kw_only=True):
     # ircs:// with TLS, irc:// without, which is for servers at home
     url: IrcAddress = "ircs://irc.libera.chat"
     nick: Nick = "barnacle"
+    # The certificate of an authority of one's own
+    ca_file: str = ""
     # Those it joins, such as "#lab"; with none it is written to in private
     channels: Annotated[tuple[IrcChannelName, ...], Meta(max_length=50)] = ()
     # In channels it hears those who speak to it, or everybody, or nobody
@@ -251,6 +255,8 @@ class MatrixSettings(ConfigSection, frozen=True, kw_only=True):
 
     # Where its client-server API answers
     base_url: Address = "https://matrix.org"
+    # The certificate of an authority of one's own
+    ca_file: str = ""
     # The account's name, and its password; or a file that holds nothing else, which is better
     user: str = ""
     password: Secret = Secret()

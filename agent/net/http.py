@@ -94,10 +94,16 @@ class HttpClient:
 
     Args:
         transport: replaces the network; for tests.
+        context: trusts others than the system does; for a server of one's own.
     """
 
-    def __init__(self, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
+    def __init__(
+        self,
+        transport: "httpx.AsyncBaseTransport | None" = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
         self._transport = transport
+        self._context = context
         # By whether they connect to addresses that were checked before
         self._clients: dict[bool, httpx.AsyncClient] = {}
         self._making = asyncio.Lock()
@@ -125,7 +131,7 @@ class HttpClient:
 
     def _make(self, *, is_pinned: bool) -> "httpx.AsyncClient":
         # A transport that was handed in has its own
-        context = tls_context() if self._transport is None else None
+        context = (self._context or tls_context()) if self._transport is None else None
         return _make_client(self._transport, context, is_pinned=is_pinned)
 
     @contextlib.asynccontextmanager

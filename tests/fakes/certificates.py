@@ -14,6 +14,21 @@ from agent.net.tls import tls_context
 @contextlib.contextmanager
 def trusted(folder: Path, name: str) -> Iterator[ssl.SSLContext]:
     """The server's side, for a name such as `DNS:weather.lan` or `IP:127.0.0.1`."""
+    key, certificate = made(folder, name)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SSL_CERT_FILE", str(certificate))
+        # What is trusted is read once
+        tls_context.cache_clear()
+        try:
+            yield context
+        finally:
+            tls_context.cache_clear()
+
+
+def made(folder: Path, name: str) -> tuple[Path, Path]:
+    """Return the files of a new key and of its certificate, which is its own authority."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     subprocess.run(
         [
@@ -25,13 +40,4 @@ def trusted(folder: Path, name: str) -> Iterator[ssl.SSLContext]:
         check=True,
         capture_output=True,
     )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("SSL_CERT_FILE", str(certificate))
-        # What is trusted is read once
-        tls_context.cache_clear()
-        try:
-            yield context
-        finally:
-            tls_context.cache_clear()
+    return key, certificate

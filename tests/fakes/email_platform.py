@@ -12,10 +12,11 @@ from agent.channels.base import Answer, Question
 from agent.channels.context import ChannelContext
 from agent.channels.email.channel import EmailChannel
 from agent.channels.email.receive import ImapAccount
-from agent.channels.email.send import SmtpSubmission
+from agent.channels.email.send import SmtpSubmission, SmtpTls
 from agent.channels.received_files import ReceivedFiles
 from agent.config import Secret
 from agent.messages import Inbound, Outbound
+from agent.net.tls import unchecked_context
 from agent.system.clock import SystemClock
 from tests.fakes.mail_server import PASSWORD, VOUCHES, MailServer
 from tests.fakes.relay import Relay
@@ -105,8 +106,8 @@ class EmailPlatform:
             SmtpSubmission(
                 "127.0.0.1",
                 self._smtp.port,
-                None,
-                is_implicit=False,
+                unchecked_context(),
+                SmtpTls.OFFERED,
                 user=agent,
                 password=password,
                 sender=agent,

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from agent.channels.base import Answer, Question
 from agent.channels.irc.channel import IrcChannel
+from agent.channels.irc.login import IrcLogin
 from agent.channels.settings import IrcSettings
 from agent.config import Secret
 from agent.messages import Inbound, Outbound
@@ -42,7 +43,8 @@ class IrcPlatform:
         wanted = IrcSettings(
             url=f"irc://127.0.0.1:{self._relay.port}", nick=NICK, channels=(CHANNEL,)
         )
-        channel = IrcChannel(wanted, Secret(), SystemClock(), line_every_s=0.0)
+        login = IrcLogin(wanted.url, wanted.nick, wanted.nick, Secret())
+        channel = IrcChannel(wanted, login, SystemClock(), line_every_s=0.0)
         send = channel.send
 
         async def send_and_see(message: Outbound) -> None:

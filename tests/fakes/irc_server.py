@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.irc.inbound import IrcLine, read_line, write_line
+from tests.fakes import certificates
 from tests.waits import wait_until
 
 NGIRCD = shutil.which("ngircd", path="/usr/sbin:/usr/bin")
@@ -40,14 +41,21 @@ DNS = no
 Ident = no
 PAM = no
 SyslogFacility = local1
+{tls}"""
+_TLS = """
+[SSL]
+CertFile = {certificate}
+KeyFile = {key}
+Ports = {port}
 """
 
 
 class Ngircd:
     """The server; what was said there is gone when it ends."""
 
-    def __init__(self, folder: Path, ping_s: int = 60) -> None:
+    def __init__(self, folder: Path, ping_s: int = 60, tls_port: int = 0) -> None:
         self._folder = folder
+        self.tls_port = tls_port
         self._ping_s = ping_s
         self.port = free_port()
         self._process: asyncio.subprocess.Process | None = None
@@ -60,12 +68,20 @@ class Ngircd:
         self._folder.mkdir(parents=True, exist_ok=True)
         config = self._folder / "ngircd.conf"
         told = {"port": self.port, "folder": self._folder, "ping_s": self._ping_s}
+        told["tls"] = self._tls()
         config.write_text(_CONFIG.format(user="nobody", **told))
         command = (str(NGIRCD), "--nodaemon", "--config", str(config))
         self._process = await asyncio.create_subprocess_exec(
             *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
         )
         await reachable(self.port)
+
+    def _tls(self) -> str:
+        if not self.tls_port:
+            return ""
+        key, certificate = certificates.made(self._folder, "IP:127.0.0.1")
+        key.chmod(0o644)
+        return _TLS.format(certificate=certificate, key=key, port=self.tls_port)
 
     def freeze(self) -> None:
         """It takes nothing from now on, and its connections stay."""
@@ -145,11 +161,15 @@ class Visitor:
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path, ping_s: int = 60) -> AsyncIterator[Ngircd]:
-    """The server, which asks those who are silent for `ping_s` if they are there."""
+async def running(folder: Path, ping_s: int = 60, tls_port: int = 0) -> AsyncIterator[Ngircd]:
+    """The server, which asks those who are silent for `ping_s` if they are there.
+
+    Args:
+        tls_port: where it has a certificate of its own, `certificate.pem` in the folder.
+    """
     if NGIRCD is None:
         pytest.skip("Debian's ngircd is not installed")
-    server = Ngircd(folder, ping_s)
+    server = Ngircd(folder, ping_s, tls_port)
     await server.start()
     try:
         yield server

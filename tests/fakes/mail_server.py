@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import certificates
 from tests.fakes.irc_server import free_port
 from tests.leftovers import at_end
 from tests.waits import wait_until, wait_until_sync
@@ -37,7 +38,7 @@ protocols = imap lmtp
 base_dir = {folder}/run
 log_path = {folder}/log
 listen = 127.0.0.1
-ssl = no
+{dovecot_tls}
 disable_plaintext_auth = no
 auth_mechanisms = plain login
 mail_location = maildir:{folder}/mail/%u
@@ -55,7 +56,7 @@ service imap-login {{
     port = {imap}
   }}
   inet_listener imaps {{
-    port = 0
+    port = {imaps}
   }}
 }}
 service lmtp {{
@@ -115,7 +116,14 @@ retry unix - - n - - error
 anvil unix - - n - 1 anvil
 postlog unix-dgram n - n - 1 postlogd
 """
-_SERVICES = f"{{smtp}} inet n - n - - smtpd\n{INNER_SERVICES}"
+# Debian's submission port takes nothing before STARTTLS
+_SERVICES = f"""\
+{{smtp}} inet n - n - - smtpd
+{{submission}} inet n - n - - smtpd
+  -o smtpd_tls_security_level=encrypt
+  -o smtpd_tls_cert_file={{folder}}/etc/certificate.pem
+  -o smtpd_tls_key_file={{folder}}/etc/key.pem
+{INNER_SERVICES}"""
 
 
 # What its programs would make if they were started by its script, which takes five seconds
@@ -129,15 +137,21 @@ class MailServer:
     """Both servers, from the first use to the end of this process."""
 
     def __init__(self, folder: Path) -> None:
-        ports = {name: free_port() for name in ("imap", "lmtp", "auth", "smtp")}
-        self.imap, self.smtp = ports["imap"], ports["smtp"]
+        names = ("imap", "imaps", "lmtp", "auth", "smtp", "submission")
+        ports = {name: free_port() for name in names}
+        self.imap, self.imaps = ports["imap"], ports["imaps"]
+        self.smtp, self.submission = ports["smtp"], ports["submission"]
+        # Its certificate, for those who want to know it
+        self.ca_file = folder / "postfix" / "etc" / "certificate.pem"
         self._mail = folder / "dovecot" / "mail"
-        write_dovecot(folder / "dovecot", ports)
         _write_rules(folder / "postfix")
+        key, certificate = certificates.made(self.ca_file.parent, "IP:127.0.0.1")
+        tls = f"ssl = yes\nssl_cert = <{certificate}\nssl_key = <{key}"
+        write_dovecot(folder / "dovecot", ports, tls)
         write_postfix(folder / "postfix", _POSTFIX, _SERVICES, ports)
         commands = (dovecot_command(folder / "dovecot"), postfix_command(folder / "postfix"))
         self._processes = start(commands, folder / "output")
-        for name in ("imap", "lmtp", "smtp"):
+        for name in ("imap", "imaps", "lmtp", "smtp", "submission"):
             wait_for(ports[name])
 
     def letters(self, to: str) -> list[EmailMessage]:
@@ -223,13 +237,14 @@ def postfix_command(folder: Path) -> tuple[str, ...]:
     return (str(_MASTER), "-c", str(folder / "etc"), "-d")
 
 
-def write_dovecot(folder: Path, ports: Mapping[str, int]) -> None:
+def write_dovecot(folder: Path, ports: Mapping[str, int], tls: str = "ssl = no") -> None:
     (folder / "mail").mkdir(parents=True)
     shutil.chown(folder / "mail", "mail", "mail")
     for parent in (folder, *folder.parents):
         if parent.stat().st_uid == os.geteuid() and len(parent.parts) > 2:
             parent.chmod(parent.stat().st_mode | 0o011)
-    config = _DOVECOT.format(folder=folder, password=PASSWORD, **ports)
+    told = {"imaps": 0, **ports, "dovecot_tls": tls}
+    config = _DOVECOT.format(folder=folder, password=PASSWORD, **told)
     (folder / "dovecot.conf").write_text(config)
 
 

@@ -20,6 +20,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 import agent
+from tests.fakes import certificates
 from tests.fakes.irc_server import free_port
 from tests.leftovers import at_end
 from tests.waits import wait_until, wait_until_sync
@@ -33,11 +34,18 @@ _UNLIMITED = {"per_second": 10_000, "burst_count": 10_000}
 _LIMITS = ("rc_message", "rc_registration", "rc_presence", "rc_media_create", "rc_room_creation")
 
 
-def _config(folder: Path, port: int) -> dict[str, object]:
+def _config(folder: Path, port: int, tls_port: int) -> dict[str, object]:
     listener = {"port": port, "type": "http", "bind_addresses": ["127.0.0.1"]}
+    resources = {"resources": [{"names": ["client"], "compress": False}]}
+    key, certificate = certificates.made(folder, "IP:127.0.0.1")
     return {
         "server_name": "example.org",
-        "listeners": [{**listener, "resources": [{"names": ["client"], "compress": False}]}],
+        "listeners": [
+            {**listener, **resources},
+            {**listener, **resources, "port": tls_port, "tls": True},
+        ],
+        "tls_certificate_path": str(certificate),
+        "tls_private_key_path": str(key),
         "database": {"name": "sqlite3", "args": {"database": ":memory:"}},
         "media_store_path": str(folder / "media"),
         "signing_key_path": str(folder / "key"),
@@ -57,9 +65,10 @@ class Synapse:
     """A homeserver, from the first use to the end of the run."""
 
     def __init__(self, folder: Path) -> None:
-        self.port = free_port()
+        self.port, self.tls_port = free_port(), free_port()
+        self.ca_file = folder / "certificate.pem"
         config = folder / "homeserver.json"
-        config.write_text(json.dumps(_config(folder, self.port)))
+        config.write_text(json.dumps(_config(folder, self.port, self.tls_port)))
         environ = {**os.environ, "PYTHONPATH": str(SYNAPSE), "PYTHONWARNINGS": "ignore"}
         command = [sys.executable, "-m", "synapse.app.homeserver", "-c", str(config)]
         subprocess.run([*command, "--generate-keys"], check=True, env=environ, capture_output=True)

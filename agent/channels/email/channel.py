@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
+from agent.channels.authority import trust
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
@@ -28,6 +28,7 @@ from agent.channels.email.send import (
     DISPLAY_NAME,
     EmailDraft,
     SmtpSubmission,
+    SmtpTls,
     attach,
     greet,
     submit,
@@ -42,7 +43,7 @@ from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound, Provenance
 from agent.net.addresses import is_this_machine
-from agent.net.tls import tls_context
+from agent.net.tls import unchecked_context
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
@@ -261,7 +262,8 @@ class Email(Platform):
         wanted = _wanted(channels)
         password = _password(wanted, reach.environ)
         _check(wanted, password)
-        account, submission = _account(wanted, password), _submission(wanted, password)
+        account = _account(wanted, password, reach.environ)
+        submission = _submission(wanted, password, reach.environ)
         place = channel_context(self.name, channels, reach)
         return EmailChannel(account, submission, wanted.authserv_id, place, reach.clock)
 
@@ -269,9 +271,9 @@ class Email(Platform):
         wanted = _wanted(channels)
         password = _password(wanted, reach.environ)
         _check(wanted, password)
-        async with entered(_account(wanted, password)):
+        async with entered(_account(wanted, password, reach.environ)):
             pass
-        await greet(_submission(wanted, password))
+        await greet(_submission(wanted, password, reach.environ))
         return f"reads and writes letters as {wanted.address}, where {wanted.authserv_id} vouches"
 
 
@@ -302,26 +304,26 @@ def _check(wanted: EmailSettings, password: Secret) -> None:
         )
 
 
-def _account(wanted: EmailSettings, password: Secret) -> ImapAccount:
+def _account(wanted: EmailSettings, password: Secret, environ: Mapping[str, str]) -> ImapAccount:
     place = urlsplit(wanted.imap)
     host, port = place.hostname or "", place.port or _PORTS[place.scheme]
-    context = _context("imap", host, is_encrypted=place.scheme == "imaps")
+    is_encrypted = place.scheme == "imaps"
+    if not is_encrypted and not is_this_machine(host):
+        raise ConfigRefused("channels.email.imap needs TLS: use imaps://")
+    context = trust(NAME, wanted.ca_file, environ) if is_encrypted else None
     return ImapAccount(host, port, context, wanted.user or wanted.address, password, wanted.folder)
 
 
-def _submission(wanted: EmailSettings, password: Secret) -> SmtpSubmission:
+def _submission(
+    wanted: EmailSettings, password: Secret, environ: Mapping[str, str]
+) -> SmtpSubmission:
     place = urlsplit(wanted.smtp)
     host, port = place.hostname or "", place.port or _PORTS[place.scheme]
-    is_implicit = place.scheme == "submissions"
-    # Without TLS from the first byte it is begun, unless nobody is between
-    context = None if not is_implicit and is_this_machine(host) else tls_context()
+    tls = SmtpTls.FROM_THE_START if place.scheme == "submissions" else SmtpTls.BEGUN
+    context = trust(NAME, wanted.ca_file, environ)
+    if tls is SmtpTls.BEGUN and is_this_machine(host):
+        # Nobody is between, and such a server has a certificate for another name, or of its own
+        tls = SmtpTls.OFFERED
+        context = context if wanted.ca_file else unchecked_context()
     user = wanted.user or wanted.address
-    return SmtpSubmission(host, port, context, is_implicit, user, password, wanted.address)
-
-
-def _context(key: str, host: str, *, is_encrypted: bool) -> ssl.SSLContext | None:
-    if is_encrypted:
-        return tls_context()
-    if not is_this_machine(host):
-        raise ConfigRefused(f"channels.email.{key} needs TLS: use {key}s://")
-    return None
+    return SmtpSubmission(host, port, context, tls, user, password, wanted.address)

@@ -223,6 +223,8 @@ def _opened(account: ImapAccount) -> ImapMailbox:
             if account.context
             else imaplib.IMAP4(*place, timeout=NETWORK_TIMEOUT_S)
         )
+    except ssl.SSLCertVerificationError as err:
+        raise ChannelUnavailable(distrusted(account.host, err)) from err
     except OSError as err:
         where = f"{account.host}:{account.port}"
         raise ChannelUnavailable(
@@ -234,6 +236,14 @@ def _opened(account: ImapAccount) -> ImapMailbox:
     except BaseException:
         client.shutdown()
         raise
+
+
+def distrusted(host: str, err: ssl.SSLCertVerificationError) -> str:
+    """Return why a mail server is not believed, and what to do."""
+    return (
+        f"the certificate of the mail server {host} is not trusted ({err.verify_message}): set "
+        "channels.email.ca_file to that of its authority"
+    )
 
 
 def _entered(client: imaplib.IMAP4, account: ImapAccount) -> ImapMailbox:

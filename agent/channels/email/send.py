@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import email.policy
+import enum
 import mimetypes
 import ssl
 from collections.abc import AsyncIterator, Sequence
@@ -12,6 +13,7 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.channels.email.receive import distrusted
 from agent.channels.email.threads import EmailHeaders
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
@@ -31,19 +33,25 @@ _TEMPORARY, _PERMANENT = 400, 500
 _AUTHENTICATION = frozenset({530, 534, 535, 538})
 
 
+class SmtpTls(enum.Enum):
+    """Start of encryption; each value is what aiosmtplib calls `start_tls`."""
+
+    # From the first byte
+    FROM_THE_START = False
+    # Asked for before anything is said; without it nothing is
+    BEGUN = True
+    # Begun where the server offers it, on this machine
+    OFFERED = None
+
+
 @dataclass(frozen=True, slots=True)
 class SmtpSubmission:
-    """Submission server and the account there.
-
-    Args:
-        is_implicit: TLS from the first byte; else it is asked for before anything is said.
-        context: None where the line is not encrypted.
-    """
+    """Submission server and the account there."""
 
     host: str
     port: int
-    context: ssl.SSLContext | None
-    is_implicit: bool
+    context: ssl.SSLContext
+    tls: SmtpTls
     user: str
     password: Secret
     sender: str
@@ -132,13 +140,12 @@ async def submit(letter: EmailMessage, where: SmtpSubmission) -> None:
 async def _session(where: SmtpSubmission) -> "AsyncIterator[aiosmtplib.SMTP]":
     import aiosmtplib  # noqa: PLC0415 - a letter needs it, no start
 
-    is_starting = where.context is not None and not where.is_implicit
     client = aiosmtplib.SMTP(
         hostname=where.host,
         port=where.port,
         timeout=SUBMIT_TIMEOUT_S,
-        use_tls=where.context is not None and where.is_implicit,
-        start_tls=is_starting,
+        use_tls=where.tls is SmtpTls.FROM_THE_START,
+        start_tls=where.tls.value,
         tls_context=where.context,
         # Else the network is asked what this machine is called, which is nobody's business
         local_hostname="localhost",
@@ -154,9 +161,18 @@ async def _session(where: SmtpSubmission) -> "AsyncIterator[aiosmtplib.SMTP]":
     except aiosmtplib.SMTPResponseException as err:
         raise _refusal(err.code, _reason(err)) from err
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as err:
+        if (distrust := _distrust(err)) is not None:
+            raise ChannelUnavailable(distrusted(where.host, distrust)) from err
         raise ChannelUnavailable(
             f"the mail server accepts no mail for now: {_reason(err)}"
         ) from err
+
+
+def _distrust(err: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    """Return the reason in TLS, which the library wraps."""
+    while err is not None and not isinstance(err, ssl.SSLCertVerificationError):
+        err = err.__cause__ or err.__context__
+    return err
 
 
 def _refusal(code: int, reason: str) -> Exception:

@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals, question_text
+from agent.channels.authority import trust
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
 from agent.channels.credentials import find_secret
 from agent.channels.irc.client import BURST_LINES, EVERY_S, IrcConnection, IrcRateLimit
@@ -55,11 +56,14 @@ class IrcChannel(Channel):
     abilities = Abilities(hint=HINT, asks=True)
 
     def __init__(
-        self, settings: IrcSettings, password: Secret, clock: Clock, line_every_s: float = EVERY_S
+        self,
+        settings: IrcSettings,
+        login: IrcLogin,
+        clock: Clock,
+        line_every_s: float = EVERY_S,
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
-        account = settings.account or settings.nick
-        self._login = IrcLogin(settings.url, settings.nick, account, password)
+        self._login = login
         self._settings = settings
         self._clock = clock
         self._pace = IrcRateLimit(clock, line_every_s)
@@ -236,15 +240,14 @@ class Irc(Platform):
 
     def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
         wanted = _wanted(channels)
-        return IrcChannel(wanted, _password(wanted, reach.environ), reach.clock)
+        return IrcChannel(wanted, _login(wanted, reach.environ), reach.clock)
 
     async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
         wanted = _wanted(channels)
-        password = _password(wanted, reach.environ)
-        account = wanted.account or wanted.nick
-        welcome = await enter(IrcLogin(wanted.url, wanted.nick, account, password))
+        login = _login(wanted, reach.environ)
+        welcome = await enter(login)
         await welcome.session.aclose()
-        logged_in = f"as {account}" if "sasl" in welcome.abilities else "with no account"
+        logged_in = f"as {login.account}" if "sasl" in welcome.abilities else "with no account"
         return f"{wanted.url} takes {printable_line(welcome.nick, MAX_NICK_CHARS)} {logged_in}"
 
 
@@ -257,3 +260,9 @@ def _wanted(channels: ChannelsSettings) -> IrcSettings:
 
 def _password(wanted: IrcSettings, environ: Mapping[str, str]) -> Secret:
     return find_secret("irc_password", wanted.password, wanted.password_file, environ)
+
+
+def _login(wanted: IrcSettings, environ: Mapping[str, str]) -> IrcLogin:
+    context = trust(NAME, wanted.ca_file, environ)
+    account = wanted.account or wanted.nick
+    return IrcLogin(wanted.url, wanted.nick, account, _password(wanted, environ), context)

@@ -7,6 +7,7 @@ import asyncio
 import base64
 import contextlib
 import logging
+import ssl
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -36,12 +37,17 @@ _BARRED = {"464": "it wants a password of its own", "465": "the agent is banned 
 
 @dataclass(frozen=True, slots=True)
 class IrcLogin:
-    """Login of the agent; an empty password means no account."""
+    """Login of the agent; an empty password means no account.
+
+    Args:
+        context: of TLS, where the address asks for it.
+    """
 
     url: str
     nick: str
     account: str
     password: Secret
+    context: ssl.SSLContext | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,8 @@ async def enter(login: IrcLogin) -> IrcWelcome:
             "channels.irc has a password, which needs TLS: use ircs:// instead of irc://"
         )
     port = place.port or _PORTS[place.scheme]
-    session = await _connected(place.hostname or "", port, place.scheme)
+    context = (login.context or tls_context()) if place.scheme == "ircs" else None
+    session = await _connected(place.hostname or "", port, context)
     try:
         async with asyncio.timeout(WELCOME_TIMEOUT_S):
             return await _Entering(session, login).run()
@@ -79,11 +86,15 @@ async def enter(login: IrcLogin) -> IrcWelcome:
         raise
 
 
-async def _connected(host: str, port: int, scheme: str) -> IrcConnection:
-    context = tls_context() if scheme == "ircs" else None
+async def _connected(host: str, port: int, context: ssl.SSLContext | None) -> IrcConnection:
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             pair = await asyncio.open_connection(host, port, ssl=context, limit=READ_LIMIT_BYTES)
+    except ssl.SSLCertVerificationError as err:
+        raise ChannelUnavailable(
+            f"the certificate of the IRC server {host} is not trusted ({err.verify_message}): set "
+            "channels.irc.ca_file to that of its authority"
+        ) from err
     except (OSError, TimeoutError) as err:
         raise ChannelUnavailable(
             f"cannot reach the IRC server {host}:{port} ({connect_error(err)}): check "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
+from agent.channels.authority import trust
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
@@ -28,6 +29,7 @@ from agent.channels.settings import ChannelsSettings, MatrixSettings
 from agent.config import Secret
 from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Inbound, Outbound
+from agent.net.http import HttpClient
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
@@ -74,6 +76,8 @@ class MatrixChannel(Channel):
         clock: Clock,
     ) -> None:
         self._crypt = crypt
+        # Ended with the channel; None where it uses the agent's
+        self.own_http: HttpClient | None = None
         self.pulse: Pulse = Pulse(clock)
         self._api = api
         position = MatrixCursor(place.folder / "position.json")
@@ -127,6 +131,8 @@ class MatrixChannel(Channel):
         await self._sending.drafts.aclose()
         if self._crypt is not None:
             await self._crypt.aclose()
+        if self.own_http is not None:
+            await self.own_http.aclose()
 
     async def _type(self, room: str, told: Mapping[str, object]) -> None:
         path = f"/rooms/{quoted(room)}/typing/{quoted(self._sending.account)}"
@@ -178,19 +184,27 @@ class Matrix(Platform):
     def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
         place = channel_context(self.name, channels, reach)
         wanted = _wanted(channels)
-        api = MatrixApi(wanted.base_url, _access(wanted, reach, place.folder), reach.http)
+        own_http = _own_http(wanted, reach.environ)
+        http = own_http or reach.http
+        api = MatrixApi(wanted.base_url, _access(wanted, reach, place.folder, http), http)
         crypt = encryption_for(api, place.folder, reach.clock)
-        return MatrixChannel(api, crypt, wanted.groups, place, reach.clock)
+        channel = MatrixChannel(api, crypt, wanted.groups, place, reach.clock)
+        channel.own_http = own_http
+        return channel
 
     async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
         wanted = _wanted(channels)
         folder = reach.paths.state_dir / self.name
-        access = _access(wanted, reach, folder)
+        own_http = _own_http(wanted, reach.environ)
+        http = own_http or reach.http
+        access = _access(wanted, reach, folder, http)
         try:
-            told = await MatrixApi(wanted.base_url, access, reach.http).whoami()
+            told = await MatrixApi(wanted.base_url, access, http).whoami()
         finally:
             if isinstance(access, MatrixLogin):
                 await access.leave_if_new()
+            if own_http is not None:
+                await own_http.aclose()
         account = printable_line(told, MAX_ACCOUNT_CHARS)
         said = f"{account} at {wanted.base_url}, which is asked for what is new"
         return said if has_libraries() else f"{said}; encrypted rooms need the extra matrix"
@@ -211,11 +225,18 @@ def _password(wanted: MatrixSettings, environ: Mapping[str, str]) -> Secret:
     return find_secret("matrix_password", wanted.password, wanted.password_file, environ)
 
 
-def _access(wanted: MatrixSettings, reach: PlatformContext, folder: Path) -> MatrixAccess:
+def _own_http(wanted: MatrixSettings, environ: Mapping[str, str]) -> HttpClient | None:
+    """Return a client for a server of one's own; None where the agent's does."""
+    return HttpClient(context=trust(NAME, wanted.ca_file, environ)) if wanted.ca_file else None
+
+
+def _access(
+    wanted: MatrixSettings, reach: PlatformContext, folder: Path, http: HttpClient
+) -> MatrixAccess:
     if wanted.user:
         if password := _password(wanted, reach.environ):
             path = folder / "login.json"
-            return MatrixLogin(wanted.base_url, wanted.user, password, path, reach.http)
+            return MatrixLogin(wanted.base_url, wanted.user, password, path, http)
         raise ConfigRefused(
             "channels.matrix has a user and no password: set password_file or password, or "
             "BARNACLE_MATRIX_PASSWORD"

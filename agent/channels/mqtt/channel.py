@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import secrets
-import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
+from agent.channels.authority import trust
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
 from agent.channels.credentials import find_secret
 from agent.channels.mqtt import messages
@@ -21,11 +21,10 @@ from agent.channels.mqtt.messages import HOME, MqttTopics
 from agent.channels.mqtt.state import MqttState
 from agent.channels.platform import Platform, PlatformContext, SetupKey
 from agent.channels.settings import ChannelsSettings, MqttSettings
-from agent.config import Secret, expanded
+from agent.config import Secret
 from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.link.base import Board
 from agent.messages import Address, Inbound, Outbound
-from agent.net.tls import tls_context
 from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -227,7 +226,7 @@ def broker_of(wanted: MqttSettings, environ: Mapping[str, str]) -> MqttBroker:
         port = parts.port or (_TLS_PORT if is_secured else _PORT)
     except ValueError as err:
         raise ConfigRefused("invalid port in channels.mqtt.url: expected 1 to 65535") from err
-    context = _context(wanted.ca_file, environ) if is_secured else None
+    context = trust("mqtt", wanted.ca_file, environ) if is_secured else None
     password = _password(wanted, environ)
     will = MqttTopics(wanted.topic).status
     return MqttBroker(parts.hostname or "", port, wanted.user, password, context, will)
@@ -239,14 +238,3 @@ def _wanted(channels: ChannelsSettings) -> MqttSettings:
 
 def _password(wanted: MqttSettings, environ: Mapping[str, str]) -> Secret:
     return find_secret("mqtt_password", wanted.password, wanted.password_file, environ)
-
-
-def _context(ca_file: str, environ: Mapping[str, str]) -> ssl.SSLContext:
-    if not ca_file:
-        return tls_context()
-    path = expanded(ca_file, environ)
-    try:
-        return ssl.create_default_context(cafile=path)
-    except OSError as err:
-        said = err.strerror or "it holds no certificate"
-        raise ConfigRefused(f"cannot use channels.mqtt.ca_file {path}: {said}") from err

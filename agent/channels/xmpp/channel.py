@@ -1,13 +1,13 @@
 """XMPP channel, and the platform that builds it; its library is an extra."""
 
 import logging
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
+from agent.channels.authority import trust
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
@@ -22,11 +22,10 @@ from agent.channels.xmpp.login import XmppLogin
 from agent.channels.xmpp.receive import XmppReceiver, XmppReceiverParts
 from agent.channels.xmpp.send import XmppSender, parts
 from agent.channels.xmpp.stanzas import REACTIONS, STATES, element, within
-from agent.config import Secret, expanded
+from agent.config import Secret
 from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Inbound, Outbound
 from agent.net.http import HttpClient
-from agent.net.tls import tls_context
 from agent.system.clock import Clock
 from agent.text.config_hints import install_hint
 
@@ -176,7 +175,7 @@ def login_of(wanted: XmppSettings, environ: Mapping[str, str]) -> XmppLogin:
         port = parts.port or (_TLS_PORT if is_direct else _PORT)
     except ValueError as err:
         raise ConfigRefused("invalid port in channels.xmpp.server: expected 1 to 65535") from err
-    context = _context(wanted.ca_file, environ)
+    context = trust(NAME, wanted.ca_file, environ)
     return XmppLogin(wanted.address, password, context, parts.hostname or "", port, is_direct)
 
 
@@ -186,14 +185,3 @@ def _wanted(channels: ChannelsSettings) -> XmppSettings:
 
 def _password(wanted: XmppSettings, environ: Mapping[str, str]) -> Secret:
     return find_secret("xmpp_password", wanted.password, wanted.password_file, environ)
-
-
-def _context(ca_file: str, environ: Mapping[str, str]) -> ssl.SSLContext:
-    if not ca_file:
-        return tls_context()
-    path = expanded(ca_file, environ)
-    try:
-        return ssl.create_default_context(cafile=path)
-    except OSError as err:
-        said = err.strerror or "it holds no certificate"
-        raise ConfigRefused(f"cannot use channels.xmpp.ca_file {path}: {said}") from err

@@ -7,11 +7,11 @@ from agent.channels.catalog import platform
 from agent.channels.platform import PlatformContext
 from agent.channels.settings import ChannelsSettings, EmailSettings
 from agent.config import Secret
-from agent.errors import ChannelRefused, ConfigRefused
+from agent.errors import ChannelRefused, ChannelUnavailable, ConfigRefused
 from agent.net.http import HttpClient
 from agent.settings import Paths
 from agent.system.clock import SystemClock
-from tests.fakes import mail_server
+from tests.fakes import certificates, mail_server
 from tests.fakes.mail_server import PASSWORD, VOUCHES
 
 GOOD = EmailSettings(
@@ -75,3 +75,35 @@ async def test_a_wrong_password_is_said_and_not_repeated(tmp_path: Path) -> None
 async def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ChannelRefused, match="mail folder Agent not found"):
         await platform("email").identify(here(folder="Agent"), reach(tmp_path))
+
+
+async def test_a_port_that_wants_tls_is_given_it_on_this_machine(tmp_path: Path) -> None:
+    port = mail_server.shared().submission
+    said = await platform("email").identify(
+        here(smtp=f"submission://127.0.0.1:{port}"), reach(tmp_path)
+    )
+    assert "reads and writes letters" in said
+
+
+async def test_a_server_of_ones_own_is_trusted_by_its_certificate_and_no_other(
+    tmp_path: Path,
+) -> None:
+    server = mail_server.shared()
+    urls = {
+        "imap": f"imaps://127.0.0.1:{server.imaps}",
+        "smtp": f"submission://127.0.0.1:{server.submission}",
+    }
+    known = here(**urls, ca_file=str(server.ca_file))
+    assert "reads and writes letters" in await platform("email").identify(known, reach(tmp_path))
+    with pytest.raises(ChannelUnavailable, match=r"channels\.email\.ca_file"):
+        await platform("email").identify(here(**urls), reach(tmp_path))
+    _, other = certificates.made(tmp_path, "IP:127.0.0.1")
+    wrong = here(smtp=urls["smtp"], ca_file=str(other))
+    with pytest.raises(ChannelUnavailable, match=r"channels\.email\.ca_file"):
+        await platform("email").identify(wrong, reach(tmp_path))
+
+
+def test_a_certificate_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    wanted = ChannelsSettings(email=msgspec.structs.replace(GOOD, ca_file="/nowhere.pem"))
+    with pytest.raises(ConfigRefused, match=r"channels\.email\.ca_file /nowhere\.pem"):
+        platform("email").open(wanted, reach(tmp_path))

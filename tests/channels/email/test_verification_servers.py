@@ -13,10 +13,11 @@ import pytest
 from agent.channels.context import ChannelContext
 from agent.channels.email.channel import EmailChannel
 from agent.channels.email.receive import ImapAccount
-from agent.channels.email.send import SmtpSubmission
+from agent.channels.email.send import SmtpSubmission, SmtpTls
 from agent.channels.received_files import ReceivedFiles
 from agent.config import Secret
 from agent.messages import Inbound
+from agent.net.tls import unchecked_context
 from agent.system.clock import SystemClock
 from tests.contracts.channel import listening
 from tests.fakes import checked_mail
@@ -42,9 +43,7 @@ def _channel(server: CheckedMail, folder: Path) -> EmailChannel:
     password = Secret(PASSWORD)
     return EmailChannel(
         ImapAccount("127.0.0.1", server.imap, None, _AGENT, password, "INBOX"),
-        SmtpSubmission(
-            "127.0.0.1", 1, None, is_implicit=False, user="", password=password, sender=""
-        ),
+        SmtpSubmission("127.0.0.1", 1, unchecked_context(), SmtpTls.OFFERED, "", password, ""),
         checked_mail.AUTHSERV_ID,
         ChannelContext(folder / "email", ReceivedFiles(folder / "inbox"), lambda _: True),
         SystemClock(),

@@ -7,6 +7,7 @@ import pytest
 
 from agent.channels.irc import channel as module
 from agent.channels.irc.channel import MAX_TEXT_BYTES, IrcChannel
+from agent.channels.irc.login import IrcLogin
 from agent.channels.settings import IrcSettings
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
@@ -38,7 +39,12 @@ async def visiting(port: int, nick: str, *channels: str) -> AsyncIterator[Visito
 
 def at(port: int, password: str = "", **wanted: object) -> IrcChannel:
     settings = IrcSettings(url=f"irc://127.0.0.1:{port}", channels=(CHANNEL,), **wanted)  # type: ignore[arg-type]  # of the tests
-    return IrcChannel(settings, Secret(password), SystemClock(), line_every_s=0.0)
+    return IrcChannel(settings, login_of(settings, password), SystemClock(), line_every_s=0.0)
+
+
+def login_of(settings: IrcSettings, password: str = "") -> IrcLogin:
+    account = settings.account or settings.nick
+    return IrcLogin(settings.url, settings.nick, account, Secret(password))
 
 
 def told(text: str, to: str = CHANNEL) -> Outbound:
@@ -134,8 +140,9 @@ async def test_a_program_is_told_what_we_are_once(server: Ngircd) -> None:
 
 async def test_a_password_never_goes_where_others_can_read_it() -> None:
     settings = IrcSettings(url="irc://irc.example.org")
+    channel = IrcChannel(settings, login_of(settings, PASSWORD), SystemClock())
     with pytest.raises(ChannelRefused, match="use ircs://"):
-        await IrcChannel(settings, Secret(PASSWORD), SystemClock()).listen(Listener().deliver)
+        await channel.listen(Listener().deliver)
 
 
 async def test_with_sasl_the_account_is_ours_and_others_are_known_by_theirs(

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agent.channels.catalog import platform
@@ -47,3 +48,15 @@ async def test_a_password_is_tried_and_told_to_whoever_keeps_it_out_of_texts(
 async def test_a_server_that_is_away_is_no_refusal(tmp_path: Path) -> None:
     with pytest.raises(ChannelUnavailable, match=r"cannot reach the IRC server 127\.0\.0\.1:1"):
         await platform("irc").identify(wanted(1), reach(tmp_path))
+
+
+async def test_a_server_of_ones_own_is_trusted_by_its_certificate(tmp_path: Path) -> None:
+    port = irc_server.free_port()
+    settings = IrcSettings(url=f"ircs://127.0.0.1:{port}")
+    async with irc_server.running(tmp_path, tls_port=port):
+        await irc_server.reachable(port)
+        with pytest.raises(ChannelUnavailable, match=r"channels\.irc\.ca_file"):
+            await platform("irc").identify(ChannelsSettings(irc=settings), reach(tmp_path))
+        known = msgspec.structs.replace(settings, ca_file=str(tmp_path / "certificate.pem"))
+        said = await platform("irc").identify(ChannelsSettings(irc=known), reach(tmp_path))
+    assert said == f"ircs://127.0.0.1:{port} takes barnacle with no account"

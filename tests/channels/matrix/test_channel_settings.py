@@ -1,5 +1,7 @@
+import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agent.channels.catalog import platform
@@ -10,7 +12,9 @@ from agent.errors import ChannelRefused, ChannelUnavailable, ConfigRefused
 from agent.net.http import HttpClient
 from agent.settings import Paths
 from agent.system.clock import SystemClock
+from tests.contracts.channel import Listener
 from tests.fakes import synapse
+from tests.waits import wait_until
 
 
 def wanted(port: int, token: str = "") -> ChannelsSettings:
@@ -56,3 +60,23 @@ def test_its_secrets_are_told_to_whoever_keeps_them_out_of_texts() -> None:
     given = {"BARNACLE_MATRIX_TOKEN": "syt_hunter2", "BARNACLE_MATRIX_PASSWORD": "hunter3"}
     told = [one.reveal() for one in platform("matrix").secrets(wanted(1), given)]
     assert told == ["syt_hunter2", "hunter3"]
+
+
+async def test_a_server_of_ones_own_is_trusted_by_its_certificate(tmp_path: Path) -> None:
+    server = synapse.shared()
+    account = server.account("barnacle")
+    url = f"https://127.0.0.1:{server.tls_port}"
+    known = MatrixSettings(base_url=url, token=Secret(account.token), ca_file=str(server.ca_file))
+    surroundings = reach(tmp_path)
+    said = await platform("matrix").identify(ChannelsSettings(matrix=known), surroundings)
+    assert said.startswith(f"{account.id} at {url}")
+    unknown = ChannelsSettings(matrix=msgspec.structs.replace(known, ca_file=""))
+    with pytest.raises(ChannelUnavailable, match="cannot be trusted"):
+        await platform("matrix").identify(unknown, surroundings)
+    await surroundings.http.aclose()
+    channel = platform("matrix").open(ChannelsSettings(matrix=known), surroundings)
+    listening = asyncio.ensure_future(channel.listen(Listener().deliver))
+    await wait_until((tmp_path / "matrix" / "position.json").exists)
+    listening.cancel()
+    await asyncio.wait([listening])
+    await channel.aclose()
