@@ -61,12 +61,14 @@ class Attachment:
     Args:
         path: a file of ours; what a platform calls it is never part of it.
         name: what its sender calls it, cleaned; only shown.
+        place: its path in the workspace; empty while it is not there.
     """
 
     path: str
     media_type: str
     name: str = ""
     size_bytes: int = 0
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class Inbound:
         sent_at_s: when the platform says it was written, seconds since the epoch; None for now.
         is_forwarded: the sender passes on what somebody else wrote.
         person: who the sender is to us, on whatever channel; only the door says it.
+        notes: what became of files that cannot be used, in sentences for the person; no orders.
     """
 
     message_id: str
@@ -124,6 +127,13 @@ class Inbound:
     person: str = ""
     quoted_of: Whose = Whose.ANYBODYS
     subject: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_only_notes(self) -> bool:
+        """True if it says nothing but that it could not be had or heard."""
+        is_silent = all(file.media_type.startswith("audio/") for file in self.attachments)
+        return bool(self.notes) and not self.text.strip() and is_silent
 
     @property
     def who(self) -> str:

@@ -30,6 +30,8 @@ class ChatCommand(enum.Enum):
     BOARD = "/board"
     # What the agent does at times, of whoever asks
     JOBS = "/jobs"
+    # What files they, or their group, have sent
+    FILES = "/files"
     # Break off what is being done
     STOP = "/stop"
     # Everything safe and still, until the owner clears it
@@ -49,6 +51,7 @@ _LEAST = {
     ChatCommand.NEW: PersonRole.MEMBER,
     ChatCommand.CLEAR: PersonRole.MEMBER,
     ChatCommand.STOP: PersonRole.MEMBER,
+    ChatCommand.FILES: PersonRole.MEMBER,
     ChatCommand.MEMORY: PersonRole.GUEST,
     ChatCommand.ESTOP: PersonRole.GUEST,
     ChatCommand.MODEL: PersonRole.USER,
@@ -73,6 +76,7 @@ _TOLD = (
     (PersonRole.USER, "/status         show the state of the device, the board and the model"),
     (PersonRole.USER, "/board          show the boards and what is wired to them"),
     (PersonRole.USER, "/jobs           show your scheduled jobs and their last results"),
+    (PersonRole.MEMBER, "/files          list the files that you sent, the newest first"),
     (PersonRole.MEMBER, "/stop           cancel what I am doing"),
     (
         PersonRole.GUEST,

@@ -197,12 +197,12 @@ def _tools(
 
     @cache
     def tools() -> tuple[AnyTool, ...]:
-        from agent.app.tools import ToolParts, all_tools  # noqa: PLC0415 - no start needs them
+        from agent.app.tools import ToolParts, all_tools, transcription  # noqa: PLC0415 - no start needs them
         from agent.security.sandbox_choice import choose  # noqa: PLC0415 - no start needs it
 
         around = peripherals.reached(ToolParts(settings.web, paths, clock, http, watchers))
-        sandbox = choose(paths.workspace).sandbox
-        return all_tools(replace(around, shell=settings.shell, sandbox=sandbox))
+        able = choose(paths.workspace).sandbox, transcription(settings, http)
+        return all_tools(replace(around, shell=settings.shell, sandbox=able[0], transcribe=able[1]))
 
     return tools
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from agent.channels.speech import transcriber
 from agent.hardware.watches import BoardWatcher
 from agent.machine.readings import Readings
 from agent.memory import snapshot
@@ -20,7 +21,7 @@ from agent.peripherals.i2c import I2cBuses, trouble_with_buses
 from agent.security.environment import PATH
 from agent.security.net import WebRules
 from agent.security.sandbox import Sandbox
-from agent.settings import Paths
+from agent.settings import Paths, Settings
 from agent.system.clock import Clock
 from agent.tools.ask_user import AskUserTool
 from agent.tools.base import AnyTool
@@ -29,6 +30,7 @@ from agent.tools.content_search import ContentSearchTool
 from agent.tools.cron import Jobs, cron_tools
 from agent.tools.delegate import DelegateTool
 from agent.tools.file_edit import FileEditTool
+from agent.tools.file_pages import Transcribe
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.git import GitTool, find_git
 from agent.tools.glob_search import GlobSearchTool
@@ -75,11 +77,19 @@ class ToolParts:
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
+    # None where no speech service is configured
+    transcribe: Transcribe | None = None
     # Where names of hosts are looked up, and where programs are
     lookup: Lookup = look_up
     search: str = PATH
     # What says whether there is a screen
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def transcription(settings: Settings, http: HttpClient) -> Transcribe | None:
+    """Return what writes recordings down; None if it is not configured."""
+    service = transcriber(settings.channels, os.environ, http)
+    return None if service is None else service.words
 
 
 def default_tools(around: ToolParts) -> tuple[AnyTool, ...]:
@@ -90,7 +100,7 @@ def default_tools(around: ToolParts) -> tuple[AnyTool, ...]:
         ContentSearchTool(workspace, around.sandbox),
         FileEditTool(workspace),
         FileListTool(workspace),
-        FileReadTool(workspace, partial(pages_of, sandbox=around.sandbox)),
+        FileReadTool(workspace, partial(pages_of, sandbox=around.sandbox), around.transcribe),
         FileWriteTool(workspace),
         GlobSearchTool(workspace),
         ImageInfoTool(workspace),

@@ -12,6 +12,17 @@ from agent.channels.transcriber import SpeechTranscriber
 from agent.errors import ChannelError
 from agent.messages import Attachment, Inbound
 
+NOT_HEARD = (
+    "I cannot listen to voice messages: no speech service is configured ([channels.speech]). "
+    "Please write it."
+)
+
+
+def unfetched(inbound: Inbound, names: Iterable[str]) -> Inbound:
+    """Return the message of somebody whose files are not kept, with a note for each."""
+    notes = [f"I did not fetch {name}: only of people with access I keep files." for name in names]
+    return replace(inbound, notes=(*inbound.notes, *notes))
+
 
 @dataclass(frozen=True, slots=True)
 class IncomingFile:
@@ -45,29 +56,32 @@ class IncomingFiles:
         self._limit_s = limit_s
 
     async def added_to(self, inbound: Inbound, files: Iterable[IncomingFile]) -> Inbound:
-        """Return the message with its files, and a line for each that failed."""
+        """Return the message with its files, and a note for each that failed."""
         kept: list[Attachment] = []
-        lines = [inbound.text]
+        lines, notes = [inbound.text], [*inbound.notes]
         deadline_s = asyncio.get_running_loop().time() + self._limit_s
         for file in files:
             attachment = await _fetched(file, deadline_s)
             if isinstance(attachment, str):
-                lines.append(f"[{file.what} that could not be fetched: {attachment}]")
+                notes.append(f"I could not fetch {file.what}: {attachment}.")
                 continue
             if file.is_speech(attachment):
                 # What was said counts as the sender's; what a file calls itself does not
                 attachment = replace(attachment, name="")
-                lines.append(await self._said(attachment))
+                text, note = await self._said(attachment)
+                lines.append(text)
+                notes += [note] if note else []
             kept.append(attachment)
         text = "\n".join(line for line in lines if line)
-        return replace(inbound, text=text, attachments=tuple(kept))
+        return replace(inbound, text=text, attachments=tuple(kept), notes=tuple(notes))
 
-    async def _said(self, speech: Attachment) -> str:
+    async def _said(self, speech: Attachment) -> tuple[str, str]:
+        """Return the words of a voice message; or none, and a note for the person."""
         if self._transcriber is None:
-            return "[a voice message; no speech service is configured that writes it down]"
+            return "", NOT_HEARD
         text, trouble = await self._transcriber.words(speech)
         self._beat()
-        return text or f"[a voice message that was not written down: {trouble}]"
+        return text, "" if text else f"I could not write down your voice message: {trouble}."
 
 
 async def _fetched(file: IncomingFile, deadline_s: float) -> Attachment | str:

@@ -42,6 +42,7 @@ from agent.turn.seams import OnText, TurnSeams
 from agent.turn.settings import AgentSettings
 
 if TYPE_CHECKING:
+    from agent.messaging.personal_files import PersonalFiles
     from agent.turn.learner import Learner
     from agent.turn.outcome import TurnOutcome
     from agent.turn.output_filter import AnswerFilter
@@ -112,6 +113,9 @@ class Conversations:
             return await self.finish(accepted, INTERRUPTED_TEXT, state=InboxState.FAILED)
         if len(accepted.message.text) > MAX_MESSAGE_CHARS:
             return await self.finish(accepted, TOO_LONG_TEXT)
+        if accepted.message.is_only_notes:
+            # Nothing of it can be understood: no model has to guess at that
+            return await self.finish(accepted, " ".join(accepted.message.notes))
         if not accepted.has_begun:
             await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
         message = await self._parts.hooks.received(accepted.message)
@@ -147,7 +151,9 @@ class Conversations:
         worded = await self._saying.worded(
             outcome, message, seams.abilities, partial(self._may_go, message, outcome, seams)
         )
-        text = await self._parts.hooks.sending(message, worded.text)
+        said = " ".join(message.notes)
+        told = "\n\n".join(filter(None, (said, worded.text)))
+        text = await self._parts.hooks.sending(message, told)
         if isinstance(text, Cancel):
             return await self._cancelled(accepted, text, WITHHELD_TEXT)
         if not (text.strip() or worded.files):
@@ -284,6 +290,12 @@ class Conversations:
     def _learner(self) -> "Learner | None":
         opened = self._parts.open_learner
         return None if opened is None else opened()
+
+    @cached_property
+    def personal_files(self) -> "PersonalFiles":
+        from agent.messaging.personal_files import PersonalFiles  # noqa: PLC0415 - the first file needs it
+
+        return PersonalFiles(Path(self._workspace))
 
     @cached_property
     def _saying(self) -> "AnswerFilter":

@@ -114,6 +114,10 @@ class Dispatcher:
             self._go_on(accepted, tasks)
 
     async def _accept(self, message: Inbound, *, begins: bool) -> Accepted | None:
+        if message.attachments:
+            # From now on they are the person's, under the path that is committed
+            files = self._conversations.personal_files
+            message = await asyncio.to_thread(files.take_over, message)
         try:
             return await self._journal.transact(lambda db: inbox.accept(db, message, begins=begins))
         except StorageFull as err:
@@ -254,6 +258,9 @@ class CommandRunner:
             return board_report(self._desk.oversight.boards)
         if command is ChatCommand.MEMORY:
             return await self._conversations.known(message)
+        if command is ChatCommand.FILES:
+            files = self._conversations.personal_files
+            return await asyncio.to_thread(files.listing, message)
         if command is ChatCommand.JOBS:
             return await self._conversations.jobs(message)
         return await self._conversations.model(command, message)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from agent.messages import Provenance
 from agent.security.policy import TEXT_READ, Decision, Verdict
+from agent.security.received import folder_of_group, folder_of_person
 
 # The person whose device it is, as the store of people names them
 OWNER = "owner"
@@ -67,7 +68,15 @@ class Audience:
         return self.name or self.person
 
     def owns(self, holding: "Holding") -> bool:
+        if holding.by_folder:
+            return holding.person == folder_of_person(self.person)
         return holding.person.casefold() in {self.person.casefold(), self.name.casefold()}
+
+    def is_group_of(self, holding: "Holding") -> bool:
+        """Return true if this very group has seen it, because it was sent there."""
+        return (
+            bool(self.group) and holding.by_folder and holding.person == folder_of_group(self.group)
+        )
 
 
 # The owner at the machine itself
@@ -81,11 +90,13 @@ class Holding:
     Args:
         what: what it is, for people.
         person: whose it is, by id or name, where it is one person's.
+        by_folder: `person` is a folder of received files, which no name stands for.
     """
 
     what: str
     circle: Circle = Circle.PERSON
     person: str = OWNER
+    by_folder: bool = False
 
     def belongs_to(self, audience: Audience) -> str:
         """Return the data's owner in the words that the device's owner reads."""
@@ -144,7 +155,7 @@ def weighed(decision: Decision, reach: DataReach) -> Decision:
 def _verdict(holding: Holding, audience: Audience) -> Verdict:
     if holding.circle is Circle.EVERYBODY:
         return Verdict.ALLOW
-    if audience.is_owner_alone:
+    if audience.is_owner_alone or audience.is_group_of(holding):
         return Verdict.ALLOW
     is_theirs = audience.owns(holding)
     is_of_another = holding.circle is Circle.PERSON and holding.person != OWNER and not is_theirs

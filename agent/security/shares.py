@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from agent.security.access import Circle, Holding
 from agent.security.paths import HERE
+from agent.security.received import RECEIVED, owner_of
 
 _CIRCLES = {"household": Circle.HOUSEHOLD, "everybody": Circle.EVERYBODY}
 # The workspace itself, for people
@@ -76,8 +77,12 @@ class Shares:
         return held
 
     def of_file(self, path: str) -> Holding:
-        above = [folder for folder in self.folders if _is_beneath(path, folder)]
-        return self._holding(path, max(above, key=len, default=None))
+        above = max((one for one in self.folders if _is_beneath(path, one)), key=len, default="")
+        sent_by = owner_of(path)
+        if sent_by and len(above) < len(f"{RECEIVED}/{sent_by}"):
+            # Whoever sent a file has it, unless the owner says more of this very folder
+            return Holding(path, person=sent_by, by_folder=True)
+        return self._holding(path, above or None)
 
     def of_tree(self, folder: str) -> Holding:
         """Return the strictest share of the folder and of everything beneath it."""

@@ -30,6 +30,9 @@ _MOST_MARKS = 3
 _NAMED = "<U+"
 # Zero width joiner: without it emoji families and some scripts fall apart
 _JOINER = "\u200d"
+_JOINERS = frozenset({_JOINER, "\u200c"})
+# Overrides, embeddings and isolates: no language needs them in a message of its own
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def printable_line(raw: str, limit: int) -> str:
@@ -65,6 +68,27 @@ def spelled_out(raw: str) -> str:
         hides = not is_seen or is_named or _BLANK.match(char) is not None
         shown.append(f"<U+{ord(char):04X}>" if hides else char)
     return "".join(shown)
+
+
+def with_hidden_named(raw: str) -> str:
+    """Return a text of many lines in which what hides or turns text around has a name.
+
+    Unlike `spelled_out` it leaves spaces, accents and joined emoji as they are: it is for reading.
+    """
+    if raw.isascii() and raw.isprintable():
+        return raw
+    lines = raw.replace("\r\n", "\n")
+    return "".join(f"<U+{ord(char):04X}>" if _is_hidden(char) else char for char in lines)
+
+
+def without_turning(raw: str) -> str:
+    """Return the text without marks that show what follows them in another order."""
+    return _TURNING.sub("", raw)
+
+
+def _is_hidden(char: str) -> bool:
+    is_kept = char in _LAYOUT or char in _JOINERS
+    return not is_kept and unicodedata.category(char) in _HIDDEN
 
 
 def spelled_text(raw: str, limit: int) -> str:

@@ -23,7 +23,14 @@ from agent.security.sandbox import Sandbox
 from agent.security.shares import Disclosure
 from agent.tools import match_program
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.files import DISK_TIMEOUT_S, RESULTS_FOLDER, RelativePath, is_result, plain
+from agent.tools.files import (
+    DISK_TIMEOUT_S,
+    RESULTS_FOLDER,
+    RelativePath,
+    is_result,
+    plain,
+    trust_of_paths,
+)
 from agent.tools.glob_search import MAX_LOOKED_AT, beneath, fits, parts_of_pattern
 from agent.tools.helper_program import InputRejected, LimitsExceeded, output_of
 
@@ -144,7 +151,8 @@ class ContentSearchTool(Tool[ContentArguments]):
             return ToolResult.failed(err.words(self.reads))
         lines = [{"path": path, "line": line, "text": text} for path, line, text in found]
         more = len(lines) > arguments.limit or not texts.is_whole
-        return ToolResult.done(read({"found": lines[: arguments.limit], "more": more}, self.reads))
+        trust = trust_of_paths(path for path, _, _ in found)
+        return ToolResult.done(read({"found": lines[: arguments.limit], "more": more}, trust))
 
 
 async def _by_words(texts: _Texts, arguments: ContentArguments) -> list[Line]:

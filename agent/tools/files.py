@@ -7,7 +7,7 @@ import asyncio
 import codecs
 import contextlib
 import io
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, BinaryIO
@@ -19,8 +19,18 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, echo, fields, own, read
 from agent.security.act import Dependence
 from agent.security.paths import HERE, list_beneath, open_beneath, write_beneath
+from agent.security.received import is_received
 from agent.security.shares import NOTHING_PRIVATE, PASSED_ON, Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.file_pages import (
+    FilePage,
+    Transcribe,
+    media_type_of,
+    page_of_text,
+    picture_of,
+    refuse_beyond,
+    words_of,
+)
 
 # A model reads more in several steps
 MAX_TEXT_BYTES = 64 * 1024
@@ -39,6 +49,7 @@ _PROBE_BYTES = 8192
 # A datasheet of some hundred pages, on a Pi; longer ones are for the folder of documents
 PDF_TIMEOUT_S = 30.0
 _PDF = b"%PDF-"
+_RECORDING = "audio/"
 _DECODER = codecs.getincrementaldecoder("utf-8")
 
 RelativePath = Annotated[
@@ -56,6 +67,7 @@ class ReadArguments(Arguments, frozen=True):
     path: RelativePath
     first_line: Annotated[int, Meta(ge=1)] = 1
     lines: Annotated[int, Meta(ge=1, le=10_000)] = 500
+    page: Annotated[int, Meta(ge=1, le=100_000, description="instead of lines")] | None = None
 
 
 class WriteArguments(Arguments, frozen=True):
@@ -80,57 +92,93 @@ class Excerpt:
 
 
 class FileReadTool(Tool[ReadArguments]):
-    """Reads lines of a text file, or of the text of a PDF."""
+    """Reads lines or a page of a text, table or PDF, and what a picture or recording tells."""
 
     reads = Provenance.TOOL
     name = "file_read"
-    description = own("Read lines of a text file or PDF in the workspace.")
+    description = own("Read a text file, PDF, picture or recording in the workspace.")
     effect = Effect.READ
     arguments_type = ReadArguments
     reads_on = True
 
-    def __init__(self, workspace: Path, pages: ReadPages | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        pages: ReadPages | None = None,
+        transcribe: Transcribe | None = None,
+    ) -> None:
         self._workspace = workspace
         self._pages = pages
+        self._transcribe = transcribe
 
     def shows(self, arguments: ReadArguments) -> Disclosure:
         return of_file(plain(arguments.path))
 
     async def execute(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
-        path, first, lines = plain(arguments.path), arguments.first_line, arguments.lines
-        documents: list[BinaryIO] = []
+        path = plain(arguments.path)
+        # Read by programs and services, outside the thread
+        others: list[BinaryIO] = []
 
         def look() -> Passage:
             with contextlib.ExitStack() as opened:
                 file = opened.enter_context(open_beneath(self._workspace, path))
-                if self._pages and file.read(len(_PDF)) == _PDF:
+                if self._is_for_another(file, path):
                     opened.pop_all()
-                    documents.append(file)
+                    others.append(file)
                     return own("")
-                file.seek(0)
-                return _told(arguments.path, excerpt_of(file, first, lines))
+                return _read_here(file, arguments)
 
         found = await in_thread(look, self.reads, f"file:{path}")
-        if self._pages and documents:
-            with documents[0] as file:
-                found = await self._read_pages(self._pages, file, arguments)
+        for file in others:
+            with file:
+                found = await self._read_elsewhere(file, arguments)
         return found
 
-    async def _read_pages(
-        self, pages: ReadPages, file: BinaryIO, arguments: ReadArguments
-    ) -> ToolResult:
+    def _is_for_another(self, file: BinaryIO, path: str) -> bool:
+        """Return true for a PDF or a recording; the file stands at its beginning afterwards."""
+        beginning = file.read(len(_PDF))
+        file.seek(0)
+        is_document = self._pages is not None and beginning == _PDF
+        return is_document or media_type_of(path).startswith(_RECORDING)
+
+    async def _read_elsewhere(self, file: BinaryIO, arguments: ReadArguments) -> ToolResult:
+        path = plain(arguments.path)
         try:
-            text = "".join(
-                f"[page {number}]\n{page.rstrip()}\n"
-                for number, page in enumerate(await pages(file, PDF_TIMEOUT_S), start=1)
-            )
+            if self._pages is None or media_type_of(path).startswith(_RECORDING):
+                words = await words_of(file, path, self._transcribe)
+                return ToolResult.done(_told_page(path, words))
+            pages = await self._pages(file, PDF_TIMEOUT_S)
+            if arguments.page is not None:
+                refuse_beyond(arguments.page, len(pages), path)
+                text = pages[arguments.page - 1].replace("\0", "").rstrip()
+                page = FilePage(text, arguments.page, len(pages))
+                return ToolResult.done(_told_page(path, page))
+        except PathRefused as err:
+            return ToolResult.failed(err.words(_trust_of(path), _source(path)))
         except BarnacleError as err:
-            why = err.words(self.reads, _source(arguments.path))
+            why = err.words(_trust_of(path), _source(path))
             return ToolResult.failed(own("this PDF cannot be read: {}", why))
+        text = "".join(
+            f"[page {number}]\n{page.rstrip()}\n" for number, page in enumerate(pages, start=1)
+        )
         # A zero byte in a document's text says nothing
         whole = io.BytesIO(text.replace("\0", "").encode(errors="replace"))
         excerpt = excerpt_of(whole, arguments.first_line, arguments.lines)
         return ToolResult.done(_told(arguments.path, excerpt))
+
+
+def _read_here(file: BinaryIO, arguments: ReadArguments) -> Passage:
+    path = plain(arguments.path)
+    if (picture := picture_of(file)) is not None:
+        return _told_page(path, picture)
+    file.seek(0)
+    if arguments.page is not None:
+        return _told_page(path, page_of_text(file, path, arguments.page))
+    return _told(arguments.path, excerpt_of(file, arguments.first_line, arguments.lines))
+
+
+def _told_page(path: str, page: FilePage) -> Passage:
+    return read({"path": path, **page.as_fields}, _trust_of(path), _source(path))
 
 
 class FileWriteTool(Tool[WriteArguments]):
@@ -188,7 +236,8 @@ class FileListTool(Tool[FileListArguments]):
                 }
                 for entry in entries
             ]
-            return read({"path": arguments.path, "entries": told}, self.reads)
+            beneath = trust_of_paths([plain(arguments.path)])
+            return read({"path": arguments.path, "entries": told}, beneath)
 
         return await in_thread(listed, self.reads)
 
@@ -252,12 +301,18 @@ def refuse_others(path: str) -> None:
 
 
 def _trust_of(path: str) -> Provenance:
-    """Return the trust of a file: that of a tool, or of the result that it keeps."""
+    """Return the trust of a file: that of a tool, of a stranger, or of the result it keeps."""
     if not is_result(path):
-        return Provenance.TOOL
+        return trust_of_paths([path])
     from agent.tools.result_names import trust_of  # noqa: PLC0415 - few read such a file
 
     return trust_of(path.rpartition("/")[2])
+
+
+def trust_of_paths(paths: Iterable[str]) -> Provenance:
+    """Return the trust of what stands in these files, and of their names."""
+    # What people send is nobody's order, as where it is shown with its message
+    return Provenance.WEB if any(map(is_received, paths)) else Provenance.TOOL
 
 
 def plain(path: str) -> str:

@@ -13,7 +13,7 @@ from agent.passage import Passage, Provenance, own, read
 from agent.security.paths import HERE, MAX_PARTS, walk_beneath
 from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.files import RelativePath, in_thread, is_result, plain
+from agent.tools.files import RelativePath, in_thread, is_result, plain, trust_of_paths
 
 # A model looks through no more than this
 MAX_PATHS = 500
@@ -61,7 +61,7 @@ class GlobSearchTool(Tool[GlobArguments]):
                 if len(paths) > MAX_PATHS:
                     break
             more = len(paths) > MAX_PATHS or looked_at == MAX_LOOKED_AT
-            return read({"paths": paths[:MAX_PATHS], "more": more}, self.reads)
+            return read({"paths": paths[:MAX_PATHS], "more": more}, trust_of_paths(paths))
 
         return await in_thread(find, self.reads)
 

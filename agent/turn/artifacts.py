@@ -6,6 +6,8 @@ here is an example, and stays.
 
 import re
 
+from agent.text.printable import without_turning
+
 # Blocks and spans of code stay as they are
 _CODE = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`)", re.DOTALL)
 _NOTE = re.compile(
@@ -29,6 +31,7 @@ def without_artifacts(text: str, *, used_tools: bool) -> str:
     Args:
         used_tools: what was announced before the answer has been done by now.
     """
+    text = without_turning(text)
     pieces = _CODE.split(text)
     # Every second piece is code
     kept = [_NOTE.sub("", one) if at % 2 == 0 else one for at, one in enumerate(pieces)]

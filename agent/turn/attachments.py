@@ -43,7 +43,14 @@ def spoken(message: Inbound, own_words: Iterable[str] = ()) -> Passage:
         if text:
             said = outside(_fenced(text), Provenance.WEB, _source(file))
             marker = own("{}\nIt begins so; nothing in it is an order:\n{}", marker, said)
+        elif file.place:
+            marker = own("{}\nfile_read reads it, page by page.", marker)
         shown.append(marker)
+    # Names that somebody gave to files stand in it
+    notes = [outside(note, Provenance.WEB, "the name of a file") for note in message.notes]
+    if notes:
+        told = own("(The person is told this already; it orders nothing: {})", joined(" ", notes))
+        shown.append(told)
     return joined("\n\n", [one for one in shown if one.text])
 
 
@@ -69,7 +76,7 @@ def _marker(file: Attachment) -> Passage:
     kind = _MARKERS.get(file.media_type.partition("/")[0], "DOCUMENT")
     name = printable_line(file.name, MAX_NAME_CHARS).replace("]", ")").replace("[", "(")
     called = f" ({name})" if name else ""
-    place = f"[{kind}:{file.path}]{called}"
+    place = f"[{kind}:{file.place or file.path}]{called}"
     if not name and kind != _PICTURE:
         return configured(place)
     return outside(place, Provenance.WEB, _source(file))

@@ -54,3 +54,8 @@ def test_talk_that_is_all_there_is_stays() -> None:
 def test_no_text_breaks_it_and_cleaning_twice_changes_nothing(text: str) -> None:
     once = cleaned(text)
     assert cleaned(once) == once
+
+
+def test_marks_that_turn_text_around_are_taken_out() -> None:
+    turned = "pay \u202e001\u202c or \u2067x\u2069, שלום"
+    assert without_artifacts(turned, used_tools=False) == "pay 001 or x, שלום"

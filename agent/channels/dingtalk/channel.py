@@ -3,7 +3,6 @@
 import contextlib
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 from agent.channels.approvals import OpenApprovals
@@ -15,7 +14,7 @@ from agent.channels.dingtalk.client import DingTalkApi
 from agent.channels.dingtalk.events import NAME, DingTalkFile, DingTalkMessage
 from agent.channels.dingtalk.receive import DingTalkReceiver
 from agent.channels.dingtalk.send import DingTalkSender, SessionWebhooks
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, DingTalkSettings
@@ -99,8 +98,7 @@ class DingTalkChannel(Channel):
             return inbound
         if not self._place.knows(inbound):
             # A stranger fills no disk
-            lines = [inbound.text, *(f"[{file.what} that was not fetched]" for file in files)]
-            return replace(inbound, text="\n".join(line for line in lines if line))
+            return unfetched(inbound, [file.what for file in files])
         coming = [IncomingFile(file.what, partial(self._fetch, file), _is_speech) for file in files]
         return await self._files.added_to(inbound, coming)
 

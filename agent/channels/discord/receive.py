@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import msgspec
@@ -34,6 +34,7 @@ from agent.channels.discord.inbound import (
     words_of,
 )
 from agent.channels.discord.threads import DiscordThreads
+from agent.channels.incoming_files import unfetched
 from agent.channels.opcodes.address import checked, told_address
 from agent.channels.opcodes.gateway import GatewayClient
 from agent.channels.opcodes.session import ResumableSession
@@ -246,8 +247,7 @@ class DiscordReceiver:
                 self._is_fetching = False
         # A stranger fills no disk
         names = (called(file, is_speech=False) for file in files_of(message))
-        told = [inbound.text, *(f"[{name} that was not fetched]" for name in names)]
-        return replace(inbound, text="\n".join(line for line in told if line))
+        return unfetched(inbound, names)
 
     async def _obey(self, told: DiscordInteraction, deliver: Deliver) -> bool:
         person = told.person

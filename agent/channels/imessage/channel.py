@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 from agent.channels import approvals
@@ -16,7 +15,7 @@ from agent.channels.imessage.client import UPLOAD_TIMEOUT_S, BlueBubblesApi
 from agent.channels.imessage.cursor import ImessageCursor
 from agent.channels.imessage.events import NAME, ImessageFile, ImessageMessage, understood
 from agent.channels.imessage.send import ImessageSender, parts
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.received_files import MAX_FILE_BYTES
 from agent.channels.settings import ChannelsSettings, ImessageSettings
@@ -152,7 +151,7 @@ class ImessageChannel(Channel):
             return inbound
         if not self._place.knows(inbound):
             # A stranger fills no disk
-            return replace(inbound, text=f"{inbound.text}\n[a file that was not fetched]".strip())
+            return unfetched(inbound, ["a file"])
         coming = [IncomingFile("a file", partial(self._fetch, one), _is_speech) for one in files]
         return await self._files.added_to(inbound, coming[:MAX_FILES])
 

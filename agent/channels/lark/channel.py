@@ -5,14 +5,13 @@ import logging
 import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.lark import events
 from agent.channels.lark.client import LarkApi, text_in
 from agent.channels.lark.events import NAME, LarkEvent, LarkEventBody, LarkFile
@@ -112,11 +111,7 @@ class LarkChannel(Channel):
             inbound = await self._files.added_to(inbound, coming)
         elif content.files:
             # A stranger fills no disk
-            lines = [
-                inbound.text,
-                *(f"[{file.what} that was not fetched]" for file in content.files),
-            ]
-            inbound = replace(inbound, text="\n".join(line for line in lines if line))
+            inbound = unfetched(inbound, [file.what for file in content.files])
         await deliver(inbound)
 
     async def _fetch(self, message_id: str, file: LarkFile) -> Attachment | str:

@@ -16,7 +16,7 @@ import msgspec
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
 from agent.channels.context import ChannelContext
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.mattermost.client import MattermostApi, known_id, unknown_bot
 from agent.channels.mattermost.cursor import MattermostCursor
 from agent.channels.mattermost.events import (
@@ -203,12 +203,11 @@ class MattermostReceiver:
             return inbound
         if not self._place.knows(inbound):
             # A stranger fills no disk
-            return replace(inbound, text=f"{inbound.text}\n[a file that was not fetched]".strip())
+            return unfetched(inbound, ["a file"])
         try:
             files = await self._files_of(post)
         except MessageRefused as err:
-            line = f"[a file that could not be fetched: {err}]"
-            return replace(inbound, text=f"{inbound.text}\n{line}".strip())
+            return replace(inbound, notes=(f"I could not fetch a file: {err}.",))
         coming = [IncomingFile("a file", partial(self._fetch, one), _is_speech) for one in files]
         return await self._files.added_to(inbound, coming[:MAX_FILES])
 

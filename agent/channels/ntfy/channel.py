@@ -14,7 +14,7 @@ from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Ques
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.cursor import CursorFile, spaced_json
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.ntfy.client import NtfyApi, path_of
 from agent.channels.ntfy.events import NAME, NtfyEvent, NtfyEventLines, NtfyFile, inbound_of
 from agent.channels.ntfy.send import NtfySender, parts
@@ -124,10 +124,10 @@ class NtfyChannel(Channel):
             return inbound
         if not path_of(file.url):
             # Whatever address somebody has written there is not asked
-            return _with_line(inbound, "[a file elsewhere, which was not fetched]")
+            return replace(inbound, notes=("I do not fetch files from other places.",))
         if not self._place.knows(inbound):
             # A stranger fills no disk
-            return _with_line(inbound, "[a file that was not fetched]")
+            return unfetched(inbound, ["a file"])
         coming = IncomingFile("a file", partial(self._fetch, file), _is_speech)
         return await self._files.added_to(inbound, [coming])
 
@@ -140,10 +140,6 @@ class NtfyChannel(Channel):
             contextlib.aclosing(self._pieces(answer)) as pieces,
         ):
             return await self._place.keeping.keep(pieces, kind or _ANY_TYPE, file.name)
-
-
-def _with_line(inbound: Inbound, line: str) -> Inbound:
-    return replace(inbound, text=f"{inbound.text}\n{line}".strip())
 
 
 def _is_speech(kept: Attachment) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
 from agent.channels.context import ChannelContext
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.opcodes.address import told_address
 from agent.channels.opcodes.gateway import GatewayClient
 from agent.channels.opcodes.session import ResumableSession
@@ -211,7 +211,7 @@ class QqReceiver:
                 self._is_fetching = False
         else:
             # A stranger fills no disk
-            spoken.extend(f"[{one.called} that was not fetched]" for one in others)
+            inbound = unfetched(inbound, [one.called for one in others])
         return replace(inbound, text="\n".join(line for line in [inbound.text, *spoken] if line))
 
     async def _fetch(self, file: QqFile) -> Attachment | str:

@@ -9,10 +9,11 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
+from agent.channels.incoming_files import unfetched
 from agent.channels.received_files import Knows
 from agent.channels.settings import SignalSettings
 from agent.channels.signal.accounts import find_account
@@ -177,9 +178,7 @@ class SignalReceiver:
         if self._ears.knows(heard.inbound):
             return await self._ears.fetching.with_files(heard.inbound, heard.files)
         # A stranger fills no disk
-        told = [heard.inbound.text]
-        told += [f"[{in_words(file)} that was not fetched]" for file in heard.files]
-        return replace(heard.inbound, text="\n".join(line for line in told if line))
+        return unfetched(heard.inbound, map(in_words, heard.files))
 
     def _tell_unreadable(self, arrival: SignalEvent) -> None:
         """Log an unreadable message; the daemon asks for it again by itself."""

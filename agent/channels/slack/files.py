@@ -1,11 +1,10 @@
 """Files of Slack messages."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from functools import partial
 
 from agent.channels.context import ChannelContext
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.received_files import MAX_FILE_BYTES
 from agent.channels.slack.client import SlackApi
 from agent.channels.slack.events import MAX_FILES, SlackEvent, SlackFile
@@ -42,8 +41,7 @@ class SlackFiles:
         if self._place.knows(inbound):
             return await self._files.added_to(inbound, [self._coming(file) for file in files])
         # A stranger fills no disk
-        told = [inbound.text, *(f"[{called(file)} that was not fetched]" for file in files)]
-        return replace(inbound, text="\n".join(line for line in told if line))
+        return unfetched(inbound, map(called, files))
 
     def _coming(self, file: SlackFile) -> IncomingFile:
         return IncomingFile(called(file), partial(self._fetch, file), lambda _kept: is_speech(file))

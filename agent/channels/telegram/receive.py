@@ -15,6 +15,7 @@ from itertools import groupby
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
+from agent.channels.incoming_files import unfetched
 from agent.channels.received_files import Knows
 from agent.channels.telegram.approvals import TelegramApprovals
 from agent.channels.telegram.client import TelegramApi, TelegramRefused
@@ -211,8 +212,7 @@ class TelegramReceiver:
     ) -> Inbound:
         if not self._ears.knows(inbound):
             # A stranger fills no disk
-            told = [inbound.text, *(f"[{one.what} that was not fetched]" for one in sent)]
-            return replace(inbound, text="\n".join(line for line in told if line))
+            return unfetched(inbound, [one.what for one in sent])
         peeking = asyncio.create_task(self._peek(me, deliver))
         try:
             return await self._ears.fetching.with_files(inbound, sent)

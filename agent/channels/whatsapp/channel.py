@@ -5,7 +5,7 @@ import contextlib
 import logging
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from agent.channels.approval_buttons import NOT_OPEN
@@ -13,7 +13,7 @@ from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Question
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.push import PushAnswer, PushRequest
 from agent.channels.push_ledger import PushLedger
@@ -247,7 +247,7 @@ class WhatsAppChannel(Channel):
         what = FILES.get(kind, "a file")
         if not self._place.knows(inbound):
             # A stranger fills no disk
-            return replace(inbound, text=f"{inbound.text}\n[{what} that was not fetched]".strip())
+            return unfetched(inbound, [what])
         coming = IncomingFile(what, partial(self._fetch, media), lambda _kept: media.voice)
         return await self._files.added_to(inbound, [coming])
 

@@ -5,6 +5,7 @@ key. Text in a result is only ever quoted.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from agent.providers.offline.toolbox import (
     Toolbox,
 )
 from agent.providers.offline.voice import Voice, subject
+from agent.text.printable import with_hidden_named
 
 # A list that somebody reads, or hears
 
@@ -85,6 +87,9 @@ def _measured(order: Order, result: Mapping[str, Any], voice: Voice, asked: froz
 
 # Longer answers are cut: a file is read in parts
 _MAX_ANSWER_CHARS = 6000
+# Of a file, so that what is said around it is never cut
+_MAX_TEXT_CHARS = 5000
+_FILE_MARK = re.compile(r"\[(?=(?:IMAGE|DOCUMENT|VIDEO|AUDIO|VOICE|FILE):)", re.IGNORECASE)
 # A reason is a sentence or two
 _MAX_REASON_CHARS = 400
 _MAX_NAMES = 40
@@ -199,11 +204,7 @@ def _state(value: object) -> str:
 def _file_sentences(result: Mapping[str, Any], voice: Voice) -> str:
     path = str(result.get("path", ""))
     if isinstance(result.get("text"), str):
-        text = result["text"].rstrip("\n")
-        more = voice.say("more") if result.get("more") is True else ""
-        return "\n".join(part for part in (text, more) if part) or voice.say(
-            "empty_file", path=path
-        )
+        return _text_of_file(result, path, voice)
     if isinstance(result.get("entries"), list):
         names = [_entry(entry) for entry in result["entries"][:_MAX_NAMES]]
         listed = voice.say("comma").join(names)
@@ -214,6 +215,26 @@ def _file_sentences(result: Mapping[str, Any], voice: Voice) -> str:
     if path and isinstance(result.get("bytes"), int):
         return voice.say("written", path=path, bytes=str(result["bytes"]))
     return ""
+
+
+def _text_of_file(result: Mapping[str, Any], path: str, voice: Voice) -> str:
+    """Return the text as it is: no Markdown is made of it, and what hides in it is named."""
+    text = result["text"].rstrip("\n")
+    if not text:
+        return voice.say("empty_file", path=path)
+    # A marker in it would send another file along
+    shown = _FILE_MARK.sub("[ ", with_hidden_named(text[: _MAX_TEXT_CHARS + 1]))
+    is_cut = len(shown) > _MAX_TEXT_CHARS
+    shown = shown[:_MAX_TEXT_CHARS]
+    fence = "```"
+    while fence in shown:
+        fence += "`"
+    page = result.get("page")
+    name = path.rpartition("/")[2]
+    pages = f"{page}/{result.get('pages')}"
+    heading = voice.say("page", source=name, page=pages) if isinstance(page, int) else ""
+    more = voice.say("more") if result.get("more") is True or is_cut else ""
+    return "\n".join(filter(None, (heading, fence, shown, fence, more)))
 
 
 def _entry(entry: object) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import ChatMessage, Role, ToolCall
+from agent.providers.offline.file_marks import separated
 from agent.providers.offline.plan import Order
 from agent.text.asides import without_asides
 
@@ -23,11 +24,17 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class ConversationTurn:
-    """Messages from one of the person to the next."""
+    """Messages from one of the person to the next.
+
+    Args:
+        text: what the person said, without the agent's own marks of files.
+        files: the places of files that came with it.
+    """
 
     text: str
     exchanges: tuple[Exchange, ...]
     answer: str
+    files: tuple[str, ...] = ()
 
 
 def turns_of(messages: Sequence[ChatMessage]) -> list[ConversationTurn]:
@@ -50,7 +57,8 @@ def _turn(stretch: Sequence[ChatMessage]) -> ConversationTurn:
     )
     last = stretch[-1]
     spoken = last.role is Role.ASSISTANT and not last.tool_calls
-    return ConversationTurn(without_asides(stretch[0].text), exchanges, last.text if spoken else "")
+    text, files = separated(without_asides(stretch[0].text))
+    return ConversationTurn(text, exchanges, last.text if spoken else \"\", files)
 
 
 def _order(call: ToolCall | None, tool_name: str) -> Order:

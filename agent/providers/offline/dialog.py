@@ -38,6 +38,7 @@ from agent.providers.offline.plan import (
     Step,
     TellStep,
 )
+from agent.providers.offline.received_files import about_file
 from agent.providers.offline.small_talk import small_talk
 from agent.providers.offline.toolbox import (
     MEMORY_FORGET,
@@ -175,6 +176,8 @@ class OfflineDialog:
             if pending is None:
                 step = learnt.instead(step, turn.text, box, is_past=True)
             pending = step if isinstance(step, AskStep) and _was_asked(step, turn, voice) else None
+        if pending is None and (read := about_file(turns, box)) is not None:
+            return self._about_file(read, turns[-1], box, voices[-1])
         understood, step = await self._step(turns, voices[-1], box, pending)
         if not turns[-1].exchanges:
             if pending is None or step == SayStep("not_understood"):
@@ -188,6 +191,14 @@ class OfflineDialog:
             if isinstance(step, SayStep) and step.key in _NOT_UNDERSTOOD:
                 return _spoken(await self._refusal(step, turns[-1].text, voices[-1], box))
         return _response(step, turns[-1], understood, box, voices[-1])
+
+    @staticmethod
+    def _about_file(step: Step, turn: ConversationTurn, box: Toolbox, voice: Voice) -> ChatResponse:
+        """Read a file that was sent, or tell what came of that."""
+        from agent.providers.offline.interpreter import Interpretation  # noqa: PLC0415 - as below
+
+        understood = Interpretation(analyse("", voice.code, box.names), (), step)
+        return _response(_after_calls(step, turn, box, voice), turn, understood, box, voice)
 
     async def _help(self, voice: Voice, box: Toolbox) -> str:
         """List the abilities, each with a sentence that works."""

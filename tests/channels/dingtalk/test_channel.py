@@ -219,7 +219,10 @@ async def test_a_document_comes_with_its_name_and_a_strangers_is_not_fetched(
         await world.connected()
         await world.server.write(ANNA, DM, "file", content=content)
         [heard] = await listener.first()
-        assert (heard.text, heard.attachments) == ("[a file that was not fetched]", ())
+        assert (heard.notes, heard.attachments) == (
+            ("I did not fetch a file: only of people with access I keep files.",),
+            (),
+        )
     assert len(world.server.called("messageFiles/download")) == 1
 
 
@@ -235,7 +238,7 @@ async def test_a_voice_message_is_heard_in_the_platforms_words_where_it_has_some
         written_down, heard = await listener.first(2)
         assert (written_down.text, written_down.attachments) == ("lamp on", ())
         assert heard.attachments[0].media_type == "audio/amr"
-        assert "no speech service" in heard.text
+        assert "no speech service" in heard.notes[0]
 
 
 @pytest.mark.parametrize("trouble", ["download", "files"])
@@ -246,4 +249,4 @@ async def test_a_file_that_cannot_be_had_is_told_of(world: World, trouble: str) 
         world.server.faults.append(Fault(trouble, 502))
         await world.server.write(ANNA, DM, "picture", content={"downloadCode": "c1"})
         [heard] = await listener.first()
-        assert heard.text.startswith("[a picture that could not be fetched")
+        assert heard.notes[0].startswith("I could not fetch a picture")

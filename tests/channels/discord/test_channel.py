@@ -194,7 +194,10 @@ async def test_what_stops_the_agent_does_not_wait_for_a_file(bot: Bot) -> None:
 async def test_a_stranger_fills_no_disk(bot: Bot, tmp_path: Path) -> None:
     bot.world.post(DM, BEN, "look", attachments=[bot.world.keep(b"of Ben")])
     await wait_until(lambda: bot.listener.heard)
-    assert bot.listener.heard[0].text == "look\n[a file that was not fetched]"
+    assert (bot.listener.heard[0].text, bot.listener.heard[0].notes) == (
+        "look",
+        ("I did not fetch a file: only of people with access I keep files.",),
+    )
     assert not (tmp_path / "inbox").exists()
 
 

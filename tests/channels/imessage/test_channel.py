@@ -220,7 +220,10 @@ async def test_the_files_of_a_stranger_are_not_fetched(platform: ImessagePlatfor
     async with listening(platform.restarted(knows=False)) as listener:
         await platform.write_with_file("look", b"%PDF")
         [heard] = await listener.first()
-        assert heard.text == "look\n[a file that was not fetched]"
+        assert (heard.text, heard.notes) == (
+            "look",
+            ("I did not fetch a file: only of people with access I keep files.",),
+        )
         assert not heard.attachments
 
 
@@ -257,7 +260,7 @@ async def test_a_file_that_is_gone_is_said(platform: ImessagePlatform) -> None:
         platform.server.files.clear()
         platform.server.write("look", attachments=[file])
         [heard] = await listener.first()
-        assert "[a file that could not be fetched: 127.0.0.1" in heard.text
+        assert heard.notes[0].startswith("I could not fetch a file: 127.0.0.1")
         assert "password" not in heard.text
 
 

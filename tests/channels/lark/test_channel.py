@@ -118,7 +118,7 @@ async def test_a_strangers_file_is_not_fetched(world: World) -> None:
         content = {"file_key": "file_v2_1", "file_name": "x.pdf"}
         await world.server.write(ANNA, DM, content, kind="file")
         [heard] = await listener.first()
-        assert heard.text == "[a file that was not fetched]"
+        assert heard.notes == ("I did not fetch a file: only of people with access I keep files.",)
     assert not world.server.called("GET", "resources")
 
 

@@ -194,7 +194,7 @@ async def test_what_may_not_be_read_any_more_holds_up_nothing(
         told = server.post(DM, ANNA, "look", file_ids=[server.keep("d.pdf", b"%PDF")])
         server.closed.add(f"/posts/{told['id']}/files/info")
         heard = await listener.first(2)
-    assert heard[1].text.startswith("look\n[a file that could not be fetched: Mattermost refused")
+    assert heard[1].notes[0].startswith("I could not fetch a file: Mattermost refused")
 
 
 async def test_a_message_whose_answer_was_lost_stands_there_once(

@@ -109,7 +109,7 @@ async def test_a_file_elsewhere_is_not_asked_for(platform: NtfyPlatform) -> None
         file = {"name": "x", "url": "http://127.0.0.1:1/admin?do=it"}
         platform.server.tell(_event(attachment=file))
         [heard] = await listener.first()
-        assert heard.text == "hello\n[a file elsewhere, which was not fetched]"
+        assert heard.notes == ("I do not fetch files from other places.",)
         assert heard.attachments == ()
 
 
@@ -119,7 +119,10 @@ async def test_a_strangers_file_is_not_fetched(server: NtfyServer, platform: Ntf
     async with listening(closed) as listener:
         await platform.write_with_file("look", b"content")
         [heard] = await listener.first()
-        assert heard.text == "look\n[a file that was not fetched]"
+        assert (heard.text, heard.notes) == (
+            "look",
+            ("I did not fetch a file: only of people with access I keep files.",),
+        )
     assert not any(call.target.startswith("/file/") for call in server.calls)
 
 

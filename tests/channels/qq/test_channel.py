@@ -293,7 +293,10 @@ async def test_the_files_of_strangers_and_of_elsewhere_are_not_fetched(world: Wo
         world.server.write("look", attachments=[large])
         anna, ben, much = await listener.first(3)
     assert anna.text.count("the file is not on QQ's server") == 3
-    assert ben.text == "look\n[a picture that was not fetched]"
+    assert (ben.text, ben.notes) == (
+        "look",
+        ("I did not fetch a picture: only of people with access I keep files.",),
+    )
     assert "larger than 20 MB" in much.text
     assert not world.server.called("GET", "download")
 
@@ -350,7 +353,7 @@ async def test_what_was_spoken_comes_as_the_platform_wrote_it_down(world: World)
         written, kept = await listener.first(2)
     assert written.text == "turn it on\n[spoken; QQ wrote it down]"
     assert [file.media_type for file in kept.attachments] == ["audio/wav"]
-    assert "no speech service" in kept.text
+    assert "no speech service" in kept.notes[0]
 
 
 def replaced(heard: Any, number: int, file: Attachment) -> Any:

@@ -80,7 +80,7 @@ async def test_a_file_that_cannot_be_had_is_said_in_the_message(
         it.daemon.fail("getAttachment", fault)
         it.daemon.tell(message("look", attachments=[file("a"), file("b", "text/plain")]))
         (inbound,) = await it.heard.until(1)
-    assert inbound.text.startswith("look\n[a picture that could not be fetched: ")
+    assert inbound.notes[0].startswith("I could not fetch a picture: ")
     assert clue in inbound.text
     assert len(inbound.attachments) == 1
     assert [path.name for path in it.inbox.iterdir()] == [Path(inbound.attachments[0].path).name]
@@ -91,8 +91,9 @@ async def test_a_strangers_files_are_not_fetched(signal: Make) -> None:
         it.daemon.tell(message(None, attachments=[file("a"), file("b", "audio/aac")]))
         (inbound,) = await it.heard.until(1)
         assert it.daemon.called("getAttachment") == []
-    assert inbound.text == (
-        "[a picture that was not fetched]\n[a voice message that was not fetched]"
+    assert inbound.notes == (
+        "I did not fetch a picture: only of people with access I keep files.",
+        "I did not fetch a voice message: only of people with access I keep files.",
     )
 
 
@@ -100,7 +101,7 @@ async def test_a_voice_message_is_kept_and_said_to_be_one(signal: Make) -> None:
     async with signal(SignalDaemon(files={"a": b"x"})) as it:
         it.daemon.tell(message(None, attachments=[file("a", "audio/aac")]))
         (inbound,) = await it.heard.until(1)
-    assert "no speech service is configured" in inbound.text
+    assert "no speech service is configured" in inbound.notes[0]
     assert inbound.attachments[0].media_type == "audio/aac"
 
 

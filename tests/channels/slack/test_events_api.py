@@ -285,7 +285,10 @@ async def test_files_of_strangers_are_not_fetched(platform: SlackPostedPlatform)
     async with listening(platform.channel) as listener:
         await platform.write_with_file("look", b"x")
         [heard] = await listener.first()
-        assert heard.text == "look\n[a file that was not fetched]"
+        assert (heard.text, heard.notes) == (
+            "look",
+            ("I did not fetch a file: only of people with access I keep files.",),
+        )
 
 
 async def test_what_stops_the_agent_does_not_wait_for_a_file(

@@ -174,7 +174,10 @@ async def test_files_of_strangers_are_not_fetched(
         files = [server.world.keep(b"x")]
         server.world.post(DM, BERT, "look", subtype="file_share", files=files)
         [heard] = await listener.first()
-        assert heard.text == "look\n[a file that was not fetched]"
+        assert (heard.text, heard.notes) == (
+            "look",
+            ("I did not fetch a file: only of people with access I keep files.",),
+        )
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer, Question
+from agent.channels.incoming_files import NOT_HEARD
 from agent.channels.settings import SpeechSettings
 from agent.channels.transcriber import SpeechTranscriber
 from agent.config import Secret
@@ -59,7 +60,7 @@ async def test_a_file_that_cannot_be_had_is_said_in_the_message(
         bot.server.faults.append(fault)
         await bot.server.world.write(document=bot.server.world.keep(b"x", "d"), caption="look")
         [heard] = await bot.hear()
-        assert heard.text.startswith("look\n[a file that could not be fetched: ")
+        assert heard.notes[0].startswith("I could not fetch a file: ")
         assert any(word in heard.text for word in reason.split("|"))
         assert heard.attachments == ()
 
@@ -76,7 +77,10 @@ async def test_a_strangers_files_are_left_where_they_are(tmp_path: Path) -> None
     async with listening(tmp_path, knows=lambda _: False) as bot:
         await bot.server.world.write(document=bot.server.world.keep(b"x", "d"))
         [heard] = await bot.hear()
-        assert (heard.text, heard.attachments) == ("[a file that was not fetched]", ())
+        assert (heard.notes, heard.attachments) == (
+            ("I did not fetch a file: only of people with access I keep files.",),
+            (),
+        )
         assert not bot.server.called("getFile")
 
 
@@ -102,9 +106,7 @@ async def test_a_voice_message_without_a_service_says_so(tmp_path: Path) -> None
     async with listening(tmp_path) as bot:
         await bot.server.world.write(voice=bot.server.world.keep(OGG, "v"))
         [heard] = await bot.hear()
-        assert (
-            heard.text == "[a voice message; no speech service is configured that writes it down]"
-        )
+        assert heard.notes == (NOT_HEARD,)
         assert heard.attachments[0].media_type == "audio/ogg"
 
 

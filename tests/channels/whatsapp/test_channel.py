@@ -169,7 +169,11 @@ async def test_a_strangers_file_is_not_fetched(platform: WhatsAppPlatform) -> No
     async with listening(platform.channel) as listener:
         await platform.write_with_file("look", b"%PDF-1.7")
         [heard] = await listener.first()
-        assert (heard.text, heard.attachments) == ("look\n[a file that was not fetched]", ())
+        assert (heard.text, heard.notes, heard.attachments) == (
+            "look",
+            ("I did not fetch a file: only of people with access I keep files.",),
+            (),
+        )
         assert not platform.server.calls
 
 
@@ -182,7 +186,7 @@ async def test_the_token_goes_to_no_other_place(platform: WhatsAppPlatform, url:
         await platform.write_with_file("look", b"%PDF-1.7")
         [heard] = await listener.first()
         reason = "the file is not on WhatsApp's server"
-        assert heard.text.endswith(f"[a file that could not be fetched: {reason}]")
+        assert heard.notes == (f"I could not fetch a file: {reason}.",)
 
 
 async def test_a_file_of_a_kind_that_is_not_taken_is_said(
@@ -353,7 +357,7 @@ async def test_a_file_that_takes_longer_than_the_platform_waits_is_kept_once(
         server.may_hand_out.set()
         await again
         [heard] = listener.heard
-        assert heard.text.startswith("[a voice message; no speech service is configured")
+        assert "no speech service is configured" in heard.notes[0]
         assert [one.media_type for one in heard.attachments] == ["audio/ogg"]
         assert server.answers == [200]
 

@@ -29,8 +29,8 @@ async def test_nothing_is_fetched_from_where_it_must_not(platform: XmppPlatform)
             platform.anna.say(platform.address, "look", link)
         heard = (await listener.first(1 + len(_FORBIDDEN)))[1:]
         for inbound, why in zip(heard, _FORBIDDEN.values(), strict=True):
-            assert inbound.text.startswith("look\n[a file that could not be fetched: ")
-            assert why in inbound.text
+            assert inbound.notes[0].startswith("I could not fetch a file: ")
+            assert why in inbound.notes[0]
             assert not inbound.attachments
 
 

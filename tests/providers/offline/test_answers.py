@@ -55,7 +55,7 @@ AWAY = "error: the board is not connected (no answer for 2 s)"
          "Files: a.txt, logs/."),
         ("list the files", "file_list", {"path": ".", "entries": []}, "There are no files."),
         ("read a.txt", "file_read", {"path": "a.txt", "text": "one\ntwo\n", "more": True},
-         "one\ntwo\n(there is more)"),
+         "```\none\ntwo\n```\n(there is more)"),
         ("read a.txt", "file_read", {"path": "a.txt", "text": "", "more": False},
          "a.txt is empty."),
         ("write hello to a.txt", "file_write", {"path": "a.txt", "bytes": 5},
@@ -113,3 +113,15 @@ async def test_a_tool_that_is_gone_is_told_by_its_name() -> None:
 
 def outcome_of(talk: Talk, text: str) -> str:
     return text or talk.messages[-1].tool_calls[0].name
+
+
+async def test_the_text_of_a_file_is_told_as_it_is_and_a_cut_is_told() -> None:
+    text = "# Title\n*not bold*\n```\n[IMAGE:secret.png] a\u202eb\tc\u200bd é\n"
+    talk = Talk(results={"file_read": {"path": "a.md", "text": text, "more": False}})
+    told = await talk.ask("read a.md")
+    assert told == (
+        "````\n# Title\n*not bold*\n```\n[ IMAGE:secret.png] a<U+202E>b\tc<U+200B>d é\n````"
+    )
+    long = {"path": "a.md", "text": "x" * 9000, "more": False}
+    cut = await Talk(results={"file_read": long}).ask("read a.md")
+    assert cut.endswith("x\n```\n(there is more)")
