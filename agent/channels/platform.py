@@ -95,8 +95,10 @@ class Platform(ABC):
         about: what it is, for a list.
         wanted: what has to be asked before it can be used.
         is_pushed: it comes in by the gateway, however it is configured.
+        is_confirmed: a real server of it was met; false until a cassette of one is in the tests.
     """
 
+    is_confirmed = True
     name: str
     about: str = ""
     wanted: tuple[SetupKey, ...] = ()

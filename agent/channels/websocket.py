@@ -7,6 +7,7 @@ the code it ended with, for platforms that say by it what is wrong.
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -31,6 +32,21 @@ MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 # Messages that wait here; more wait at the platform
 MAX_WAITING = 16
 MAX_REASON_CHARS = 200
+
+
+Tap = Callable[[str | bytes], None]
+# What is shown every message besides; for recordings
+_TAP: ContextVar[Tap | None] = ContextVar("websocket_tap", default=None)
+
+
+@contextlib.contextmanager
+def tapped(tap: Tap) -> Iterator[None]:
+    """Show `tap` every message that tasks begun in this block receive."""
+    token = _TAP.set(tap)
+    try:
+        yield
+    finally:
+        _TAP.reset(token)
 
 
 class SocketClosed(ChannelUnavailable):
@@ -96,7 +112,10 @@ class WebSocket:
             SocketClosed: it has ended.
         """
         with _closing():
-            return await self._connection.recv()
+            message = await self._connection.recv()
+        if (tap := _TAP.get()) is not None:
+            tap(message)
+        return message
 
     async def send(self, message: str | bytes) -> None:
         """Send a message.

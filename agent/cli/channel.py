@@ -3,6 +3,8 @@
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
 
 from agent.channels.catalog import NAMES, configured, platform
 from agent.channels.platform import Platform, check_gateway
@@ -29,8 +31,16 @@ _MARKS = {
 }
 
 
+_WHAT_IS_RECORDED = (
+    "This writes what {0} sends in the next {1} s into {2}. Secrets are taken out; every name, id "
+    "and word of a message becomes a made-up one. Messages that come meanwhile are not answered. "
+    "Write to the agent from another account, with a picture, an answer and an edit; then look the "
+    "file through before you give it to anybody."
+)
+
+
 def run(arguments: Namespace) -> int:
-    actions = {"list": _list, "add": _add, "test": _test, "doctor": _test}
+    actions = {"list": _list, "add": _add, "test": _test, "doctor": _test, "record": _record}
     return actions[arguments.action](arguments)
 
 
@@ -41,15 +51,25 @@ def _list(arguments: Namespace) -> int:
     is_running = status is not None and status.is_running
     troubles = {one.name: one.trouble for one in status.channels} if status and is_running else {}
     rows = [
-        {"name": name, "about": platform(name).about, "state": _state(name, there, troubles)}
+        {
+            "name": name,
+            "about": platform(name).about,
+            "state": _state(name, there, troubles),
+            "confirmed": platform(name).is_confirmed,
+        }
         for name in NAMES
     ]
     if arguments.json:
         say_json(rows)
     else:
-        say_table([(row["name"], row["state"], row["about"]) for row in rows])
+        say_table([(str(row["name"]), str(row["state"]), _about(row)) for row in rows])
+        say("unconfirmed: no real server of it was met yet; `barnacle channel record NAME` helps.")
         say("`barnacle channel add NAME` asks for what a platform needs and tries it.")
     return exits.OK
+
+
+def _about(row: Mapping[str, object]) -> str:
+    return f"{row['about']}{'' if row['confirmed'] else ' (unconfirmed)'}"
 
 
 def _state(name: str, there: set[str], troubles: dict[str, str]) -> str:
@@ -77,6 +97,27 @@ def _test(arguments: Namespace) -> int:
         say(f"{_MARKS[proof.verdict]}  {name:<10}  {proof.said}")
         worst = exits.FAILED if proof.verdict is not ProofVerdict.GOOD else worst
     return worst
+
+
+def _record(arguments: Namespace) -> int:
+    from agent.channels.record.recording import record  # noqa: PLC0415 - for those who record
+
+    settings, paths = configuration.load(arguments)
+    wanted = _known(arguments.name)
+    if wanted.name not in {one.name for one in configured(settings.channels)}:
+        raise BadArguments(f"{wanted.name} is not configured: `barnacle channel add {wanted.name}`")
+    status = read_status(paths.status_file)
+    if status is not None and status.is_running:
+        raise BadArguments("the agent is running and would take the messages: stop it first")
+    cassette = Path(arguments.out or f"{wanted.name}.cassette.jsonl")
+    if cassette.exists():
+        raise BadArguments(f"{cassette} is there already: name another file with --out")
+    say(_WHAT_IS_RECORDED.format(wanted.name, arguments.seconds, cassette))
+    if not arguments.yes and not Asker(CommandTerminal()).yes("Record?", usual=False):
+        return exits.FAILED
+    written = run_in_loop(record(wanted, settings.channels, cassette, arguments.seconds, say))
+    say(f"{written.lines} lines are in {cassette}; {written.skipped} parts were no JSON.")
+    return exits.OK
 
 
 def _proof(name: str, settings: Settings, paths: Paths) -> Proof:

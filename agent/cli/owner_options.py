@@ -263,6 +263,17 @@ def _add_channel(commands: Commands) -> None:
         tried.add_argument(
             "name", nargs="?", type=text, help="test only this platform (default: all)"
         )
+    recorded = add(
+        actions,
+        "record",
+        "Write what a platform sends into a file, with secrets and names replaced",
+        examples="  barnacle channel record discord\n"
+        "  barnacle channel record qq --seconds 60 --out qq.jsonl\n",
+    )
+    recorded.add_argument("name", type=text, help="name of a configured platform")
+    recorded.add_argument("--seconds", type=int, default=300, help="how long (default: 300)")
+    recorded.add_argument("--out", type=text, help="the file (default: NAME.cassette.jsonl)")
+    recorded.add_argument("--yes", action="store_true", help="do not ask first")
 
 
 def _add_signal(commands: Commands) -> None:

@@ -79,7 +79,7 @@ async def test_a_file_that_came_is_shown_once_and_told_afterwards(tmp_path: Path
     assert asked.role is Role.USER
     assert "buy milk" in asked.text
     again = spoken(provider.requests[1])[0]
-    assert again.text == f"what is in it?\n\n[DOCUMENT:{note.path}] (note.txt)"
+    assert again.text == "what is in it?\n\n[DOCUMENT:received/owner/note.txt] (note.txt)"
 
 
 async def test_what_hurts_the_machine_is_told_without_changing_what_stays(tmp_path: Path) -> None:

@@ -129,6 +129,7 @@ class DingTalk(Platform):
 
     name = DingTalkChannel.name
     about = "a robot in DingTalk, by Stream mode"
+    is_confirmed = False
     wanted = (
         SetupKey("client_id", "The app's Client ID", "ding..., on the app's page Credentials"),
         SetupKey("client_secret", "The app's Client Secret", "beside it", is_secret=True),

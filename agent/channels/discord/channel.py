@@ -150,6 +150,7 @@ class Discord(Platform):
 
     name = DiscordChannel.name
     about = "a bot that people write to, in private and in servers"
+    is_confirmed = False
     wanted = (
         SetupKey(
             "token",

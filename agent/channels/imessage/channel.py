@@ -208,6 +208,7 @@ class Imessage(Platform):
 
     name = ImessageChannel.name
     about = "an account on a Mac, by the BlueBubbles server there"
+    is_confirmed = False
     wanted = (
         SetupKey(
             "base_url",

@@ -153,6 +153,7 @@ class Lark(Platform):
 
     name = LarkChannel.name
     about = "a bot in Lark, or Feishu as it is called in China"
+    is_confirmed = False
     wanted = (
         SetupKey("app_id", "The app's id", "cli_..., on the app's page Credentials"),
         SetupKey("app_secret", "The app's secret", "beside it", is_secret=True),

@@ -121,6 +121,7 @@ class Mattermost(Platform):
 
     name = MattermostChannel.name
     about = "a bot on a Mattermost server, in private, in channels and threads"
+    is_confirmed = False
     wanted = (
         SetupKey("base_url", "The server, such as https://chat.example.org"),
         SetupKey(

@@ -151,6 +151,7 @@ class Ntfy(Platform):
 
     name = NtfyChannel.name
     about = "a topic that telephones subscribe to"
+    is_confirmed = False
     wanted = (
         SetupKey("base_url", "The server", "ntfy.sh is everybody's; one of your own is better."),
         SetupKey("topic", "The topic: whoever knows its name may read and write there"),

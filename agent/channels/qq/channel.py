@@ -89,6 +89,7 @@ class Qq(Platform):
 
     name = QqChannel.name
     about = "a bot on QQ, for private messages, groups and guilds"
+    is_confirmed = False
     wanted = (
         SetupKey("app_id", "The bot's AppID", "A number, on the bot's page at https://q.qq.com"),
         SetupKey("app_secret", "Its AppSecret", "Beside it; it is shown once", is_secret=True),

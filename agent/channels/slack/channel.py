@@ -53,6 +53,7 @@ class Slack(Platform):
 
     name = SlackChannel.name
     about = "an app of a workspace that people write to"
+    is_confirmed = False
     wanted = (
         SetupKey(
             "token",

@@ -273,6 +273,7 @@ class WhatsApp(Platform):
 
     name = WhatsAppChannel.name
     about = "a number of yours at WhatsApp's Cloud API, which posts to the gateway"
+    is_confirmed = False
     wanted = (
         SetupKey("phone_number_id", "The id of the number", "Not the number: the app's API Setup"),
         SetupKey(

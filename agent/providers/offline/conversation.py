@@ -58,7 +58,7 @@ def _turn(stretch: Sequence[ChatMessage]) -> ConversationTurn:
     last = stretch[-1]
     spoken = last.role is Role.ASSISTANT and not last.tool_calls
     text, files = separated(without_asides(stretch[0].text))
-    return ConversationTurn(text, exchanges, last.text if spoken else \"\", files)
+    return ConversationTurn(text, exchanges, last.text if spoken else "", files)
 
 
 def _order(call: ToolCall | None, tool_name: str) -> Order:

@@ -205,7 +205,7 @@ async def test_a_file_from_anywhere_else_is_not_fetched(bot: Bot) -> None:
     file = bot.world.keep(b"x") | {"url": "http://169.254.169.254/latest"}
     bot.world.post(DM, ANNA, "look", attachments=[file])
     await wait_until(lambda: bot.listener.heard)
-    assert "not on Discord's server" in bot.listener.heard[0].text
+    assert "not on Discord's server" in bot.listener.heard[0].notes[0]
 
 
 async def test_no_program_is_taken_for_a_person(bot: Bot) -> None:

@@ -261,7 +261,7 @@ async def test_a_file_that_is_gone_is_said(platform: ImessagePlatform) -> None:
         platform.server.write("look", attachments=[file])
         [heard] = await listener.first()
         assert heard.notes[0].startswith("I could not fetch a file: 127.0.0.1")
-        assert "password" not in heard.text
+        assert "password" not in f"{heard.text} {heard.notes}"
 
 
 async def test_another_server_begins_anew(

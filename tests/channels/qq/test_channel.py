@@ -292,12 +292,12 @@ async def test_the_files_of_strangers_and_of_elsewhere_are_not_fetched(world: Wo
         large = {**theirs, "size": 10**12}
         world.server.write("look", attachments=[large])
         anna, ben, much = await listener.first(3)
-    assert anna.text.count("the file is not on QQ's server") == 3
+    assert sum("the file is not on QQ's server" in note for note in anna.notes) == 3
     assert (ben.text, ben.notes) == (
         "look",
         ("I did not fetch a picture: only of people with access I keep files.",),
     )
-    assert "larger than 20 MB" in much.text
+    assert "larger than 20 MB" in much.notes[0]
     assert not world.server.called("GET", "download")
 
 

@@ -48,7 +48,7 @@ async def test_what_is_too_large_is_not_even_asked_for(signal: Make) -> None:
         it.daemon.tell(message("look", attachments=[file("a", size=MAX_FILE_BYTES + 1)]))
         (inbound,) = await it.heard.until(1)
         assert it.daemon.called("getAttachment") == []
-    assert "larger than 20 MB" in inbound.text
+    assert "larger than 20 MB" in inbound.notes[0]
     assert inbound.attachments == ()
 
 
@@ -81,7 +81,7 @@ async def test_a_file_that_cannot_be_had_is_said_in_the_message(
         it.daemon.tell(message("look", attachments=[file("a"), file("b", "text/plain")]))
         (inbound,) = await it.heard.until(1)
     assert inbound.notes[0].startswith("I could not fetch a picture: ")
-    assert clue in inbound.text
+    assert clue in inbound.notes[0]
     assert len(inbound.attachments) == 1
     assert [path.name for path in it.inbox.iterdir()] == [Path(inbound.attachments[0].path).name]
 
@@ -109,7 +109,7 @@ async def test_what_is_no_base64_is_no_file(signal: Make) -> None:
     async with signal(SignalDaemon(files={"a": "AAA-====AAAA"})) as it:
         it.daemon.tell(message("look", attachments=[file("a")]))
         (inbound,) = await it.heard.until(1)
-    assert "unreadable file" in inbound.text
+    assert "unreadable file" in inbound.notes[0]
     assert list(it.inbox.iterdir()) == []
 
 

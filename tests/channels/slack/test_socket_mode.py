@@ -163,7 +163,7 @@ async def test_the_token_goes_to_no_other_host(
         server.world.post(DM, ANNA, "look", subtype="file_share", files=[file])
         [heard] = await listener.first()
         assert not heard.attachments
-        assert "not on Slack's server" in heard.text
+        assert "not on Slack's server" in heard.notes[0]
 
 
 async def test_files_of_strangers_are_not_fetched(

@@ -61,7 +61,7 @@ async def test_a_file_that_cannot_be_had_is_said_in_the_message(
         await bot.server.world.write(document=bot.server.world.keep(b"x", "d"), caption="look")
         [heard] = await bot.hear()
         assert heard.notes[0].startswith("I could not fetch a file: ")
-        assert any(word in heard.text for word in reason.split("|"))
+        assert any(word in heard.notes[0] for word in reason.split("|"))
         assert heard.attachments == ()
 
 
@@ -69,7 +69,7 @@ async def test_a_file_that_is_said_to_be_too_large_is_not_asked_for(tmp_path: Pa
     async with listening(tmp_path) as bot:
         told = bot.server.world.keep(b"x", "d") | {"file_size": 30 * 1024 * 1024}
         await bot.server.world.write(document=told)
-        assert "larger than the 20 MB" in (await bot.hear())[0].text
+        assert "larger than the 20 MB" in (await bot.hear())[0].notes[0]
         assert not bot.server.called("getFile")
 
 

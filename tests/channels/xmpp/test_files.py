@@ -13,10 +13,10 @@ _FORBIDDEN = {
     "https://127.0.0.1/": "local",
     "https://printer.local/": "name of this machine or network",
     "http://93.184.216.34/sheet.pdf": "send the file unencrypted",
-    "file:///etc/passwd": "could not be fetched",
+    "file:///etc/passwd": "could not fetch",
     "aesgcm://files.example.org/a": "it is encrypted",
     "https://[": "cannot be used",
-    "nonsense": "could not be fetched",
+    "nonsense": "could not fetch",
     f"https://example.org/{'a' * 3000}": "cannot be used",
 }
 

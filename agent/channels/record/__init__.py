@@ -1,0 +1,1 @@
+"""Recorder of what a real platform sends, with secrets and names replaced."""
