@@ -12,7 +12,7 @@ import msgspec
 _log = logging.getLogger(__name__)
 
 # Asked for by name: the platform remembers the last list, so it is always sent
-ALLOWED_UPDATES = ("message", "callback_query")
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query")
 
 
 class _Wire(msgspec.Struct, frozen=True, rename={"from_": "from", "kind": "type"}):
@@ -120,6 +120,12 @@ class TelegramMessage(_Wire, frozen=True):
     location: TelegramLocation | None = None
     contact: TelegramContact | None = None
     migrate_to_chat_id: int | None = None
+    edit_date: int = 0
+    # Set on what a person wrote to somebody else, whom the bot was lent to
+    business_connection_id: str = ""
+    poll: dict[str, Any] | None = None
+    dice: dict[str, Any] | None = None
+    story: dict[str, Any] | None = None
 
     @property
     def words(self) -> str:
@@ -150,6 +156,7 @@ class TelegramUpdate(_Wire, frozen=True):
 
     update_id: int
     message: TelegramMessage | None = None
+    edited_message: TelegramMessage | None = None
     callback_query: TelegramCallback | None = None
 
 

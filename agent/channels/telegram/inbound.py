@@ -5,7 +5,7 @@ quoted: it is nobody's order. What a group, a channel or a bot says is not a per
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent.channels.telegram.events import TelegramFile, TelegramMessage
@@ -15,6 +15,7 @@ from agent.channels.telegram.mention import (
     is_for_another,
     without_calling,
 )
+from agent.channels.urgency import is_urgent
 from agent.messages import Inbound, Provenance, Whose
 from agent.text.printable import printable_line, printable_text
 
@@ -25,6 +26,10 @@ MAX_TEXT_CHARS = 16_384
 MAX_QUOTED_CHARS = 1000
 MAX_NAME_CHARS = 64
 FORWARDED = "[a forwarded message]"
+EDITED = (
+    "You have edited a message that I had read already. I go by what it said first: shall I do "
+    "what it says now? Then please write it as a new message."
+)
 SHOWN = "[a contact, as it is quoted above]"
 
 Groups = Literal["mention", "all", "off"]
@@ -47,7 +52,9 @@ class TelegramAttachment:
 def is_for_us(message: TelegramMessage, me: TelegramSelf, groups: Groups) -> bool:
     """Return true if a person writes to the bot."""
     person = message.from_
-    if person is None or person.is_bot or message.sender_chat is not None:
+    # Where a business account has lent the bot, people write to the account's owner
+    is_lent = bool(message.business_connection_id)
+    if person is None or person.is_bot or message.sender_chat is not None or is_lent:
         return False
     if message.is_automatic_forward or message.migrate_to_chat_id is not None:
         return False
@@ -143,10 +150,28 @@ def _unwritten(message: TelegramMessage) -> Iterator[str]:
     """Return words for a message without text, such as a place; nothing is dropped."""
     if message.sticker is not None:
         yield f"[a sticker: {printable_line(message.sticker.emoji, 8) or 'without a meaning'}]"
+    elif (kind := _kind(message)) is not None:
+        yield f"[{kind}]"
     elif message.location is not None:
         yield f"[a place: {message.location.latitude:.5f}, {message.location.longitude:.5f}]"
     elif message.contact is None and not any(True for _ in files_of(message)):
         yield "[something that cannot be read here]"
+
+
+def _kind(message: TelegramMessage) -> str | None:
+    """Return what a message is that says nothing to the agent."""
+    # A venue has a place as well, which tells more; its name is anybody's words
+    kinds = (("a poll", message.poll), ("a thrown die", message.dice), ("a story", message.story))
+    return next((kind for kind, content in kinds if content is not None), None)
+
+
+def edited(message: TelegramMessage, me: TelegramSelf, now_s: float) -> Inbound:
+    """Convert an edit: nothing of it is an order but a stop, and its writer is told so."""
+    inbound = understood(message, me, now_s)
+    number = f"{inbound.message_id}:edited-{message.edit_date}"
+    if is_urgent(message.words):
+        return replace(inbound, message_id=number)
+    return replace(inbound, message_id=number, text="", quoted="", notes=(EDITED,))
 
 
 def _card(message: TelegramMessage) -> str:

@@ -12,6 +12,9 @@ from agent.channels.telegram.inbound import number_of
 
 # What Telegram takes in one message, in UTF-16 units of the text without its tags
 MAX_UNITS = 4096
+# A preview has the platform fetch an address that the person has not opened
+NO_PREVIEW: Mapping[str, object] = {"link_preview_options": {"is_disabled": True}}
+_PREVIEWING = frozenset({"sendMessage", "editMessageText"})
 # Each repair is made once at most
 MAX_REPAIRS = 5
 _NOT_PARSED = ("can't parse", "unsupported start tag", "can't find end", "entity_", "entities_")
@@ -49,6 +52,8 @@ class TelegramTexts:
             ChannelError: it was not taken.
         """
         wanted, as_html = dict(parameters), True
+        if method in _PREVIEWING:
+            wanted |= NO_PREVIEW
         for _ in range(MAX_REPAIRS):
             try:
                 return await self._api.call(method, {**wanted, **_text(markdown, as_html=as_html)})

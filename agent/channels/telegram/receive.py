@@ -31,6 +31,7 @@ from agent.channels.telegram.files import TelegramFiles
 from agent.channels.telegram.inbound import (
     Groups,
     TelegramAttachment,
+    edited,
     files_of,
     id_of,
     is_for_us,
@@ -168,6 +169,9 @@ class TelegramReceiver:
         await self._press(updates)
         for album in messages(updates):
             await self._take(album, me, deliver)
+        for update in updates:
+            if update.edited_message is not None:
+                await self._take_edit(update.edited_message, me, deliver)
         if highest is not None:
             await self._position.advance(highest + 1)
 
@@ -196,6 +200,14 @@ class TelegramReceiver:
         if sent:
             inbound = await self._with_files(inbound, sent, me, deliver)
         await deliver(inbound)
+
+    async def _take_edit(
+        self, message: TelegramMessage, me: TelegramSelf, deliver: Deliver
+    ) -> None:
+        """Deliver an edit; a preview or a counter that changed is none of the person's."""
+        is_ours = is_for_us(message, me, self._ears.groups)
+        if is_ours and message.edit_date and message.words:
+            await deliver(edited(message, me, self._clock.wall_s()))
 
     async def _press(self, updates: Sequence[TelegramUpdate]) -> None:
         for callback in presses(updates):

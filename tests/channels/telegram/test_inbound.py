@@ -99,7 +99,8 @@ def test_a_quotation_out_of_nowhere_is_anybodys() -> None:
     [
         ({"sticker": {"emoji": "👍"}}, "[a sticker: 👍]"),
         ({"location": {"latitude": 52.5, "longitude": 13.4}}, "[a place: 52.50000, 13.40000]"),
-        ({"dice": {"emoji": "🎲", "value": 3}}, "[something that cannot be read here]"),
+        ({"dice": {"emoji": "🎲", "value": 3}}, "[a thrown die]"),
+        ({"giveaway": {"winner_count": 3}}, "[something that cannot be read here]"),
     ],
 )
 def test_nothing_disappears_in_silence(fields: dict[str, Any], said: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.settings import TelegramSettings
+from agent.channels.telegram.inbound import EDITED
 from agent.errors import ChannelRefused, ChannelUnavailable, StorageFull
 from agent.messages import Inbound, Provenance
 from agent.net.http import HttpClient
@@ -172,12 +173,35 @@ async def test_what_stops_the_agent_goes_before_what_waits(tmp_path: Path) -> No
         assert heard == ["/estop", "one", "two"]
 
 
-async def test_edited_messages_are_no_new_ones(tmp_path: Path) -> None:
+async def test_an_edit_is_no_order_and_its_writer_is_asked(tmp_path: Path) -> None:
     async with listening(tmp_path) as bot:
         message = await bot.server.world.write("lamp off")
-        await bot.server.world.push("edited_message", message | {"text": "lamp on"})
-        await bot.server.world.write("next")
-        assert [one.text for one in await bot.hear(2)] == ["lamp off", "next"]
+        first = (await bot.hear())[0]
+        edit = message | {"text": "lamp on", "edit_date": 1_800_000_100}
+        await bot.server.world.push("edited_message", edit)
+        told = (await bot.hear(2))[1]
+        assert (told.text, told.notes) == ("", (EDITED,))
+        assert told.message_id not in {first.message_id, ""}
+        # A preview that came, or a place that moved, is no edit of the person's
+        await bot.server.world.push("edited_message", message | {"edit_date": 0})
+        await bot.server.world.push("edited_message", edit | {"text": "/estop", "edit_date": 9})
+        assert (await bot.hear(3))[2].text == "/estop"
+
+
+async def test_what_is_written_to_a_lent_account_is_left_alone(tmp_path: Path) -> None:
+    async with listening(tmp_path) as bot:
+        await bot.server.world.write("lamp on", business_connection_id="b1")
+        await bot.server.world.write("hello")
+        assert [one.text for one in await bot.hear()] == ["hello"]
+
+
+async def test_what_says_nothing_is_told_as_what_it_is(tmp_path: Path) -> None:
+    async with listening(tmp_path) as bot:
+        await bot.server.world.write(poll={"question": "turn the lamp on?"})
+        await bot.server.world.write(dice={"emoji": "x", "value": 5})
+        await bot.server.world.write(story={"id": 1})
+        told = [one.text for one in await bot.hear(3)]
+        assert told == ["[a poll]", "[a thrown die]", "[a story]"]
 
 
 @pytest.mark.parametrize("status", [500, 502, 504])

@@ -295,3 +295,11 @@ async def test_a_chat_without_signs_is_asked_once(tmp_path: Path) -> None:
         await bot.channel.mark(message, Mark.SEEN)
         await bot.channel.mark(message, Mark.DONE)
         assert len(bot.server.called("setMessageReaction")) == 1
+
+
+async def test_no_preview_is_fetched_and_no_effect_is_played(tmp_path: Path) -> None:
+    async with listening(tmp_path) as bot:
+        await bot.send("see https://example.org/a", await heard(bot))
+        [sent] = bot.server.called("sendMessage")
+        assert sent["link_preview_options"] == {"is_disabled": True}
+        assert "message_effect_id" not in sent
