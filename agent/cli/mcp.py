@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
@@ -11,14 +12,18 @@ from agent.cli import configuration, exits
 from agent.cli.memory_text import say_rows
 from agent.cli.output import say, say_json
 from agent.errors import BadArguments, McpAway
+from agent.passage import Provenance
 from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
 from agent.text.printable import spelled_out
+from agent.tools.inquiry import InquiryAnswer
 from agent.tools.mcp.approvals import ApprovedTools
+from agent.tools.mcp.bridge_process import BridgeProcess
 from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.offer import ToolOffer
-from agent.tools.mcp.server import McpServer
-from agent.tools.mcp.servers import pins_in
+from agent.tools.mcp.questions import OwnerQuestions
+from agent.tools.mcp.server import McpServer, PutQuestion, decline
+from agent.tools.mcp.servers import BRIDGE_FOLDER, pins_in
 
 # Enough of a hash that no other listing of anybody has it too
 _DIGITS = 24
@@ -34,7 +39,8 @@ def run(arguments: Namespace) -> int:
     if arguments.server not in settings.mcp:
         known = ", ".join(settings.mcp) or "none"
         raise BadArguments(f"no [mcp.{arguments.server}] in the configuration: {known}")
-    offers = asyncio.run(_asked(arguments.server, settings, paths))
+    process, put = BridgeProcess(paths.mcp / BRIDGE_FOLDER), _asking(arguments.server)
+    offers = asyncio.run(_asked(arguments.server, settings, paths, process, put))
     return _approve(pins, arguments, offers)
 
 
@@ -122,24 +128,42 @@ def _revoke(pins: ApprovedTools, server: str, tool: str) -> int:
 
 async def _everything(settings: Settings, paths: Paths) -> dict[str, list[ToolOffer] | McpAway]:
     names = list(settings.mcp)
-    told = await asyncio.gather(*(_heard(name, settings, paths) for name in names))
+    process = BridgeProcess(paths.mcp / BRIDGE_FOLDER)
+    told = await asyncio.gather(*(_heard(name, settings, paths, process) for name in names))
     return dict(zip(names, told, strict=True))
 
 
-async def _heard(name: str, settings: Settings, paths: Paths) -> list[ToolOffer] | McpAway:
+async def _heard(
+    name: str, settings: Settings, paths: Paths, process: BridgeProcess
+) -> list[ToolOffer] | McpAway:
     try:
-        return await _asked(name, settings, paths)
+        return await _asked(name, settings, paths, process)
     except McpAway as err:
         return err
 
 
-async def _asked(name: str, settings: Settings, paths: Paths) -> list[ToolOffer]:
+async def _asked(
+    name: str, settings: Settings, paths: Paths, process: BridgeProcess, put: PutQuestion = decline
+) -> list[ToolOffer]:
     server = McpServer(name, settings.mcp[name], paths.mcp / name, SystemClock())
     server.confine(Confinement(hidden_from_servers(paths)))
+    server.share(process)
     try:
-        return await server.offers()
+        return await server.offers(put)
     finally:
         await server.aclose()
+
+
+def _asking(name: str) -> PutQuestion:
+    """Return the way to whoever sits at this terminal; nobody is asked without one."""
+    if not sys.stdin.isatty():
+        return decline
+
+    async def inquire(question: str, _trust: Provenance = Provenance.MODEL) -> InquiryAnswer:
+        say(question)
+        return InquiryAnswer(await asyncio.to_thread(input, "> "), Provenance.OWNER)
+
+    return OwnerQuestions(name, inquire, lambda _: False)
 
 
 def _digest(offers: Sequence[ToolOffer]) -> str:

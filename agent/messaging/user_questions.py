@@ -29,8 +29,17 @@ class UserQuestions:
         self._questions = questions
         self._open: dict[str, _Waiting] = {}
 
-    async def put(self, message: Inbound, listen: Listen, question: str) -> InquiryAnswer:
+    async def put(
+        self,
+        message: Inbound,
+        listen: Listen,
+        question: str,
+        trust: Provenance = Provenance.MODEL,
+    ) -> InquiryAnswer:
         """Ask, and return the person's next message; waits until cancelled.
+
+        Args:
+            trust: of the question; a model's has no strange links.
 
         Raises:
             ChannelError: nobody can be asked, or it could not be sent.
@@ -38,7 +47,7 @@ class UserQuestions:
         said = await listen(question)
         if said is not None:
             return InquiryAnswer(said, message.provenance)
-        if not await self._delivery.send_unrecorded(_message(message, question)):
+        if not await self._delivery.send_unrecorded(_message(message, question, trust)):
             raise ChannelUnavailable("the question could not be sent")
         # What was said before the question was there is no answer to it
         waiting: _Waiting = asyncio.get_running_loop().create_future()
@@ -84,8 +93,7 @@ class _Asker:
         return True
 
 
-def _message(message: Inbound, question: str) -> Outbound:
-    # A model asks it, whatever it has read
+def _message(message: Inbound, question: str, trust: Provenance) -> Outbound:
     said = "" if message.is_forwarded else message.text
-    text = without_strange_links(question, Provenance.MODEL, said)
+    text = without_strange_links(question, trust, said)
     return Outbound(0, message.channel, message.reply_target, text, "", message.thread)

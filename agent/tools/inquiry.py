@@ -17,8 +17,8 @@ class InquiryAnswer:
 class Inquiry(Protocol):
     """Sends a question to the conversation and waits for the next message there."""
 
-    async def __call__(self, question: str) -> InquiryAnswer:
-        """Return the answer; wait until cancelled.
+    async def __call__(self, question: str, trust: Provenance = Provenance.MODEL) -> InquiryAnswer:
+        """Return the answer; wait until cancelled. Links stay in what the owner's own word is.
 
         Raises:
             ChannelError: nobody can be asked, or it could not be sent.

@@ -149,7 +149,7 @@ async def test_what_it_asks_of_us_is_refused(tmp_path: Path) -> None:
     assert json.loads(json.loads(text)["text"]) == {
         "sampling/createMessage": "refused",
         "roots/list": "refused",
-        "elicitation/create": "refused",
+        "elicitation/create": "got {'action': 'decline'}",
     }
     await servers.aclose()
 

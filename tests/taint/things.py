@@ -140,7 +140,9 @@ class PlantedServer:
     def __init__(self, made: World) -> None:
         self._made = made
 
-    async def call(self, tool: str, digest: str, arguments: Mapping[str, object]) -> BridgeAnswer:
+    async def call(
+        self, tool: str, digest: str, arguments: Mapping[str, object], put: object = None
+    ) -> BridgeAnswer:
         if self._made.is_at("mcp trouble"):
             raise McpAway(f"the server is away: {self._made.text}")
         if self._made.is_at("mcp error"):

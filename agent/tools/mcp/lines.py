@@ -1,7 +1,11 @@
-"""Messages between the agent and a server's bridge: JSON lines of limited length.
+"""Messages between the agent and the bridge: JSON lines of limited length.
 
-First comes a `ServerSetup`, answered with what the server has; then requests, one at a time.
+Each names the connection that it is about. The first of a connection starts its server and is
+answered with what the server has; then come calls, one at a time. Before an answer the server may
+have questions, each of which waits for a reply.
 """
+
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -14,6 +18,11 @@ MAX_TOOLS = 64
 # All that a server says of one tool; a listing of such ones fits into a line
 MAX_DEFINITION_BYTES = 12 * 1024
 MAX_TROUBLE_CHARS = 300
+# A question that a person is to read, and all that describes its fields
+MAX_QUESTION_CHARS = 1500
+MAX_FIELDS_BYTES = 8 * 1024
+# Addresses at which somebody signs in carry their parameters along
+MAX_ADDRESS_CHARS = 4000
 
 
 class ServerSetup(msgspec.Struct, frozen=True):
@@ -31,18 +40,65 @@ class ServerSetup(msgspec.Struct, frozen=True):
     socket: str = ""
 
 
-class BridgeRequest(msgspec.Struct, frozen=True):
+class StartRequest(msgspec.Struct, frozen=True, tag="start"):
+    """Start of a server."""
+
+    connection: str
+    setup: ServerSetup
+
+
+class CallRequest(msgspec.Struct, frozen=True, tag="call"):
     """A call of a tool by the server's own name for it."""
 
+    connection: str
     tool: str
     arguments: dict[str, object] = {}
 
 
+class ReplyRequest(msgspec.Struct, frozen=True, tag="reply"):
+    """The owner's reply to a question; the values are those of the fields."""
+
+    connection: str
+    action: Literal["accept", "decline", "cancel"]
+    values: dict[str, str | int | float | bool | list[str] | None] = {}
+
+
+class EndRequest(msgspec.Struct, frozen=True, tag="end"):
+    """End of a server; `is_now` leaves it no time to say good-bye."""
+
+    connection: str
+    is_now: bool = False
+
+
+BridgeRequest: TypeAlias = StartRequest | CallRequest | ReplyRequest | EndRequest
+
+
 class Offered(msgspec.Struct, frozen=True):
-    """A tool as the server describes it; the definition is empty where it is too long."""
+    """A tool as the server describes it; the definition is empty where it is too long.
+
+    Args:
+        trouble: why the description of its arguments is invalid; empty where it is not.
+    """
 
     name: str
     definition_json: str = ""
+    trouble: str = ""
+
+
+class ServerQuestion(msgspec.Struct, frozen=True):
+    """A question to the owner.
+
+    Args:
+        fields: JSON Schema of each value that is wanted, by its name.
+        address: where somebody is to go with their browser.
+        returns_to: they sign in there, and the browser then shows an address that begins so.
+    """
+
+    text: str
+    fields: dict[str, dict[str, object]] = {}
+    required: tuple[str, ...] = ()
+    address: str = ""
+    returns_to: str = ""
 
 
 class BridgeAnswer(msgspec.Struct, frozen=True):
@@ -50,11 +106,14 @@ class BridgeAnswer(msgspec.Struct, frozen=True):
 
     Args:
         trouble: why there is no result.
-        is_over: nothing more comes after this.
+        is_over: nothing more comes from this connection.
+        question: comes before the answer, and wants a reply.
     """
 
+    connection: str = ""
     text: str = ""
     is_error: bool = False
     tools: tuple[Offered, ...] = ()
     trouble: str = ""
     is_over: bool = False
+    question: ServerQuestion | None = None

@@ -23,6 +23,8 @@ _MAX_ABOUT_CHARS = 200
 # The beginning of each request shows what was found: a tool must leave room for others
 MAX_SCHEMA_BYTES = 4096
 _MAX_DEPTH = 10
+# What services take as the name of an argument; one that they refuse spoils every request
+_ARGUMENT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _WIRE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*")
 
 
@@ -88,6 +90,10 @@ def _refuse_unfit(listed: Offered, ours: str) -> None:
         raise _Unfit(f"its name is longer than {MAX_NAME_CHARS} characters")
     if not listed.definition_json:
         raise _Unfit(f"more than {MAX_DEFINITION_BYTES} bytes describe it")
+    if listed.trouble:
+        raise _Unfit(
+            f"the description of its arguments is invalid: {printable_line(listed.trouble, 200)}"
+        )
 
 
 def _schema(schema: object) -> dict[str, object]:
@@ -99,6 +105,8 @@ def _schema(schema: object) -> dict[str, object]:
     fields = shown.setdefault("properties", {})
     if not _is_object(fields) or not all(map(_is_object, fields.values())):
         raise _Unfit("its arguments are not described")
+    if odd := [name for name in fields if not _ARGUMENT_NAME.fullmatch(name)]:
+        raise _Unfit(f"model services refuse the name of its argument {odd[0][:80]!r}")
     return shown
 
 

@@ -1,4 +1,4 @@
-"""Agent's side of one MCP server: the first call starts its bridge, idle time ends it.
+"""Agent's side of one MCP server: the first call starts it, idle time ends it.
 
 A server cannot block the agent longer than one call may take, nor make it keep more than one line.
 After a crash the server pauses, each time for longer.
@@ -7,15 +7,10 @@ After a crash the server pauses, each time for longer.
 import asyncio
 import contextlib
 import importlib.util
-import os
 import shutil
-import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import msgspec
 
 from agent.errors import McpAway
 from agent.security.environment import PATH, child_environment
@@ -23,18 +18,24 @@ from agent.security.redact import Redactor
 from agent.system.clock import Clock
 from agent.text.config_hints import install_hint
 from agent.text.printable import printable_line
+from agent.tools.mcp.bridge_process import BridgeConnection, BridgeProcess
 from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.lines import (
-    MAX_LINE_BYTES,
     MAX_TROUBLE_CHARS,
     BridgeAnswer,
     BridgeRequest,
+    CallRequest,
+    ReplyRequest,
+    ServerQuestion,
     ServerSetup,
+    StartRequest,
 )
 from agent.tools.mcp.offer import ToolOffer, offers_of
 from agent.tools.mcp.settings import McpSettings
 
 REMEDY = install_hint("mcp")
+# Of a server in one call; more of them are a nuisance
+_MAX_QUESTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class ServerTimeouts:
     """Time limits of a server.
 
     Args:
-        call_s: a call, with the waiting for those before it.
+        call_s: a call, with the waiting for those before it, but not that for the owner.
         start_s: until a server has said what it has; some load themselves from the network.
         idle_s: a server that nobody asks ends, since it may take as much memory as the agent.
         end_s: to say good-bye, which takes a program up to two seconds.
@@ -60,6 +61,13 @@ class ServerTimeouts:
 
 # Looks at what a server offers, each time that it has been started
 Compare = Callable[[Sequence[ToolOffer]], Awaitable[None]]
+# Puts a server's question to the owner; the reply names no connection yet
+PutQuestion = Callable[[ServerQuestion], Awaitable[ReplyRequest]]
+
+
+async def decline(_question: ServerQuestion) -> ReplyRequest:
+    """Reply where nobody can be asked."""
+    return ReplyRequest("", "decline")
 
 
 class McpServer:
@@ -75,6 +83,7 @@ class McpServer:
         patience: ServerTimeouts | None = None,
     ) -> None:
         self._confinement = Confinement()
+        self._process = BridgeProcess(folder)
         self.name = name
         self._settings = settings
         self._folder = folder
@@ -84,38 +93,44 @@ class McpServer:
         # What a server complains about may hold what it was given
         self._redact = Redactor(settings.secrets()).redact
         self._turn = asyncio.Lock()
-        self._bridge: _Bridge | None = None
+        self._bridge: BridgeConnection | None = None
         # Told to end, or made to: gone in a moment, and waited for at our own end
-        self._leaving: list[_Bridge] = []
+        self._leaving: list[BridgeConnection] = []
         self._offers: dict[str, ToolOffer] = {}
         self._idle: asyncio.TimerHandle | None = None
         self._failures = 0
         self._away_until_s = 0.0
         self._trouble = ""
 
-    async def offers(self) -> list[ToolOffer]:
+    async def offers(self, put: PutQuestion = decline) -> list[ToolOffer]:
         """Return the tools that the server offers now.
 
         Raises:
             McpAway: it does not say.
         """
         async with self._alone():
-            await self._started()
+            await self._started(put)
             return list(self._offers.values())
 
-    async def call(self, tool: str, digest: str, arguments: Mapping[str, object]) -> BridgeAnswer:
+    async def call(
+        self,
+        tool: str,
+        digest: str,
+        arguments: Mapping[str, object],
+        put: PutQuestion = decline,
+    ) -> BridgeAnswer:
         """Call the tool that was approved with this digest.
 
         Raises:
             McpAway: there is no answer, or it is not that tool any more.
         """
-        line = msgspec.json.encode(BridgeRequest(tool, dict(arguments)))
         async with self._alone():
-            bridge = await self._started()
+            bridge = await self._started(put)
             offer = self._offers.get(tool)
             if offer is None or offer.digest != digest:
                 raise McpAway(changed(self.name, tool))
-            answer = await self._asked(bridge, line, self._patience.call_s)
+            request = CallRequest(bridge.key, tool, dict(arguments))
+            answer = await self._answered(bridge, request, self._patience.call_s, put)
             if answer.trouble:
                 said = self._redact(answer.trouble)
                 raise McpAway(f"the MCP server {self.name} gave no result: {said}")
@@ -128,6 +143,7 @@ class McpServer:
         self._leave()
         leaving, self._leaving = self._leaving, []
         await asyncio.gather(*(bridge.end(self._patience.end_s) for bridge in leaving))
+        await self._process.settle(self._patience.end_s)
 
     @contextlib.asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
@@ -149,20 +165,24 @@ class McpServer:
         """Isolate the program like this from its next start."""
         self._confinement = confinement
 
+    def share(self, process: BridgeProcess) -> None:
+        """Use this bridge, with other servers, from the next start."""
+        self._process = process
+
     def _stay(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
 
     def _leave(self) -> None:
-        """End the bridge; the next call starts another."""
+        """End the program; the next call starts it again."""
         self._leaving = [bridge for bridge in self._leaving if bridge.is_alive]
         if self._bridge is not None:
             self._bridge.leave(self._patience.end_s)
             self._leaving.append(self._bridge)
             self._bridge = None
 
-    async def _started(self) -> "_Bridge":
+    async def _started(self, put: PutQuestion) -> BridgeConnection:
         if self._bridge is not None and self._bridge.is_alive:
             return self._bridge
         if (left_s := self._away_until_s - self._clock.monotonic_s()) > 0:
@@ -170,9 +190,9 @@ class McpServer:
                 f"the MCP server {self.name} is unavailable ({self._trouble}); next attempt in "
                 f"{left_s:.0f} s"
             )
-        self._bridge = await self._launched()
-        setup = msgspec.json.encode(self._setup())
-        answer = await self._asked(self._bridge, setup, self._patience.start_s)
+        self._bridge = bridge = await self._launched()
+        request = StartRequest(bridge.key, self._setup())
+        answer = await self._answered(bridge, request, self._patience.start_s, put)
         if answer.trouble:
             raise self._failed(answer.trouble)
         where = self._settings.url or "\0".join(self._settings.command)
@@ -180,9 +200,9 @@ class McpServer:
         self._offers = {offer.tool: offer for offer in offers}
         if self._compare is not None:
             await self._compare(offers)
-        return self._bridge
+        return bridge
 
-    async def _launched(self) -> "_Bridge":
+    async def _launched(self) -> BridgeConnection:
         trouble = trouble_with(self._settings)
         if not trouble and self._settings.command and self._settings.sandbox != "none":
             trouble = await asyncio.to_thread(self._confinement.trouble)
@@ -190,27 +210,60 @@ class McpServer:
             raise McpAway(f"the MCP server {self.name} cannot be used: {trouble}")
         try:
             await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
-            return await _Bridge.start(self._folder)
+            return await self._process.open(self.name)
         except OSError as err:
             raise self._failed(f"it cannot be started: {err.strerror}") from err
 
-    async def _asked(self, bridge: "_Bridge", line: bytes, limit_s: float) -> BridgeAnswer:
-        """Return the answer to a line; end a bridge that gives no good one."""
+    async def _answered(
+        self, bridge: BridgeConnection, request: BridgeRequest, limit_s: float, put: PutQuestion
+    ) -> BridgeAnswer:
+        """Return the answer; what the server asks before it gets the owner's reply."""
+        answer = await self._asked(bridge, request, limit_s)
+        for _ in range(_MAX_QUESTIONS):
+            if answer.question is None:
+                return answer
+            reply = await self._replied(bridge, answer.question, put)
+            request = ReplyRequest(bridge.key, reply.action, reply.values)
+            answer = await self._asked(bridge, request, limit_s)
+        if answer.question is None:
+            return answer
+        self._give_up(bridge)
+        raise self._failed(f"it asked more than {_MAX_QUESTIONS} questions in one call")
+
+    async def _replied(
+        self, bridge: BridgeConnection, question: ServerQuestion, put: PutQuestion
+    ) -> ReplyRequest:
+        reply = None
+        try:
+            reply = await put(question)
+        finally:
+            if reply is None:
+                # The turn was stopped meanwhile
+                self._give_up(bridge)
+        return reply
+
+    async def _asked(
+        self, bridge: BridgeConnection, request: BridgeRequest, limit_s: float
+    ) -> BridgeAnswer:
+        """Return the answer to a request; end a server that gives no good one."""
         answer = None
         try:
             async with asyncio.timeout(limit_s):
-                answer = await bridge.ask(line)
+                answer = await bridge.ask(request)
         except TimeoutError as err:
             sentence = f"no answer within {limit_s:g} s; it may or may not have acted"
             raise self._failed(sentence) from err
         finally:
             # Also where the turn was stopped: a late answer must not be the next one's
             if answer is None or answer.is_over:
-                bridge.kill()
-                self._leave()
+                self._give_up(bridge)
         if answer.is_over:
             raise self._failed(answer.trouble)
         return answer
+
+    def _give_up(self, bridge: BridgeConnection) -> None:
+        bridge.kill()
+        self._leave()
 
     def _failed(self, why: str) -> McpAway:
         patience = self._patience
@@ -224,7 +277,7 @@ class McpServer:
         settings = self._settings
         headers = {name: value.reveal() for name, value in settings.headers.items()}
         if settings.url:
-            return ServerSetup(url=settings.url, headers=headers)
+            return ServerSetup(url=settings.url, headers=headers, folder=str(self._folder))
         added = {name: value.reveal() for name, value in settings.env.items()}
         environment = {**added, **child_environment(self._folder)}
         if settings.sandbox == "none":
@@ -246,71 +299,3 @@ def changed(server: str, tool: str) -> str:
         f"{tool} of the MCP server {server} has changed since the owner approved it, so it is "
         f"not used; `barnacle mcp approve {server}` shows the current one"
     )
-
-
-class _Bridge:
-    """A bridge process with its own process group."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-
-    @classmethod
-    async def start(cls, folder: Path) -> "_Bridge":
-        """Start the bridge; it gets its task on its input, where no process list shows it."""
-        return cls(
-            await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-m", "agent.tools.mcp.bridge"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                env=child_environment(folder),
-                # Not the workspace: programs load what lies in the folder where they are started
-                cwd=folder,
-                limit=MAX_LINE_BYTES,
-                start_new_session=True,
-            )
-        )
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process.returncode is None
-
-    async def ask(self, line: bytes) -> BridgeAnswer:
-        """Return one answer; an invalid one counts as the end."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(line + b"\n")
-            await self._process.stdin.drain()
-            return msgspec.json.decode(await self._process.stdout.readline(), type=BridgeAnswer)
-        except ConnectionError:
-            return BridgeAnswer(trouble="it ended", is_over=True)
-        except (ValueError, msgspec.DecodeError):
-            ended = not self.is_alive or self._process.stdout.at_eof()
-            said = "it ended" if ended else "its answer is invalid or too long"
-            return BridgeAnswer(trouble=said, is_over=True)
-
-    def kill(self) -> None:
-        """Kill the group at once; its number is not reused while a member lives."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-    def leave(self, limit_s: float) -> None:
-        """Let it end by itself, or kill it after the limit."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        asyncio.get_running_loop().call_later(limit_s, self._make_sure)
-
-    async def end(self, limit_s: float) -> None:
-        """Wait for its end after it was told to end."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limit_s):
-                await self._process.wait()
-        self._make_sure()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limit_s):
-                await self._process.wait()
-
-    def _make_sure(self) -> None:
-        if self.is_alive:
-            self.kill()

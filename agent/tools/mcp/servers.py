@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agent.system.clock import Clock
 from agent.tools.mcp.approvals import ApprovedTool, ApprovedTools
+from agent.tools.mcp.bridge_process import BridgeProcess
 from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.server import McpServer, ServerTimeouts
@@ -20,6 +21,8 @@ from agent.tools.mcp.tool import McpTool
 
 _log = logging.getLogger(__name__)
 
+# Home of the bridge, beside those of the servers; no server has a name with a dot
+BRIDGE_FOLDER = ".bridge"
 # Of tools in a message to the owner
 _MAX_NAMED = 10
 
@@ -50,8 +53,10 @@ class McpServers:
             )
             for name, wanted in settings.items()
         }
+        process = BridgeProcess(folder / BRIDGE_FOLDER)
         for server in self._servers.values():
             server.confine(Confinement(hidden))
+            server.share(process)
         self._made: tuple[tuple[ApprovedTool, ...], tuple[McpTool, ...]] = ((), ())
         self._told: set[str] = set()
         self._tell: Callable[[str], Awaitable[None]] | None = None

@@ -16,7 +16,7 @@ from agent.security.act import Dependence
 from agent.security.shares import owners
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.mcp.offer import ToolOffer
-from agent.tools.mcp.server import McpServer
+from agent.tools.mcp.server import McpServer, PutQuestion, decline
 
 _MAX_DEPTH = 16
 
@@ -151,8 +151,18 @@ class McpTool(Tool[McpArguments]):
         if self._is_secret(msgspec.json.encode(arguments.values).decode()):
             return ToolResult.failed(own(KEY_TEXT))
         try:
-            answer = await self._server.call(offer.tool, offer.digest, arguments.values)
+            answer = await self._server.call(
+                offer.tool, offer.digest, arguments.values, self._questions(context)
+            )
         except McpAway as err:
             return ToolResult.failed(err.words(self.reads, self._source))
         said = outside(answer.text, self.reads, self._source)
         return ToolResult(not answer.is_error, fields({"text": said}))
+
+    def _questions(self, context: ToolContext) -> PutQuestion:
+        """Return the way to the owner for what the server asks; nobody else is asked."""
+        if context.inquire is None or not context.audience.is_owner_alone:
+            return decline
+        from agent.tools.mcp.questions import OwnerQuestions  # noqa: PLC0415 - a call needs it
+
+        return OwnerQuestions(self._offer.server, context.inquire, self._is_secret)

@@ -6,11 +6,13 @@ the environment that was given and nothing of the bridge's.
 
 import asyncio
 import contextlib
+import ipaddress
 import json
 import os
 import resource
+import signal
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from agent.security.net import is_public
 from agent.text.printable import printable_line
 from agent.tools.mcp.lines import MAX_LINE_BYTES, MAX_TROUBLE_CHARS, ServerSetup
 
@@ -119,24 +122,44 @@ class TransportFault:
     Args:
         last_words: the last line of its complaints.
         heard_bytes: since it was last told something.
+        group: of the processes that its program leads; 0 where the bridge has started none.
     """
 
     said: str = ""
     last_words: str = ""
     heard_bytes: int = 0
+    group: int = 0
+
+    def kill(self) -> None:
+        """Kill the program with what it has started; its number is not reused before."""
+        if self.group:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.group, signal.SIGKILL)
 
 
 def limit_memory() -> None:
-    """Limit the memory of this process, but not of what it starts."""
+    """Limit the memory of this process; what it starts begins without the limit."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_DATA, (MAX_BRIDGE_BYTES, MAX_BRIDGE_BYTES))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (MAX_BRIDGE_BYTES, most))
+
+
+@contextlib.contextmanager
+def _without_limit() -> Iterator[None]:
+    kept, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (kept, most))
 
 
 @contextlib.asynccontextmanager
 async def program(setup: ServerSetup, fault: TransportFault) -> AsyncIterator["TransportStreams"]:
-    """Connect to a local program in the bridge's process group."""
+    """Connect to a local program in a process group of its own."""
     process = await _started(setup)
-    limit_memory()
+    if isinstance(process, asyncio.subprocess.Process):
+        fault.group = process.pid
     to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     from_session, to_program = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks:
@@ -148,6 +171,7 @@ async def program(setup: ServerSetup, fault: TransportFault) -> AsyncIterator["T
             tasks.cancel_scope.cancel()
             with anyio.CancelScope(shield=True):
                 await _ended(process)
+                fault.kill()
                 for stream in (to_session, from_program, from_session, to_program):
                     stream.close()
 
@@ -155,15 +179,17 @@ async def program(setup: ServerSetup, fault: TransportFault) -> AsyncIterator["T
 async def _started(setup: ServerSetup) -> "asyncio.subprocess.Process | ServiceProcess":
     if setup.socket:
         return await start_service_process(setup)
-    return await asyncio.create_subprocess_exec(
-        *setup.command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=setup.environment,
-        cwd=setup.folder,
-        limit=MAX_LINE_BYTES,
-    )
+    with _without_limit():
+        return await asyncio.create_subprocess_exec(
+            *setup.command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=setup.environment,
+            cwd=setup.folder,
+            limit=MAX_LINE_BYTES,
+            process_group=0,
+        )
 
 
 async def _read(
@@ -226,16 +252,17 @@ async def _write(
 async def _ended(process: "asyncio.subprocess.Process | ServiceProcess") -> None:
     assert process.stdin is not None
     process.stdin.close()
-    # Not waited for any longer: what it has started may hold its output, and our group ends as one
+    # Not waited for any longer: what it has started may hold its output, and its group is killed
     with anyio.move_on_after(END_TIMEOUT_S):
         await process.wait()
 
 
 @contextlib.asynccontextmanager
-async def address(setup: ServerSetup) -> AsyncIterator["TransportStreams"]:
+async def address(
+    setup: ServerSetup, auth: httpx2.Auth | None
+) -> AsyncIterator["TransportStreams"]:
     """Connect to a web server; do not follow a redirect to another place."""
-    limit_memory()
-    transport = _CappedTransport()
+    transport = _CappedTransport(setup.url)
     async with (
         httpx2.AsyncClient(
             # What is packed may unpack to anything
@@ -243,6 +270,7 @@ async def address(setup: ServerSetup) -> AsyncIterator["TransportStreams"]:
             timeout=HTTP_TIMEOUT_S,
             transport=transport,
             trust_env=False,
+            auth=auth,
         ) as client,
         streamable_http_client(
             setup.url, http_client=client, max_sse_event_size=MAX_LINE_BYTES
@@ -252,9 +280,19 @@ async def address(setup: ServerSetup) -> AsyncIterator["TransportStreams"]:
 
 
 class _CappedTransport(httpx2.AsyncHTTPTransport):
-    """Caps each answer; in an event stream it caps each event."""
+    """Caps each answer; in an event stream it caps each event.
+
+    A sign-in leads to places that the server names: elsewhere than at its own host only public ones
+    are asked, and only over TLS.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._host = httpx2.URL(url).host
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.host != self._host:
+            await self._refuse_unless_public(request.url)
         response = await super().handle_async_request(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
@@ -263,6 +301,14 @@ class _CappedTransport(httpx2.AsyncHTTPTransport):
         if not is_stream and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _CappedStream(response.stream)
         return response
+
+    async def _refuse_unless_public(self, url: httpx2.URL) -> None:
+        if url.scheme != "https":
+            raise httpx2.UnsupportedProtocol(f"{url.host} is not asked without TLS")
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(url.host, url.port or 443, type=socket.SOCK_STREAM)
+        if not all(is_public(ipaddress.ip_address(one[4][0])) for one in found):
+            raise httpx2.ConnectError(f"{url.host} is not a public address")
 
 
 class _CappedStream(httpx2.AsyncByteStream):

@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -72,7 +73,9 @@ async def test_a_call_that_a_server_refuses_is_a_sentence_and_it_goes_on(tmp_pat
         refuse, ask = await offer_of(server, "refuse"), await offer_of(server, "ask")
         with pytest.raises(McpAway, match=r"garden gave no result: MCPError: no\[1m water"):
             await server.call("refuse", refuse.digest, {})
-        assert "refused" in (await server.call("ask", ask.digest, {})).text
+        told = json.loads((await server.call("ask", ask.digest, {})).text)
+        # Where nobody can be asked
+        assert told["elicitation/create"] == "got {'action': 'decline'}"
 
 
 async def test_one_that_dies_is_tried_again_later_and_later_until_it_works(tmp_path: Path) -> None:
@@ -149,7 +152,7 @@ async def main():
     silence = await offer_of(server, "silence")
     calling = asyncio.create_task(server.call("silence", silence.digest, {}))
     await asyncio.sleep(0.3)
-    print(server._bridge._process.pid, flush=True)
+    print(server._bridge.bridge_pid, flush=True)
     os.kill(os.getpid(), 9)
 
 asyncio.run(main())
@@ -166,13 +169,13 @@ async def test_nothing_is_left_of_an_agent_that_was_killed(tmp_path: Path) -> No
     await wait_until(lambda: not living_in(int(out)))
 
 
-def living_in(group: int) -> list[str]:
-    """The members of a group but for those that nobody has noticed the end of."""
+def living_in(session: int) -> list[str]:
+    """The members of a session but for those that nobody has noticed the end of."""
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             fields = status.read_text().rpartition(")")[2].split()
-            if int(fields[2]) == group and fields[0] != "Z":
+            if int(fields[3]) == session and fields[0] != "Z":
                 found.append(status.parent.name)
     return found
 

@@ -14,7 +14,7 @@ from mcp_types import (
     Tool,
 )
 
-from agent.tools.mcp import bridge
+from agent.tools.mcp import connection
 from agent.tools.mcp.lines import MAX_DEFINITION_BYTES, MAX_TROUBLE_CHARS
 
 TEXT = TextContent(type="text", text="sun")
@@ -41,23 +41,23 @@ def test_what_can_be_read_of_a_result_is_told(
     blocks: list[ContentBlock], structured: dict[str, object] | None, text: str
 ) -> None:
     result = CallToolResult(content=blocks, structured_content=structured)
-    assert "\n".join(bridge._texts(result)) == text
+    assert "\n".join(connection.texts(result)) == text
 
 
 def test_a_tool_is_told_with_all_that_a_model_or_a_person_may_go_by() -> None:
     tool = Tool(name="a", description="x", input_schema={"type": "object"}, _meta={"t": 1})
-    told = json.loads(bridge._offered(tool).definition_json)
+    told = json.loads(connection._offered(tool).definition_json)
     assert told == {"name": "a", "description": "x", "inputSchema": {"type": "object"}}
     long = Tool(name="a" * 500, description="x" * MAX_DEFINITION_BYTES, input_schema={})
-    offered = bridge._offered(long)
+    offered = connection._offered(long)
     assert (len(offered.name), offered.definition_json) == (128, "")
 
 
 def test_what_goes_wrong_is_one_short_line() -> None:
     inner = MCPError(code=1, message="no\x1b[31m \u202ewater " * 100)
-    said = bridge._sentence(ExceptionGroup("many", [ExceptionGroup("more", [inner])]))
+    said = connection.sentence(ExceptionGroup("many", [ExceptionGroup("more", [inner])]))
     assert said.isprintable()
     assert len(said) == MAX_TROUBLE_CHARS
-    assert bridge._sentence(FileNotFoundError(2, "No such file", "/opt/x")) == (
+    assert connection.sentence(FileNotFoundError(2, "No such file", "/opt/x")) == (
         "/opt/x: No such file"
     )
