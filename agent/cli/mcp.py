@@ -159,7 +159,8 @@ def _asking(name: str) -> PutQuestion:
     if not sys.stdin.isatty():
         return decline
 
-    async def inquire(question: str, _trust: Provenance = Provenance.MODEL) -> InquiryAnswer:
+    async def inquire(question: str, trust: Provenance = Provenance.MODEL) -> InquiryAnswer:
+        del trust
         say(question)
         return InquiryAnswer(await asyncio.to_thread(input, "> "), Provenance.OWNER)
 

@@ -49,6 +49,9 @@ install_discord_api() { install_npm discord_api; }
 # What chat programs find links with
 install_linkifiers() { install_npm linkifiers; }
 
+# The Model Context Protocol's own suite for clients
+install_mcp_conformance() { install_npm mcp_conformance; }
+
 install_npm() { # NAME, as in tests/fakes
     local target="$root/.barnacle/$1" pinned="$root/tests/fakes/$1"
     cmp --silent "$pinned/package-lock.json" "$target/package-lock.json" && return

@@ -133,14 +133,15 @@ class ServerConnection:
             return await self._replies.get()
 
     async def _elicited(
-        self, _context: "ClientRequestContext", asked: ElicitRequestParams
+        self, context: "ClientRequestContext", params: ElicitRequestParams
     ) -> ElicitResult:
-        question = _question(asked)
+        del context
+        question = _question(params)
         if question is None:
             return ElicitResult(action="decline")
         reply = await self._put(question)
         values: Any = reply.values
-        if reply.action != "accept" or isinstance(asked, ElicitRequestURLParams):
+        if reply.action != "accept" or isinstance(params, ElicitRequestURLParams):
             values = None
         return ElicitResult(action=reply.action, content=values)
 

@@ -30,6 +30,7 @@ class ServerSetup(msgspec.Struct, frozen=True):
 
     Args:
         socket: where a service starts the command apart; empty where the bridge does.
+        client_id: how the sign-in of an address knows us; empty where we register ourselves.
     """
 
     command: tuple[str, ...] = ()
@@ -38,6 +39,8 @@ class ServerSetup(msgspec.Struct, frozen=True):
     url: str = ""
     headers: dict[str, str] = {}
     socket: str = ""
+    client_id: str = ""
+    client_secret: str = ""
 
 
 class StartRequest(msgspec.Struct, frozen=True, tag="start"):

@@ -277,7 +277,13 @@ class McpServer:
         settings = self._settings
         headers = {name: value.reveal() for name, value in settings.headers.items()}
         if settings.url:
-            return ServerSetup(url=settings.url, headers=headers, folder=str(self._folder))
+            return ServerSetup(
+                url=settings.url,
+                headers=headers,
+                folder=str(self._folder),
+                client_id=settings.client_id,
+                client_secret=settings.client_secret.reveal(),
+            )
         added = {name: value.reveal() for name, value in settings.env.items()}
         environment = {**added, **child_environment(self._folder)}
         if settings.sandbox == "none":

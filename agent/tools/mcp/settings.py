@@ -35,6 +35,9 @@ class McpSettings(ConfigSection, frozen=True, kw_only=True):
     url: Base = ""
     # What is sent along with each request; every value counts as a secret
     headers: dict[str, Secret] = msgspec.field(default_factory=dict)
+    # How its sign-in knows us, where it takes nobody who registers by themselves
+    client_id: str = ""
+    client_secret: Secret = Secret("")
     # Its tools that only look: they are used without a question
     read: tuple[_Word, ...] = ()
 
@@ -43,6 +46,10 @@ class McpSettings(ConfigSection, frozen=True, kw_only=True):
             raise ValueError("must have either a command or a url")
         if (self.env and self.url) or (self.headers and self.command):
             raise ValueError("env goes with a command, and headers with a url")
+        if self.client_secret.reveal() and not self.client_id:
+            raise ValueError("client_secret goes with a client_id")
+        if self.client_id and self.command:
+            raise ValueError("client_id goes with a url")
         # A program in a folder that is not named is whatever somebody put there
         if self.command and "/" in self.command[0] and not self.command[0].startswith("/"):
             raise ValueError("command must name its program by full path or by name alone")
@@ -59,7 +66,7 @@ class McpSettings(ConfigSection, frozen=True, kw_only=True):
 
     def secrets(self) -> tuple[Secret, ...]:
         """Return all values that must stay secret, also without their prefix."""
-        values = (*self.env.values(), *self.headers.values())
+        values = (*self.env.values(), *self.headers.values(), self.client_secret)
         parts = (value.reveal().partition(" ")[2] for value in self.headers.values())
         return (*values, *(Secret(part.strip()) for part in parts))
 

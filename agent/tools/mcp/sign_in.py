@@ -46,7 +46,7 @@ class SignIn:
             redirect_uris=[RETURN_ADDRESS],  # type: ignore[list-item]  # a text, as on the wire
             grant_types=["authorization_code", "refresh_token"],
         )
-        kept = _SignInFile(Path(setup.folder) / KEPT_IN)
+        kept = _SignInFile(Path(setup.folder) / KEPT_IN, setup)
         return OAuthClientProvider(setup.url, about, kept, self._show, self._heard)
 
     async def _show(self, address: str) -> None:
@@ -74,8 +74,9 @@ class _Kept(msgspec.Struct):
 class _SignInFile:
     """Implements the SDK's `TokenStorage`; a damaged file counts as none."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, setup: ServerSetup) -> None:
         self._path = path
+        self._setup = setup
 
     async def get_tokens(self) -> OAuthToken | None:
         found = self._read().tokens
@@ -87,6 +88,15 @@ class _SignInFile:
         self._write(kept)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
+        if self._setup.client_id:
+            secret = self._setup.client_secret or None
+            return OAuthClientInformationFull(
+                client_id=self._setup.client_id,
+                client_secret=secret,
+                # As a sign-in that says nothing of it wants it, by RFC 8414
+                token_endpoint_auth_method="client_secret_basic" if secret else "none",
+                redirect_uris=[RETURN_ADDRESS],  # type: ignore[list-item]  # a text, as on the wire
+            )
         found = self._read().client
         return None if found is None else OAuthClientInformationFull.model_validate(found)
 

@@ -61,3 +61,11 @@ def test_what_goes_wrong_is_one_short_line() -> None:
     assert connection.sentence(FileNotFoundError(2, "No such file", "/opt/x")) == (
         "/opt/x: No such file"
     )
+
+
+def test_a_schema_that_no_service_takes_is_told_with_its_place() -> None:
+    schema = {"type": "object", "properties": {"place": {"type": "strin"}}}
+    offered = connection._offered(Tool(name="a", input_schema=schema))
+    assert offered.trouble.startswith("in properties.place.type, 'strin' is not")
+    fine = Tool(name="a", input_schema={"type": "object", "anyOf": [{"required": ["x"]}]})
+    assert connection._offered(fine).trouble == ""

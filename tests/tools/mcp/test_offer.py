@@ -33,6 +33,14 @@ def test_what_is_shown_is_short_and_has_no_titles() -> None:
     assert not offer.trouble
 
 
+def test_what_no_service_takes_is_left_out_with_the_reason() -> None:
+    trouble = "in properties.place.type, 'strin' is not valid"
+    [invalid] = offers_of("garden", "here", [Offered("tell", definition(), trouble)])
+    assert invalid.trouble == f"the description of its arguments is invalid: {trouble}"
+    odd = offered("tell", definition(properties={"the place": {"type": "string"}}))
+    assert odd.trouble == "model services refuse the name of its argument 'the place'"
+
+
 def test_an_argument_may_be_called_title() -> None:
     offer = offered("tell", definition(properties={"title": {"type": "string"}}))
     assert offer.schema["properties"] == {"title": {"type": "string"}}

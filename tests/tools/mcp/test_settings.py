@@ -16,6 +16,10 @@ read = ["forecast"]
 [mcp.home]
 url = "http://192.168.1.20:8123/mcp"
 headers = {Authorization = "Bearer 0815-door-key"}
+[mcp.mail]
+url = "https://example.org/mcp"
+client_id = "barnacle"
+client_secret = "snow-0042-key"
 """
 
 
@@ -33,8 +37,8 @@ def test_a_program_and_an_address_are_read() -> None:
 
 def test_what_they_are_given_is_hidden_everywhere() -> None:
     redactor = Redactor(secrets(read(WHOLE), {}))
-    said = "sun-4711-rain, Bearer 0815-door-key, 0815-door-key"
-    assert redactor.redact_known(said) == "***, ***, ***"
+    said = "sun-4711-rain, Bearer 0815-door-key, 0815-door-key, snow-0042-key"
+    assert redactor.redact_known(said) == "***, ***, ***, ***"
 
 
 @pytest.mark.parametrize(
@@ -44,6 +48,8 @@ def test_what_they_are_given_is_hidden_everywhere() -> None:
         ('[mcp.a]\ncommand = ["a"]\nurl = "http://a.de"', "either a command or a url"),
         ('[mcp.a]\nurl = "http://a.de"\nenv = {TOKEN = "x"}', "goes with a command, and headers"),
         ('[mcp.a]\ncommand = ["a"]\nheaders = {X = "x"}', "headers with a url"),
+        ('[mcp.a]\ncommand = ["a"]\nclient_id = "x"', "client_id goes with a url"),
+        ('[mcp.a]\nurl = "http://a.de"\nclient_secret = "x"', "goes with a client_id"),
         ('[mcp.a]\ncommand = ["bin/a"]', "by full path or by name alone"),
         ('[mcp.a]\ncommand = [""]', "`mcp.a.command`"),
         ('[mcp.a]\nurl = "ftp://a.de"', "`mcp.a.url`"),

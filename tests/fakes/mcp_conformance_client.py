@@ -1,0 +1,61 @@
+"""Client for the conformance suite of the protocol: our side of a server, with an owner who agrees.
+
+Usage: mcp_conformance_client.py URL; lists the tools and calls each of them once.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import httpx
+
+from agent.config import Secret
+from agent.errors import McpAway
+from agent.system.clock import SystemClock
+from agent.tools.mcp.lines import ReplyRequest, ServerQuestion
+from agent.tools.mcp.server import McpServer
+from agent.tools.mcp.settings import McpSettings
+
+# A tool of the suite asks for numbers; nothing else matters to it
+NUMBERS = {"a": 5, "b": 3}
+
+
+async def agree(question: ServerQuestion) -> ReplyRequest:
+    """Reply as an owner who signs in where the link leads, and takes what is suggested."""
+    if question.returns_to:
+        async with httpx.AsyncClient() as browser:
+            shown = await browser.get(question.address)
+        return ReplyRequest("", "accept", {"address": shown.headers["location"]})
+    values = {name: schema.get("default") for name, schema in question.fields.items()}
+    return ReplyRequest("", "accept", values)  # type: ignore[arg-type]  # the suite's own defaults
+
+
+def settings(url: str) -> McpSettings:
+    """Return the settings of the server, with the client that the suite has registered."""
+    told = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    if "client_id" not in told:
+        return McpSettings(url=url)
+    secret = Secret(told.get("client_secret", ""))
+    return McpSettings(url=url, client_id=told["client_id"], client_secret=secret)
+
+
+async def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        server = McpServer("suite", settings(sys.argv[1]), Path(folder), SystemClock())
+        try:
+            for one in await server.offers(agree):
+                wanted = set(one.schema["properties"])  # type: ignore[call-overload]  # an object
+                arguments = {name: NUMBERS[name] for name in wanted & set(NUMBERS)}
+                await server.call(one.tool, one.digest, arguments, agree)
+        finally:
+            await server.aclose()
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except McpAway as err:
+        sys.exit(str(err))
