@@ -48,7 +48,7 @@ def test_what_they_are_given_is_hidden_everywhere() -> None:
         ('[mcp.a]\ncommand = ["a"]\nurl = "http://a.de"', "either a command or a url"),
         ('[mcp.a]\nurl = "http://a.de"\nenv = {TOKEN = "x"}', "goes with a command, and headers"),
         ('[mcp.a]\ncommand = ["a"]\nheaders = {X = "x"}', "headers with a url"),
-        ('[mcp.a]\ncommand = ["a"]\nclient_id = "x"', "client_id goes with a url"),
+        ('[mcp.a]\ncommand = ["a"]\nclient_id = "x"', "`mcp.a.client_id`: goes with a url"),
         ('[mcp.a]\nurl = "http://a.de"\nclient_secret = "x"', "goes with a client_id"),
         ('[mcp.a]\ncommand = ["bin/a"]', "by full path or by name alone"),
         ('[mcp.a]\ncommand = [""]', "`mcp.a.command`"),
