@@ -6,7 +6,7 @@ It never runs a tool and never drops a turn.
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 
 from agent.messages import ChatMessage, Echo, ToolCall, ToolSpec
@@ -70,6 +70,8 @@ class ChatRequest:
         conversation: whose it is, to be counted by; never sent.
         further_tools: are there too, but a language model has to search for them.
         person: whose own word the last message is; empty where it is nobody's. Never sent.
+        answer_schema: JSON Schema that a server with grammars holds the answer to; others leave it
+            out.
         heard: called at each event of the service's answer, also before the first text.
     """
 
@@ -82,6 +84,7 @@ class ChatRequest:
     further_tools: tuple[ToolSpec, ...] = field(default=())
     conversation: str = ""
     person: str = ""
+    answer_schema: Mapping[str, object] | None = None
     heard: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 

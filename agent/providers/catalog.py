@@ -52,6 +52,7 @@ class KnownService:
         usual_path: added to an address that a person gives as a host alone.
         is_found_by_key: whether a key in the environment is reason enough to use it.
         takes_tools: whether it is worth asking; if not, models are told of tools in words.
+        has_grammar: it holds an answer to a JSON Schema while it is sampled.
         least_patience_s: how long it may be silent at least, whatever is configured.
     """
 
@@ -69,6 +70,7 @@ class KnownService:
     headers: Mapping[str, str] = field(default_factory=dict)
     is_found_by_key: bool = False
     takes_tools: bool = True
+    has_grammar: bool = False
     least_patience_s: float = 0.0
 
 
@@ -230,6 +232,7 @@ _SERVICES = (
         "http://127.0.0.1:11434/api",
         wire=WireName.OLLAMA,
         needs_key=False,
+        has_grammar=True,
         least_patience_s=OWN_MACHINE_PATIENCE_S,
         usual_path="/api",
     ),
@@ -245,6 +248,7 @@ _SERVICES = (
         "http://127.0.0.1:1234/v1",
         aliases=("lm-studio",),
         needs_key=False,
+        has_grammar=True,
         least_patience_s=OWN_MACHINE_PATIENCE_S,
     ),
     KnownService(
@@ -252,10 +256,11 @@ _SERVICES = (
         "http://127.0.0.1:8080/v1",
         aliases=("llama.cpp", "llama-server"),
         needs_key=False,
+        has_grammar=True,
         least_patience_s=OWN_MACHINE_PATIENCE_S,
     ),
-    KnownService("vllm", "http://127.0.0.1:8000/v1", needs_key=False),
-    KnownService("sglang", "http://127.0.0.1:30000/v1", needs_key=False),
+    KnownService("vllm", "http://127.0.0.1:8000/v1", needs_key=False, has_grammar=True),
+    KnownService("sglang", "http://127.0.0.1:30000/v1", needs_key=False, has_grammar=True),
     KnownService("litellm", "http://127.0.0.1:4000/v1", ("LITELLM_API_KEY",), needs_key=False),
 )
 _BY_NAME = {name: service for service in _SERVICES for name in (service.name, *service.aliases)}

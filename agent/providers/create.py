@@ -168,7 +168,9 @@ class _Ways:
         if form is ToolForm.AUTO and not service.takes_tools:
             form = ToolForm.WORDS
         sees = None if settings.vision == "auto" else settings.vision == "yes"
-        told = PromptedProvider(self.meter(way), way.model, self.forms, form)
+        told = PromptedProvider(
+            self.meter(way), way.model, self.forms, form, has_grammar=service.has_grammar
+        )
         return VisionProvider(told, way.model, sees=sees)
 
 

@@ -46,8 +46,8 @@ class ProviderSettings(ConfigSection, frozen=True, kw_only=True):
     # 16,384 there, elsewhere what the service says
     context_tokens: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
     # auto: the service's own way, in words where it refuses that; words also help where a local
-    # server takes tools and loses them
-    tool_calls: Literal["auto", "native", "words"] = "auto"
+    # server takes tools and loses them; grammar holds the model to valid calls where a server can
+    tool_calls: Literal["auto", "native", "words", "grammar"] = "auto"
     # auto: what is known of the model by its service and name
     vision: Literal["auto", "yes", "no"] = "auto"
     # Longest wait for a whole answer

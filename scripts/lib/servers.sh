@@ -41,3 +41,12 @@ install_pgvector() {
         echo "test: it was not installed; what needs it is skipped" >&2
     fi
 }
+
+# llama.cpp's own server, which Debian 12 and 13 do not have; it serves random weights
+install_llama() {
+    [[ -x $root/.barnacle/llama/llama-server ]] && return
+    command -v llama-server >/dev/null && return
+    echo "test: unpacking llama.cpp's server into .barnacle" >&2
+    "$root/.venv/bin/python" "$root/scripts/lib" llama_server "$root/.barnacle/llama" >&2 ||
+        echo "test: it was not unpacked; what needs it is skipped" >&2
+}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 _WIDTH, _HEADS, _INNER = 64, 4, 128
 _ALIGNMENT = 32
 # Types of values in the file's header
-_U32, _F32, _STRING, _ARRAY, _I32 = 4, 6, 8, 9, 5
+_U32, _F32, _BOOL, _STRING, _ARRAY, _I32 = 4, 6, 7, 8, 9, 5
 # Kinds of tokens
 _NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
 _END = "<|im_end|>"
@@ -103,6 +103,8 @@ def _facts() -> list[bytes]:
         ),
         _fact("tokenizer.ggml.bos_token_id", _U32, struct.pack("<I", 1)),
         _fact("tokenizer.ggml.eos_token_id", _U32, struct.pack("<I", 2)),
+        # A space before each text would not be what the grammar of a template expects
+        _fact("tokenizer.ggml.add_space_prefix", _BOOL, b"\0"),
         _fact("tokenizer.chat_template", _STRING, _text(TEMPLATE)),
     ]
 

@@ -34,6 +34,10 @@ _REFUSAL = re.compile(
     r"|deprecated|only the default",
     re.IGNORECASE,
 )
+# Whatever is wrong with it: the model can be asked in words
+_NO_SCHEMA = re.compile(
+    r"response_format|json_schema|grammar|guided|structured output", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class CompletionsDialect:
     # None leaves the parameter out
     effort: str | None = None
     takes_stream_options: bool = True
+    takes_schema: bool = True
 
     @classmethod
     def of_host(cls, host: str) -> "CompletionsDialect":
@@ -53,8 +58,12 @@ class CompletionsDialect:
 
     def after_refusal(self, complaint: str) -> "CompletionsDialect | None":
         """Return the dialect to try next; None if `complaint` names nothing that can change."""
-        if not _REFUSAL.search(complaint):
-            return None
+        if self.takes_schema and _NO_SCHEMA.search(complaint):
+            return dataclasses.replace(self, takes_schema=False)
+        return self._without(complaint) if _REFUSAL.search(complaint) else None
+
+    def _without(self, complaint: str) -> "CompletionsDialect | None":
+        """Return the dialect without the parameter that a complaint names."""
         if "max_tokens" in complaint or "max_completion_tokens" in complaint:
             other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
             return dataclasses.replace(self, tokens_key=other[self.tokens_key])
@@ -84,6 +93,9 @@ def encode(
     body[dialect.tokens_key] = sampling.max_tokens
     if dialect.takes_temperature:
         body["temperature"] = sampling.temperature
+    if request.answer_schema is not None and dialect.takes_schema:
+        held = {"name": "answer", "schema": request.answer_schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": held}
     body["stream"] = True
     if dialect.takes_stream_options:
         body["stream_options"] = {"include_usage": True}

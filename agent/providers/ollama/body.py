@@ -5,6 +5,7 @@ itself, Ollama drops the beginning in silence and answers without it.
 """
 
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ Json = dict[str, object]
 KEEP_ALIVE = "30m"
 # It passes on as little of a schema as Gemini once read, but any value in an enumeration
 _RULES = dataclasses.replace(GEMINI_PLAIN, takes_any_enum=True)
+# Whatever is wrong with it: the model can be asked in words
+_NO_SCHEMA = re.compile(r"\bformat\b|grammar|schema", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,14 @@ class OllamaDialect:
     """Differences between models."""
 
     takes_think: bool = True
+    takes_schema: bool = True
 
     def after_refusal(self, complaint: str) -> "OllamaDialect | None":
         """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if "think" in complaint.lower() and self.takes_think:
             return dataclasses.replace(self, takes_think=False)
+        if self.takes_schema and _NO_SCHEMA.search(complaint):
+            return dataclasses.replace(self, takes_schema=False)
         return None
 
 
@@ -45,6 +51,8 @@ def encode(
     if request.tools:
         body["tools"] = [_tool(spec) for spec in sorted(request.tools, key=lambda spec: spec.name)]
     body["messages"] = list(_messages(request.messages, wire, sampling.model))
+    if request.answer_schema is not None and dialect.takes_schema:
+        body["format"] = request.answer_schema
     body["stream"] = True
     if dialect.takes_think:
         # A small machine takes minutes to think, and what it thinks is not shown

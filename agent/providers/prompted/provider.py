@@ -25,9 +25,16 @@ from agent.providers.base import (
     TextDelta,
     Usage,
 )
+from agent.providers.prompted.constrained import ConstrainedReader
 from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.reader import AnswerReading, PromptedReader
-from agent.providers.prompted.writer import in_words, with_repair
+from agent.providers.prompted.writer import (
+    CONSTRAINED,
+    MARKED,
+    WordsForm,
+    in_words,
+    with_repair,
+)
 
 # A call that is hardly more than a tool's name is everybody's
 _LEAST_CHARS = 12
@@ -65,6 +72,8 @@ class ToolForm(enum.Enum):
     NATIVE = "native"
     # In words alone
     WORDS = "words"
+    # In words, and the server samples nothing but an answer or valid calls
+    GRAMMAR = "grammar"
 
 
 @dataclass(slots=True)
@@ -119,16 +128,25 @@ class PromptedProvider(Provider):
     Args:
         model: asked where a request names none.
         forms: what was found of models; shared by the ways to them.
+        has_grammar: the server can hold an answer to a schema; a call that could not be read is
+            asked for again in this way.
     """
 
     def __init__(
-        self, inner: Provider, model: str, forms: ToolForms, form: ToolForm = ToolForm.AUTO
+        self,
+        inner: Provider,
+        model: str,
+        forms: ToolForms,
+        form: ToolForm = ToolForm.AUTO,
+        *,
+        has_grammar: bool = False,
     ) -> None:
         self.name = inner.name
         self._inner = inner
         self._model = model
         self._forms = forms
         self._form = form
+        self._has_grammar = has_grammar
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
         async with aclosing(self.stream(request)) as items:
@@ -169,7 +187,7 @@ class PromptedProvider(Provider):
 
     def _uses_words(self, model: str | None) -> bool:
         if self._form is not ToolForm.AUTO:
-            return self._form is ToolForm.WORDS
+            return self._form in {ToolForm.WORDS, ToolForm.GRAMMAR}
         if not self._inner.capabilities(model).native_tools:
             return True
         return self._forms.takes_words(self.name, model or self._model)
@@ -192,9 +210,10 @@ class PromptedProvider(Provider):
 
     async def _stream_in_words(self, talk: _Talk) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         while True:
-            told = in_words(talk.request)
+            form = self._words_form(talk)
+            told = in_words(talk.request, form)
             for said, problem in talk.refused:
-                told = with_repair(told, said, problem)
+                told = with_repair(told, said, problem, form)
             async with aclosing(self._ask(talk, told)) as items:
                 async for item in items:
                     yield item
@@ -206,11 +225,20 @@ class PromptedProvider(Provider):
                     "ask again, or choose another model"
                 )
 
+    def _words_form(self, talk: _Talk) -> WordsForm:
+        if self._form is ToolForm.GRAMMAR:
+            return CONSTRAINED
+        # The model does not write it right by itself
+        may_hold = self._form is ToolForm.AUTO and self._has_grammar and talk.request.tools
+        return CONSTRAINED if may_hold and talk.refused else MARKED
+
     async def _ask(
         self, talk: _Talk, told: ChatRequest
     ) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         """Yield one answer; end with a response only if it is usable."""
-        reader = PromptedReader({spec.name: spec for spec in talk.request.tools})
+        offered = {spec.name: spec for spec in talk.request.tools}
+        is_held = told.answer_schema is not None
+        reader = ConstrainedReader(offered) if is_held else PromptedReader(offered)
         said: list[str] = []
         async with aclosing(self._inner.stream(told)) as items:
             async for item in items:

@@ -6,13 +6,14 @@ gives the same words, so that services can cache their beginning.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
 from agent.passage import Passage, echo, joined, lowest
 from agent.providers import service_json
 from agent.providers.base import ChatRequest
 from agent.providers.message_order import well_formed
+from agent.providers.prompted.constrained import answer_schema
 from agent.providers.prompted.marks import defused
 from agent.tools.service_schema import FULL, cleaned
 
@@ -37,31 +38,68 @@ _REPAIR = (
     "of them again, each as JSON with name and arguments between <tool_call> and </tool_call>, or "
     "answer without a tool."
 )
+_JSON_PROTOCOL = """\
+## How you answer
+Your answer is one JSON object and nothing else. Either a text for the person:
+{"answer": "your text"}
+or calls of tools, when a tool is needed:
+{"calls": [{"name": "the tool's name", "arguments": {"its": "arguments"}}]}
+Then stop: the results come to you as <tool_result> blocks, and you answer again. Never say that \
+something was done before its result says so. Where no tool is needed, give an answer.
+
+## Tools"""
+_JSON_REPAIR = (
+    "Your calls were not used: {problem}. Write all of them again as one JSON object with calls, "
+    "or give an answer."
+)
 # Says nothing to a model that was told the schema of an object
 _SILENT = frozenset({"type", "title", "additionalProperties"})
 
 
-def in_words(request: ChatRequest) -> ChatRequest:
+@dataclass(frozen=True, slots=True)
+class WordsForm:
+    """Form in which a model writes its calls.
+
+    Args:
+        is_json: each of its answers is one object, of the schema that goes with the request.
+    """
+
+    protocol: str
+    repair: str
+    is_json: bool = False
+
+
+MARKED = WordsForm(_PROTOCOL, _REPAIR)
+CONSTRAINED = WordsForm(_JSON_PROTOCOL, _JSON_REPAIR, is_json=True)
+
+
+def in_words(request: ChatRequest, form: WordsForm = MARKED) -> ChatRequest:
     """Return the same request without anything that needs a service with tools."""
     messages = well_formed(request.messages)
     system = [_defused(message) for message in messages if message.role is Role.SYSTEM]
-    said = list(_told(message for message in messages if message.role is not Role.SYSTEM))
+    others = (message for message in messages if message.role is not Role.SYSTEM)
+    said = list(_told(others, form))
     if request.tools:
         # After what never changes, before what changes in every turn
-        system.insert(1, ChatMessage.system(_described(request.tools)))
-    return replace(request, messages=(*system, *_joined(said)), tools=())
+        system.insert(1, ChatMessage.system(_described(request.tools, form)))
+    schema = answer_schema(request.tools) if form.is_json else None
+    return replace(request, messages=(*system, *_joined(said)), tools=(), answer_schema=schema)
 
 
-def with_repair(request: ChatRequest, answer: str, problem: str) -> ChatRequest:
+def with_repair(
+    request: ChatRequest, answer: str, problem: str, form: WordsForm = MARKED
+) -> ChatRequest:
     """Return a request in words, with an answer whose call could not be read, and why."""
     # Its own words as they were: what is changed in them it would copy
     said = ChatMessage.assistant(echo(answer[:MAX_REPEATED_CHARS]))
-    asked = ChatMessage.user(echo(_result("error", _REPAIR.format(problem=problem), is_error=True)))
+    asked = ChatMessage.user(
+        echo(_result("error", form.repair.format(problem=problem), is_error=True))
+    )
     return replace(request, messages=(*request.messages, said, asked))
 
 
-def _described(tools: Sequence[ToolSpec]) -> Passage:
-    lines = [_PROTOCOL]
+def _described(tools: Sequence[ToolSpec], form: WordsForm) -> Passage:
+    lines = [form.protocol]
     for spec in sorted(tools, key=lambda spec: spec.name):
         schema = cleaned(spec.parameters, FULL)
         told = {key: value for key, value in schema.items() if key not in _SILENT}
@@ -71,11 +109,13 @@ def _described(tools: Sequence[ToolSpec]) -> Passage:
     return least.saying("\n".join(lines))
 
 
-def _told(messages: Iterator[ChatMessage]) -> Iterator[ChatMessage]:
+def _told(messages: Iterator[ChatMessage], form: WordsForm) -> Iterator[ChatMessage]:
     for message in messages:
         if message.role is Role.TOOL:
             text = _result(message.tool_name, defused(message.text), is_error=message.is_error)
             yield ChatMessage.user(message.words.saying(text))
+        elif form.is_json and message.role is Role.ASSISTANT:
+            yield ChatMessage.assistant(message.words.saying(_as_json(message)))
         elif message.tool_calls:
             parts = [defused(message.text), *map(_call, message.tool_calls)]
             text = "\n".join(filter(None, parts))
@@ -104,8 +144,19 @@ def _defused(message: ChatMessage) -> ChatMessage:
     return message.saying(defused(message.text))
 
 
+def _as_json(message: ChatMessage) -> str:
+    """Return a past answer in the form that the next one has to have."""
+    if not message.tool_calls:
+        return _compact({"answer": message.text})
+    return _compact({"calls": [_plain_call(call) for call in message.tool_calls]})
+
+
+def _plain_call(call: ToolCall) -> dict[str, object]:
+    return {"name": call.name, "arguments": service_json.object_in(call.arguments_json)}
+
+
 def _call(call: ToolCall) -> str:
-    body = _compact({"name": call.name, "arguments": service_json.object_in(call.arguments_json)})
+    body = _compact(_plain_call(call))
     return f"<tool_call>\n{body}\n</tool_call>"
 
 
