@@ -19,7 +19,6 @@ from agent.channels.base import Answer, Question
 from agent.config import ConfigSection, load
 from agent.errors import BarnacleError, ConfigRefused
 from agent.memory.settings import MemorySettings
-from agent.providers.settings import ProviderSettings
 from agent.security.policy import ActLimits, Autonomy, PolicyRule, Verdict
 from agent.settings import Settings
 from agent.system import logs
@@ -87,9 +86,13 @@ LOOK_S = 2.0
 CONFIRM_TIMEOUT_S = 120.0
 # The limits that a person has to agree to when they become looser
 _SAFETY = ("autonomy", "presence_for", "rules")
-_PLAIN = ("name", "turn_timeout_s", "history_tokens", "show_tool_calls")
+_PLAIN = ("name", "turn_timeout_s", "history_tokens", "show_tool_calls", "show_thoughts")
 _RECALL = ("recall_limit", "min_score")
-_SECRETS = ("api_key", "more_keys")
+# Of a model service: its keys, and what it is asked for; its address needs a restart
+_SERVICE = (
+    *("api_key", "more_keys", "model", "temperature", "max_tokens", "context_tokens"),
+    *("tool_calls", "vision", "timeout_s", "first_byte_timeout_s"),
+)
 # Named in one message; a file that changed in more places was replaced
 _MAX_NAMED = 12
 
@@ -100,7 +103,7 @@ class ReloadTargets:
 
     Args:
         adopt: limits and settings of turns; each turn and each decision looks at them anew.
-        renew: everything that answers, with other keys.
+        renew: everything that answers, with other keys and models.
 
     Raises:
         ConfigRefused: of `renew`, before anything was changed.
@@ -165,17 +168,17 @@ class Reloader:
             await self._exchanges.tell(_told(taken, later, looser))
 
     async def _renew(self, wanted: Settings) -> None:
-        with_keys = msgspec.structs.replace(
+        renewed = msgspec.structs.replace(
             self.running,
-            provider=_with_keys(self.running.provider, wanted.provider),
+            provider=_with(self.running.provider, wanted.provider, _SERVICE),
             providers={
-                name: _with_keys(service, wanted.providers.get(name, service))
+                name: _with(service, wanted.providers.get(name, service), _SERVICE)
                 for name, service in self.running.providers.items()
             },
         )
-        if with_keys != self.running:
-            await self._exchanges.renew(with_keys)
-            self.running = with_keys
+        if renewed != self.running:
+            await self._exchanges.renew(renewed)
+            self.running = renewed
 
     def _adopt(self, wanted: Settings, *, safety: bool) -> None:
         names = (*_PLAIN, *(_SAFETY if safety else ()))
@@ -224,10 +227,6 @@ def _different(was: Any, becomes: Any, key: str) -> list[str]:
 
 def _with(own: Any, other: Any, names: tuple[str, ...]) -> Any:
     return msgspec.structs.replace(own, **{name: getattr(other, name) for name in names})
-
-
-def _with_keys(own: Any, other: ProviderSettings) -> Any:
-    return _with(own, other, _SECRETS)
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ from agent.turn.attachments import kept, spoken, without_markers
 from agent.turn.history import HistoryCache
 from agent.turn.hooks import Cancel, GuardFailure
 from agent.turn.outcome import says_nothing
+from agent.turn.model_choice import ModelChoices
 from agent.turn.progress import TurnScope
 from agent.turn.prompt import (
     PromptSetting,
@@ -94,6 +95,10 @@ class Conversations:
         self._agent, self._memory_settings = agent, memory
         self._parts.runner.gate.adopt(agent.policy, frozenset(agent.presence_for))
 
+    def offer(self, models: ModelChoices) -> None:
+        """Let conversations choose from these models from now on."""
+        self._parts = replace(self._parts, offer=models)
+
     @property
     def interrupts(self) -> bool:
         """True if a new message interrupts the turn on the one before it."""
@@ -103,6 +108,11 @@ class Conversations:
     def shows_tool_calls(self) -> bool:
         """True if each tool call is announced in the conversation, from the next turn on."""
         return self._agent.show_tool_calls
+
+    @property
+    def shows_thoughts(self) -> bool:
+        """True if a model's thoughts are told in the conversation, from the next turn on."""
+        return self._agent.show_thoughts
 
     async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound | None:
         """The answer, committed to the outbox together with the history of the turn.

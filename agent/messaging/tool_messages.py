@@ -1,4 +1,4 @@
-"""Messages of tools: those that a tool sends, and short notices of tool calls.
+"""Messages of tools: those that a tool sends, and short notices of tool calls and thoughts.
 
 Messages go to the outbox first. Notices are a courtesy: they are not stored.
 """
@@ -11,7 +11,7 @@ from agent.messages import Inbound, Outbound, ToolCall
 from agent.messaging.delivery import Delivery
 from agent.security.redact import Redactor
 from agent.text.links import without_links
-from agent.text.printable import printable_line
+from agent.text.printable import printable_line, printable_text
 from agent.tools.search import TOOL_SEARCH
 from agent.tools.send_message import Addressee
 
@@ -23,6 +23,8 @@ _NOT_KEPT = "the message could not be stored, so it may not arrive; do not repea
 NOTICE_TIMEOUT_S = 5.0
 # A line or two on a telephone
 MAX_NOTICE_CHARS = 200
+# Thoughts run to pages: the beginning is shown
+MAX_THOUGHT_CHARS, _MOST_THOUGHT_CHARS = 1500, 30_000
 # Read before shortening: links and secrets are taken out of it
 _MAX_READ_CHARS = 20 * MAX_NOTICE_CHARS
 
@@ -54,21 +56,20 @@ class ToolMessages:
         return True
 
 
-class ToolNotices:
-    """Tells the conversation of each tool call as it begins, until a notice is not taken."""
+class _Notices:
+    """Messages beside the answer to one message, until one is not taken."""
 
     def __init__(self, delivery: Delivery, message: Inbound) -> None:
         self._delivery = delivery
         self._inbound = message
         self._is_taken = True
 
-    async def __call__(self, call: ToolCall, redactor: Redactor) -> None:
-        # What only looks for tools is nothing that the agent does
-        if not self._is_taken or call.name == TOOL_SEARCH:
+    async def tell(self, text: str) -> None:
+        if not self._is_taken:
             return
         to = self._inbound
         # It answers nothing: a draft of the answer stays one
-        message = Outbound(0, to.channel, to.reply_target, in_words(call, redactor), "", to.thread)
+        message = Outbound(0, to.channel, to.reply_target, text, "", to.thread)
         self._is_taken = self._delivery.attends(message) and await self._sent(message)
 
     async def _sent(self, message: Outbound) -> bool:
@@ -78,6 +79,27 @@ class ToolNotices:
         except TimeoutError:
             _log.info("notices: timed out (channel=%s)", message.channel)
             return False
+
+
+class ToolNotices(_Notices):
+    """Tells the conversation of each tool call as it begins."""
+
+    async def __call__(self, call: ToolCall, redactor: Redactor) -> None:
+        # What only looks for tools is nothing that the agent does
+        if call.name != TOOL_SEARCH:
+            await self.tell(in_words(call, redactor))
+
+
+class ThoughtNotices(_Notices):
+    """Tells the conversation what the model thought before an answer."""
+
+    async def __call__(self, thoughts: str, redactor: Redactor) -> None:
+        read = printable_text(thoughts, _MOST_THOUGHT_CHARS).strip()
+        shown = without_links(redactor.redact(read).replace("`", "'"))
+        if len(shown) > MAX_THOUGHT_CHARS:
+            shown = f"{shown[: MAX_THOUGHT_CHARS - 1]}…"
+        if shown:
+            await self.tell(f"```\n{shown}\n```")
 
 
 def in_words(call: ToolCall, redactor: Redactor) -> str:

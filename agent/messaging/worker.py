@@ -106,6 +106,7 @@ async def _try(shown: Awaitable[None]) -> None:
 
 
 if TYPE_CHECKING:
+    from agent.messaging.tool_messages import ThoughtNotices
     from agent.messaging.user_questions import UserQuestions
 
 _log = logging.getLogger(__name__)
@@ -263,6 +264,7 @@ class MessageWorker:
             ),
             abilities=channel.abilities,
             notice=self._notice(accepted.message),
+            muse=self._muse(accepted.message),
         )
 
     def _notice(self, message: Inbound) -> Notice | None:
@@ -271,6 +273,13 @@ class MessageWorker:
         from agent.messaging.tool_messages import ToolNotices  # noqa: PLC0415 - for those who want it
 
         return ToolNotices(self._delivery, message)
+
+    def _muse(self, message: Inbound) -> "ThoughtNotices | None":
+        if message.strand or not self._conversations.shows_thoughts:
+            return None
+        from agent.messaging.tool_messages import ThoughtNotices  # noqa: PLC0415 - for those who want it
+
+        return ThoughtNotices(self._delivery, message)
 
     async def _before_effect(self, queued: QueuedMessage) -> None:
         inbox_id = queued.accepted.inbox_id

@@ -69,6 +69,7 @@ class AnswerBuilder:
         self._is_refused = False
         self._size_bytes = 0
         self._echo_json = ""
+        self._thoughts: list[str] = []
         # By the number of the part that they are about
         self.notes: dict[int, Note] = {}
         # Nothing at all comes after this: the rest of the stream need not be read
@@ -130,6 +131,10 @@ class AnswerBuilder:
         """Note content that the service wants back while its calls are answered; count it first."""
         self._echo_json = content_json
 
+    def think(self, piece: str) -> None:
+        """Keep a piece of the model's thoughts, for those who like to look; count it first."""
+        self._thoughts.append(piece)
+
     def refuse(self) -> None:
         """Note the text that says why there is no answer."""
         self._is_refused = True
@@ -161,7 +166,13 @@ class AnswerBuilder:
         if stop is StopReason.END and calls:
             stop = StopReason.TOOLS
         return ChatResponse(
-            text, calls, stop, self.usage, echo=self._echo(calls), model=self._model
+            text,
+            calls,
+            stop,
+            self.usage,
+            echo=self._echo(calls),
+            model=self._model,
+            thoughts="".join(self._thoughts),
         )
 
     def place(self) -> str:

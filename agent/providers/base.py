@@ -105,6 +105,7 @@ class ChatResponse:
             language model can say that of itself.
         echo: to be sent back with the results of `tool_calls`.
         model: who answered, as the service names it; empty where it does not matter.
+        thoughts: what the model thought before; never kept, sent only by `echo`.
         was_shortened: older turns were left out, or the model could not have been shown any.
         is_by_rules: no language model had a part in it.
     """
@@ -116,6 +117,7 @@ class ChatResponse:
     heeds_only_this_turn: bool = False
     echo: Echo | None = None
     model: str = ""
+    thoughts: str = ""
     was_shortened: bool = False
     is_by_rules: bool = False
 

@@ -8,6 +8,8 @@ from agent.providers.circuit_breaker import CircuitBreaker
 
 # What a service without a word of its own is left alone for after it said "too often"
 COOL_DOWN_S = 10.0
+# The only key there is: a person waits, and after a few tries is told rather than kept in silence
+LONE_COOL_DOWN_S = 2.0
 # A key that was refused is tried again after this: a person may have paid or unlocked it
 REFUSED_S = 600.0
 # The only key there is: a person waits for an answer, and a refusal costs nothing
@@ -54,7 +56,8 @@ class ModelCandidate:
 
     def slow_down(self, provider: Provider, asked_s: float | None, now_s: float) -> None:
         """Rest a key that asked too often: it is the next key's turn."""
-        self._rest(provider, now_s + (COOL_DOWN_S if asked_s is None else asked_s))
+        usual_s = COOL_DOWN_S if len(self._keys) > 1 else LONE_COOL_DOWN_S
+        self._rest(provider, now_s + (usual_s if asked_s is None else asked_s))
 
     def refuse(self, provider: Provider, now_s: float) -> None:
         """Rest a refused key: long if another one is of use, else briefly."""

@@ -176,7 +176,7 @@ def _by_status(
     if status == _NOT_FOUND:
         return ProviderRefused(_not_found(service, said, complaint.message))
     if status == _TOO_MANY:
-        return RateLimited(f"{service.host} cannot answer now{said}")
+        return RateLimited(f"{service.host} is asked too often just now{said}: try again later")
     if status in _TOO_EARLY or status >= _OWN_FAULT:
         return TransientProviderError(f"{service.host} cannot answer now{said}")
     if status < _OUR_FAULT:

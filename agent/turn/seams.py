@@ -32,6 +32,7 @@ class TurnSeams:
         abilities: of the channel that the answer goes to.
         hooks: the owner's, around every call of a tool.
         notice: is told of each call that is going to run; None where nobody wants to know.
+        muse: is told what the model thought before an answer; as above.
     """
 
     ask: "Ask"
@@ -41,3 +42,4 @@ class TurnSeams:
     abilities: Abilities = field(default=Abilities())
     hooks: OwnerHooks = field(default=OwnerHooks())
     notice: Notice | None = None
+    muse: Callable[[str, Redactor], Awaitable[None]] | None = None

@@ -74,6 +74,8 @@ class AgentSettings(ConfigSection, frozen=True, kw_only=True):
     interrupt: bool = False
     # Each call of a tool is told in the conversation, as a message of its own
     show_tool_calls: bool = False
+    # What a model thought before it answered is told as well, where the service gives it
+    show_thoughts: bool = False
 
     @property
     def policy(self) -> Policy:

@@ -150,6 +150,8 @@ class TurnRunner:
         progress.is_fresh &= response.heeds_only_this_turn
         progress.was_too_long |= response.was_shortened
         progress.is_by_model &= not response.is_by_rules
+        if response.thoughts and seams.muse is not None:
+            await seams.muse(response.thoughts, self._redactor)
         if progress.plain is None and progress.checked is None:
             return progress, response
         from agent.turn.cross_check import next_step  # noqa: PLC0415 - few turns recall such memories

@@ -137,6 +137,15 @@ async def test_another_key_is_used_from_now_on_and_never_told(tmp_path: Path) ->
     assert [one.provider.api_key for one in agent.renewed] == [Secret("new-key-1")]
 
 
+async def test_another_model_answers_from_now_on(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    told = await agent.write(f'{USUAL}model = "small"\ncontext_tokens = 4096\n')
+    assert told == (
+        "The configuration was changed.\nActive now: provider.model, provider.context_tokens."
+    )
+    assert [one.provider.model for one in agent.renewed] == ["small"]
+
+
 async def test_a_key_that_is_none_leaves_everything_as_it_was(tmp_path: Path) -> None:
     agent = Agent(tmp_path)
     agent.refusal = "provider.api_key is not a key"

@@ -87,7 +87,7 @@ def error(message: str = "", **details: object) -> str:
             ContextOverflow,
             "too long for some-model",
         ),
-        (429, error("Rate limit reached"), RateLimited, "cannot answer now (429"),
+        (429, error("Rate limit reached"), RateLimited, "asked too often just now (429"),
         (408, "", TransientProviderError, "cannot answer now (408)"),
         (500, error("oops"), TransientProviderError, "cannot answer now (500: oops)"),
         (503, "<html>took 412 ms</html>", TransientProviderError, "cannot answer now (503)"),

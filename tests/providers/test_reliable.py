@@ -15,7 +15,13 @@ from agent.errors import (
 )
 from agent.messages import ChatMessage, Role, ToolCall
 from agent.providers.base import ChatRequest, ChatResponse, Provider, StopReason, TextDelta
-from agent.providers.candidate import COOL_DOWN_S, LONE_REFUSED_S, REFUSED_S, ModelCandidate
+from agent.providers.candidate import (
+    COOL_DOWN_S,
+    LONE_COOL_DOWN_S,
+    LONE_REFUSED_S,
+    REFUSED_S,
+    ModelCandidate,
+)
 from agent.providers.circuit_breaker import FAILURES_TO_OPEN, FIRST_REST_S, CircuitState
 from agent.providers.reliable import ATTEMPTS, MOST_ASKED_S, ReliableProvider
 from tests.fakes.clock import SteppedClock
@@ -117,6 +123,15 @@ async def test_a_key_that_was_asked_too_often_has_its_turn_again() -> None:
     provider = reliable(clock, [first, second])
     assert await text_of(provider) == "a"
     assert clock.slept_s == [COOL_DOWN_S]
+
+
+async def test_a_lone_key_that_is_asked_too_often_says_so_after_seconds() -> None:
+    clock = SteppedClock()
+    busy = MoodyProvider(*[RateLimited("asked too often")] * 4)
+    with pytest.raises(RateLimited, match="asked too often"):
+        await text_of(reliable(clock, [busy]))
+    # A person waits, and hears what it is about
+    assert sum(clock.slept_s) <= 3 * LONE_COOL_DOWN_S
 
 
 async def test_a_refused_key_rests_for_minutes_while_another_one_is_of_use() -> None:

@@ -110,7 +110,8 @@ class ModelProbe:
             return f"no answer within {TASK_TIMEOUT_S:.0f} s", 0
         said = [one for one in outcome.added if one.role is Role.ASSISTANT]
         if not outcome.is_answer:
-            return outcome.text, len(said)
+            # What was shown before it stands in lines of its own
+            return outcome.text.rstrip().rpartition("\n")[2], len(said)
         called = [call.name for one in said for call in one.tool_calls]
         return task.fault(board, called, outcome.text), len(said)
 

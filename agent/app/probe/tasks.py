@@ -82,7 +82,7 @@ TASKS = (
     ProbeTask(_CALLS, "How warm is the chip of the board?", read="mcu_temperature", answer="41.5"),
     ProbeTask(_CALLS, "What day of the week is it?", read="time_now", answer="day"),
     ProbeTask(_RESTRAINT, "Thank you, that was all.", calls_nothing=True),
-    ProbeTask(_RESTRAINT, "How much is three plus four?", answer="7|seven"),
+    ProbeTask(_RESTRAINT, "How much is three plus four?", answer=r"\b(7|seven)\b"),
     ProbeTask(
         _RESTRAINT, "In one sentence: what is a relay? Switch nothing.", answer="relay|switch"
     ),

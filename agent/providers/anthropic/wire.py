@@ -171,6 +171,7 @@ def _begin(index: int, block: AnthropicBlock, answer: AnswerBuilder) -> str:
             note = Note("text", text=block.text or "")
         case "thinking":
             note = Note("thinking", thinking=block.thinking or "", signature=block.signature or "")
+            answer.think(block.thinking or "")
         case "redacted_thinking":
             note = Note("redacted_thinking", data=block.data or "")
         case "tool_use":
@@ -198,6 +199,8 @@ def _add(index: int, delta: AnthropicDelta, answer: AnswerBuilder) -> str:
         if piece and note.has(name):
             answer.count_bytes(piece)
             note.add(name, piece)
+            if name == "thinking":
+                answer.think(piece)
     if delta.partial_json and note.has("input"):
         answer.add_call(index, "", "", delta.partial_json)
     return answer.add_text(delta.text or "")

@@ -40,6 +40,8 @@ class CompletionsMessage(msgspec.Struct, frozen=True):
     tool_calls: list[CallPart] | None = None
     # Some services demand their model's thoughts back with the results of its calls
     reasoning_content: str | None = None
+    # Others, vLLM and OpenRouter among them, only show them
+    reasoning: object = None
 
     @property
     def text(self) -> str:
@@ -164,6 +166,9 @@ def _read_choice(choice: CompletionsChoice, answer: AnswerBuilder) -> str:
     part = choice.delta or choice.message
     if part is not None and part.reasoning_content:
         _remember(part.reasoning_content, answer)
+    elif part is not None and isinstance(part.reasoning, str):
+        answer.count_bytes(part.reasoning)
+        answer.think(part.reasoning)
     if choice.finish_reason or choice.message is not None:
         answer.end(_STOPS.get(choice.finish_reason or "", StopReason.END))
         _send_back(answer)
@@ -183,6 +188,7 @@ def _read_choice(choice: CompletionsChoice, answer: AnswerBuilder) -> str:
 def _remember(thoughts: str, answer: AnswerBuilder) -> None:
     """Keep thoughts, which are not shown: services want them back in a tool loop."""
     answer.count_bytes(thoughts)
+    answer.think(thoughts)
     answer.notes.setdefault(0, Note()).add(_THOUGHTS, thoughts)
 
 

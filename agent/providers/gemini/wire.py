@@ -194,6 +194,7 @@ def _take_part(part: GeminiPart, answer: AnswerBuilder) -> str:
     text = part.text or ""
     if part.thought:
         answer.count_bytes(text)
+        answer.think(text)
         # A summary alone need not go back
         if signature:
             _note(answer, Note("thought", text=text, signature=signature))

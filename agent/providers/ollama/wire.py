@@ -185,6 +185,7 @@ class OllamaWire(WireFormat[OllamaDialect]):
 def _take_message(message: OllamaMessage, answer: AnswerBuilder) -> str:
     if message.thinking:
         answer.count_bytes(message.thinking)
+        answer.think(message.thinking)
         answer.notes.setdefault(_THINKING, Note()).add("text", message.thinking)
     for call in message.tool_calls or ():
         function = call.function or OllamaFunction()

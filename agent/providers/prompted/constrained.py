@@ -123,6 +123,12 @@ class ConstrainedReader:
         # Takes over where the server ignored the schema
         self._plain: PromptedReader | None = None
 
+    @property
+    def thoughts(self) -> str:
+        """Return what the model thought before its answer."""
+        reader = self._plain or self._bare
+        return "" if reader is None else reader.thoughts
+
     def feed(self, piece: str) -> str:
         """Read a piece and return the text that can be shown now."""
         if self._plain is not None:

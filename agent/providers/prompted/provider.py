@@ -254,7 +254,8 @@ class PromptedProvider(Provider):
                     yield TextDelta(text)
                 talk.usage = _sum(talk.usage, item.usage)
                 if not reading.problems:
-                    yield _answered(item, reading, talk)
+                    thoughts = f"{item.thoughts}{reader.thoughts}".strip()
+                    yield replace(_answered(item, reading, talk), thoughts=thoughts)
                     return
                 _log.info("provider: unreadable tool call (problem=%s)", reading.problems[0])
                 talk.refuse("".join(said), reading.problems[0])
@@ -281,7 +282,9 @@ def _answered(response: ChatResponse, reading: AnswerReading, talk: _Talk) -> Ch
             "the model used all its tokens before it answered: set provider.max_tokens higher"
         )
     stop = StopReason.TOOLS if calls else response.stop
-    return replace(response, text=text, tool_calls=calls, stop=stop, usage=talk.usage, echo=None)
+    # The service's own words belong to its own calls: it wants them back, signatures and all
+    echo = response.echo if response.tool_calls and not reading.wanted else None
+    return replace(response, text=text, tool_calls=calls, stop=stop, usage=talk.usage, echo=echo)
 
 
 def _sum(one: Usage, other: Usage) -> Usage:

@@ -86,6 +86,12 @@ class PromptedReader:
         # The model spoke for a tool or a person
         self._is_others = False
         self._in_thought = False
+        self._thoughts: list[str] = []
+
+    @property
+    def thoughts(self) -> str:
+        """Return what stood between the marks of thoughts."""
+        return "".join(self._thoughts)
 
     def feed(self, piece: str) -> str:
         """Read a piece and return the text that can be shown now."""
@@ -188,12 +194,14 @@ class PromptedReader:
     def _after_thought(self, text: str, place: int) -> int | None:
         end = END_OF_THOUGHT.search(text, place)
         if end is not None:
+            self._thoughts.append(text[place : end.start()])
             self._in_thought = False
             self._quoting.mark()
             return end.end()
         # A thought is not kept, but for what may be the beginning of its end
         begun = max(text.rfind(one, max(place, len(text) - _MOST_END_CHARS)) for one in STARTS)
         after = begun if begun >= 0 else len(text)
+        self._thoughts.append(text[place:after])
         return after if after > place else None
 
     def _after_any(self, text: str, place: int) -> int | None:

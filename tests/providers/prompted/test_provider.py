@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from agent.errors import ProviderRefused, ToolsUnsupported, TransientProviderError
-from agent.messages import Effect, ToolCall
+from agent.messages import Echo, Effect, ToolCall
 from agent.providers.base import (
     Capabilities,
     ChatRequest,
@@ -225,3 +225,33 @@ async def test_a_call_that_the_service_found_wrong_says_nothing_of_the_next() ->
     provider = wrapped(CheckingProvider())
     assert (await provider.chat(ASKED)).text == "noon"
     assert provider.capabilities().native_tools
+
+
+@pytest.mark.parametrize("form", [ToolForm.AUTO, ToolForm.NATIVE])
+async def test_what_a_service_wants_back_with_its_own_calls_is_kept(form: ToolForm) -> None:
+    echo = Echo("anthropic", "m", '[{"type":"thinking","signature":"s"}]')
+    own = ChatResponse("", (ToolCall("1", "time_now", "{}"),), StopReason.TOOLS, echo=echo)
+    _, response = await all_of(wrapped(NativeProvider(own), form=form), ASKED)
+    assert response.echo == echo
+
+
+async def test_calls_that_were_read_from_text_have_no_words_of_the_service() -> None:
+    answer = ChatResponse(CALL, echo=Echo("completions", "m", "{}"))
+    _, response = await all_of(wrapped(NativeProvider(answer)), ASKED)
+    assert [call.name for call in response.tool_calls] == ["time_now"]
+    assert response.echo is None
+
+
+async def test_thoughts_in_the_text_and_beside_it_are_told_apart_from_the_answer() -> None:
+    answer = ChatResponse("<think>It is late.</think>Noon.", thoughts="Hm. ")
+    shown, response = await all_of(wrapped(NativeProvider(answer)), ASKED)
+    assert (shown, response.text) == ("Noon.", "Noon.")
+    assert response.thoughts == "Hm. It is late."
+
+
+class NativeProvider(ToollessProvider):
+    """Takes tools."""
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
+        async for item in super().stream(replace(request, tools=())):
+            yield item
