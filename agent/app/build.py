@@ -312,8 +312,7 @@ async def _reload(
 
     async def renew(settings: Settings) -> None:
         keep_secrets(agent.redactor, settings, os.environ)
-        await agent.providers.renew(settings)
-        conversations.offer(model_choices(settings, os.environ))
+        conversations.offer(await agent.providers.renew(settings))
 
     exchanges = ReloadTargets(conversations.adopt, renew, confirm, tell)
     await Reloader(agent.paths.config, agent.settings, exchanges, agent.clock).run()

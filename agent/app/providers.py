@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415  # what speaks to services begins with a service, or never
 
 
-async def _nothing_to_renew(_settings: Settings) -> None:
+async def _nothing_to_renew(_settings: Settings) -> ModelChoices:
     """Offline nobody asks for a key."""
+    return ModelChoices(OFFLINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,13 @@ class ModelServices:
 
     Args:
         budget: None where nothing can cost anything.
-        renew: has the services asked with other keys from now on; raises ConfigRefused before.
+        renew: has the services asked with other keys and models from now on, and returns what can
+            be chosen; raises ConfigRefused before.
     """
 
     provider: Provider
     budget: "Budget | None" = None
-    renew: Callable[[Settings], Awaitable[None]] = _nothing_to_renew
+    renew: Callable[[Settings], Awaitable[ModelChoices]] = _nothing_to_renew
 
     def spending(self) -> str:
         """Return today's cost in words; empty if nothing can cost."""
@@ -121,8 +123,9 @@ def open_providers(
 
     provider = ReplaceableProvider(made(settings))
 
-    async def renew(chosen: Settings) -> None:
+    async def renew(chosen: Settings) -> ModelChoices:
         await provider.exchange(made(chosen))
+        return model_choices(chosen, environ)
 
     return ModelServices(provider, budget, renew)
 

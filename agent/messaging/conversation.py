@@ -45,6 +45,7 @@ from agent.turn.settings import AgentSettings
 if TYPE_CHECKING:
     from agent.messaging.personal_files import PersonalFiles
     from agent.turn.learner import Learner
+    from agent.turn.model_choice import ModelChoices
     from agent.turn.outcome import TurnOutcome
     from agent.turn.output_filter import AnswerFilter
 
@@ -95,7 +96,7 @@ class Conversations:
         self._agent, self._memory_settings = agent, memory
         self._parts.runner.gate.adopt(agent.policy, frozenset(agent.presence_for))
 
-    def offer(self, models: ModelChoices) -> None:
+    def offer(self, models: "ModelChoices") -> None:
         """Let conversations choose from these models from now on."""
         self._parts = replace(self._parts, offer=models)
 
@@ -105,14 +106,9 @@ class Conversations:
         return self._agent.interrupt
 
     @property
-    def shows_tool_calls(self) -> bool:
-        """True if each tool call is announced in the conversation, from the next turn on."""
-        return self._agent.show_tool_calls
-
-    @property
-    def shows_thoughts(self) -> bool:
-        """True if a model's thoughts are told in the conversation, from the next turn on."""
-        return self._agent.show_thoughts
+    def shows(self) -> tuple[bool, bool]:
+        """Return if tool calls and thoughts are told in the conversation, from the next turn on."""
+        return self._agent.show_tool_calls, self._agent.show_thoughts
 
     async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound | None:
         """The answer, committed to the outbox together with the history of the turn.

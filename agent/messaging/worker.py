@@ -268,14 +268,14 @@ class MessageWorker:
         )
 
     def _notice(self, message: Inbound) -> Notice | None:
-        if message.strand or not self._conversations.shows_tool_calls:
+        if message.strand or not self._conversations.shows[0]:
             return None
         from agent.messaging.tool_messages import ToolNotices  # noqa: PLC0415 - for those who want it
 
         return ToolNotices(self._delivery, message)
 
     def _muse(self, message: Inbound) -> "ThoughtNotices | None":
-        if message.strand or not self._conversations.shows_thoughts:
+        if message.strand or not self._conversations.shows[1]:
             return None
         from agent.messaging.tool_messages import ThoughtNotices  # noqa: PLC0415 - for those who want it
 
