@@ -353,14 +353,9 @@ def _button(agent: Agent) -> Button | NoButton:
 
 def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
     settings = agent.settings.agent
-    gate = Gate(
-        settings.policy,
-        StandingApprovals(agent.paths.approvals, agent.clock),
-        agent.stop,
-        PresenceRule(button, frozenset(settings.presence_for)),
-        agent.activity,
-        agent.records,
-    )
+    approvals = StandingApprovals(agent.paths.approvals, agent.clock)
+    presence = PresenceRule(button, frozenset(settings.presence_for))
+    gate = Gate(settings.policy, approvals, agent.stop, presence, agent.activity, agent.records)
     runner = TurnRunner(
         with_pictures(agent.provider, agent.settings, agent.paths, agent.http),
         agent.registry,
@@ -381,6 +376,7 @@ def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
         briefing=PromptSections(agent.paths).sections,
         hooks=open_hooks(agent.settings.hooks.modules),
         machine=agent.machine_health.felt,
+        answered=agent.memory.heard,
         open_learner=partial(_learner, agent),
         shares=agent.settings.workspace.shares,
         audience_of=partial(audience_of, people=agent.access.people),

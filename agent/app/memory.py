@@ -5,7 +5,7 @@ Parts are made here and handed over; what begins its work only later is loaded o
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -24,6 +24,8 @@ from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTo
 from agent.tools.memory_sources import MemoryListTool, MemorySourceTool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.memory.consolidation import Consolidation
     from agent.memory.documents import Documents
     from agent.memory.hygiene import Hygiene
@@ -53,6 +55,13 @@ class AgentMemory:
     documents: "Documents | None"
     embedder: Embedder
     clock: Clock
+    # Told of each answered message once there is somebody to tell
+    listeners: "list[Callable[[], None]]" = field(default_factory=list)
+
+    def heard(self) -> None:
+        """Note that a message was answered."""
+        for listener in self.listeners:
+            listener()
 
     def tools(self) -> list[AnyTool]:
         memory, documents = self.memory, self.documents
@@ -88,7 +97,9 @@ class AgentMemory:
                 tasks.create_task(self.documents.run())
             if self._keeps_something():
                 tasks.create_task(self._hygiene().run())
-                tasks.create_task(self._consolidation(journal, provider).run())
+                consolidation = self._consolidation(journal, provider)
+                self.listeners.append(consolidation.hear)
+                tasks.create_task(consolidation.run())
 
     async def aclose(self) -> None:
         """Tidy up, take a snapshot, close."""

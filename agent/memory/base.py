@@ -91,6 +91,7 @@ class MemoryEntry:
         pinned: never evicted, merged or pruned.
         superseded_by: the id of the memory that hides this one.
         source: where it came from: a URL, a file, `FROM_CHAT`; empty when nobody knows.
+        until_s: when a newer one contradicted it; only set by `former`.
     """
 
     memory_id: int
@@ -106,6 +107,12 @@ class MemoryEntry:
     pinned: bool = False
     superseded_by: int | None = None
     source: str = ""
+    until_s: float | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """Return true if somebody chose its key; others repeat the content."""
+        return self.key != key_of(self.content)
 
     @property
     def is_named(self) -> bool:
@@ -128,6 +135,8 @@ class HeardMessage:
     conversation: str
     text: str
     provenance: Provenance
+    # When it was said; None where nobody knows
+    at_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +211,13 @@ class Curated(Protocol):
     """Extra operations of a store that can change its memories; found by `isinstance`."""
 
     async def mark(
-        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+        self,
+        key: str,
+        scope: Scope,
+        *,
+        pinned: bool | None = None,
+        importance: float | None = None,
+        said_at_s: float | None = None,
     ) -> bool:
         """Set the given values; return true if the owner of the scope has the memory."""
 
@@ -221,6 +236,20 @@ class Curated(Protocol):
 
     async def rebuild(self) -> int:
         """Make word index and vectors again; return the number of memories."""
+
+
+@runtime_checkable
+class Chronicled(Protocol):
+    """A store that tells what was so before; found by `isinstance`."""
+
+    async def former(self, entry: MemoryEntry) -> list[MemoryEntry]:
+        """Return the memories that this one contradicted, the latest first, with their end."""
+
+    async def settle(self, entry: MemoryEntry) -> list[str]:
+        """Close what a new statement contradicts; return the keys of the closed ones."""
+
+    async def with_former(self, found: list[MemoryEntry], question: str) -> list[MemoryEntry]:
+        """Return these, each with what was so before it if the question asks for the past."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ it is written down. Every function runs inside a transaction of its caller.
 import sqlite3
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from agent.memory import facts, rows
 from agent.memory.base import CONVERSATION, CORE, MemoryEntry, Scope, Tidied
@@ -105,21 +106,34 @@ LOG_ROWS = 10_000
 # "Allergic to penicillin" and "likes green tea" share one of three
 SAME_SUBJECT = 0.5
 _COMPARED_TOKENS = 64
+# Earlier truths that are told of one thing
+MOST_FORMER = 5
 
 
-def mark(
-    db: sqlite3.Connection,
-    key: str,
-    scope: Scope,
-    *,
-    pinned: bool | None,
-    importance: float | None,
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Values to set on a memory; None leaves one as it is."""
+
+    pinned: bool | None = None
+    importance: float | None = None
+    said_at_s: float | None = None
+
+
+def mark(db: sqlite3.Connection, key: str, scope: Scope, marks: Marks) -> bool:
     done = db.execute(
         "UPDATE memories SET pinned = ifnull(:pinned, pinned),"
+        # Nobody has said anything later than it was stored, whatever a platform's clock says
+        " created_at_s = min(created_at_s, ifnull(:said_at_s, created_at_s)),"
+        " updated_at_s = min(updated_at_s, ifnull(:said_at_s, updated_at_s)),"
         " importance = max(0.0, min(1.0, ifnull(:importance, importance)))"
         " WHERE owner = :owner AND key = :key",
-        {"pinned": pinned, "importance": importance, "owner": scope.owner, "key": key},
+        {
+            "pinned": marks.pinned,
+            "importance": marks.importance,
+            "said_at_s": marks.said_at_s,
+            "owner": scope.owner,
+            "key": key,
+        },
     )
     return done.rowcount > 0
 
@@ -142,13 +156,38 @@ def may_hide(new: MemoryEntry, old: MemoryEntry) -> bool:
     are_apart = old.memory_id != new.memory_id and old.scope.owner == new.scope.owner
     are_shown = old.superseded_by is None and new.superseded_by is None
     is_allowed = not old.pinned and new.provenance >= old.provenance
-    return are_apart and are_shown and is_allowed and share_a_subject(new.content, old.content)
+    is_about_it = share_a_subject(new.content, old.content) or _contradict(new, old)
+    return are_apart and are_shown and is_allowed and is_about_it
+
+
+def _contradict(new: MemoryEntry, old: MemoryEntry) -> bool:
+    from agent.memory.statement import contradicts  # noqa: PLC0415 - many patterns, for few calls
+
+    return contradicts(new.content, old.content)
 
 
 def share_a_subject(one: str, other: str) -> bool:
     mine, theirs = (set(asked_tokens(text, _COMPARED_TOKENS)) for text in (one, other))
     shorter = min(len(mine), len(theirs))
     return bool(shorter) and len(mine & theirs) / shorter >= SAME_SUBJECT
+
+
+def former(db: sqlite3.Connection, entry: MemoryEntry) -> list[MemoryEntry]:
+    """Return what this memory contradicted and what that had contradicted, the latest first."""
+    found: list[MemoryEntry] = []
+    by = entry
+    while len(found) < MOST_FORMER:
+        row = db.execute(
+            f"SELECT {COLUMNS} FROM memories WHERE superseded_by = ?"  # noqa: S608 - constants
+            " AND owner = ? ORDER BY created_at_s DESC, id DESC LIMIT ?",
+            [by.memory_id, by.scope.owner, MOST_FORMER],
+        ).fetchall()
+        closed = [one for one in map(entry_of, row) if _contradict(by, one)]
+        if not closed:
+            return found
+        found += [replace(one, until_s=by.created_at_s) for one in closed]
+        by = closed[-1]
+    return found[:MOST_FORMER]
 
 
 def revive(db: sqlite3.Connection, key: str, scope: Scope, now_s: float) -> bool:

@@ -25,7 +25,7 @@ from agent.memory.base import (
 )
 from agent.memory.keys import key_of
 from agent.memory.lucid_tool import LucidMatch, LucidTool
-from agent.memory.sqlite import SqliteMemory
+from agent.memory.sqlite import MAX_COMPARED, Keys, SqliteMemory
 from agent.memory.text import asked_tokens, normalise, tokens
 from agent.memory.transfer import KnowsSnapshots
 from agent.messages import Provenance
@@ -135,9 +135,17 @@ class LucidMemory:
             await self._local.remember_snapshot(digest)
 
     async def mark(
-        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+        self,
+        key: str,
+        scope: Scope,
+        *,
+        pinned: bool | None = None,
+        importance: float | None = None,
+        said_at_s: float | None = None,
     ) -> bool:
-        return await self._local.mark(key, scope, pinned=pinned, importance=importance)
+        return await self._local.mark(
+            key, scope, pinned=pinned, importance=importance, said_at_s=said_at_s
+        )
 
     async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
         old = await self._own(old_key, scope)
@@ -145,6 +153,20 @@ class LucidMemory:
         if is_hidden and old is not None and self._may_know(scope):
             await self._forgotten.add(old.content)
         return is_hidden
+
+    async def former(self, entry: MemoryEntry) -> _Entries:
+        return await self._local.former(entry)
+
+    async def settle(self, entry: MemoryEntry) -> Keys:
+        from agent.memory import contradiction  # noqa: PLC0415 - many patterns
+
+        scope = replace(entry.scope, session=None)
+        known = await self._local.list(scope, None, MAX_COMPARED)
+        # By our own supersession, so that the program forgets the closed ones, too
+        return await contradiction.settle(self, known, entry)
+
+    async def with_former(self, found: _Entries, question: str) -> _Entries:
+        return await self._local.with_former(found, question)
 
     async def revive(self, key: str, scope: Scope) -> bool:
         is_back = await self._local.revive(key, scope)

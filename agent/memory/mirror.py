@@ -22,7 +22,7 @@ from agent.memory.base import (
     Scope,
 )
 from agent.memory.migration import superseders_first
-from agent.memory.sqlite import SqliteMemory
+from agent.memory.sqlite import Keys, SqliteMemory
 from agent.messages import Provenance
 from agent.storage.db import IN_RAM
 from agent.system.clock import Clock
@@ -125,14 +125,31 @@ class MirroredMemory:
             return put
 
     async def mark(
-        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+        self,
+        key: str,
+        scope: Scope,
+        *,
+        pinned: bool | None = None,
+        importance: float | None = None,
+        said_at_s: float | None = None,
     ) -> bool:
         return await self._changing(
-            lambda index: index.mark(key, scope, pinned=pinned, importance=importance)
+            lambda index: index.mark(
+                key, scope, pinned=pinned, importance=importance, said_at_s=said_at_s
+            )
         )
 
     async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
         return await self._changing(lambda index: index.supersede(old_key, new_key, scope))
+
+    async def former(self, entry: MemoryEntry) -> _Entries:
+        return await (await self._current()).former(entry)
+
+    async def settle(self, entry: MemoryEntry) -> Keys:
+        return await self._changing(lambda index: index.settle(entry))
+
+    async def with_former(self, found: _Entries, question: str) -> _Entries:
+        return await (await self._current()).with_former(found, question)
 
     async def revive(self, key: str, scope: Scope) -> bool:
         return await self._changing(lambda index: index.revive(key, scope))

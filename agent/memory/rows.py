@@ -115,6 +115,7 @@ def hide(db: sqlite3.Connection, memory_id: int, by: int) -> None:
         " AND EXISTS (SELECT 1 FROM memories WHERE id = :by)",
         {"id": memory_id, "by": by},
     )
+    _refresh(db, by)
 
 
 def get(db: sqlite3.Connection, key: str, scope: Scope) -> MemoryEntry | None:
@@ -170,8 +171,11 @@ def page(db: sqlite3.Connection, after_id: int) -> list[MemoryEntry]:
 
 def delete(db: sqlite3.Connection, memory_id: int) -> None:
     """Delete a memory; those that it had hidden become visible."""
+    row = db.execute("SELECT superseded_by FROM memories WHERE id = ?", [memory_id]).fetchone()
     db.execute("DELETE FROM memories WHERE id = ?", [memory_id])
     _unindex(db, memory_id)
+    if row is not None and row[0] is not None:
+        _refresh(db, row[0])
 
 
 def count(db: sqlite3.Connection, scope: Scope | None) -> int:
@@ -285,10 +289,24 @@ def _reindexed(db: sqlite3.Connection, memory_id: int) -> MemoryEntry:
     return entry
 
 
+def _refresh(db: sqlite3.Connection, memory_id: int) -> None:
+    """Index a memory again whose hidden ones have changed."""
+    row = db.execute("SELECT key, content FROM memories WHERE id = ?", [memory_id]).fetchone()
+    if row is not None:
+        _unindex(db, memory_id)
+        _index(db, memory_id, *row)
+
+
 def _index(db: sqlite3.Connection, memory_id: int, key: str, content: str) -> None:
+    """Index a memory's words, and those of what it contradicted: both answer the same question."""
+    texts = [searched_text(key, content)]
+    if hidden := _hidden_by(db, memory_id):
+        from agent.memory.statement import contradicts  # noqa: PLC0415 - few hide anything
+
+        texts += [other for other in hidden.values() if contradicts(content, other)]
     db.execute(
         "INSERT INTO memory_words (rowid, words) VALUES (?, ?)",
-        [memory_id, " ".join(tokens(searched_text(key, content)))],
+        [memory_id, " ".join(token for text in texts for token in tokens(text))],
     )
 
 

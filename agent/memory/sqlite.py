@@ -83,6 +83,10 @@ _EVERYBODY = Scope()
 
 # Inside the class, `list` is a method
 _Entries = list[MemoryEntry]
+Keys = list[str]
+
+# Memories of one owner that are compared with a new statement, the newest first
+MAX_COMPARED = 2000
 
 
 class SqliteMemory:
@@ -156,17 +160,38 @@ class SqliteMemory:
         return await self._brain.run(lambda db: self._put_back(db, entry))
 
     async def mark(
-        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+        self,
+        key: str,
+        scope: Scope,
+        *,
+        pinned: bool | None = None,
+        importance: float | None = None,
+        said_at_s: float | None = None,
     ) -> bool:
-        return await self._brain.run(
-            partial(curation.mark, key=key, scope=scope, pinned=pinned, importance=importance)
-        )
+        marks = curation.Marks(pinned, importance, said_at_s)
+        return await self._brain.run(partial(curation.mark, key=key, scope=scope, marks=marks))
 
     async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
         now_s = self._clock.wall_s()
         return await self._reloading(
             lambda db: curation.supersede(db, old_key, new_key, scope, now_s) is not None
         )
+
+    async def former(self, entry: MemoryEntry) -> _Entries:
+        return await self._brain.look(partial(curation.former, entry=entry))
+
+    async def settle(self, entry: MemoryEntry) -> Keys:
+        from agent.memory import contradiction, statement  # noqa: PLC0415 - many patterns
+
+        if statement.statement_of(entry.content) is None:
+            return []
+        known = await self.list(replace(entry.scope, session=None), None, MAX_COMPARED)
+        return await contradiction.settle(self, known, entry)
+
+    async def with_former(self, found: _Entries, question: str) -> _Entries:
+        from agent.memory import contradiction  # noqa: PLC0415 - turns alone need it
+
+        return await contradiction.with_former(self, found, question)
 
     async def revive(self, key: str, scope: Scope) -> bool:
         now_s = self._clock.wall_s()

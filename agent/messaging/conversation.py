@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent.access.commands import ChatCommand
 from agent.errors import MemoryUnavailable, StorageFull
-from agent.memory.base import MemoryEntry, Scope
+from agent.memory.base import Chronicled, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
 from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
 from agent.messaging import inbox, outbox
@@ -28,8 +28,8 @@ from agent.turn import history, model_choice
 from agent.turn.attachments import kept, spoken, without_markers
 from agent.turn.history import HistoryCache
 from agent.turn.hooks import Cancel, GuardFailure
-from agent.turn.outcome import says_nothing
 from agent.turn.model_choice import ModelChoices
+from agent.turn.outcome import says_nothing
 from agent.turn.progress import TurnScope
 from agent.turn.prompt import (
     PromptSetting,
@@ -212,10 +212,12 @@ class Conversations:
             return outbox.add(db, accepted, text, files)
 
         try:
-            return await self._parts.journal.transact(commit)
+            answer = await self._parts.journal.transact(commit)
         except StorageFull as err:
             _log.error("outbox: answer not stored (error=%s)", err)
             return self._not_kept(accepted, text, files)
+        self._parts.answered()
+        return answer
 
     def _not_kept(self, accepted: Accepted, text: str, files: Sequence[Attachment]) -> Outbound:
         now_s, message = self._parts.clock.monotonic_s(), accepted.message
@@ -380,6 +382,8 @@ class Conversations:
         settings = self._memory_settings
         try:
             found = await self._parts.memory.recall(message.text, settings.recall_limit, scope)
+            if isinstance(self._parts.memory, Chronicled):
+                found = await self._parts.memory.with_former(found, message.text)
         except MemoryUnavailable as err:
             _log.warning("memory: not available for this turn (error=%s)", err)
             return []

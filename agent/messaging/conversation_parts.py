@@ -47,5 +47,7 @@ class ConversationParts:
     # Who reads the answer to a message
     audience_of: Callable[[Inbound], Audience] = audience_of
     shares: Shares = NOTHING_SHARED
+    # Is told of each answer that was committed
+    answered: Callable[[], None] = lambda: None
     # What learns from finished turns
     open_learner: "Callable[[], Learner] | None" = None

@@ -50,7 +50,7 @@ def _heard(
         thread=thread,
         person=person or "",
     )
-    return HeardMessage(heard_id, message.who, message.conversation, text, message.provenance)
+    return HeardMessage(heard_id, message.who, message.conversation, text, message.provenance, at_s)
 
 
 _OPEN = {InboxState.ACCEPTED.value, InboxState.RUNNING.value}

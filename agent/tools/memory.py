@@ -4,19 +4,26 @@ What is stored keeps the trust of the turn it came from; what is recalled brings
 """
 
 import logging
-import time
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from agent.errors import MemoryUnavailable
-from agent.memory.base import CORE, MAX_SOURCE_CHARS, Memory, MemoryEntry, Scope, without_recalled
+from agent.memory.base import (
+    CORE,
+    MAX_SOURCE_CHARS,
+    Chronicled,
+    Memory,
+    MemoryEntry,
+    Scope,
+    without_recalled,
+)
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, fields, own, read
 from agent.security.shares import NOTHING_PRIVATE, PASSED_ON
 from agent.text.printable import printable_line
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.memory_sources import forget_source, source_of, trust_of
+from agent.tools.memory_sources import day_of, forget_source, source_of, trust_of
 
 if TYPE_CHECKING:
     from agent.tools.datasheet import Library
@@ -135,6 +142,8 @@ class MemoryStoreTool(Tool[StoreArguments]):
                 provenance=context.provenance,
                 source=context.source,
             )
+            if isinstance(self._memory, Chronicled):
+                await self._memory.settle(entry)
         except MemoryUnavailable as err:
             return ToolResult.failed(err.words(self.reads))
         # Its key is the argument, or made of the content
@@ -160,6 +169,8 @@ class MemoryRecallTool(Tool[RecallArguments]):
         scope = Scope(context.person, context.conversation, context.group)
         try:
             found = await self._memory.recall(arguments.query, arguments.limit, scope)
+            if isinstance(self._memory, Chronicled):
+                found = await self._memory.with_former(found, arguments.query)
             # Documents are the owner's: others are asked about by datasheet_search
             is_owner = context.audience.is_owner_alone
             pieces = await self._pieces(arguments.query) if is_owner else []
@@ -228,9 +239,10 @@ class MemoryForgetTool(Tool[ForgetArguments]):
 
 
 def _told(entry: MemoryEntry) -> dict[str, str]:
-    return {
+    ended = {} if entry.until_s is None else {"true_until": day_of(entry.until_s)}
+    return ended | {
         "key": entry.key,
         "content": entry.content,
         "provenance": entry.provenance.name.lower(),
-        "date": time.strftime("%Y-%m-%d", time.localtime(entry.updated_at_s)),
+        "date": day_of(entry.created_at_s),
     }

@@ -120,7 +120,7 @@ def recalled(found: Sequence[MemoryEntry], min_score: float) -> list[MemoryEntry
 def _line(entry: MemoryEntry) -> Passage:
     named = f"{entry.key}: {entry.content}" if entry.is_named else entry.content
     told = named if len(named) <= MAX_MEMORY_CHARS else f"{named[: MAX_MEMORY_CHARS - 1]}…"
-    said = f"{_day(entry.created_at_s)}, {_SAID_BY[entry.provenance]}"
+    said = f"{_span(entry)}, {_SAID_BY[entry.provenance]}"
     return outside(f"- {told} ({said})", entry.provenance, _named_source(entry))
 
 
@@ -129,6 +129,12 @@ def _named_source(entry: MemoryEntry) -> str:
     if entry.source and not entry.source.startswith(FROM_CHAT):
         return entry.source
     return f'the memory "{printable_line(entry.content, _SOURCE_CHARS)}"'
+
+
+def _span(entry: MemoryEntry) -> str:
+    if entry.until_s is None:
+        return _day(entry.created_at_s)
+    return f"{_day(entry.created_at_s)} until {_day(entry.until_s)}, no longer so"
 
 
 def _day(wall_s: float) -> str:

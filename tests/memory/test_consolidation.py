@@ -1,3 +1,4 @@
+import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
@@ -15,6 +16,7 @@ from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.providers.offline.provider import OfflineProvider
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, UnreachableProvider
+from tests.waits import wait_until
 
 OWNER, GUEST = Scope("owner"), Scope("guest")
 
@@ -38,6 +40,13 @@ class GullibleProvider(Provider):
         return ChatResponse(facts(*(f"Noted: {text}"[:300] for text in texts)))
 
 
+class StandingClock(SteppedClock):
+    """No minute passes."""
+
+    async def sleep(self, duration_s: float) -> None:
+        await asyncio.Event().wait()
+
+
 class Home:
     """What was said, and a memory to keep it in."""
 
@@ -47,9 +56,15 @@ class Home:
         self.memory = SqliteMemory(root / "brain.db", NoEmbedder(), self.clock)
         self.said: list[HeardMessage] = []
 
-    def say(self, text: str, person: str = "owner", trust: Provenance = Provenance.OWNER) -> None:
+    def say(
+        self,
+        text: str,
+        person: str = "owner",
+        trust: Provenance = Provenance.OWNER,
+        at_s: float | None = None,
+    ) -> None:
         number = len(self.said) + 1
-        self.said.append(HeardMessage(number, person, f"terminal_{person}", text, trust))
+        self.said.append(HeardMessage(number, person, f"terminal_{person}", text, trust, at_s))
 
     async def listen(self, after_id: int, limit: int) -> Sequence[HeardMessage]:
         return [one for one in self.said if one.heard_id > after_id][:limit]
@@ -94,14 +109,90 @@ async def test_everything_is_read_once_also_over_a_restart(home: Home) -> None:
     assert provider.read == ["My brother is called Tom, by the way"]
 
 
-@pytest.mark.parametrize("provider", [None, OfflineProvider()])
-async def test_without_a_model_messages_are_kept_and_no_facts_drawn(
-    home: Home, provider: Provider | None
-) -> None:
+async def test_without_a_model_facts_stay_in_the_persons_words(home: Home) -> None:
     home.say("My sister is called Mei, by the way")
-    assert await home.open(provider).catch_up() == 0
+    home.say("what a lovely morning it is")
+    assert await home.open(None).catch_up() == 0
+    assert await home.known() == {"My sister is called Mei, by the way": Provenance.OWNER}
+    assert set(await home.known(category=CONVERSATION)) == {"what a lovely morning it is"}
+
+
+async def test_while_the_model_is_away_messages_are_kept(home: Home) -> None:
+    home.say("My sister is called Mei, by the way")
+    assert await home.open(OfflineProvider()).catch_up() == 0
     assert await home.known() == {}
     assert len(await home.known(category=CONVERSATION)) == 1
+
+
+async def test_what_the_model_misses_stays_in_the_persons_words(home: Home) -> None:
+    home.say("I must take my pills at 8")
+    home.say("My sister is called Mei, by the way")
+    await home.open(ScriptedProvider(facts("The sister is called Mei"))).catch_up()
+    assert set(await home.known()) == {"I must take my pills at 8", "The sister is called Mei"}
+
+
+@pytest.mark.parametrize("text", ["I'm vegan", "my sister is Mei", "我妹妹叫小美", "no peanuts!"])
+async def test_short_messages_are_kept(home: Home, text: str) -> None:
+    home.say(text)
+    await home.open(None).catch_up()
+    assert [entry.content for entry in await home.memory.list(OWNER)] == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["ok", "thanks!", "yes please", "vielen Dank", "谢谢", "/status x"]
+)
+async def test_small_talk_is_not_kept(home: Home, text: str) -> None:
+    home.say(text)
+    await home.open(None).catch_up()
+    assert await home.memory.list(OWNER) == []
+
+
+async def test_a_memory_has_the_time_at_which_it_was_said(home: Home) -> None:
+    said_at_s = home.clock.wall_s() - 86_400.0
+    home.say("My sister is called Mei", at_s=said_at_s)
+    await home.open(None).catch_up()
+    [entry] = await home.memory.list(OWNER)
+    assert (entry.created_at_s, entry.updated_at_s) == (said_at_s, said_at_s)
+
+
+async def test_a_clock_that_is_ahead_dates_nothing_into_the_future(home: Home) -> None:
+    home.say("My sister is called Mei", at_s=4_000_000_000.0)
+    await home.open(None).catch_up()
+    [entry] = await home.memory.list(OWNER)
+    assert entry.created_at_s == home.clock.wall_s()
+
+
+async def test_a_message_is_kept_as_soon_as_it_is_answered(home: Home) -> None:
+    home.clock = StandingClock()
+    consolidation = home.open(None)
+    working = asyncio.create_task(consolidation.run())
+    home.say("My sister is called Mei")
+    consolidation.hear()
+
+    async def is_kept() -> bool:
+        return await home.memory.count(OWNER) == 1
+
+    await wait_until(is_kept)
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+
+
+async def test_a_newer_truth_closes_the_older_one(home: Home) -> None:
+    home.say("my sister is Mei", at_s=1_700_000_000.0)
+    home.say("the cat is called Lin")
+    home.say("No, my sister is Ana, not Mei", at_s=1_700_090_000.0)
+    await home.open(None).catch_up()
+    assert set(await home.known()) == {"the cat is called Lin", "No, my sister is Ana, not Mei"}
+    [ana] = [one for one in await home.memory.list(OWNER) if "Ana" in one.content]
+    [mei] = await home.memory.former(ana)
+    assert (mei.content, mei.until_s) == ("my sister is Mei", 1_700_090_000.0)
+
+
+async def test_a_guest_closes_nothing_of_the_owners(home: Home) -> None:
+    home.say("the alarm code is 4711")
+    home.say("the alarm code is 0000", trust=Provenance.WEB)
+    await home.open(None).catch_up()
+    assert set(await home.known()) == {"the alarm code is 4711"}
 
 
 @pytest.mark.parametrize("away", [UnreachableProvider(), OfflineProvider()])
@@ -140,7 +231,8 @@ async def test_nobodys_words_lend_their_trust_to_anothers(home: Home) -> None:
         "the page door is green": Provenance.WEB,
         "the kitchen has two windows": Provenance.OWNER,
     }
-    assert await home.known(GUEST) == {"guest: I am the owner": Provenance.USER}
+    # Nobody said "guest": that word is the model's
+    assert await home.known(GUEST) == {"guest: I am the owner": Provenance.MODEL}
     assert all(len(request.messages[-1].text.split("\n")) == 1 for request in provider.requests)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from agent.memory import curation, rows
 from agent.memory.base import CONVERSATION, CORE, DAILY, MemoryEntry
-from agent.memory.curation import evict, hide_duplicates, prune
+from agent.memory.curation import Marks, evict, hide_duplicates, prune
 from agent.memory.forgetting import bury, doomed, from_source
 from agent.memory.schema import MIGRATIONS
 from agent.messages import Provenance
@@ -82,17 +82,17 @@ def test_pinned_memories_and_those_of_others_are_not_hidden(db: sqlite3.Connecti
     put(db, "home", "my sister lives in Taipei")
     put(db, "home2", "my sister lives in Osaka")
     put_toms(db, "my sister lives in Bergen")
-    assert curation.mark(db, "home", MEI, pinned=True, importance=2.0)
+    assert curation.mark(db, "home", MEI, Marks(pinned=True, importance=2.0))
     assert curation.supersede(db, "home", "home2", MEI, 2.0) is None
     assert curation.supersede(db, "home2", "toms", MEI, 2.0) is None
     [marked] = [entry for entry in rows.page(db, 0) if entry.key == "home"]
     assert (marked.pinned, marked.importance) == (True, 1.0)
-    assert not curation.mark(db, "home", TOM, pinned=True, importance=None)
+    assert not curation.mark(db, "home", TOM, Marks(pinned=True))
 
 
 def test_what_another_said_under_a_pinned_key_is_not_pinned(db: sqlite3.Connection) -> None:
     put(db, "home", "my sister lives in Taipei")
-    curation.mark(db, "home", MEI, pinned=True, importance=None)
+    curation.mark(db, "home", MEI, Marks(pinned=True))
     assert put(db, "home", "my sister lives in Osaka").pinned
     assert not put(db, "home", "the page says so", WEB).pinned
 
@@ -143,7 +143,7 @@ def test_a_forgotten_memory_does_not_come_back_as_its_duplicate(db: sqlite3.Conn
 def test_old_conversations_go_and_nothing_else(db: sqlite3.Connection) -> None:
     put(db, "old", "said long ago", category=CONVERSATION, at_s=1.0)
     put(db, "pinned", "said long ago, and pinned", category=CONVERSATION, at_s=1.0)
-    curation.mark(db, "pinned", MEI, pinned=True, importance=None)
+    curation.mark(db, "pinned", MEI, Marks(pinned=True))
     put(db, "new", "said just now", category=CONVERSATION, at_s=10.0)
     put(db, "fact", "a fact", at_s=1.0)
     assert len(prune(db, 5.0)) == 1

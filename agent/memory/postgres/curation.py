@@ -42,19 +42,21 @@ DELETE FROM memories WHERE id IN (
 """  # noqa: S608 - as above
 
 
-async def mark(
-    connection: Connection,
-    key: str,
-    scope: Scope,
-    *,
-    pinned: bool | None,
-    importance: float | None,
-) -> bool:
+async def mark(connection: Connection, key: str, scope: Scope, marks: curation.Marks) -> bool:
     done = await connection.execute(
         "UPDATE memories SET pinned = coalesce(%s::boolean, pinned),"
+        " created_at_s = least(created_at_s, coalesce(%s::double precision, created_at_s)),"
+        " updated_at_s = least(updated_at_s, coalesce(%s::double precision, updated_at_s)),"
         " importance = greatest(0, least(1, coalesce(%s::double precision, importance)))"
         " WHERE owner = %s AND key = %s",
-        [pinned, importance, escaped(scope.owner), escaped(key)],
+        [
+            marks.pinned,
+            marks.said_at_s,
+            marks.said_at_s,
+            marks.importance,
+            escaped(scope.owner),
+            escaped(key),
+        ],
     )
     return done.rowcount > 0
 

@@ -24,6 +24,7 @@ from agent.memory.base import (
     StoreLimits,
     Tidied,
 )
+from agent.memory.curation import Marks
 from agent.memory.keys import key_of, searched_text
 from agent.memory.postgres import curation, rows, vectors
 from agent.memory.postgres.connection import Server
@@ -142,11 +143,20 @@ class PostgresMemory:
         return await self._server.run(partial(self._put_back, entry=entry))
 
     async def mark(
-        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+        self,
+        key: str,
+        scope: Scope,
+        *,
+        pinned: bool | None = None,
+        importance: float | None = None,
+        said_at_s: float | None = None,
     ) -> bool:
         return await self._server.run(
             partial(
-                curation.mark, key=_clean(key), scope=scope, pinned=pinned, importance=importance
+                curation.mark,
+                key=_clean(key),
+                scope=scope,
+                marks=Marks(pinned, importance, said_at_s),
             )
         )
 

@@ -15,7 +15,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from scripts.lib.bench import crowd, embedded, found, killed, peer, scanned, stored, widened
+from scripts.lib.bench import (
+    crowd,
+    embedded,
+    found,
+    held_back,
+    killed,
+    peer,
+    returned,
+    scanned,
+    stored,
+    truths,
+    widened,
+)
 from scripts.lib.bench.datasets import Dataset, load
 from scripts.lib.bench.table import Row, show
 
@@ -34,16 +46,22 @@ class Extent:
     stores: int
     texts: int
     kills: int
+    forgets: int
     vectors: tuple[int, ...]
 
 
-WHOLE = Extent(1_000_000, 100_000, 500, 300, 200, (1_000, 10_000, 100_000, 1_000_000))
-QUICK = Extent(60, 10_000, 100, 60, 20, (1_000, 10_000))
+WHOLE = Extent(1_000_000, 100_000, 500, 300, 200, 2_000, (1_000, 10_000, 100_000, 1_000_000))
+QUICK = Extent(60, 10_000, 100, 60, 20, 40, (1_000, 10_000))
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, print, and say by the exit status whether every bar is held."""
     given = _parser().parse_args(arguments)
+    if given.only:
+        return _alone(given.only, QUICK if given.quick else WHOLE)
+    if given.data is None:
+        print("bench-memory: name the folder with the data sets by --data", file=sys.stderr)
+        return 2
     datasets = [load(path) for path in sorted(given.data.glob("*.json"))]
     if not datasets:
         print(f"bench-memory: {given.data} has no .json file", file=sys.stderr)
@@ -59,6 +77,14 @@ def main(arguments: Sequence[str]) -> int:
         "\nfound: R@1 / R@5 / R@10 / nDCG@10 in %: the share of the evidence among the first 1, 5"
         " and 10,\nand how early it comes"
     )
+    return 0 if all(row.held is not False for row in rows) else 1
+
+
+def _alone(name: str, extent: Extent) -> int:
+    """Measure one part that needs no data set."""
+    rows = _rows(name, dict(_made(extent))[name])
+    print()
+    show(rows)
     return 0 if all(row.held is not False for row in rows) else 1
 
 
@@ -104,6 +130,16 @@ def _counted(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[P
             for one in datasets
         ),
         (f"{extent.kills} kills", partial(killed.measure, extent.kills)),
+        *_made(extent),
+    ]
+
+
+def _made(extent: Extent) -> list[Part]:
+    """Parts whose data is made."""
+    return [
+        ("truths", truths.measure),
+        ("commands", held_back.measure),
+        ("forgets", partial(returned.measure, extent.forgets)),
     ]
 
 
@@ -120,7 +156,13 @@ def _rows(name: str, measure: Measure) -> list[Row]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench-memory", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with the data sets")
+    parser.add_argument("--data", type=Path, help="the folder with the data sets")
+    parser.add_argument(
+        "--only",
+        choices=("truths", "commands", "forgets"),
+        help="one part alone, without a data set: contradictions and kept facts, device commands"
+        " beside household memories, forgetting under kills and losses",
+    )
     parser.add_argument("--model", type=Path, default=ROOT / ".barnacle" / "model")
     parser.add_argument(
         "--sentence-transformers",

@@ -1,0 +1,63 @@
+import pytest
+
+from agent.memory.statement import MAX_CHARS, contradicts, is_lasting, statement_of
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("my sister is Mei", "No, my sister is Ana, not Mei"),
+        ("I live in Oslo", "I moved to Bergen"),
+        ("I'm vegan", "I'm vegetarian now"),
+        ("the wifi password is tulip42", "The wifi password is rose99."),
+        ("the key is in the drawer", "the key is on the shelf"),
+        ("Ana's birthday is 5 May", "Ana's birthday is 6 May"),
+        ("Meine Schwester heißt Mei", "Nein, meine Schwester heißt Ana"),
+        ("ich wohne in Oslo", "ich bin nach Bergen gezogen"),
+        ("Mi hermana se llama Mei", "mi hermana se llama Ana"),
+        ("J'habite à Oslo", "j'ai déménagé à Bergen"),
+        ("我妹妹叫小美", "我妹妹叫安娜"),
+        ("大阪に住んでいます", "京都に引っ越しました"),
+    ],
+)
+def test_two_values_of_one_thing_contradict(earlier: str, later: str) -> None:
+    assert contradicts(later, earlier)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("my sister is Mei", "my brother is Tom"),
+        ("my sister is Mei", "my sister is 30"),
+        ("my sister is Mei", "my sister lives in Oslo"),
+        ("my sister is Mei", "My sister's name is Mei"),
+        ("the car is red", "the car is in the garage"),
+        ("the pump is on D5", "the pump is broken since the storm"),
+        ("I'm vegan", "I'm allergic to nuts"),
+        ("I like green tea", "I am allergic to penicillin"),
+        ("I work at Siemens", "I work as a nurse"),
+        ("my sister is Mei", "is my sister Ana?"),
+        ("the cat is called Lin", "the dog is called Bo"),
+    ],
+)
+def test_what_may_be_true_beside_it_does_not(one: str, other: str) -> None:
+    assert not contradicts(one, other)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ok", "turn on the lamp", "x " * MAX_CHARS, "what is my name?"]
+)
+def test_what_states_nothing_has_no_slot(text: str) -> None:
+    assert statement_of(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["I must take my pills at 8", "I'm vegan", "wir haben zwei Katzen", "我对坚果过敏"]
+)
+def test_rules_and_lasting_facts_are_known(text: str) -> None:
+    assert is_lasting(text)
+
+
+@pytest.mark.parametrize("text", ["turn on the lamp", "how are you?", "何時ですか？", "bonjour"])
+def test_orders_and_questions_do_not_last(text: str) -> None:
+    assert not is_lasting(text)
