@@ -51,7 +51,7 @@ def bring_back(
     db: sqlite3.Connection, snapshots: Generations, path: Path, tombstones: Tombstones
 ) -> str:
     """Restore what the database lacks and nobody forgot; return a sentence about it, or ""."""
-    if facts.get(db, facts.BURIED) != str(tombstones.count):
+    if tombstones.count and facts.get(db, facts.BURIED) != str(tombstones.count):
         # A forget was cut off between its note and its deletion, or this database is a new one
         forgetting.bury_dead(db, tombstones)
         facts.put(db, facts.BURIED, str(tombstones.count))

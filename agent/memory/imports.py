@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from agent.errors import MemoryUnavailable
-from agent.memory import openclaw, snapshot, zeroclaw
+from agent.memory import json_export, openclaw, snapshot, zeroclaw, zeroclaw_brain
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.memory.transfer import TransferResult, carry
 from agent.messages import Provenance
@@ -19,6 +19,8 @@ from agent.messages import Provenance
 # More than a hundred thousand memories; no snapshot of a household is larger
 MAX_FILE_BYTES = 256 * 1024 * 1024
 _PAGE_ENTRIES = 200
+# `.af` is an agent file of Letta's
+_JSON_SUFFIXES = frozenset({".json", ".af"})
 
 _Found = Iterator[MemoryEntry | None]
 
@@ -26,7 +28,9 @@ _Found = Iterator[MemoryEntry | None]
 async def bring_in(
     memory: Memory, path: Path, scope: Scope, provenance: Provenance = Provenance.WEB
 ) -> TransferResult:
-    """Restore the memories of a snapshot of ours or ZeroClaw's, or of OpenClaw's files.
+    """Restore the memories of a snapshot or database of ours or ZeroClaw's, or of an export.
+
+    Known are also OpenClaw's and nanobot's files, and exports of mem0 and Letta.
 
     Args:
         scope: of memories whose file does not say whose they are.
@@ -66,12 +70,32 @@ def _read(path: Path, scope: Scope, provenance: Provenance) -> _Found:
         return _notes(path, scope, provenance)
     if path.stat().st_size > MAX_FILE_BYTES:
         raise MemoryUnavailable(f"{path} is larger than {MAX_FILE_BYTES // 1024**2} MB")
-    text = path.read_text(encoding="utf-8", errors="replace")
+    with path.open("rb") as file:
+        if file.read(len(zeroclaw_brain.MAGIC)) == zeroclaw_brain.MAGIC:
+            return zeroclaw_brain.parse(path, scope, provenance)
+    text = _text(path)
     if text.startswith(snapshot.HEADER.split("\n", 1)[0]):
         return snapshot.parse(text.split("\n"))
     if zeroclaw.TITLE in text[:1000]:
         return zeroclaw.parse(text, scope, provenance)
+    if path.suffix in _JSON_SUFFIXES or text.lstrip()[:1] in {"{", "["}:
+        return json_export.parse(path, text, scope, provenance)
     return openclaw.parse(path, scope, provenance)
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file; a picture or an archive has none.
+
+    Raises:
+        MemoryUnavailable: it is no text.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as err:
+        raise MemoryUnavailable(f"{path} is no text in UTF-8. Nothing was imported") from err
+    if "\0" in text:
+        raise MemoryUnavailable(f"{path} is no text. Nothing was imported")
+    return text
 
 
 def _notes(folder: Path, scope: Scope, provenance: Provenance) -> _Found:

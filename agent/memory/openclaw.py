@@ -15,7 +15,10 @@ from agent.memory.keys import key_of
 from agent.messages import Provenance
 
 LASTING = "MEMORY.md"
+# Where nanobot notes what happened, a paragraph each with its time in front
+HISTORY = "HISTORY.md"
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2}).*\.md", re.ASCII)
+_STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\]")
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*")
 _ITEM = re.compile(r"[-*+]\s+|\d{1,9}[.)]\s+", re.ASCII)
 _FENCE = re.compile(r"\s*(```+|~~~+)")
@@ -28,8 +31,13 @@ def files(path: Path) -> list[Path]:
     """Return the memory files of a folder, or the file itself."""
     if path.is_file():
         return [path]
-    days = [found for found in sorted(path.glob("memory/*.md")) if _DAY.fullmatch(found.name)]
-    return [found for found in (path / LASTING, *days) if found.is_file()]
+    # nanobot has all of its files in the folder of the days
+    notes = [path, path / "memory"]
+    days = [
+        day for folder in notes for day in sorted(folder.glob("*.md")) if _DAY.fullmatch(day.name)
+    ]
+    named = [folder / name for name in (LASTING, HISTORY) for folder in notes]
+    return [found for found in (*named, *days) if found.is_file()]
 
 
 def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEntry | None]:
@@ -37,11 +45,12 @@ def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEn
     if path.stat().st_size > MAX_FILE_BYTES:
         raise MemoryUnavailable(f"{path} is larger than {MAX_FILE_BYTES // 1024**2} MB")
     text = path.read_text(encoding="utf-8", errors="replace")
-    category, at_s = _day(path)
+    category, changed_s = _day(path)
     for content in statements(text):
         if len(content) > MAX_CONTENT_CHARS:
             yield None
             continue
+        at_s = _moment(content, changed_s)
         yield MemoryEntry(
             0,
             key_of(content),
@@ -107,4 +116,13 @@ def _day(path: Path) -> tuple[str, float]:
         except ValueError:
             return DAILY, path.stat().st_mtime
         return DAILY, midday.timestamp()
-    return CORE, path.stat().st_mtime
+    return (DAILY if path.name == HISTORY else CORE), path.stat().st_mtime
+
+
+def _moment(content: str, otherwise_s: float) -> float:
+    """Return the time that a paragraph of a history begins with."""
+    named = _STAMP.match(content)
+    try:
+        return datetime.fromisoformat(named[1]).timestamp() if named else otherwise_s
+    except (ValueError, OverflowError, OSError):
+        return otherwise_s

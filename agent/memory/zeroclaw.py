@@ -65,13 +65,13 @@ def _entry(
     key = heading.removeprefix(_HEADING).removesuffix("`")
     if "\n" in heading or not heading.startswith(_HEADING) or not key:
         return None
-    created_at_s, updated_at_s = (_seconds(moment) for moment in times.groups())
+    created_at_s, updated_at_s = (seconds(moment) for moment in times.groups())
     return MemoryEntry(
         0, key, content, CORE, provenance, scope, created_at_s, updated_at_s, source=SOURCE
     )
 
 
-def _seconds(moment: str) -> float:
+def seconds(moment: str) -> float:
     """Return the seconds; a time without a zone is local, an invalid one is 0."""
     try:
         return datetime.fromisoformat(moment.strip()).timestamp()

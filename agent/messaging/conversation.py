@@ -56,6 +56,8 @@ MAX_MESSAGE_CHARS = 64 * 1024
 TOO_LONG_TEXT = f"That message is longer than {MAX_MESSAGE_CHARS} characters; I did not read it."
 # What the strand of a job's own conversation begins with
 JOB_STRAND = "job-"
+# In a group most of what fits may be private: more is looked at before that is left out
+_GROUP_SEARCH = 8
 # A full disk is told of this often
 TOLD_EVERY_S = 3600.0
 NOT_KEPT_TEXT = "(My storage is full or read-only: I answer, but I store nothing of this.)"
@@ -381,7 +383,8 @@ class Conversations:
         scope = Scope(message.who, message.conversation, group)
         settings = self._memory_settings
         try:
-            found = await self._parts.memory.recall(message.text, settings.recall_limit, scope)
+            limit = settings.recall_limit * (1 if group is None else _GROUP_SEARCH)
+            found = await self._parts.memory.recall(message.text, limit, scope)
             if isinstance(self._parts.memory, Chronicled):
                 found = await self._parts.memory.with_former(found, message.text)
         except MemoryUnavailable as err:
@@ -390,5 +393,5 @@ class Conversations:
         if group is not None:
             from agent.tools.memory_group import told_there  # noqa: PLC0415 - groups alone need it
 
-            found = told_there(found, group, message.conversation)
+            found = told_there(found, group, message.conversation)[: settings.recall_limit]
         return recalled(found, settings.min_score)

@@ -2,12 +2,17 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from agent.channels.base import Answer
+from agent.embeddings.none import NoEmbedder
+from agent.memory.base import Scope
+from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance, Role
 from agent.providers.base import ChatRequest, ChatResponse, Provider
-from tests.fakes.channel import FakeChannel
+from tests.fakes.channel import FakeChannel, message
+from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import prompt_of, running
 from tests.fakes.memory import PreparedMemory, entry
 from tests.fakes.provider import calls
@@ -127,3 +132,21 @@ async def test_what_an_answer_repeated_of_a_memory_is_no_order_later(tmp_path: P
 
 def texts_of(channel: FakeChannel) -> list[str]:
     return [message.text for message in channel.sent]
+
+
+async def test_a_group_hears_what_is_the_groups_however_much_is_private(tmp_path: Path) -> None:
+    memory = SqliteMemory(tmp_path / "brain.db", NoEmbedder(), SteppedClock())
+    own, group = Scope("owner", "fake_chat_owner"), Scope(None, None, "fake:group")
+    for number in range(12):
+        secret = f"Saturday happening {number}: the surprise party"
+        await memory.store("", secret, scope=own, provenance=Provenance.OWNER)
+    told = "on Saturday the choir is happening in the hall of the school"
+    await memory.store("", told, scope=group, provenance=Provenance.OWNER)
+    provider, channel = JudgingProvider(obedient), FakeChannel()
+    asked = replace(message("what is happening on Saturday?"), is_group=True, reply_target="group")
+    async with asyncio.timeout(10), running(tmp_path, provider, channel, memory) as agent:
+        await agent.dispatcher.deliver(asked, agent.tasks)
+        await channel.wait_for(1)
+    await memory.aclose()
+    assert "choir" in prompt_of(provider.requests[0])
+    assert "surprise" not in prompt_of(provider.requests[0])
