@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
-from agent.memory.keys import key_of
 from agent.messages import Provenance
 
 # Long-term facts, preferences, decisions
@@ -112,6 +111,8 @@ class MemoryEntry:
     @property
     def is_named(self) -> bool:
         """Return true if somebody chose its key; others repeat the content."""
+        from agent.memory.keys import key_of  # noqa: PLC0415 - the seam loads nothing else
+
         return self.key != key_of(self.content)
 
     @property

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from agent.memory.times import Span, said_span, span_of
+
 # A month that follows the one asked for: things are told of after they happened
 _MONTH_LATER = 0.15
 _MONTH_HIT = 0.5
@@ -102,6 +104,12 @@ class Cues:
     words: frozenset[str]
     day: Day | None
     answer: re.Pattern[str] | None
+    # Relative to now: "yesterday", "last week"
+    span: Span | None = None
+
+    def is_then(self, content: str, said_at_s: float) -> bool:
+        """Return true if the content is about the time that the question names."""
+        return self.span is not None and self.span.meets(said_span(content, said_at_s))
 
     def named(self, speakers: Iterable[str]) -> frozenset[str]:
         """Return the speakers whom the question names."""
@@ -112,10 +120,13 @@ class Cues:
         return self.answer is not None and self.answer.search(content) is not None
 
 
-def cues_of(question: str) -> Cues:
+def cues_of(question: str, now_s: float | None = None) -> Cues:
     kinds = (answer for asked, answer in _KINDS if asked.search(question))
     words = frozenset(word.removesuffix("'s") for word in _words(question))
-    return Cues(words, _day_of(question), next(kinds, None))
+    day = _day_of(question)
+    # A date that is written out says more
+    span = span_of(question, now_s) if now_s is not None and day is None else None
+    return Cues(words, day, next(kinds, None), span)
 
 
 @lru_cache(maxsize=512)

@@ -40,6 +40,11 @@ ANSWERS_WEIGHT = 0.14
 # Said by whom the question names; against it when the question names somebody else
 SPEAKER_WEIGHT = 1.1
 DAY_WEIGHT = 5.0
+# From the time that is named relative to now. It decides where words do not, and no more: what
+# people tell of last week they tell next week as well
+TIME_WEIGHT = 1.5
+# Whatever its words are: who asks for yesterday wants what was yesterday
+_TIME_RELEVANCE = 0.5
 # A memory that asks is seldom one that tells
 QUESTION_WEIGHT = -0.3
 ANSWER_CUE_WEIGHT = 1.6
@@ -176,9 +181,13 @@ class CandidateRelations:
             "answers": self.standings.get(before or 0, 0.0) if asked else 0.0,
             "speaker": self._speaker(entry.content),
             "day": 0.0 if self.cues.day is None else self.cues.day.nearness(entry.created_at_s),
+            "time": float(self.is_then(entry)),
             "question": float(memory_id in self.asking),
             "answer_cue": float(self.cues.has_answer(entry.content)),
         }
+
+    def is_then(self, entry: MemoryEntry) -> bool:
+        return self.cues.is_then(entry.content, entry.created_at_s)
 
     def _speaker(self, content: str) -> float:
         speaker = speaker_of(content)
@@ -193,6 +202,7 @@ CIRCUMSTANCE_WEIGHTS = {
     "answers": ANSWERS_WEIGHT,
     "speaker": SPEAKER_WEIGHT,
     "day": DAY_WEIGHT,
+    "time": TIME_WEIGHT,
     "question": QUESTION_WEIGHT,
     "answer_cue": ANSWER_CUE_WEIGHT,
 }
@@ -223,7 +233,13 @@ def rank(
 
     ordered = sorted(candidates, key=lambda one: (standing(one), one.entry.memory_id), reverse=True)
     # What stands before a memory is at least as relevant as it
-    relevances = (relevance(one, scales.understood) for one in reversed(ordered))
+    relevances = (
+        max(
+            relevance(one, scales.understood),
+            _TIME_RELEVANCE if circumstances.is_then(one.entry) else 0.0,
+        )
+        for one in reversed(ordered)
+    )
     scores = list(accumulate(relevances, max))[::-1]
     return [RankedMemory(one.entry, score) for one, score in zip(ordered, scores, strict=True)]
 

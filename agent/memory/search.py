@@ -24,6 +24,7 @@ from agent.memory.score import (
 )
 from agent.memory.sessions import SessionTurn
 from agent.memory.text import asked_tokens, is_marked, tokens
+from agent.memory.times import Span
 from agent.messages import Provenance
 
 # Below it nobody vouches for what is said
@@ -36,6 +37,8 @@ TOLD_TWICE = 2
 _SAME = 0.6
 # A memory is known by its beginning
 _COMPARED_TOKENS = 64
+# "Yesterday the boiler broke" is told a day or two after it
+_TOLD_LATER_S = 2 * 86_400.0
 _TRUSTED_NAMES = json.dumps([one.name.lower() for one in Provenance if one >= TRUSTED])
 
 
@@ -50,6 +53,16 @@ def of_people(db: sqlite3.Connection, scope: Scope) -> list[int]:
         "SELECT id FROM entries WHERE owner IN (SELECT value FROM json_each(?))"
         " AND provenance IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?",
         [json.dumps(scope.owners), _TRUSTED_NAMES, MAX_PEOPLES],
+    )
+    return [row[0] for row in found]
+
+
+def _said_then(db: sqlite3.Connection, span: Span, scope: Scope) -> list[int]:
+    """Return the newest memories that were said in that time or a little later."""
+    found = db.execute(
+        "SELECT id FROM entries WHERE owner IN (SELECT value FROM json_each(?))"
+        " AND created_at_s >= ? AND created_at_s < ? ORDER BY created_at_s DESC LIMIT ?",
+        [json.dumps(scope.owners), span.start_s, span.end_s + _TOLD_LATER_S, CANDIDATES],
     )
     return [row[0] for row in found]
 
@@ -101,6 +114,8 @@ class MemoryQuestion:
     similar: "Similarities | None" = None
     reading: PassageReading | None = None
     model: str = ""
+    # When it is asked; None where that does not matter
+    now_s: float | None = None
 
 
 def find(db: sqlite3.Connection, question: MemoryQuestion, limit: int) -> list[MemoryEntry]:
@@ -109,9 +124,12 @@ def find(db: sqlite3.Connection, question: MemoryQuestion, limit: int) -> list[M
     best = search.best()
     if is_flooded(best, CANDIDATES):
         best += search.best_of_people()
+    cues = cues_of(question.text, question.now_s)
+    if cues.span is not None:
+        best += sessions.turns(db, _said_then(db, cues.span, question.scope))
     around = sessions.around(db, best)
     candidates = search.looked_at(around.memory_ids)
-    ranked = spread(rank(candidates, search.scales, cues_of(question.text), around))
+    ranked = spread(rank(candidates, search.scales, cues, around))
     return [replace(one.entry, score=one.score) for one in ranked[: max(0, limit)]]
 
 

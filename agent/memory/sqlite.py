@@ -301,10 +301,11 @@ class SqliteMemory:
         limit: int,
         scope: Scope,
     ) -> _Entries:
-        question = MemoryQuestion(query, scope)
+        question = MemoryQuestion(query, scope, now_s=self._clock.wall_s())
         if reading is not None:
             similar = self._meanings.compare(db, reading, scope.owners)
-            question = MemoryQuestion(query, scope, similar, reading, self._meanings.model_id)
+            model = self._meanings.model_id
+            question = replace(question, similar=similar, reading=reading, model=model)
         return search.find(db, question, limit)
 
     def _forget(self, db: sqlite3.Connection, key: str, scope: Scope) -> bool:

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from agent.embeddings.base import PassageReading
+from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.base import Scope
 from agent.memory.search import MemoryQuestion, understood
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
 from tests.fakes.clock import SteppedClock
+from tests.memory.conftest import MakeMemory
 
 MEI = Scope("mei")
 CHAT = Scope("mei", "chat")
@@ -176,3 +178,15 @@ async def test_an_empty_question_lists_the_newest(
         clock.advance(1)
     assert [one.content for one in await memory.recall("*", 2, MEI)] == ["three", "two"]
     assert [one.content for one in await memory.recall("  ", 2, MEI)] == ["three", "two"]
+
+
+async def test_what_happened_at_a_named_time_comes_first(make_memory: MakeMemory) -> None:
+    memory = make_memory(NoEmbedder())
+    for number in range(30):
+        made = await memory.store(f"k{number}", f"I baked bread number {number}", scope=MEI)
+        at_s = made.created_at_s - number * 86_400.0
+        await memory.mark(made.key, MEI, said_at_s=at_s)
+    for question, wanted in (("what happened yesterday?", "k1"), ("何をした？三日前", "k3")):
+        found = await memory.recall(question, 3, MEI)
+        assert found[0].key == wanted
+        assert (found[0].score or 0.0) >= 0.4

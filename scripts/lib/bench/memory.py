@@ -17,6 +17,7 @@ from pathlib import Path
 
 from scripts.lib.bench import (
     crowd,
+    dated,
     embedded,
     found,
     held_back,
@@ -138,6 +139,7 @@ def _made(extent: Extent) -> list[Part]:
     """Parts whose data is made."""
     return [
         ("truths", truths.measure),
+        ("times", dated.measure),
         ("commands", held_back.measure),
         ("forgets", partial(returned.measure, extent.forgets)),
     ]
@@ -159,9 +161,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="the folder with the data sets")
     parser.add_argument(
         "--only",
-        choices=("truths", "commands", "forgets"),
-        help="one part alone, without a data set: contradictions and kept facts, device commands"
-        " beside household memories, forgetting under kills and losses",
+        choices=("truths", "times", "commands", "forgets"),
+        help="one part alone, without a data set: contradictions and kept facts, named"
+        " times, device commands beside household memories, forgetting under kills and losses",
     )
     parser.add_argument("--model", type=Path, default=ROOT / ".barnacle" / "model")
     parser.add_argument(
