@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from agent.embeddings.base import Embedder
-from agent.memory.backends import BackendPlace, open_backend
 from agent.memory.base import Embeds, Memory, StoreLimits
-from agent.memory.former_backend import left_behind, note
 from agent.messages import Provenance
 from agent.providers.base import Provider
 from agent.settings import Paths, Settings
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 from agent.tools.base import AnyTool
-from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
-from agent.tools.memory_sources import MemoryListTool, MemorySourceTool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +60,9 @@ class AgentMemory:
             listener()
 
     def tools(self) -> list[AnyTool]:
+        from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
+        from agent.tools.memory_sources import MemoryListTool, MemorySourceTool
+
         memory, documents = self.memory, self.documents
         tools: list[AnyTool] = [
             MemoryForgetTool(memory),
@@ -152,6 +151,9 @@ class AgentMemory:
 
 def open_memory(settings: Settings, paths: Paths, embedder: Embedder, clock: Clock) -> AgentMemory:
     """The backend that the settings choose, and the documents where there is a folder of them."""
+    from agent.memory.backends import BackendPlace, open_backend
+    from agent.memory.former_backend import left_behind, note
+
     place = BackendPlace(settings.memory, paths.state_dir, embedder, clock)
     if said := left_behind(place):
         _log.warning("%s", said)
