@@ -115,11 +115,6 @@ class MemoryEntry:
 
         return self.key != key_of(self.content)
 
-    @property
-    def is_named(self) -> bool:
-        """True if somebody chose the key; another one only repeats the content."""
-        return self.key != key_of(self.content)
-
     def trusted_at_most(self, provenance: Provenance) -> "MemoryEntry":
         """Return it unchanged if the owner vouches for it; else less trusted, and not pinned."""
         if provenance >= Provenance.OWNER:
