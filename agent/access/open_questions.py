@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from agent.channels.base import Question, YesBy
 from agent.messages import Address, Inbound
-from agent.text.plain_words import plain_answer
 
 _COMES_NEXT = "I read your message after that."
 _WITHDRAW = "/stop withdraws the question."
@@ -68,6 +67,8 @@ class OpenQuestions:
 
     def takes(self, said: Inbound) -> bool:
         """Return true if the message can only be a try to answer; it is no message of its own."""
+        from agent.text.plain_words import plain_answer  # noqa: PLC0415 - few messages meet a question
+
         if plain_answer(said.text) is None or said.is_forwarded or said.attachments:
             return False
         return self.holds(said) or any(one.is_put_to(said) for one in self._asked)

@@ -5,10 +5,8 @@ Known secrets go wherever and however they are written; what only looks like a k
 
 import base64
 import codecs
-import html
 import json
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
@@ -112,6 +110,9 @@ def spaced(text: str) -> re.Pattern[str] | None:
 
 
 def _of_text(text: str) -> Iterator[str]:
+    import html  # noqa: PLC0415 - no start without a secret needs it
+    import shlex  # noqa: PLC0415 - as above
+
     escaped = json.dumps(text)[1:-1]
     percent = quote(text, safe="")
     yield text

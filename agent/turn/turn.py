@@ -23,7 +23,6 @@ from agent.tools.base import AnyTool, Arguments, ToolContext
 from agent.tools.registry import Registry, ToolSource
 from agent.turn.execution import execute, for_model, lowered, shown_by
 from agent.turn.progress import TurnProgress, TurnScope
-from agent.turn.request import compose
 from agent.turn.seams import TurnSeams
 
 if TYPE_CHECKING:
@@ -163,6 +162,8 @@ class TurnRunner:
     ) -> ChatResponse:
         model = progress.model
         window = self.provider.capabilities(model).context_tokens
+        from agent.turn.request import compose  # noqa: PLC0415 - a turn needs it, no start
+
         wanted = await compose(messages, self._shelf, window)
         progress.was_too_long |= wanted.is_shortened
         for spec in wanted.request.tools:
