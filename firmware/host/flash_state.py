@@ -28,10 +28,10 @@ OWN_FILES = (
 )
 # MicroPython's own, on a board that is new
 _FACTORY_FILES = ("README.txt", "pybcdc.inf")
-# What the firmware keeps: a configuration and reflexes, each twice, and the emergency stop
+# What the firmware keeps as files: a configuration and reflexes, each twice, and the emergency stop
 KEPT_BLOCKS = 24
-# Of a FAT as firmware/prompt/small_fat.py makes it
-_TABLE_BLOCKS = 4
+# Of a file system as firmware/prompt/small_fat.py makes it: its tables, and what is kept behind it
+_TABLE_BLOCKS, _BEHIND_BLOCKS = 4, 32
 OWN_FOLDERS = ("node/devices", "node")
 
 # A slot counts by its number only when it would be started
@@ -56,8 +56,12 @@ foreign = [name for name in foreign if name != "node" and not name.endswith(("_a
 try:
     import pyb
     flash_blocks = pyb.Flash(start=0).ioctl(4, 0)
+    block = bytearray(512)
+    pyb.Flash(start=0).readblocks(0, block)
+    is_ours = block[3:11] == b"BARNACLE"
 except (ImportError, AttributeError):
     flash_blocks = 0
+    is_ours = False
 numbers = []
 try:
     # Anew: the one of boot.py keeps little of itself
@@ -78,6 +82,7 @@ print(json.dumps({{
     "slot_numbers": numbers,
     "flash_blocks": flash_blocks,
     "foreign": foreign,
+    "is_ours": is_ours,
 }}))
 """
 
@@ -95,6 +100,7 @@ class BoardState:
         slot_numbers: of each slot, 0 for one that would not be started.
         flash_blocks: the blocks under the file system, 0 where they cannot be reached.
         foreign: files that somebody else has put there.
+        is_ours: the file system is one of firmware/prompt/small_fat.py.
     """
 
     version: tuple[int, int]
@@ -106,14 +112,19 @@ class BoardState:
     slot_numbers: tuple[int, int]
     flash_blocks: int = 0
     foreign: tuple[str, ...] = ()
+    is_ours: bool = False
 
     def holds_beside(self, files: Sequence[BundledFile]) -> bool:
         """Return True when the files fit without giving back what is there."""
-        return self._blocks(files) + KEPT_BLOCKS <= self.free_blocks
+        return self._blocks(files) + self._kept_blocks <= self.free_blocks
 
     def holds(self, files: Sequence[BundledFile]) -> bool:
         """Return True when the files fit in the place of ours that are there."""
-        return self._blocks(files) + KEPT_BLOCKS <= self.free_blocks + self.own_blocks
+        return self._blocks(files) + self._kept_blocks <= self.free_blocks + self.own_blocks
+
+    @property
+    def _kept_blocks(self) -> int:
+        return 0 if self.is_ours else KEPT_BLOCKS
 
     def next_slot(self) -> tuple[str, int]:
         """Return the slot that is not in use, and a number higher than any."""
@@ -139,14 +150,14 @@ class BoardState:
             )
         if self.holds(files):
             return
-        needed, there = self._blocks(files) + KEPT_BLOCKS, self.free_blocks + self.own_blocks
-        formatted = self.flash_blocks - _TABLE_BLOCKS
+        needed, there = self._blocks(files), self.free_blocks + self.own_blocks
+        formatted = self.flash_blocks - _TABLE_BLOCKS - _BEHIND_BLOCKS
         if self.foreign or formatted < needed:
             own = f" (there are {', '.join(self.foreign)})" if self.foreign else ""
             raise Unsuitable(
-                f"the firmware takes {needed} blocks of {self.block_bytes} bytes, and {there} are"
-                f" there: remove files of your own from it{own}, or freeze the firmware"
-                " (firmware/README.md)"
+                f"the firmware takes {needed} and {KEPT_BLOCKS} blocks of {self.block_bytes}"
+                f" bytes, and {there} are there: remove files of your own from it{own}, or freeze"
+                " the firmware (firmware/README.md)"
             )
 
     def _blocks(self, files: Sequence[BundledFile]) -> int:

@@ -1,33 +1,104 @@
-# What the board keeps over a restart: for each text two files, written in turn, each with a number
+# What the board keeps over a restart: for each text two places, written in turn, each with a number
 # that grows. The newest that bears its own hash counts, so one that was cut leaves the one before.
-# Nothing is renamed: on FAT that is unlink and then rename, with nothing there in between. A board
-# without flash for it keeps the text in memory.
+#
+# A board that scripts/flash has formatted has blocks for it behind its file system: a save is one
+# erase, and the files of the firmware are never at risk. Elsewhere the places are files. Nothing is
+# renamed, since on FAT that is unlink and then rename, with nothing there in between. A board that
+# has no flash for it keeps the text in memory.
 
 import hashlib
 import struct
 
+import pyb
 from micropython import const
 
 HASH_BYTES = 8
 _CLASS_NONE = const(0)
-_NUMBER = "<I"
-_HEAD_BYTES = const(12)
-# In neither file
+# Number and length
+_FIELDS = "<II"
+_HEAD_BYTES = const(16)
+# In neither place
 _NOWHERE = const(-1)
+_BLOCK_BYTES = const(512)
+_SYNC = const(3)
+# As firmware/prompt/small_fat.py lays them out: where the file system ends, by its first block
+_MAKER = b"BARNACLE"
+_MAKER_AT = const(3)
+_BLOCKS_AT = const(19)
+# First block and blocks of each text; its second place is so many blocks behind
+_LAYOUT = {"stop": (0, 1), "configuration": (1, 9), "reflexes": (10, 2)}
+_HALF_BLOCKS = const(16)
 
 
 def digest(text):
     return hashlib.sha256(text).digest()[:HASH_BYTES]
 
 
+class Files:
+    # The two places of a text as files.
+
+    def __init__(self, name):
+        self._names = (name + "_a.bin", name + "_b.bin")
+
+    def read(self, at, start, size):
+        # None when there is none
+        try:
+            with open(self._names[at], "rb") as file:
+                file.seek(start)
+                return file.read(size)
+        except OSError:
+            return None
+
+    def write(self, at, head, text):
+        with open(self._names[at], "wb") as file:
+            file.write(head)
+            file.write(text)
+
+
+class Blocks:
+    # The two places of a text in blocks of the flash that no file system has.
+
+    def __init__(self, device, first, count):
+        self._device = device
+        self._first = first
+        self._count = count
+
+    def read(self, at, start, size):
+        end = min(start + size, self._count * _BLOCK_BYTES)
+        found = bytearray(-(-end // _BLOCK_BYTES) * _BLOCK_BYTES)
+        self._device.readblocks(self._first + at * _HALF_BLOCKS, found)
+        return bytes(memoryview(found)[start:end])
+
+    def write(self, at, head, text):
+        size = len(head) + len(text)
+        if size > self._count * _BLOCK_BYTES:
+            raise OSError(28)
+        made = bytearray(-(-size // _BLOCK_BYTES) * _BLOCK_BYTES)
+        made[: len(head)] = head
+        made[len(head) : size] = text
+        self._device.writeblocks(self._first + at * _HALF_BLOCKS, made)
+        self._device.ioctl(_SYNC, 0)
+
+
+def _places(name):
+    if hasattr(pyb, "Flash"):
+        device = pyb.Flash(start=0)
+        block = bytearray(_BLOCK_BYTES)
+        device.readblocks(0, block)
+        if block[_MAKER_AT : _MAKER_AT + len(_MAKER)] == _MAKER:
+            first, count = _LAYOUT[name]
+            return Blocks(device, first + struct.unpack_from("<H", block, _BLOCKS_AT)[0], count)
+    return Files(name)
+
+
 class Store:
     def __init__(self, flash_class, name):
         self.has_flash = flash_class != _CLASS_NONE
-        # Whether the last load found a file that is not whole, and none that is
+        # Whether the last load found a place that is not whole, and none that is
         self.is_damaged = False
-        self._names = (name + "_a.bin", name + "_b.bin")
+        self._places = _places(name) if self.has_flash else Files(name)
         self._text = b""
-        # Of the newest that is whole: its number and its place among the names
+        # Of the newest that is whole: its number and its place
         self._number = 0
         self._at = None
 
@@ -43,8 +114,17 @@ class Store:
                 self._number, self._at, self.is_damaged = _number_of(heads[at]), at, False
                 return text
         self._number, self._at = 0, _NOWHERE
-        self.is_damaged = any(head is not None for head in heads)
+        self.is_damaged = _is_written(heads[0]) or _is_written(heads[1])
         return b""
+
+    def is_torn(self):
+        # Whether either place was being written when the power failed
+        if self.has_flash:
+            for at in range(2):
+                head = self._head(at)
+                if _is_written(head) and self._body(at, head) is None:
+                    return True
+        return False
 
     def save(self, text):
         # Raises OSError, and then the old one is still there
@@ -53,37 +133,36 @@ class Store:
             return
         if self._at is None:
             self.load()
-        packed = struct.pack(_NUMBER, self._number + 1)
+        packed = struct.pack(_FIELDS, self._number + 1, len(text))
         at = 1 if self._at == 0 else 0
-        with open(self._names[at], "wb") as file:
-            file.write(_hash(packed, text))
-            file.write(packed)
-            file.write(text)
+        self._places.write(at, _hash(packed, text) + packed, text)
         self._number += 1
         self._at = at
 
     def _head(self, at):
-        # None when there is no such file
-        try:
-            with open(self._names[at], "rb") as file:
-                return file.read(_HEAD_BYTES)
-        except OSError:
-            return None
+        return self._places.read(at, 0, _HEAD_BYTES)
 
     def _body(self, at, head):
         # None when it is not whole; one at a time, because memory is short at the start
-        if head is None or len(head) < _HEAD_BYTES:
+        if head is None or len(head) < _HEAD_BYTES or not any(head):
             return None
-        with open(self._names[at], "rb") as file:
-            file.seek(_HEAD_BYTES)
-            text = file.read()
+        length = struct.unpack_from(_FIELDS, head, HASH_BYTES)[1]
+        # Longer than any: what an erased place says, and too large for a read
+        if length >> 16:
+            return None
+        text = self._places.read(at, _HEAD_BYTES, length)
         return text if _hash(head[HASH_BYTES:], text) == head[:HASH_BYTES] else None
+
+
+def _is_written(head):
+    # A place that was made and never used bears zeros; one that was erased bears ones
+    return head is not None and any(head)
 
 
 def _number_of(head):
     if head is None or len(head) < _HEAD_BYTES:
         return 0
-    return struct.unpack_from(_NUMBER, head, HASH_BYTES)[0]
+    return struct.unpack_from(_FIELDS, head, HASH_BYTES)[0]
 
 
 def _hash(packed, text):

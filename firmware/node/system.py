@@ -21,7 +21,8 @@ class System:
         self._outputs = outputs
         # An emergency stop outlives a loss of power: reflexes need no Pi to move something
         self._stop_store = stop_store
-        self._is_stop_kept = stop_store.load() == _STOPPED
+        # What is torn may have been one: nobody can tell, so it counts as one
+        self._is_stop_kept = stop_store.load() == _STOPPED or stop_store.is_torn()
         if self._is_stop_kept:
             outputs.lock(frame.REASON_ESTOP)
         self._configuration = configuration
@@ -132,6 +133,9 @@ class System:
     def _keep(self, text):
         self.announce_busy(_WRITE_BUSY_MS)
         self._stop_store.save(text)
+        if self._stop_store.is_torn():
+            # The other place, which a cut has left
+            self._stop_store.save(text)
 
     def _status(self, _arguments, answer):
         outputs = self._outputs

@@ -6,8 +6,10 @@ import struct
 _BLOCK_BYTES = 512
 _NUM_BLOCKS = 4
 _SYNC = 3
-# With the long names of a configuration and of reflexes, twice each, half of these are in use
 _ROOT_ENTRIES = 32
+# Behind the file system, for what firmware/node/store.py keeps: on an F4 of 64 KB a sector of its
+# own, so that writing it puts no file at risk
+_KEPT_BLOCKS = 32
 _ENTRY_BYTES = 32
 _BOOT = b"\xeb\xfe\x90BARNACLE"
 _MEDIA = 0xF8
@@ -16,7 +18,7 @@ _SIGNATURE = b"\x55\xaa"
 
 def make(device):
     # One cluster a block, one table of 12 bits for each
-    blocks = device.ioctl(_NUM_BLOCKS, 0)
+    blocks = device.ioctl(_NUM_BLOCKS, 0) - _KEPT_BLOCKS
     table_blocks = -(-(blocks * 3 // 2 + 3) // _BLOCK_BYTES)
     boot = bytearray(_BLOCK_BYTES)
     boot[: len(_BOOT)] = _BOOT
@@ -32,4 +34,6 @@ def make(device):
     root_blocks = _ROOT_ENTRIES * _ENTRY_BYTES // _BLOCK_BYTES
     for at in range(1, 1 + table_blocks + root_blocks):
         device.writeblocks(at, table if at == 1 else empty)
+    for at in range(blocks, blocks + _KEPT_BLOCKS):
+        device.writeblocks(at, empty)
     device.ioctl(_SYNC, 0)

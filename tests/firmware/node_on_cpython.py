@@ -46,6 +46,8 @@ def node_module(name: str, **stand_ins: Any) -> Iterator[Any]:
     machine: Any = ModuleType("machine")
     machine.Pin = _Pin
     made = {"micropython": micropython, "machine": machine, "kinds": ModuleType("kinds")}
+    # Without Flash, as on a board that has none for Python
+    made["pyb"] = ModuleType("pyb")
     exec(kind_source.source(), vars(made["kinds"]))
     made |= stand_ins
     before, path = dict(sys.modules), list(sys.path)

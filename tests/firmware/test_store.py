@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -82,3 +83,105 @@ def _noting(opened: list[str]) -> Any:
         return really(path, mode)
 
     return noted
+
+
+def test_what_was_being_written_when_the_power_failed_is_told(make: Any, tmp_path: Path) -> None:
+    store = make()
+    assert not store.is_torn()
+    for text in (b"one", b"two"):
+        store.save(text)
+    assert not make().is_torn()
+    (tmp_path / "kept_b.bin").write_bytes(b"\xff" * 512)
+    assert make().is_torn()
+    assert make().load() == b"one"
+
+
+class BlockDevice:
+    """Flash in blocks of 512 bytes, formatted as scripts/flash does it; counts what is asked."""
+
+    def __init__(self, blocks: int = 128) -> None:
+        self.blocks = [bytes(512)] * blocks
+        self.blocks[0] = (
+            b"\xeb\xfe\x90BARNACLE" + bytes(8) + (96).to_bytes(2, "little") + bytes(491)
+        )
+        self.syncs = 0
+
+    def readblocks(self, block: int, buffer: bytearray) -> None:
+        count = len(buffer) // 512
+        buffer[:] = b"".join(self.blocks[block : block + count])
+
+    def writeblocks(self, block: int, buffer: bytes) -> None:
+        assert block >= 96
+        for at in range(len(buffer) // 512):
+            self.blocks[block + at] = bytes(buffer[at * 512 : at * 512 + 512])
+
+    def ioctl(self, operation: int, _argument: int) -> int:
+        self.syncs += operation == 3
+        return 0
+
+
+@pytest.fixture
+def device() -> BlockDevice:
+    return BlockDevice()
+
+
+@pytest.fixture
+def in_blocks(
+    device: BlockDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Any]:
+    monkeypatch.chdir(tmp_path)
+    pyb: Any = ModuleType("pyb")
+    pyb.Flash = lambda **_where: device
+    with node_module("store", pyb=pyb) as module:
+        yield lambda name: module.Store(1, name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_each_text_has_blocks_of_its_own_behind_the_file_system(in_blocks: Any) -> None:
+    texts = {"stop": b"stopped", "configuration": bytes(range(256)) * 16, "reflexes": b"r" * 1000}
+    for turn in range(3):
+        for name, text in texts.items():
+            in_blocks(name).save(text[turn:])
+    for name, text in texts.items():
+        assert in_blocks(name).load() == text[2:]
+        assert not in_blocks(name).is_torn()
+
+
+def test_a_save_is_written_to_flash_once(in_blocks: Any, device: BlockDevice) -> None:
+    in_blocks("configuration").save(b"text" * 900)
+    assert device.syncs == 1
+
+
+def test_a_text_that_is_too_long_is_refused_and_changes_nothing(
+    in_blocks: Any, device: BlockDevice
+) -> None:
+    in_blocks("stop").save(b"stopped")
+    before = list(device.blocks)
+    with pytest.raises(OSError, match="28"):
+        in_blocks("stop").save(bytes(500))
+    assert device.blocks == before
+
+
+def test_an_erased_sector_was_being_written(in_blocks: Any, device: BlockDevice) -> None:
+    assert not in_blocks("stop").is_torn()
+    device.blocks[96:] = [b"\xff" * 512] * 32
+    store = in_blocks("stop")
+    assert store.load() == b""
+    assert store.is_damaged
+    assert store.is_torn()
+    for _ in range(2):
+        store.save(b"")
+    assert not in_blocks("stop").is_torn()
+
+
+def test_blocks_of_another_file_system_are_left_alone(
+    device: BlockDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    device.blocks[0] = bytes(512)
+    pyb: Any = ModuleType("pyb")
+    pyb.Flash = lambda **_where: device
+    with node_module("store", pyb=pyb) as module:
+        module.Store(1, "stop").save(b"stopped")
+        assert module.Store(1, "stop").load() == b"stopped"
+    assert device.blocks[1:] == [bytes(512)] * 127

@@ -11,6 +11,7 @@ import struct
 import sys
 
 import flash
+import pyb
 import small_fat
 import vfs
 import wires
@@ -42,6 +43,7 @@ class Board(flash.Flash):
 
 
 def _put_on(board):
+    pyb.Flash = lambda **_where: board
     vfs.mount(board, "/flash")
     os.chdir("/flash")
 
@@ -141,7 +143,8 @@ def _look(found):
     text = _kept("configuration").load()
     found["configuration_old"] += text == _OLD
     found["configuration_new"] += text == _NEW
-    found["stopped"] += _kept("stop").load() == _STOPPED
+    stop = _kept("stop")
+    found["stopped"] += stop.load() == _STOPPED or stop.is_torn()
 
 
 def _try(action, part, work, operations):

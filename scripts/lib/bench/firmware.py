@@ -8,8 +8,8 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
-from firmware.host import ram
-from firmware.host.bundle import board_names
+from firmware.host import power_cuts, ram
+from firmware.host.bundle import board_file, board_names
 from firmware.host.image import UNCOMPILED
 from firmware.host.interpreter import NoInterpreter
 from firmware.host.parts import PARTS
@@ -37,16 +37,46 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--board", choices=known, default=_BOARD, help="the one for all moments; %(default)s"
     )
+    parser.add_argument(
+        "--cuts",
+        action="store_true",
+        help="cut the power in every operation of each board's flash instead",
+    )
     given = parser.parse_args(arguments)
     try:
+        if given.cuts:
+            return _show(_cuts())
         measured = {name: ram.measure(name) for name in known}
-    except (ram.NotMeasured, NoInterpreter) as err:
+    except (ram.NotMeasured, power_cuts.NotTried, NoInterpreter) as err:
         print(f"bench-firmware: {err}", file=sys.stderr)
         return 2
     rows = [_after_boot(found) for found in measured.values()]
     rows += _later(measured[given.board])
+    return _show(rows)
+
+
+def _show(rows: Sequence[Row]) -> int:
     show(rows)
     return 0 if all(row.held for row in rows) else 1
+
+
+def _cuts() -> list[Row]:
+    """Return a row for each board that keeps anything, and each thing that it writes."""
+    names = [name for name in PARTS if board_file(name).FLASH_CLASS]
+    tried = [found for name in names for found in power_cuts.trials(name, ("commit", "stop"))]
+    return [_cut(found) for found in tried]
+
+
+def _cut(found: power_cuts.Cuts) -> Row:
+    kept = found.configured if found.action == "commit" else found.stopped
+    return Row(
+        f"{found.action} on {found.board}",
+        "<= 1 erase, every cut",
+        f"{found.erases} erases; of {found.cuts} cuts it starts after {found.starts},"
+        f" has it after {kept}",
+        f"{found.operations} operations",
+        found.erases <= 1 and found.starts == found.cuts == kept,
+    )
 
 
 def _after_boot(found: ram.Measured) -> Row:
