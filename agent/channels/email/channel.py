@@ -140,10 +140,13 @@ class EmailChannel(Channel):
         return await approvals.ask(self._questions, _anywhere(address), question, put)
 
     async def _take_new(self, mailbox: ImapMailbox, deliver: Deliver) -> None:
-        async for arrived in mailbox.new(self._position):
-            self.pulse.beat()
-            await self._take(arrived, deliver)
-            await self._position.advance(mailbox.validity, arrived.uid)
+        try:
+            async for arrived in mailbox.new(self._position):
+                self.pulse.beat()
+                await self._take(arrived, deliver)
+                await self._position.advance(mailbox.validity, arrived.uid)
+        finally:
+            await self._threads.save()
         if self._position.validity != mailbox.validity:
             # Nothing of late is there under the new numbers
             await self._position.advance(mailbox.validity, mailbox.following - 1)

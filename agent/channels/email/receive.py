@@ -39,11 +39,15 @@ RECENT_DAYS = 3
 # At once after a long absence; the rest follows
 MAX_AT_ONCE = 200
 MAX_REASON_CHARS = 200
+# Fetched with one command: the answer to a letter waits for the others, and they for its memory
+MAX_BATCH_LETTERS = 10
+MAX_BATCH_BYTES = 512 * 1024
 _READ_BYTES = 4096
 _IDLE_TAG = b"BARNACLE"
 _IDLE_OVER = re.compile(rb"^BARNACLE (\w+)", re.MULTILINE)
 _SOMETHING_NEW = re.compile(rb"^\* \d+ (EXISTS|RECENT)\r$|^BARNACLE ", re.MULTILINE)
 _SIZE = re.compile(rb"RFC822\.SIZE (\d{1,10})\b")
+_UID = re.compile(rb"\bUID (\d{1,10})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,14 @@ class NewEmail:
 
     uid: int
     raw: bytes
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Letters that are fetched with one command."""
+
+    uids: tuple[int, ...]
     is_whole: bool
 
 
@@ -88,9 +100,8 @@ class ImapMailbox:
         Raises:
             ChannelUnavailable: the server went away.
         """
-        for uid in await self._do(partial(self._uids, position)):
-            arrived = await self._do(partial(self._fetched, uid))
-            if arrived is not None:
+        for batch in await self._do(lambda: _batches(self._sizes(self._uids(position)))):
+            for arrived in await self._do(partial(self._fetched, batch)):
                 yield arrived
 
     async def wait(self) -> None:
@@ -99,6 +110,8 @@ class ImapMailbox:
         Raises:
             ChannelUnavailable: the server gives no sign of life.
         """
+        if self._has_news():
+            return
         if "IDLE" in self._client.capabilities:
             await self._do(self._idle)
         else:
@@ -112,7 +125,17 @@ class ImapMailbox:
         with self._at_work:
             self._client.shutdown()
 
+    def _has_news(self) -> bool:
+        """Return true, once, if an answer to something else told of new letters.
+
+        A server does not say again while it idles what it has said before.
+        """
+        told = self._client.response("EXISTS")[1]
+        return told is not None and any(told)
+
     def _uids(self, position: EmailCursor) -> list[int]:
+        # What was told before is found now
+        self._has_news()
         if position.validity == self.validity:
             # `n:*` is never empty: the last letter is in it whatever its number
             found = self._search("UID", f"{position.uid + 1}:*")
@@ -127,18 +150,23 @@ class ImapMailbox:
         words = (told[0] if told and isinstance(told[0], bytes) else b"").split()
         return [int(word) for word in words if word.isdigit()]
 
-    def _fetched(self, uid: int) -> NewEmail | None:
-        told = _checked(self._client.uid("FETCH", str(uid), "(RFC822.SIZE)"), "FETCH")
-        sizes = [_SIZE.search(line) for line in told if isinstance(line, bytes)]
-        size = next((found for found in sizes if found), None)
-        if size is None:
-            # Somebody has removed it meanwhile
-            return None
-        is_whole = int(size[1]) <= MAX_LETTER_BYTES
-        part = "(BODY.PEEK[])" if is_whole else "(BODY.PEEK[HEADER])"
-        parts = _checked(self._client.uid("FETCH", str(uid), part), "FETCH")
-        raw = next((one[1] for one in parts if isinstance(one, tuple)), b"")
-        return NewEmail(uid, raw, is_whole) if raw else None
+    def _sizes(self, uids: Sequence[int]) -> list[tuple[int, int]]:
+        """Return number and size of the letters that are still there."""
+        told = self._fetch(uids, "(RFC822.SIZE)") if uids else []
+        lines = [line for line in told if isinstance(line, bytes)]
+        found = {_number_in(line, _UID): _number_in(line, _SIZE) for line in lines}
+        return [(uid, found[uid]) for uid in uids if uid in found]
+
+    def _fetched(self, batch: "_Batch") -> list[NewEmail]:
+        part = "(BODY.PEEK[])" if batch.is_whole else "(BODY.PEEK[HEADER])"
+        told = self._fetch(batch.uids, part)
+        raws = {_number_in(one[0], _UID): one[1] for one in told if isinstance(one, tuple)}
+        return [
+            NewEmail(uid, raws[uid], batch.is_whole) for uid in batch.uids if raws.get(uid, b"")
+        ]
+
+    def _fetch(self, uids: Sequence[int], what: str) -> Sequence[object]:
+        return _checked(self._client.uid("FETCH", ",".join(map(str, uids)), what), "FETCH")
 
     def _idle(self) -> None:
         """Wait by IDLE (RFC 2177), which Python's client learns only in 3.14."""
@@ -206,6 +234,28 @@ class _Opening:
             self._is_given_up = True
             if self._mailbox is not None:
                 self._mailbox.close()
+
+
+def _batches(sizes: Sequence[tuple[int, int]]) -> list[_Batch]:
+    """Put letters together in their order; a large one comes alone."""
+    batches: list[_Batch] = []
+    left_bytes = 0
+    for uid, size in sizes:
+        is_whole = size <= MAX_LETTER_BYTES
+        last = batches[-1].uids if batches else ()
+        if is_whole and size <= left_bytes and len(last) < MAX_BATCH_LETTERS:
+            batches[-1] = _Batch((*last, uid), is_whole)
+            left_bytes -= size
+        else:
+            batches.append(_Batch((uid,), is_whole))
+            left_bytes = MAX_BATCH_BYTES - size if is_whole else 0
+    return batches
+
+
+def _number_in(line: object, form: re.Pattern[bytes]) -> int:
+    """Return the number in a line of the server; -1 if there is none."""
+    found = form.search(line) if isinstance(line, bytes) else None
+    return int(found[1]) if found else -1
 
 
 def _received(source: socket.socket) -> bytes:

@@ -45,13 +45,20 @@ class EmailThreads:
     def __init__(self, path: Path) -> None:
         self._file = CursorFile(path, dict[str, EmailHeaders], "email", max_bytes=MAX_FILE_BYTES)
         self._known: OrderedDict[str, EmailHeaders] | None = None
+        self._is_saved = True
 
     async def note(self, letter: ReceivedEmail, thread: str) -> None:
         known = await self._loaded()
         known[letter.message_id] = EmailHeaders(letter.subject, letter.references, thread)
         while len(known) > MAX_LETTERS:
             known.popitem(last=False)
-        await self._file.write(dict(known))
+        self._is_saved = False
+
+    async def save(self) -> None:
+        """Write what was noted: many letters at once cost one file."""
+        if not self._is_saved:
+            self._is_saved = True
+            await self._file.write(dict(await self._loaded()))
 
     async def heading(self, message_id: str) -> EmailHeaders:
         """Return the headers of a mail; empty if it is not known any more."""

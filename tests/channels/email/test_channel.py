@@ -8,11 +8,14 @@ import pytest
 from agent.channels.base import Answer, Question
 from agent.channels.email import receive
 from agent.channels.email.channel import EmailChannel
+from agent.channels.email.cursor import EmailCursor
+from agent.config import Secret
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Outbound
 from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import mail_server
 from tests.fakes.email_platform import EmailPlatform, Writer
+from tests.fakes.mail_server import PASSWORD
 from tests.fakes.relay import Relay
 from tests.waits import wait_until
 
@@ -216,3 +219,25 @@ async def test_a_program_that_names_only_the_letter_before_stays_in_the_thread(
         letter["In-Reply-To"] = platform.writer.letters()[0]["message-id"]
         await platform.writer.hand_in(letter)
         assert (await listener.first(2))[1].thread == heard.thread
+
+
+async def test_news_that_came_with_another_answer_are_not_waited_for(tmp_path: Path) -> None:
+    server = mail_server.shared()
+    writer = Writer(server)
+    account = receive.ImapAccount(
+        "127.0.0.1", server.imap, None, writer.agent, Secret(PASSWORD), "INBOX"
+    )
+    async with receive.entered(account) as mailbox:
+        position = EmailCursor(tmp_path / "position.json", "a")
+        await position.advance(mailbox.validity, mailbox.following - 1)
+        assert [one async for one in mailbox.new(position)] == []
+        await writer.write("while something else is fetched")
+        # Whatever is asked now is answered with the news, and the server says them once
+        await mailbox._do(mailbox._client.noop)
+        async with asyncio.timeout(receive.IDLE_S / 5):
+            await mailbox.wait()
+        assert len([one async for one in mailbox.new(position)]) == 1
+        # What was taken is no news
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await mailbox.wait()

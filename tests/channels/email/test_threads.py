@@ -17,6 +17,7 @@ async def threads(tmp_path: Path) -> EmailThreads:
     threads = EmailThreads(tmp_path / "letters.json")
     first = letter(ROOT)
     await threads.note(first, await threads.thread(first))
+    await threads.save()
     return threads
 
 
