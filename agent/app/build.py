@@ -334,7 +334,7 @@ def _reporter(agent: Agent, channels: Sequence[str]) -> Reporter:
         stop=agent.stop,
         memory=agent.memory.sentence,
         spending=agent.providers.spending,
-        trouble=agent.activity.troubles.get,
+        trouble=agent.activity.trouble,
         machine=agent.machine_health.sentences,
     )
     return Reporter(agent.paths.status_file, subjects, agent.clock)

@@ -139,6 +139,11 @@ class Channel(ABC):
     # None where nothing can go deaf
     pulse: Pulse | None = None
 
+    @property
+    def gap(self) -> str:
+        """Return what does not work though the channel listens; empty if all does."""
+        return ""
+
     @abstractmethod
     async def listen(self, deliver: Deliver) -> None:
         """Hand every message to `deliver` until cancelled or until nobody can write any more."""

@@ -135,6 +135,7 @@ class Supervisor:
             # Trouble is over when the platform was heard, not when a connection was tried
             if self._has_heard():
                 self._note(ChannelHealth.LISTENING)
+                self._activity.note_gap(self.channel.name, self.channel.gap)
             await self._clock.sleep(LOOK_S)
 
     def _is_stale(self) -> bool:

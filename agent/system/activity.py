@@ -20,6 +20,8 @@ class Activity:
         self.verdicts: Counter[str] = Counter()
         # What is wrong with listening on a channel, in a sentence
         self.troubles: dict[str, str] = {}
+        # What does not work on a channel that listens, such as a room that nobody let us into
+        self.gaps: dict[str, str] = {}
         self._takes_nothing: set[str] = set()
         self._listeners: list[Listener] = []
 
@@ -69,6 +71,16 @@ class Activity:
         else:
             del self.troubles[name]
         self.touch()
+
+    def note_gap(self, name: str, gap: str) -> None:
+        """Record what does not work on a channel that receives; an empty text clears it."""
+        if gap != self.gaps.get(name, ""):
+            self.gaps = {**self.gaps, name: gap}
+            self.touch()
+
+    def trouble(self, name: str) -> str:
+        """Return what a person should know of a channel; empty if all of it works."""
+        return self.troubles.get(name, "") or self.gaps.get(name, "")
 
     def touch(self) -> None:
         """Something has changed that others keep count of."""

@@ -48,7 +48,7 @@ smacks_hibernation_time = 5
 VirtualHost "{host}"
 Component "rooms.{host}" "muc"
   modules_enabled = {{ "muc_mam" }}
-  muc_room_locking = false
+  muc_room_locking = {is_locking}
   muc_room_default_persistent = true
   muc_room_default_public_jids = {is_open}
   muc_log_by_default = true
@@ -62,6 +62,7 @@ class Prosody:
     Args:
         modules: beside the most necessary ones.
         is_open: rooms tell who is in them.
+        is_locking: nobody is let into a new room before it is configured, as Debian's default is.
     """
 
     def __init__(
@@ -70,13 +71,14 @@ class Prosody:
         modules: tuple[str, ...] = ("mam", "smacks"),
         *,
         is_open: bool = True,
+        is_locking: bool = False,
         has_store: bool = True,
     ) -> None:
         self.folder = folder
         self.port, self._tls_port, self._http = (_free_port() for _ in range(3))
         self._process: subprocess.Popen[bytes] | None = None
         self._modules = modules
-        self._is_open = is_open
+        self._is_open, self._is_locking = is_open, is_locking
         self._store = _STORE if has_store else ""
 
     @property
@@ -114,6 +116,7 @@ class Prosody:
                 http=self._http,
                 modules=", ".join(f'"{one}"' for one in self._modules),
                 is_open=str(self._is_open).lower(),
+                is_locking=str(self._is_locking).lower(),
             )
             + self._store
         )

@@ -161,3 +161,18 @@ async def test_ending_a_supervisor_ends_the_listening() -> None:
     await asyncio.wait([running])
     assert running.cancelled()
     assert all(task is asyncio.current_task() for task in asyncio.all_tasks())
+
+
+class _GappyListener(DeafListener):
+    """Listens, and is let into no room."""
+
+    gap = "cannot join #lab"
+
+
+async def test_what_does_not_work_on_a_channel_that_listens_is_known(clock: SteppedClock) -> None:
+    channel = _GappyListener(clock, 1)
+    kept = _Kept(channel, clock)
+    await _until(kept, channel.is_healed)
+    assert kept.activity.trouble(channel.name) == "cannot join #lab"
+    # It is no trouble with reaching people there
+    assert kept.activity.deaf == set()

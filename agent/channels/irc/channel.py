@@ -11,7 +11,7 @@ from agent.channels.approvals import OpenApprovals, question_text
 from agent.channels.authority import trust
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
 from agent.channels.credentials import find_secret
-from agent.channels.irc.client import BURST_LINES, EVERY_S, IrcConnection, IrcRateLimit
+from agent.channels.irc.client import BURST_LINES, EVERY_S, IrcConnection, IrcRateLimit, reason_of
 from agent.channels.irc.inbound import (
     CHANNEL_SIGNS,
     MAX_LINE_BYTES,
@@ -73,7 +73,14 @@ class IrcChannel(Channel):
         self._speaking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._nick = settings.nick
         self._count = 0
+        # Rooms that we are not in, each with the server's reason
+        self._missing: dict[str, str] = {}
         self._introduced_s = -INTRODUCE_EVERY_S
+
+    @property
+    def gap(self) -> str:
+        told = "; ".join(f"{room} ({reason})" for room, reason in self._missing.items())
+        return f"cannot join {told}: check channels.irc.channels" if told else ""
 
     async def listen(self, deliver: Deliver) -> None:
         welcome = await enter(self._login)
@@ -148,7 +155,10 @@ class IrcChannel(Channel):
         self._count += 1
         if line.command == "NICK" and folded(line.nick) == folded(self._nick):
             self._nick = line.parameter(0)
+        elif line.command == "JOIN" and folded(line.nick) == folded(self._nick):
+            self._missing.pop(folded(line.parameter(0)), None)
         elif line.command == "KICK" and folded(line.parameter(1)) == folded(self._nick):
+            self._note_missing(line.parameter(0), "removed from it")
             _log.warning(
                 "irc: removed from a channel (channel=%s)",
                 printable_line(line.parameter(0), MAX_LINE_BYTES),
@@ -156,11 +166,17 @@ class IrcChannel(Channel):
         elif line.command in _NOT_LET_IN and line.parameter(1)[:1] in CHANNEL_SIGNS:
             reason = printable_line(" ".join(line.parameters[1:]), MAX_LINE_BYTES)
             _log.warning("irc: cannot join a channel (reason=%s)", reason)
+            self._note_missing(line.parameter(1), reason_of(line))
         elif line.command == "PRIVMSG":
             if line.parameter(1).strip("\x01").upper() == "VERSION":
                 await self._introduce(line, session)
             else:
                 await self._listen_to(line, deliver)
+
+    def _note_missing(self, room: str, reason: str) -> None:
+        wanted = {folded(one): one for one in self._settings.channels}
+        if folded(room) in wanted:
+            self._missing[folded(room)] = reason
 
     async def _listen_to(self, line: IrcLine, deliver: Deliver) -> None:
         heard = understood(line, self._nick, self._clock.wall_s(), self._count)

@@ -70,6 +70,12 @@ class XmppChannel(Channel):
         self._listening = XmppReceiver(login, ears, self._sending, self.pulse, clock)
         self._typing: set[str] = set()
 
+    @property
+    def gap(self) -> str:
+        rooms = self._sending.rooms
+        told = "" if rooms is None else rooms.gap
+        return f"cannot join {told}: check channels.xmpp.rooms" if told else ""
+
     async def listen(self, deliver: Deliver) -> None:
         await self._listening.run(deliver)
 

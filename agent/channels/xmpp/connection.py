@@ -121,6 +121,14 @@ class XmppConnection:
             raise ChannelUnavailable(f"{to or self.host} did not answer in time") from err
         return told
 
+    def wish(self, to: str, payload: Element) -> None:
+        """Ask for a change, and wait for no answer."""
+        self.entrance.check()
+        made = self._client.make_iq(ito=to, itype="set")
+        made.xml.append(payload)
+        answer: asyncio.Future[Iq] = made.send(timeout=ANSWER_TIMEOUT_S)  # type: ignore[no-untyped-call]  # theirs
+        answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+
     async def ping(self, to: str = "") -> None:
         await self.ask("get", to or self.host, element(_PING, "ping"))
 

@@ -6,7 +6,17 @@ from xml.etree.ElementTree import Element
 
 from agent.channels.xmpp.confirmations import XmppRefused
 from agent.channels.xmpp.connection import XmppConnection
-from agent.channels.xmpp.stanzas import ROOM, ROOM_USER, XmppMessage, bare, element, host_of, within
+from agent.channels.xmpp.stanzas import (
+    FORM,
+    ROOM,
+    ROOM_OWNER,
+    ROOM_USER,
+    XmppMessage,
+    bare,
+    element,
+    host_of,
+    within,
+)
 from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
@@ -17,6 +27,8 @@ MAX_NICK_CHARS = 100
 # Somebody else has our name there: so many underlines are tried behind it
 MAX_TRIED_NICKS = 3
 _SELF = "110"
+# We have made it by entering, and nobody else is let in until it is configured
+_CREATED = "201"
 
 
 @dataclass(slots=True)
@@ -27,6 +39,7 @@ class XmppRoom:
     nick: str
     is_in: bool = False
     tried: int = 0
+    reason: str = ""
     people: dict[str, str] = field(default_factory=dict)
 
 
@@ -42,6 +55,12 @@ class XmppRooms:
 
     def is_in(self, room: str) -> bool:
         return self._rooms[room].is_in
+
+    @property
+    def gap(self) -> str:
+        """Return the rooms that we are not in, with the reasons; empty if we are in all."""
+        missing = (room for room in self._rooms.values() if room.reason and not room.is_in)
+        return "; ".join(f"{room.address} ({room.reason})" for room in missing)
 
     def nick(self, room: str) -> str:
         return self._rooms[room].nick
@@ -66,7 +85,7 @@ class XmppRooms:
         elif told.get("type") == "unavailable":
             room.people.pop(nick, None)
             if _SELF in codes and room.is_in:
-                room.is_in = False
+                room.is_in, room.reason = False, "removed from it"
                 _log.warning(
                     "xmpp: removed from a room (room=%s)", printable_line(address, MAX_NICK_CHARS)
                 )
@@ -75,7 +94,9 @@ class XmppRooms:
             if len(room.people) < MAX_PEOPLE and item is not None:
                 room.people[nick] = bare(item.get("jid", ""))
             if _SELF in codes:
-                room.is_in, room.nick = True, nick
+                room.is_in, room.nick, room.reason = True, nick, ""
+            if _CREATED in codes:
+                self._unlock(room)
 
     def person(self, message: XmppMessage) -> str:
         """Return the writer's lasting id; empty if the room hides it.
@@ -102,6 +123,12 @@ class XmppRooms:
         wish = within(element(ROOM, "x"), [nothing])
         self._connection.present(f"{room.address}/{room.nick}", children=[wish])
 
+    def _unlock(self, room: XmppRoom) -> None:
+        """Take the settings that the server has for a new room (XEP-0045, 10.1.2)."""
+        usual = element(FORM, "x", type="submit")
+        self._connection.wish(room.address, within(element(ROOM_OWNER, "query"), [usual]))
+        _log.info("xmpp: room created (room=%s)", printable_line(room.address, MAX_NICK_CHARS))
+
     def _kept_out(self, room: XmppRoom, told: Element) -> None:
         reason = next((one.tag.partition("}")[2] for error in told for one in error), "")
         if reason == "conflict" and room.tried < MAX_TRIED_NICKS:
@@ -110,5 +137,6 @@ class XmppRooms:
             self._knock(room)
             return
         if not room.is_in:
+            room.reason = printable_line(reason, MAX_NICK_CHARS)
             shown = printable_line(f"{room.address}: {reason}", 4 * MAX_NICK_CHARS)
             _log.warning("xmpp: cannot join a room (room=%s)", shown)

@@ -210,3 +210,20 @@ async def test_the_lines_of_two_messages_stand_together(server: Ngircd) -> None:
             await anna.catch_up()
             heard = "".join(one.parameter(1) for one in anna.heard if one.command == "PRIVMSG")
             assert sorted(heard[at : at + 4] for at in (0, 4, 8)) == list(letters)
+
+
+async def test_a_room_that_lets_nobody_in_is_told_until_it_does(
+    server: Ngircd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_EVERY_S", 0.1)
+    async with visiting(server.port, "anna", CHANNEL) as anna:
+        anna.say("MODE", CHANNEL, "+k", "key")
+        await anna.catch_up()
+        channel = at(server.port)
+        async with listening(channel):
+            await wait_until(lambda: channel.gap)
+            assert channel.gap.startswith(f"cannot join {CHANNEL} (")
+            assert "channels.irc.channels" in channel.gap
+            anna.say("MODE", CHANNEL, "-k", "key")
+            await present(anna, "barnacle")
+            await wait_until(lambda: not channel.gap)

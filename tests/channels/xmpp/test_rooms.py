@@ -6,6 +6,7 @@ from xml.etree.ElementTree import SubElement
 import pytest
 
 from agent.channels.xmpp import receive
+from agent.channels.xmpp.channel import XmppChannel
 from agent.errors import ChannelUnavailable
 from agent.messages import Outbound
 from tests.contracts.channel import answer
@@ -13,7 +14,7 @@ from tests.contracts.channel import listening as at_work
 from tests.fakes import prosody, xmpp_conversation
 from tests.fakes.prosody import ROOMS
 from tests.fakes.xmpp_person import present
-from tests.fakes.xmpp_platform import XmppPlatform
+from tests.fakes.xmpp_platform import XmppPlatform, new_room
 from tests.waits import wait_until
 
 _ADMIN = "{http://jabber.org/protocol/muc#admin}"
@@ -115,3 +116,27 @@ async def test_a_name_that_somebody_has_is_made_longer(platform: XmppPlatform) -
     async with present(prosody.shared(), platform.nick, platform.room), at_work(platform.channel):
         await wait_until(lambda: platform.anna.sees(f"{platform.room}/{platform.nick}_"))
         assert platform.room.endswith(ROOMS)
+
+
+async def test_a_room_that_lets_nobody_in_is_told_and_a_new_one_is_opened(tmp_path: Path) -> None:
+    with prosody.running(tmp_path / "prosody", is_locking=True) as server:
+        # Anna has made the room by entering it, and never configures it
+        async with xmpp_conversation.platform(tmp_path, server) as (platform, _):
+            channel = platform.channel
+            async with at_work(channel):
+                await wait_until(lambda: channel.gap)
+                assert channel.gap == (
+                    f"cannot join {platform.room} (item-not-found): check channels.xmpp.rooms"
+                )
+            platform.room = new_room()
+            channel = platform.restarted()
+            async with at_work(channel):
+                await wait_until(lambda: is_in(channel, platform.room))
+                async with present(server, "bert", platform.room) as bert:
+                    await wait_until(lambda: bert.sees(f"{platform.room}/{platform.nick}"))
+                assert channel.gap == ""
+
+
+def is_in(channel: XmppChannel, room: str) -> bool:
+    rooms = channel._sending.rooms
+    return rooms is not None and rooms.is_in(room)
