@@ -190,7 +190,7 @@ def _add_models(commands: Commands) -> None:
         "models",
         "List the models of a service, or the known services; try out the configured model",
         examples="  barnacle models\n  barnacle models groq\n  barnacle models --services\n"
-        "  barnacle models probe\n",
+        "  barnacle models probe\n  sudo barnacle models local /srv/models/qwen3-4b-q4_k_m.gguf\n",
         json=True,
     )
     models.add_argument(
@@ -198,8 +198,11 @@ def _add_models(commands: Commands) -> None:
         nargs="?",
         type=text,
         help="ask this service instead of the configured one; `probe` runs twenty tasks against "
-        "the configured model, on a board in memory",
+        "the configured model, on a board in memory; `local` chooses the file of the device's own",
     )
+    models.add_argument("file", nargs="?", type=text, help="model file (GGUF) for `local`")
+    models.add_argument("--sha256", type=text, help="hash that the file must have, for `local`")
+    models.add_argument("--context", type=int, help="window in tokens for `local` (default: 4096)")
     models.add_argument(
         "--services", action="store_true", help="list the services instead of models"
     )
