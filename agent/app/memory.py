@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent.memory.consolidation import Consolidation
     from agent.memory.documents import Documents
     from agent.memory.hygiene import Hygiene
+    from agent.turn.summary import Summaries
 
 # ruff: noqa: PLC0415  # hygiene, consolidation and documents begin after the start, or never
 _log = logging.getLogger(__name__)
@@ -94,6 +95,8 @@ class AgentMemory:
         async with asyncio.TaskGroup() as tasks:
             if self.documents is not None:
                 tasks.create_task(self.documents.run())
+            if provider.name != "offline":
+                tasks.create_task(self._summaries(journal, provider).run())
             if self._keeps_something():
                 tasks.create_task(self._hygiene().run())
                 consolidation = self._consolidation(journal, provider)
@@ -128,6 +131,11 @@ class AgentMemory:
             self._trim,
         )
         return Hygiene(self.memory, chores, self.paths.hygiene_file, self.clock)
+
+    def _summaries(self, journal: DatabaseWorker, provider: Provider) -> "Summaries":
+        from agent.turn.summary import Summaries
+
+        return Summaries(journal, provider, self.clock)
 
     def _consolidation(self, journal: DatabaseWorker, provider: Provider) -> "Consolidation":
         from agent.memory.consolidation import Consolidation

@@ -90,17 +90,23 @@ class Conversations:
         self._memory_settings = memory
         self._workspace = workspace
         self._histories = HistoryCache()
+        self._histories.is_summarised = self._makes_summaries()
         # When a full disk is told of next
         self._next_told_s = 0.0
 
     def adopt(self, agent: AgentSettings, memory: MemorySettings) -> None:
         """Go by these from now on; a turn that has begun ends with the time it was given."""
         self._agent, self._memory_settings = agent, memory
+        self._histories.is_summarised = self._makes_summaries()
         self._parts.runner.gate.adopt(agent.policy, frozenset(agent.presence_for))
 
     def offer(self, models: "ModelChoices") -> None:
         """Let conversations choose from these models from now on."""
         self._parts = replace(self._parts, offer=models)
+        self._histories.is_summarised = self._makes_summaries()
+
+    def _makes_summaries(self) -> bool:
+        return self._agent.summaries and self._parts.runner.provider.name != "offline"
 
     @property
     def interrupts(self) -> bool:

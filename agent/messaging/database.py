@@ -143,6 +143,15 @@ MIGRATIONS = (
     ALTER TABLE inbox ADD COLUMN boot TEXT NOT NULL DEFAULT '';
     ALTER TABLE inbox ADD COLUMN cuts INTEGER NOT NULL DEFAULT 0
     """,
+    # What a model made of the older turns, and those that wait for it
+    """
+    ALTER TABLE digests ADD COLUMN summary TEXT NOT NULL DEFAULT '';
+    CREATE TABLE removed (
+        conversation TEXT PRIMARY KEY,
+        text TEXT NOT NULL,
+        number INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
 )
 
 

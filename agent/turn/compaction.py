@@ -78,7 +78,7 @@ def without_ballast(
     )
 
 
-def digest(earlier: str, messages: Sequence[ChatMessage]) -> str:
+def digest(earlier: str, messages: Sequence[ChatMessage], max_chars: int = DIGEST_CHARS) -> str:
     """Return a digest of turns that are removed: questions and answers, newest lines."""
     lines = earlier.splitlines()
     for message in messages:
@@ -87,7 +87,7 @@ def digest(earlier: str, messages: Sequence[ChatMessage]) -> str:
             lines.append(f"- person: {_cut(text, DIGEST_USER_CHARS)}")
         elif message.role is Role.ASSISTANT and text and not message.tool_calls:
             lines.append(f"- you: {_cut(text, DIGEST_AGENT_CHARS)}")
-    while lines and sum(map(len, lines)) + len(lines) > DIGEST_CHARS:
+    while lines and sum(map(len, lines)) + len(lines) > max_chars:
         del lines[0]
     return "\n".join(lines)
 

@@ -16,6 +16,7 @@ import msgspec
 from agent.messages import ChatMessage, Role, ToolCall
 from agent.passage import Passage, Provenance, outside
 from agent.turn.compaction import (
+    DIGEST_CHARS,
     FRESH_TURNS,
     digest,
     normalised,
@@ -119,14 +120,30 @@ def turns_in(kept: list[StoredMessage]) -> list[StoredMessage]:
 
 def digest_of(connection: sqlite3.Connection, conversation: str) -> tuple[str, Provenance]:
     """Return the digest of removed turns, and the lowest trust of them."""
+    summary, lines, trust = _notes(connection, conversation)
+    return "\n".join(filter(None, (summary, lines))), trust
+
+
+def _notes(connection: sqlite3.Connection, conversation: str) -> tuple[str, str, Provenance]:
+    """Return the model's summary, the mechanical digest of what came after it, and their trust."""
     row = connection.execute(
-        "SELECT text, provenance FROM digests WHERE conversation = ?", (conversation,)
+        "SELECT summary, text, provenance FROM digests WHERE conversation = ?", (conversation,)
     ).fetchone()
-    return (row[0], Provenance(row[1])) if row else ("", Provenance.OWNER)
+    return (row[0], row[1], Provenance(row[2])) if row else ("", "", Provenance.OWNER)
 
 
-def bound(connection: sqlite3.Connection, conversation: str, max_tokens: int) -> bool:
-    """Keep the conversation within `max_tokens`; whether anything had to go."""
+def bound(
+    connection: sqlite3.Connection,
+    conversation: str,
+    max_tokens: int,
+    *,
+    is_summarised: bool = False,
+) -> bool:
+    """Keep the conversation within `max_tokens`; whether anything had to go.
+
+    Args:
+        is_summarised: a model makes a summary of what goes, later.
+    """
     (size_bytes,) = connection.execute(
         "SELECT coalesce(sum(length(message)), 0) FROM turns WHERE conversation = ?",
         (conversation,),
@@ -137,14 +154,18 @@ def bound(connection: sqlite3.Connection, conversation: str, max_tokens: int) ->
     kept = rows(connection, conversation)
     if sum(row.tokens for row in kept) <= max_tokens:
         return False
-    _compact(connection, conversation, kept, int(max_tokens * KEPT_SHARE))
+    tokens = int(max_tokens * KEPT_SHARE)
+    _compact(connection, conversation, kept, tokens, is_summarised=is_summarised)
     return True
 
 
-def halve(connection: sqlite3.Connection, conversation: str) -> None:
+def halve(
+    connection: sqlite3.Connection, conversation: str, *, is_summarised: bool = False
+) -> None:
     """Keep about half: a model could not be shown all of it."""
     kept = rows(connection, conversation)
-    _compact(connection, conversation, kept, sum(row.tokens for row in kept) // 2)
+    tokens = sum(row.tokens for row in kept) // 2
+    _compact(connection, conversation, kept, tokens, is_summarised=is_summarised)
 
 
 def clear(connection: sqlite3.Connection, conversation: str) -> int:
@@ -154,6 +175,7 @@ def clear(connection: sqlite3.Connection, conversation: str) -> int:
         "DELETE FROM spent WHERE kind = 'conversation' AND name = ?", (conversation,)
     )
     connection.execute("DELETE FROM digests WHERE conversation = ?", (conversation,))
+    connection.execute("DELETE FROM removed WHERE conversation = ?", (conversation,))
     return connection.execute("DELETE FROM turns WHERE conversation = ?", (conversation,)).rowcount
 
 
@@ -177,20 +199,32 @@ def _kept(row_id: int, stored: _MessageRow, trust: int) -> StoredMessage:
 
 
 def _compact(
-    connection: sqlite3.Connection, conversation: str, kept: Sequence[StoredMessage], tokens: int
+    connection: sqlite3.Connection,
+    conversation: str,
+    kept: Sequence[StoredMessage],
+    tokens: int,
+    *,
+    is_summarised: bool,
 ) -> None:
     """Let the oldest turns go until the rest costs at most `tokens`; the newest turn stays."""
     gone, rest = _divided(kept, tokens)
-    earlier, trust = digest_of(connection, conversation)
+    summary, earlier, trust = _notes(connection, conversation)
     # What a memory led to is not carried on as the conversation's own; the memory is still there
     told = [row for row in gone if not row.message.is_recalled]
-    text = digest(earlier, [row.message for row in told])
+    said = [row.message for row in told]
+    text = digest(earlier, said, DIGEST_CHARS // 2 if summary else DIGEST_CHARS)
     if gone:
         lowest = min((trust, *(row.provenance for row in told)))
         connection.execute(
-            "INSERT OR REPLACE INTO digests (conversation, text, provenance) VALUES (?, ?, ?)",
+            "INSERT INTO digests (conversation, text, provenance) VALUES (?, ?, ?)"
+            " ON CONFLICT (conversation) DO UPDATE SET text = excluded.text,"
+            " provenance = excluded.provenance",
             (conversation, text, int(lowest)),
         )
+        if is_summarised:
+            from agent.turn.summary import note_removed  # noqa: PLC0415 - few turns compact anything
+
+            note_removed(connection, conversation, said)
         connection.execute(
             "DELETE FROM turns WHERE conversation = ? AND id <= ?", (conversation, gone[-1].row_id)
         )
@@ -272,6 +306,8 @@ class HistoryCache:
     """Cache of the histories in `session`: a turn reads only what is new."""
 
     def __init__(self) -> None:
+        # A model makes a summary of what goes
+        self.is_summarised = False
         # The one that was looked at last is the last
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
@@ -293,12 +329,13 @@ class HistoryCache:
             if known.tokens + sum(row.tokens for row in added) <= max_tokens:
                 return False
         self._forget(conversation)
-        return bound(connection, conversation, max_tokens)
+        is_summarised = self.is_summarised
+        return bound(connection, conversation, max_tokens, is_summarised=is_summarised)
 
     def halve(self, connection: sqlite3.Connection, conversation: str) -> None:
         """As `halve`."""
         self._forget(conversation)
-        halve(connection, conversation)
+        halve(connection, conversation, is_summarised=self.is_summarised)
 
     def clear(self, connection: sqlite3.Connection, conversation: str) -> int:
         """As `clear`."""

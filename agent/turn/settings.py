@@ -69,6 +69,9 @@ class AgentSettings(ConfigSection, frozen=True, kw_only=True):
     # What a model sees again of a conversation; older turns leave a digest
     history_tokens: Annotated[int, Meta(ge=500, le=1_000_000)] = 12_000
 
+    # Those turns are summed up by the model, once in an hour at most
+    summaries: bool = True
+
     # A new message breaks off the turn on the one before it, unless that has begun to act; the next
     # turn answers both
     interrupt: bool = False

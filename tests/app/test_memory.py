@@ -1,5 +1,6 @@
 import asyncio
 import json
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,9 +19,12 @@ from agent.messaging.database import InboxState, open_agent_db
 from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
 from agent.tools.base import ToolContext
+from agent.turn import history
+from agent.turn.history import History
 from tests.fakes.clock import SteppedClock
 from tests.fakes.embedders import LetterEmbedder
 from tests.fakes.provider import ScriptedProvider, UnreachableProvider
+from tests.fakes.said import assistant_said, user_said
 from tests.waits import PATIENCE_S, wait_until
 
 
@@ -128,11 +132,37 @@ async def test_the_end_tidies_up_and_takes_a_snapshot(tmp_path: Path) -> None:
     assert "Mei is my sister" in (tmp_path / "memory" / "MEMORY_SNAPSHOT.md").read_text()
 
 
-async def test_without_a_memory_there_is_nothing_to_do(tmp_path: Path) -> None:
+async def test_without_a_memory_and_a_model_there_is_nothing_to_do(tmp_path: Path) -> None:
     remembering = opened(tmp_path, backend="none")
     journal = open_agent_db(tmp_path / "agent.db")
+    provider = UnreachableProvider()
+    provider.name = "offline"
     async with asyncio.timeout(PATIENCE_S):
-        await remembering.run(journal, UnreachableProvider())
+        await remembering.run(journal, provider)
+    await remembering.aclose()
+    await journal.aclose()
+
+
+async def test_older_turns_are_summed_up_in_the_background(tmp_path: Path) -> None:
+    journal = open_agent_db(tmp_path / "agent.db")
+    said = History((user_said("hi " * 400), assistant_said("yes " * 400)), Provenance.OWNER)
+
+    def talk(db: sqlite3.Connection) -> None:
+        for _ in range(4):
+            history.append(db, "chat", said)
+        history.bound(db, "chat", 500, is_summarised=True)
+
+    await journal.transact(talk)
+    remembering = opened(tmp_path, SteppedClock(), backend="none")
+    working = asyncio.create_task(remembering.run(journal, ScriptedProvider("about: greetings")))
+
+    async def is_summed_up() -> bool:
+        text, _ = await journal.look(lambda db: history.digest_of(db, "chat"))
+        return text == "about: greetings"
+
+    await wait_until(is_summed_up)
+    working.cancel()
+    await asyncio.wait([working])
     await remembering.aclose()
     await journal.aclose()
 

@@ -8,11 +8,13 @@ from agent.channels.base import Abilities
 from agent.messages import Attachment, Role
 from agent.providers.candidate import ModelCandidate
 from agent.providers.reliable import ReliableProvider
+from agent.turn.settings import AgentSettings
+from agent.turn.summary import removed_turns
 from tests.fakes.channel import FakeChannel, message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import running, spoken
 from tests.fakes.narrow_provider import NarrowProvider
-from tests.fakes.provider import ScriptedProvider
+from tests.fakes.provider import EchoProvider, ScriptedProvider
 from tests.fakes.tools import CountingTool
 
 
@@ -94,3 +96,23 @@ async def test_what_hurts_the_machine_is_told_without_changing_what_stays(tmp_pa
     assert well[0] == hurt[0]
     assert "too low" not in well[1].text
     assert "- the voltage of the supply is too low" in hurt[1].text
+
+
+@pytest.mark.parametrize(
+    ("name", "summaries", "waiting"), [("echo", True, 1), ("echo", False, 0), ("offline", True, 0)]
+)
+async def test_turns_that_go_wait_for_a_summary_where_a_model_can_make_one(
+    tmp_path: Path,
+    name: str,
+    summaries: bool,  # noqa: FBT001 - a parameter of the test
+    waiting: int,
+) -> None:
+    channel, provider = FakeChannel(), EchoProvider()
+    provider.name = name
+    async with running(tmp_path, provider, channel) as agent:
+        agent.adopt(AgentSettings(history_tokens=500, summaries=summaries))
+        for number in range(1, 6):
+            await agent.say("on and on " * 100, str(number))
+            await channel.wait_for(number)
+        found = await agent.journal.look(removed_turns)
+    assert len(found) == waiting

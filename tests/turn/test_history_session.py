@@ -130,7 +130,7 @@ def test_what_is_shown_lowers_the_trust_and_so_does_its_digest(db: sqlite3.Conne
 def test_a_conversation_is_forgotten_alone(db: sqlite3.Connection) -> None:
     keep(db, *TURN)
     history.append(db, "other", History(TURN, Provenance.OWNER))
-    db.execute("INSERT INTO digests VALUES ('c', '- person: hi', 5)")
+    db.execute("INSERT INTO digests VALUES ('c', '- person: hi', 5, '')")
     assert history.clear(db, "c") == len(TURN)
     assert history.history(db, "c") == history.NOTHING_SAID
     assert history.history(db, "other").messages == TURN
