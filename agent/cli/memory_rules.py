@@ -16,6 +16,7 @@ WORDS = {
     "ANSWERS_WEIGHT": "the question was asked right before it",
     "SPEAKER_WEIGHT": "the person named in the question said it",
     "DAY_WEIGHT": "it is from the day named in the question",
+    "TIME_WEIGHT": "it is from the time named in the question: yesterday, last week",
     "QUESTION_WEIGHT": "it is itself a question",
     "ANSWER_CUE_WEIGHT": "it has what the question asks for: a time, a number, a place",
 }

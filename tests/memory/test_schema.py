@@ -12,6 +12,7 @@ from agent.memory.base import Scope
 from agent.memory.record import entry_of
 from agent.memory.schema import MIGRATIONS
 from agent.memory.sqlite import SqliteMemory
+from agent.memory.tombstones import Tombstones
 from agent.messages import Provenance
 from agent.storage.db import open_database, was_set_aside
 from tests.contracts.memory import EVERYBODY, MEI, TOM
@@ -111,5 +112,6 @@ def test_a_database_that_cannot_be_read_gives_nothing_and_no_error(tmp_path: Pat
     with closing(sqlite3.connect(":memory:")) as db:
         for step in MIGRATIONS:
             db.executescript(step)
-        assert brain._salvaged(db, tmp_path / "brain.db").startswith("nothing more")
-        assert brain._salvaged(db, tmp_path / "brain.db") == ""
+        found = brain._salvaged(db, tmp_path / "brain.db", Tombstones(tmp_path))
+        assert found.startswith("nothing more")
+        assert brain._salvaged(db, tmp_path / "brain.db", Tombstones(tmp_path)) == ""
