@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.access.commands import ChatCommand
-from agent.errors import MemoryUnavailable, StorageFull
-from agent.memory.base import Chronicled, MemoryEntry, Scope
+from agent.errors import StorageFull
 from agent.memory.settings import MemorySettings
 from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation_parts import ConversationParts
 from agent.messaging.database import InboxState
 from agent.messaging.inbox import Accepted
+from agent.messaging.recall import recall
 from agent.passage import Passage
 from agent.system import logs
 from agent.tools.base import ToolContext
@@ -35,7 +35,6 @@ from agent.turn.prompt import (
     PromptSetting,
     changing_prompt,
     owners_memories,
-    recalled,
     stable_prompt,
     untrusted_context,
 )
@@ -56,8 +55,6 @@ MAX_MESSAGE_CHARS = 64 * 1024
 TOO_LONG_TEXT = f"That message is longer than {MAX_MESSAGE_CHARS} characters; I did not read it."
 # What the strand of a job's own conversation begins with
 JOB_STRAND = "job-"
-# In a group most of what fits may be private: more is looked at before that is left out
-_GROUP_SEARCH = 8
 # A full disk is told of this often
 TOLD_EVERY_S = 3600.0
 NOT_KEPT_TEXT = "(My storage is full or read-only: I answer, but I store nothing of this.)"
@@ -323,7 +320,7 @@ class Conversations:
         seams = replace(seams, hooks=self._parts.hooks)
         # Two databases: neither waits for the other
         memories, (earlier, model, said, briefing) = await asyncio.gather(
-            self._recall(message), self._read(message)
+            recall(message, self._parts.memory, self._memory_settings), self._read(message)
         )
         setting = PromptSetting(
             self._agent.name,
@@ -382,22 +379,3 @@ class Conversations:
     def _has_hardware(self) -> bool:
         moving = (Effect.ACTUATE, Effect.HAZARD)
         return any(spec.effect in moving for spec in self._parts.registry.specs())
-
-    async def _recall(self, message: Inbound) -> list[MemoryEntry]:
-        # What everybody in a group may know is recalled there besides what is the person's own
-        group = message.address.chat if message.is_group else None
-        scope = Scope(message.who, message.conversation, group)
-        settings = self._memory_settings
-        try:
-            limit = settings.recall_limit * (1 if group is None else _GROUP_SEARCH)
-            found = await self._parts.memory.recall(message.text, limit, scope)
-            if isinstance(self._parts.memory, Chronicled):
-                found = await self._parts.memory.with_former(found, message.text)
-        except MemoryUnavailable as err:
-            _log.warning("memory: not available for this turn (error=%s)", err)
-            return []
-        if group is not None:
-            from agent.tools.memory_group import told_there  # noqa: PLC0415 - groups alone need it
-
-            found = told_there(found, group, message.conversation)[: settings.recall_limit]
-        return recalled(found, settings.min_score)

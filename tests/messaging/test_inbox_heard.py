@@ -29,7 +29,9 @@ async def test_answered_messages_are_heard_in_order_and_none_twice(tmp_path: Pat
         state = InboxState.PARKED if number == 2 else InboxState.ANSWERED
         await accept(journal, number, state)
     heard = await answered_since(journal, 0, 2)
-    assert heard[0] == HeardMessage(1, "mei", "telegram_chat_topic_mei", "text 1", Provenance.USER)
+    assert heard[0] == HeardMessage(
+        1, "mei", "telegram_chat_topic_mei", "text 1", Provenance.USER, 1.0
+    )
     assert [one.heard_id for one in heard] == [1, 3]
     assert [one.heard_id for one in await answered_since(journal, 3, 9)] == [4]
     await journal.aclose()
@@ -72,6 +74,6 @@ async def test_what_was_said_is_kept_for_whoever_they_are_to_us(tmp_path: Path) 
 
     await journal.transact(job)
     assert await answered_since(journal, 0, 9) == [
-        HeardMessage(1, "owner", "signal_uuid_uuid", "tea", Provenance.OWNER)
+        HeardMessage(1, "owner", "signal_uuid_uuid", "tea", Provenance.OWNER, 1.0)
     ]
     await journal.aclose()

@@ -23,7 +23,7 @@ _LITERAL = re.compile(r"\"([A-Za-z][A-Za-z0-9_./:-]{0,60})\"")
 _FIELD = re.compile(r"^\s+([a-z_][A-Za-z0-9_]{0,40}): ", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z_$.-]*[0-9]?")
-_TIME = re.compile(r"time|date|stamp|expire|interval|_at$|_ms$|^ts$", re.IGNORECASE)
+_TIME = re.compile(r"time|date|stamp|expire|interval|_at\Z|_ms\Z|^ts\Z", re.IGNORECASE)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # For letters of other scripts: the first of the common CJK ideographs, which take one UTF-16 unit
 _HAN = 0x4E00
