@@ -77,6 +77,8 @@ class SetupKey:
         how: where it is to be had, in a sentence.
         is_needed: without it the platform cannot be used.
         is_list: several, with commas between them.
+        only_with: a key without which this one means nothing, and is not asked.
+        unless: a key that makes this one needless: it is not asked where that was answered.
     """
 
     key: str
@@ -85,6 +87,8 @@ class SetupKey:
     is_secret: bool = False
     is_needed: bool = True
     is_list: bool = False
+    only_with: str = ""
+    unless: str = ""
 
 
 class Platform(ABC):

@@ -44,7 +44,12 @@ class PlatformQuestions:
         while True:
             table = {**self.before}
             for wanted in self.platform.wanted:
-                self._ask(wanted, table)
+                if _is_asked(wanted, table):
+                    self._ask(wanted, table)
+                else:
+                    # Of an earlier answer nothing stays that would be used instead
+                    table.pop(wanted.key, None)
+                    table.pop(f"{wanted.key}_file", None)
             if self._stands(table):
                 return table
 
@@ -83,6 +88,11 @@ class PlatformQuestions:
             return True
         self.screen.say("Testing it ...")
         return asker.stands(self.prove(channels))
+
+
+def _is_asked(wanted: SetupKey, table: Table) -> bool:
+    has_other = bool(wanted.unless) and bool(table.get(wanted.unless))
+    return not has_other and (not wanted.only_with or bool(table.get(wanted.only_with)))
 
 
 def with_platform(table: Table, before: Table, name: str, said: Table) -> Table:

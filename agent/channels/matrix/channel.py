@@ -165,14 +165,15 @@ class Matrix(Platform):
             "of its own, which encrypted rooms need; leave it empty to give an access token.",
             is_needed=False,
         ),
-        SetupKey("password", "Its password", is_secret=True, is_needed=False),
+        SetupKey("password", "Its password", is_secret=True, is_needed=False, only_with="user"),
         SetupKey(
             "token",
-            "Its access token, where there is no password",
+            "Its access token",
             "Log in as the agent's account in Element: All settings, Help & About, Access Token; "
             "then close the window without signing out.",
             is_secret=True,
             is_needed=False,
+            unless="user",
         ),
     )
 
