@@ -86,24 +86,20 @@ class Conversations:
         self._agent = agent
         self._memory_settings = memory
         self._workspace = workspace
-        self._histories = HistoryCache()
-        self._histories.is_summarised = self._makes_summaries()
+        self._histories = HistoryCache(
+            lambda: self._agent.summaries and parts.runner.provider.name != "offline"
+        )
         # When a full disk is told of next
         self._next_told_s = 0.0
 
     def adopt(self, agent: AgentSettings, memory: MemorySettings) -> None:
         """Go by these from now on; a turn that has begun ends with the time it was given."""
         self._agent, self._memory_settings = agent, memory
-        self._histories.is_summarised = self._makes_summaries()
         self._parts.runner.gate.adopt(agent.policy, frozenset(agent.presence_for))
 
     def offer(self, models: "ModelChoices") -> None:
         """Let conversations choose from these models from now on."""
         self._parts = replace(self._parts, offer=models)
-        self._histories.is_summarised = self._makes_summaries()
-
-    def _makes_summaries(self) -> bool:
-        return self._agent.summaries and self._parts.runner.provider.name != "offline"
 
     @property
     def interrupts(self) -> bool:
@@ -159,9 +155,8 @@ class Conversations:
         if message.strand and says_nothing(outcome.text):
             await self.close_quietly(accepted)
             return None
-        worded = await self._saying.worded(
-            outcome, message, seams.abilities, partial(self._may_go, message, outcome, seams)
-        )
+        may_go = partial(_may_go, self._parts, message, outcome, seams)
+        worded = await self._saying.worded(outcome, message, seams.abilities, may_go)
         said = " ".join(message.notes)
         told = "\n\n".join(filter(None, (said, worded.text)))
         text = await self._parts.hooks.sending(message, told)
@@ -234,23 +229,6 @@ class Conversations:
         return Outbound(
             outbox.NOT_KEPT, message.channel, to, text, about, message.thread, files=kept
         )
-
-    async def _may_go(
-        self, message: Inbound, outcome: "TurnOutcome", seams: TurnSeams, path: str
-    ) -> str:
-        """Return why a file does not go along with the answer; empty where it does."""
-        from agent.turn.answer_files import complaint_about  # noqa: PLC0415 - few answers have files
-
-        parts = self._parts
-        context = ToolContext(
-            message.conversation,
-            message.who,
-            outcome.provenance,
-            outcome.source,
-            audience=parts.audience_of(message),
-            shares=parts.shares,
-        )
-        return await complaint_about(path, context, parts.runner.gate, seams.ask)
 
     async def _cancelled(self, accepted: Accepted, cancel: Cancel, text: str) -> Outbound | None:
         """Say nothing where a hook wants it so, and `text` where a guard broke."""
@@ -360,10 +338,8 @@ class Conversations:
             holds_private=bool(memories or earlier.messages or earlier.digest),
         )
         ends_s = asyncio.get_running_loop().time() + self._agent.turn_timeout_s
-        within = TurnScope(ends_s=ends_s)
-        return await self._parts.runner.run(
-            messages, context, said.provenance, seams, model, within
-        )
+        within, runner = TurnScope(ends_s=ends_s), self._parts.runner
+        return await runner.run(messages, context, said.provenance, seams, model, within)
 
     async def _read(self, message: Inbound) -> _Read:
         key = message.conversation
@@ -379,3 +355,20 @@ class Conversations:
     def _has_hardware(self) -> bool:
         moving = (Effect.ACTUATE, Effect.HAZARD)
         return any(spec.effect in moving for spec in self._parts.registry.specs())
+
+
+async def _may_go(
+    parts: ConversationParts, message: Inbound, outcome: "TurnOutcome", seams: TurnSeams, path: str
+) -> str:
+    """Return why a file does not go along with the answer; empty where it does."""
+    from agent.turn.answer_files import complaint_about  # noqa: PLC0415 - few answers have files
+
+    context = ToolContext(
+        message.conversation,
+        message.who,
+        outcome.provenance,
+        outcome.source,
+        audience=parts.audience_of(message),
+        shares=parts.shares,
+    )
+    return await complaint_about(path, context, parts.runner.gate, seams.ask)

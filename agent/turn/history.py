@@ -7,7 +7,7 @@ Used in the thread of the journal alone.
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -303,11 +303,14 @@ class _Known:
 
 
 class HistoryCache:
-    """Cache of the histories in `session`: a turn reads only what is new."""
+    """Cache of the histories in `session`: a turn reads only what is new.
 
-    def __init__(self) -> None:
-        # A model makes a summary of what goes
-        self.is_summarised = False
+    Args:
+        makes_summaries: a model sums up what goes, later.
+    """
+
+    def __init__(self, makes_summaries: Callable[[], bool] = lambda: False) -> None:
+        self._makes_summaries = makes_summaries
         # The one that was looked at last is the last
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
@@ -329,13 +332,13 @@ class HistoryCache:
             if known.tokens + sum(row.tokens for row in added) <= max_tokens:
                 return False
         self._forget(conversation)
-        is_summarised = self.is_summarised
+        is_summarised = self._makes_summaries()
         return bound(connection, conversation, max_tokens, is_summarised=is_summarised)
 
     def halve(self, connection: sqlite3.Connection, conversation: str) -> None:
         """As `halve`."""
         self._forget(conversation)
-        halve(connection, conversation, is_summarised=self.is_summarised)
+        halve(connection, conversation, is_summarised=self._makes_summaries())
 
     def clear(self, connection: sqlite3.Connection, conversation: str) -> int:
         """As `clear`."""
