@@ -1,8 +1,8 @@
-"""Power for the outputs only while the agent is well: the Pi's own hand on the enable lines.
+"""Enable lines: the Pi powers the outputs only while the agent is healthy.
 
-Off at once at the emergency stop, when the agent ends, and when its loop stands still, which a
-thread of its own sees. It is a wall behind those of the boards and replaces none of them: a
-process that is killed cannot switch anything off any more.
+The lines go off at the emergency stop, when the agent ends, and when its event loop hangs, which
+a separate thread watches. They add to the limits of the boards and replace none: a killed process
+can switch nothing off.
 """
 
 import logging

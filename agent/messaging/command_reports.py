@@ -10,7 +10,7 @@ from agent.messages import Inbound
 from agent.text.printable import printable_line
 from agent.tools.memory_sources import SAID_BY, day_of
 
-# One screen of a telephone
+# Fits one screen of a telephone
 _LISTED = 10
 # A fact is a sentence; the rest is asked for in words
 _SHOWN_CHARS = 160
@@ -33,7 +33,7 @@ async def memory_report(memory: Memory, message: Inbound) -> str:
         return f"The memory cannot be read now: {err}"
     if not known:
         return "I remember nothing about you yet."
-    # What was only said in passing is counted, not listed
+    # Conversation entries are counted, not listed
     facts = [entry for entry in known if entry.category != CONVERSATION] or known
     things = "1 thing" if count == 1 else f"{count} things"
     lines = [f"I remember {things} for you. The newest:"]

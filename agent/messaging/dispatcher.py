@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 NOTHING_TO_STOP_TEXT = "There is nothing to stop."
-# More than a platform sends again at once
+# More messages than a platform repeats at once
 MAX_UNKEPT = 1000
 
 
 class Dispatcher:
-    """Takes messages from channels and sees that they are answered."""
+    """Accepts messages from channels and has each answered once."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Dispatcher:
         self._channels = channels
         self._delivery = delivery
         self._desk = desk
-        # What an earlier run left is taken up: what begins by itself is not mistaken for it
+        # Set when recovery is done: a self-started message is not mistaken for a recovered one
         self.resumed = asyncio.Event()
         worker = MessageWorker(
             journal, conversations, channels, delivery, desk, lambda: self._user_questions
@@ -63,17 +63,17 @@ class Dispatcher:
         self._queues = MessageQueues(len(channels), worker, interrupts=conversations.interrupts)
         self._unkept: deque[tuple[str, str]] = deque(maxlen=MAX_UNKEPT)
         self._backlog = Backlog(journal, delivery)
-        # At once where it is set already, as after a restart
+        # Called at once if the stop is already engaged, as after a restart
         desk.oversight.stop.listen(self._queues.stop_all)
 
     async def deliver(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
-        """Take a message from a channel, if its sender is let in; see `take`."""
+        """Accept a message from a channel if its sender has access; see `take`."""
         await self._delivery.make_way(message, tasks)
         came = await self._desk.admit(message)
         if not isinstance(came, Rejected):
             await self.take(came.message, tasks)
         elif came.text:
-            # Nothing of it is kept: there may be a code in it, or a stranger's words
+            # Not stored: it may hold a pairing code or a stranger's words
             told = Outbound(
                 0,
                 message.channel,
@@ -90,14 +90,14 @@ class Dispatcher:
         await self.take(message, tasks)
 
     async def take(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
-        """Take a message; when this returns it is committed, or was known already."""
+        """Accept a message; on return it is committed, or it was a duplicate."""
         command = command_of(message.text)
         if command is ChatCommand.ESTOP:
             # Before anything that can fail or wait
             await self._desk.oversight.engage(message)
         message = self._delivery.received(message)
         begins = command is None and self._queues.is_free_for(message.conversation)
-        # Claimed before anything waits: two quick messages are not both the answer
+        # Claimed before the first await: only one of two quick messages is the answer
         with self._user_questions.claimed(message.conversation if command is None else "") as asker:
             accepted = await self._accept(message, begins=begins)
             is_answer = accepted is not None and asker.hear(accepted.message)
@@ -121,7 +121,7 @@ class Dispatcher:
         try:
             return await self._journal.transact(lambda db: inbox.accept(db, message, begins=begins))
         except StorageFull as err:
-            # Answered from memory: once, as far as memory goes back
+            # Not stored, so duplicates are known only from memory
             known = (message.channel, message.message_id)
             if known in self._unkept:
                 return None
@@ -130,7 +130,7 @@ class Dispatcher:
             return Accepted(NOT_KEPT, message, has_begun=True)
 
     def _go_on(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
-        """With a turn, in its order; a command overtakes all, and what is old is only told of."""
+        """Run a command at once, queue a message for its turn, report an old message."""
         command = command_of(accepted.message.text)
         if command is None and self._backlog.is_old(accepted.message):
             self._backlog.add(accepted, tasks)
@@ -150,7 +150,7 @@ class Dispatcher:
         self._journal.later(lambda db: inbox.close(db, inbox_id, InboxState.ANSWERED))
 
     async def resume(self, tasks: asyncio.TaskGroup) -> None:
-        """Go on with what an earlier run left: unsent answers first, then unanswered messages."""
+        """Resume after a restart: send unsent answers, then answer the open messages."""
         for answer in await self._delivery.left_over():
             tasks.create_task(self._delivery.send(answer))
         await self._journal.transact(inbox.excuse_cuts)
@@ -160,13 +160,13 @@ class Dispatcher:
         self.resumed.set()
 
     async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
-        """Send what has waited for somebody who was not there."""
+        """Send the messages that waited for an absent recipient."""
         await self._delivery.catch_up(channel, recipient, tasks)
 
     async def abandon(self, channel: str) -> int:
-        """Close what is open on a channel whose people are gone; how many messages that were.
+        """Close the open messages of a channel without people; return their number.
 
-        What they were to be told unasked stays, for whoever comes.
+        Messages that answer nothing stay for the next person.
         """
         left = await self._journal.transact(
             lambda db: inbox.close_all(db, channel, InboxState.ABANDONED)
@@ -177,7 +177,7 @@ class Dispatcher:
         return left
 
     def stop(self, conversation: str) -> bool:
-        """Cancel the turn of a conversation; true if there was one."""
+        """Cancel the turn of a conversation; return true if there was one."""
         return self._queues.stop(conversation)
 
     @cached_property
@@ -203,7 +203,7 @@ class CommandRunner:
     """Runs commands, each as soon as it comes.
 
     Args:
-        stop: cancels the turn of a conversation; true if there was one.
+        stop: cancels the turn of a conversation; returns true if there was one.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Lines that say how an open question is answered, to whoever writes while it is open."""
+"""Reminders of how to answer an open question, for people who write meanwhile."""
 
 import asyncio
 
@@ -6,14 +6,14 @@ from agent.access.open_questions import OpenQuestions
 from agent.messages import Inbound, Outbound
 from agent.messaging.delivery import Delivery
 
-# Whoever writes five messages in a row reads the line once
+# One reminder for several messages in a row
 REMIND_EVERY_S = 15.0
 # Questions are open for two minutes, and few people are held by one at a time
 MAX_REMEMBERED = 200
 
 
 class QuestionReminders:
-    """Sends the lines; none is kept, because the question is gone before the next start."""
+    """Sends reminders; none is stored, because no question outlives a restart."""
 
     def __init__(self, delivery: Delivery, questions: OpenQuestions) -> None:
         self._delivery = delivery
@@ -21,7 +21,7 @@ class QuestionReminders:
         self._told: dict[str, tuple[str, float]] = {}
 
     def tell_lately(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
-        """Say it, unless the same was said there a moment ago."""
+        """Send the reminder unless the same one was sent there a moment ago."""
         line = self._questions.instruction(message)
         earlier, at_s = self._told.get(message.conversation, ("", 0.0))
         if line != earlier or self._delivery.clock.monotonic_s() - at_s >= REMIND_EVERY_S:

@@ -40,10 +40,10 @@ class ToolMessages:
         self._delivery, self._tasks = delivery, tasks
 
     async def __call__(self, to: Addressee, text: str) -> bool:
-        """Queue a message; true if it is on its way.
+        """Queue a message; return true if its channel is running.
 
         Raises:
-            StorageFull: it could not be kept.
+            StorageFull: the message could not be stored.
         """
         if self._delivery is None or self._tasks is None:
             raise StorageFull("no channel is running yet")
@@ -68,7 +68,7 @@ class _Notices:
         if not self._is_taken:
             return
         to = self._inbound
-        # It answers nothing: a draft of the answer stays one
+        # Answers no message, so a draft of the answer is not replaced
         message = Outbound(0, to.channel, to.reply_target, text, "", to.thread)
         self._is_taken = self._delivery.attends(message) and await self._sent(message)
 
@@ -85,7 +85,7 @@ class ToolNotices(_Notices):
     """Tells the conversation of each tool call as it begins."""
 
     async def __call__(self, call: ToolCall, redactor: Redactor) -> None:
-        # What only looks for tools is nothing that the agent does
+        # A search for tools is not an action of the agent
         if call.name != TOOL_SEARCH:
             await self.tell(in_words(call, redactor))
 

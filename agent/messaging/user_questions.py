@@ -1,7 +1,7 @@
-"""Questions in words that turns have put to people, and whose next message is the answer.
+"""Questions of turns to people; the person's next message is the answer.
 
 One question of a conversation at a time: its turns come one after the other. Commands are never an
-answer; what comes when nobody waits any more is a message like any other.
+answer; a message that comes after the question has ended is an ordinary message.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from agent.messaging.delivery import Delivery
 from agent.tools.inquiry import InquiryAnswer
 from agent.turn.untrusted_links import without_strange_links
 
-# The channel's own way to the person's words; None where they come as a message
+# Asks the person through the channel; None if the answer comes as a message
 Listen = Callable[[str], Awaitable[str | None]]
 _Waiting = asyncio.Future[Inbound]
 
@@ -49,7 +49,7 @@ class UserQuestions:
             return InquiryAnswer(said, message.provenance)
         if not await self._delivery.send_unrecorded(_message(message, question, trust)):
             raise ChannelUnavailable("the question could not be sent")
-        # What was said before the question was there is no answer to it
+        # A message from before the question is no answer to it
         waiting: _Waiting = asyncio.get_running_loop().create_future()
         self._open[message.conversation] = waiting
         try:
@@ -64,7 +64,7 @@ class UserQuestions:
     def claimed(self, conversation: str) -> Iterator["_Asker"]:
         """Yield the question that waits in this conversation; only one message answers it.
 
-        What was no answer in the end leaves the question open.
+        The question stays open if the message was no answer.
         """
         asker = _Asker(self._open.pop(conversation, None))
         try:
@@ -76,7 +76,7 @@ class UserQuestions:
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """A turn that waits, or nobody."""
+    """The waiting turn, if there is one."""
 
     waiting: _Waiting | None
 
@@ -86,7 +86,7 @@ class _Asker:
 
     def hear(self, answer: Inbound) -> bool:
         """Return true if the message is an answer; the turn may have ended by then."""
-        # What is passed on is a message of its own
+        # A forwarded message is never an answer
         if self.waiting is None or self.waiting.done() or answer.is_forwarded:
             return False
         self.waiting.set_result(answer)

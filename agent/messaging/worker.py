@@ -1,4 +1,4 @@
-"""One message from its turn to its answer, whatever becomes of the turn.
+"""Worker that brings one message from its turn to its answer, however the turn ends.
 
 A turn may break, be stopped, be cut short by the end of the agent or find the disk full: in every
 case the message is answered, said on in the next one, or kept for the next start.
@@ -299,4 +299,4 @@ def unrecorded(accepted: Accepted, text: str) -> Outbound:
 
 
 async def _unseen(*_of_it: object) -> None:
-    """Show nothing of an answer before it is whole."""
+    """Show no part of an unfinished answer."""

@@ -1,7 +1,7 @@
-"""Running jobs: each runs at its time, never twice at once, and its result is kept.
+"""Schedule: runs each job at its time, one run at once, and stores the result.
 
-A job counts as run before it runs: after a crash it is not repeated. What fails time after time is
-paused, and its owner is told.
+A job is marked as run before it runs, so a crash does not repeat it. A job that keeps failing is
+paused and its owner told.
 """
 
 import asyncio
@@ -205,6 +205,6 @@ def _key(job: Job) -> tuple[str, float]:
 
 
 def _begun_s(job: Job, moment: Moment) -> float:
-    """Return the start of the wait by the monotonic clock; a wrong wall clock costs one wait."""
+    """Return the start of the wait by the monotonic clock; a wrong clock delays one run."""
     waited_s = moment.wall_s - (job.ran_s or job.created_s)
     return moment.monotonic_s - min(max(waited_s, 0.0), job.every_s)

@@ -1,8 +1,7 @@
 """A timer: its length, its person and its remaining time.
 
-Values only. A timer runs on elapsed time: within one run of the machine by the monotonic clock,
-which goes on over restarts of the agent; over a power cut by the wall clock, where it can be
-trusted.
+Values only. A timer counts elapsed time: by the monotonic clock while the machine runs, also over
+restarts of the agent; over a power cut by the wall clock, if it can be trusted.
 """
 
 import enum
@@ -80,7 +79,7 @@ class Instant(msgspec.Struct, frozen=True):
 
 
 class TimerWords(Protocol):
-    """Sentences of timers, in the language of their person."""
+    """Sentences about timers, in the person's language."""
 
     def ended(self, timer: CountdownTimer) -> str: ...
 

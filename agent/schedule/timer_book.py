@@ -1,4 +1,4 @@
-"""Orders for timers: checked, kept, and bound to the person who gives them."""
+"""Timer orders: checked, stored, and bound to the person who gives them."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

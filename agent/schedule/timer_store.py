@@ -1,6 +1,6 @@
 """Store of timers in a file that people can read.
 
-Blocking; whoever is in an event loop calls it in a thread.
+Blocking: call it in a thread from an event loop.
 """
 
 import contextlib

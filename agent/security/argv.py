@@ -1,7 +1,7 @@
 """Check of a command: a list of words, judged by the grammar of its program.
 
-There is no command language here, so there is nothing to break out of: no shell reads the words,
-and those that are run are those that were looked at, one by one.
+No shell is involved, so there is no quoting to break out of: the checked words are the words that
+run.
 """
 
 import unicodedata

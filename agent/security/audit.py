@@ -1,8 +1,8 @@
 """The audit log: files of chained rows in one folder, only ever appended to, without secrets.
 
-What was appended durably is there after a power cut. At most `MAX_FILES` files are kept; the row
-that begins a file says up to where older ones were dropped, so that what is left stays verifiable.
-One process writes, the one that holds the state folder; anybody may read meanwhile.
+A durable row survives a power cut. At most `MAX_FILES` files are kept; the first row of a file says
+where the removed rows ended, so the rest stays verifiable. Only the process that holds the state
+folder writes; others may read meanwhile.
 """
 
 import logging
@@ -194,7 +194,7 @@ def text_of(row: Found, name: str) -> str:
 
 
 def _whole(path: Path) -> tuple[int, bool]:
-    """Return the bytes up to the end of the last line, and if that line is a row."""
+    """Return the size up to the last line end, and true if the last line is a row."""
     content = path.read_bytes()
     end = content.rfind(b"\n") + 1
     try:

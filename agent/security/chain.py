@@ -1,7 +1,7 @@
-"""Rows tied to each other by hashes, and the check of such a chain.
+"""Hash chain of rows, and its verification.
 
-Each row holds its number and the hash of the row before; its own hash is over every byte that
-stands before it. Pure: nothing is read or written here.
+Each row holds its number and the hash of the row before; its own hash covers every byte before it.
+Pure: reads and writes nothing.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Git's settings: those that we set, and those of a repository that we accept.
+"""Settings of git: our own, and those of a repository that are accepted.
 
 Settings of a repository can name programs that any git command starts. A repository that has
 anything but a few harmless settings is refused; so is one that leads to another's settings.

@@ -1,7 +1,7 @@
 """Shapes of unknown keys: prefixes of services, and values beside a telling name.
 
-A name alone decides nothing, and a long number alone neither: hashes, UUIDs and ids of boards are
-ordinary text. Every search is linear in the text: a run of characters is looked at once.
+Neither a name nor a long number alone makes a key: hashes, UUIDs and ids of boards are ordinary
+text. Every search is linear: a run of characters is read once.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """Removal of secrets from text that leaves the agent: logs, answers, error texts of services.
 
-Known secrets go wherever and however they are written; what only looks like a key goes too.
+Known secrets are removed in every spelling, and so is text that looks like a key.
 """
 
 import base64

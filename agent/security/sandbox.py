@@ -1,8 +1,7 @@
 """Seam of the sandbox: a job, its limits and its outcome.
 
-A program in a sandbox has no network, a system it can only read, the workspace where it may have
-it, and little memory and time; it is ended with everything it started. Where no sandbox works
-there is none: nothing here runs a program without one.
+A program in a sandbox has no network, a read-only system, the workspace if the job allows it, and
+limits of memory and time; its children end with it. Without a working sandbox no program runs.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Runner that a systemd socket starts for each job: it runs one program, reports, and ends.
 
 Its standard input is the connection. It takes one line of JSON and the three descriptors that the
-job reads and writes, and answers with one line. Whoever asked goes away to end the job. Imports
-nothing of the agent: the unit around it is the sandbox, and it starts for every single job.
+job reads and writes, and answers with one line. The caller closes the connection to end the job.
+Imports nothing of the agent: the unit is the sandbox, and the program starts for each job.
 """
 
 import contextlib

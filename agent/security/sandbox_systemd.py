@@ -1,7 +1,7 @@
 """Sandbox of systemd: one unit for each job, started by a connection to its socket.
 
 The unit has no network, no devices, a system it can only read, and the workspace; what the job
-reads and writes is handed over as open descriptors. Going away ends the job.
+reads and writes is passed as open descriptors. Closing the connection ends the job.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Tool that hands a task to another agent of the owner's configuration.
 
-What it may do is decided where its turn runs; here is only the order and its time.
+The turn that runs it decides its rights; the tool gives the order and the time limit.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from agent.tools.choice import one_of
 from agent.tools.nested_turn import NestedOrder
 from agent.tools.settings import DelegateSettings
 
-# Shorter than a turn, so that there is time left to say that it was in vain
+# Shorter than a turn: time is left to report a failure
 DELEGATE_TIMEOUT_S = 120.0
 MAX_TASK_CHARS = 8000
 
@@ -28,7 +28,7 @@ class DelegateTool(Tool[Arguments]):
     reads = Provenance.WEB
     name = "delegate"
     description = own("Have another agent do a task by itself; it knows only what the task says.")
-    # Whatever it does passes the gate by itself
+    # Each call of the other agent passes the gate itself
     effect = Effect.READ
     shown = PASSED_ON
 

@@ -1,6 +1,6 @@
 """Seam to run another agent's turn inside this one.
 
-Whoever runs the turn around it gives the way; a tool has no rights of its own to hand on.
+The surrounding turn provides the runner; a tool has no rights of its own to pass on.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ class NestedOrder:
     """Task for another agent.
 
     Args:
-        prompt: what it is told of itself.
-        tools: names, a `*` at the end stands for any rest; those that the asker lacks are left out.
-        model: None is the one that is configured.
+        prompt: describes the agent to itself.
+        tools: names; a final `*` matches any ending; tools that the asker lacks are left out.
+        model: None for the configured one.
         timeout_s: it is broken off then at the latest, and what it had is told.
     """
 
@@ -34,9 +34,9 @@ class NestedAnswer:
     """Answer of another agent.
 
     Args:
-        text: of one that was broken off, what it had read and said by then.
-        provenance: the lowest trust of all that it has read.
-        source: where the least trusted of that came from.
+        text: partial output if the turn was cancelled.
+        provenance: lowest trust that the turn has read.
+        source: origin of the least trusted text.
         cut_after_s: the time after which it was broken off; None if it is whole.
     """
 

@@ -1,7 +1,7 @@
-"""Long results: the model gets the beginning, and the whole is kept for a while.
+"""Long results: the model gets the beginning, and the whole is stored for a day.
 
-What is kept carries in its name how far it can be trusted, so that reading it again lowers the
-trust of a turn as the first time. Bounded in number, age and bytes; cleaned at every new one.
+The name of a stored result holds its trust, so that reading it again lowers the trust of a turn
+as the first time. Number, age and bytes are limited; each new result removes old ones.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from agent.tools.base import AnyTool
 from agent.tools.files import DISK_TIMEOUT_S, RESULTS_FOLDER
 from agent.tools.result_names import NAME, name_of
 
-# What says that something is missing, and how to get at it
+# Key of the sentence that says what is missing and how to read it
 CUT_KEY = "cut"
-# A list has no place for a key: its entries are put under this one
+# Key for the entries of a list, which has no keys itself
 ENTRIES_KEY = "entries"
 # Follows a text that goes on
 _MORE = "…"
 # Of a long text the beginning says most, and the end of a log what came of it
 _HEAD_PARTS, _PARTS = 2, 3
-# Below this a value says nothing any more and is left out
+# A value shortened below this is left out
 _LEAST_BYTES = 8
 _LINE_END = "\n"
 
@@ -162,9 +162,9 @@ MAX_RESULT_BYTES = 32 * 1024
 MAX_KEPT_BYTES = 2 * 1024 * 1024
 MAX_KEPT_FILES = 32
 MAX_KEPT_TOTAL_BYTES = 8 * 1024 * 1024
-# A conversation comes back to it the same day or asks again
+# A conversation returns to a result on the same day, or asks again
 MAX_KEPT_AGE_S = 24 * 3600
-# So that it can be read in pieces whatever it was
+# Longer lines are split, so that any result can be read in parts
 MAX_LINE_CHARS = 2000
 # Far more than are ever kept
 _MAX_LOOKED_AT = 1000

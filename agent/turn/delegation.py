@@ -1,7 +1,7 @@
-"""A turn of another agent within a turn: never more rights than the one around it.
+"""Turn of another agent inside a turn, with no more rights than the outer turn.
 
-Its tools are some of the asker's, behind the same gate; its trust begins where the asker's has
-fallen to; questions go to the same person, and everything counts for the same turn.
+Its tools are a subset of the asker's, behind the same gate; it starts with the asker's present
+trust; questions go to the same person, and all limits count for the same turn.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 # One agent may ask another, and that one a third
 MAX_DEPTH = 2
-# A turn that needs more is going in circles
+# A turn that needs more is looping
 MAX_ORDERS_PER_TURN = 8
-# Of one that was broken off: its last results, each as much as tells what it was
+# Kept of a cancelled delegation: its last results, each shortened
 MAX_READ, MAX_READ_CHARS = 8, 2000
 # Of the time that is left of a turn; the rest is for those asked later and for the answer
 _SHARE_OF_TIME = 2 / 3
@@ -60,7 +60,7 @@ class NestedRunner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """The way from one turn to another agent.
+    """Runs another agent for one turn.
 
     Args:
         context: with the trust that the asker's turn has fallen to.
@@ -72,7 +72,7 @@ class Delegation:
     within: "TurnScope"
 
     async def __call__(self, order: NestedOrder) -> NestedAnswer:
-        """Raises DelegationRefused: too deep, or too often in one turn."""
+        """Run the order; raise DelegationRefused if it is too deep or one too many."""
         within = self.within
         if within.depth >= MAX_DEPTH:
             raise DelegationRefused(f"delegation is limited to {MAX_DEPTH} levels")
@@ -104,7 +104,7 @@ class Delegation:
             ),
             self.context,
             self.context.provenance,
-            # What it writes on the way is not for the person
+            # Its drafts are not shown to the person
             replace(self.seams, on_text=so_far.say, hooks=so_far),
             order.model,
             deeper,
@@ -142,7 +142,7 @@ class _DelegateProgress(OwnerHooks):
 
 
 def _allowed(registry: Registry, names: Sequence[str]) -> Sequence[AnyTool]:
-    """Those of the asker's tools that are meant."""
+    """Return the asker's tools that the order names."""
     found = (registry.find(spec.name) for spec in registry.specs() if _is_meant(spec.name, names))
     return [tool for tool in found if tool is not None]
 

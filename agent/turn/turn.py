@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# More calls than this in one answer are a model gone astray
+# More calls in one answer come from a confused model
 MAX_CALLS_PER_ANSWER = 64
 
-# Follows a text whose rest never came
+# Ends a text that was cut off
 _CUT_MARK = " [cut off]\n"
 
 
@@ -79,13 +79,13 @@ class TurnRunner:
         model: str | None = None,
         within: TurnScope | None = None,
     ) -> "TurnOutcome":
-        """The answer to the last of `messages`; always text, also where everything failed.
+        """Return the answer to the last of `messages`; it has text even if everything failed.
 
         Args:
-            context: with the trust of all of `messages`.
+            context: has the lowest trust of `messages`.
             word: the trust of the last one alone.
-            model: what is asked; None is what is configured.
-            within: the turn that this one belongs to; None is one of its own.
+            model: name of the model; None for the configured one.
+            within: the outer turn; None if this is the outermost.
         """
         progress = _begun(messages, context, word, within or TurnScope())
         progress.model = model
@@ -183,7 +183,7 @@ class TurnRunner:
                     shown = self._redactor.redact_known("".join([*progress.shown, *pieces]))
                     await seams.on_text(shown, progress.whole.provenance, bool(progress.added))
         except ProviderError:
-            # What was shown is not taken back: it is kept and marked as cut
+            # Text that was shown stays, marked as cut off
             if pieces:
                 progress.shown.append("".join([*pieces, _CUT_MARK]))
             raise
