@@ -20,74 +20,32 @@ _HEAD_BYTES = const(16)
 # In neither place
 _NOWHERE = const(-1)
 _BLOCK_BYTES = const(512)
-_SYNC = const(3)
 # As firmware/prompt/small_fat.py lays them out: where the file system ends, by its first block
 _MAKER = b"BARNACLE"
 _MAKER_AT = const(3)
 _BLOCKS_AT = const(19)
-# First block and blocks of each text; its second place is so many blocks behind
-_LAYOUT = {"stop": (0, 1), "configuration": (1, 9), "reflexes": (10, 2)}
-_HALF_BLOCKS = const(16)
 
 
 def digest(text):
     return hashlib.sha256(text).digest()[:HASH_BYTES]
 
 
-class Files:
-    # The two places of a text as files.
-
-    def __init__(self, name):
-        self._names = (name + "_a.bin", name + "_b.bin")
-
-    def read(self, at, start, size):
-        # None when there is none
-        try:
-            with open(self._names[at], "rb") as file:
-                file.seek(start)
-                return file.read(size)
-        except OSError:
-            return None
-
-    def write(self, at, head, text):
-        with open(self._names[at], "wb") as file:
-            file.write(head)
-            file.write(text)
-
-
-class Blocks:
-    # The two places of a text in blocks of the flash that no file system has.
-
-    def __init__(self, device, first, count):
-        self._device = device
-        self._first = first
-        self._count = count
-
-    def read(self, at, start, size):
-        end = min(start + size, self._count * _BLOCK_BYTES)
-        found = bytearray(-(-end // _BLOCK_BYTES) * _BLOCK_BYTES)
-        self._device.readblocks(self._first + at * _HALF_BLOCKS, found)
-        return bytes(memoryview(found)[start:end])
-
-    def write(self, at, head, text):
-        size = len(head) + len(text)
-        if size > self._count * _BLOCK_BYTES:
-            raise OSError(28)
-        made = bytearray(-(-size // _BLOCK_BYTES) * _BLOCK_BYTES)
-        made[: len(head)] = head
-        made[len(head) : size] = text
-        self._device.writeblocks(self._first + at * _HALF_BLOCKS, made)
-        self._device.ioctl(_SYNC, 0)
-
-
 def _places(name):
+    # The two places of a text; the code of only one kind is ever loaded
     if hasattr(pyb, "Flash"):
         device = pyb.Flash(start=0)
         block = bytearray(_BLOCK_BYTES)
         device.readblocks(0, block)
         if block[_MAKER_AT : _MAKER_AT + len(_MAKER)] == _MAKER:
-            first, count = _LAYOUT[name]
-            return Blocks(device, first + struct.unpack_from("<H", block, _BLOCKS_AT)[0], count)
+            from node.kept_blocks import Blocks  # noqa: PLC0415  - on demand
+
+            return Blocks(device, struct.unpack_from("<H", block, _BLOCKS_AT)[0], name)
+    return _files(name)
+
+
+def _files(name):
+    from node.kept_files import Files  # noqa: PLC0415  - on demand
+
     return Files(name)
 
 
@@ -96,7 +54,7 @@ class Store:
         self.has_flash = flash_class != _CLASS_NONE
         # Whether the last load found a place that is not whole, and none that is
         self.is_damaged = False
-        self._places = _places(name) if self.has_flash else Files(name)
+        self._places = _places(name) if self.has_flash else _files(name)
         self._text = b""
         # Of the newest that is whole: its number and its place
         self._number = 0

@@ -1,0 +1,22 @@
+# Where firmware/node/store.py keeps a text on a board whose flash is all file system.
+
+
+class Files:
+    # The two places of a text as files.
+
+    def __init__(self, name):
+        self._names = (name + "_a.bin", name + "_b.bin")
+
+    def read(self, at, start, size):
+        # None when there is none
+        try:
+            with open(self._names[at], "rb") as file:
+                file.seek(start)
+                return file.read(size)
+        except OSError:
+            return None
+
+    def write(self, at, head, text):
+        with open(self._names[at], "wb") as file:
+            file.write(head)
+            file.write(text)
