@@ -42,7 +42,6 @@ from agent.turn.seams import OnText, TurnSeams
 from agent.turn.settings import AgentSettings
 
 if TYPE_CHECKING:
-    from agent.messaging.personal_files import PersonalFiles
     from agent.turn.learner import Learner
     from agent.turn.model_choice import ModelChoices
     from agent.turn.outcome import TurnOutcome
@@ -85,7 +84,7 @@ class Conversations:
         self._parts = parts
         self._agent = agent
         self._memory_settings = memory
-        self._workspace = workspace
+        self.workspace = workspace
         self._histories = HistoryCache(
             lambda: self._agent.summaries and parts.runner.provider.name != "offline"
         )
@@ -121,7 +120,6 @@ class Conversations:
         if len(accepted.message.text) > MAX_MESSAGE_CHARS:
             return await self.finish(accepted, TOO_LONG_TEXT)
         if accepted.message.is_only_notes:
-            # Nothing of it can be understood: no model has to guess at that
             return await self.finish(accepted, " ".join(accepted.message.notes))
         if not accepted.has_begun:
             await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
@@ -157,8 +155,7 @@ class Conversations:
             return None
         may_go = partial(_may_go, self._parts, message, outcome, seams)
         worded = await self._saying.worded(outcome, message, seams.abilities, may_go)
-        said = " ".join(message.notes)
-        told = "\n\n".join(filter(None, (said, worded.text)))
+        told = "\n\n".join(filter(None, (*message.notes, worded.text)))
         text = await self._parts.hooks.sending(message, told)
         if isinstance(text, Cancel):
             return await self._cancelled(accepted, text, WITHHELD_TEXT)
@@ -283,16 +280,10 @@ class Conversations:
         return None if opened is None else opened()
 
     @cached_property
-    def personal_files(self) -> "PersonalFiles":
-        from agent.messaging.personal_files import PersonalFiles  # noqa: PLC0415 - the first file needs it
-
-        return PersonalFiles(Path(self._workspace))
-
-    @cached_property
     def _saying(self) -> "AnswerFilter":
         from agent.turn.output_filter import AnswerFilter  # noqa: PLC0415 - the first answer needs it
 
-        return AnswerFilter(Path(self._workspace))
+        return AnswerFilter(Path(self.workspace))
 
     async def _turn(self, message: Inbound, seams: TurnSeams) -> "TurnOutcome":
         seams = replace(seams, hooks=self._parts.hooks)
@@ -302,7 +293,7 @@ class Conversations:
         )
         setting = PromptSetting(
             self._agent.name,
-            self._workspace,
+            self.workspace,
             message.channel,
             self._has_hardware(),
             briefing,

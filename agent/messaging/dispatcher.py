@@ -8,6 +8,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.access.admission import Rejected
@@ -28,6 +29,7 @@ from agent.storage.worker import DatabaseWorker
 from agent.system.crash_points import crash_point
 
 if TYPE_CHECKING:
+    from agent.messaging.personal_files import PersonalFiles
     from agent.messaging.question_reminders import QuestionReminders
     from agent.messaging.user_questions import UserQuestions
 
@@ -116,8 +118,7 @@ class Dispatcher:
     async def _accept(self, message: Inbound, *, begins: bool) -> Accepted | None:
         if message.attachments:
             # From now on they are the person's, under the path that is committed
-            files = self._conversations.personal_files
-            message = await asyncio.to_thread(files.take_over, message)
+            message = await asyncio.to_thread(self._files.take_over, message)
         try:
             return await self._journal.transact(lambda db: inbox.accept(db, message, begins=begins))
         except StorageFull as err:
@@ -179,6 +180,12 @@ class Dispatcher:
     def stop(self, conversation: str) -> bool:
         """Cancel the turn of a conversation; return true if there was one."""
         return self._queues.stop(conversation)
+
+    @cached_property
+    def _files(self) -> "PersonalFiles":
+        from agent.messaging.personal_files import PersonalFiles  # noqa: PLC0415 - as below
+
+        return PersonalFiles(Path(self._conversations.workspace))
 
     @cached_property
     def _user_questions(self) -> "UserQuestions":
@@ -259,7 +266,9 @@ class CommandRunner:
         if command is ChatCommand.MEMORY:
             return await self._conversations.known(message)
         if command is ChatCommand.FILES:
-            files = self._conversations.personal_files
+            from agent.messaging.personal_files import PersonalFiles  # noqa: PLC0415 - as above
+
+            files = PersonalFiles(Path(self._conversations.workspace))
             return await asyncio.to_thread(files.listing, message)
         if command is ChatCommand.JOBS:
             return await self._conversations.jobs(message)
