@@ -8,8 +8,8 @@ import logging
 import re
 from dataclasses import dataclass
 
-from agent.access.codes import CODE_TTL_S, Attempts, Codes, Invitation
 from agent.access.owner import Tell
+from agent.access.pairing_codes import CODE_TTL_S, Attempts, Codes, Invitation
 from agent.access.people import OWNER_ID, PairedGroup, PeopleStore, Person, PersonAccount
 from agent.access.roles import ROLES, PersonRole
 from agent.errors import BarnacleError

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.access.admission import Admission
-from agent.access.codes import CODE_TTL_S, Codes
 from agent.access.owner import ReachedOwner
 from agent.access.owner_contact import OwnerContact
 from agent.access.pairing import Pairing
+from agent.access.pairing_codes import CODE_TTL_S, Codes
 from agent.access.people import PeopleStore, Person
 from agent.channels.base import Channel
 from agent.channels.terminal import LOCAL, OWNER, TerminalChannel

@@ -40,9 +40,9 @@ from agent.health.report import LastError, Reporter, Subjects
 from agent.link.board import SerialBoard
 from agent.messaging.conversation import Conversations
 from agent.messaging.conversation_parts import ConversationParts
-from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import Delivery
 from agent.messaging.dispatcher import Dispatcher
+from agent.messaging.journal import open_agent_db
 from agent.messaging.worker import Desk
 from agent.net.http import HttpClient
 from agent.providers.base import Provider
@@ -198,7 +198,7 @@ def _tools(
     @cache
     def tools() -> tuple[AnyTool, ...]:
         from agent.app.tools import ToolParts, all_tools, transcription  # noqa: PLC0415 - no start needs them
-        from agent.security.sandbox_choice import choose  # noqa: PLC0415 - no start needs it
+        from agent.security.sandbox.choice import choose  # noqa: PLC0415 - no start needs it
 
         around = peripherals.reached(ToolParts(settings.web, paths, clock, http, watchers))
         able = choose(paths.workspace).sandbox, transcription(settings, http)

@@ -190,7 +190,7 @@ def _documents(
 async def _pages_apart(path: Path, workspace: Path) -> list[str]:
     """A PDF is read in the sandbox where there is one; few folders have any."""
     from agent.memory.pdf import pages_of
-    from agent.security.sandbox_choice import choose
+    from agent.security.sandbox.choice import choose
 
     choice = await asyncio.to_thread(choose, workspace)
     return await pages_of(path, sandbox=choice.sandbox)

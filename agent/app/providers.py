@@ -27,7 +27,7 @@ from agent.system.clock import Clock
 from agent.turn.model_choice import ModelChoices
 
 if TYPE_CHECKING:
-    from agent.providers.budget import Budget
+    from agent.providers.spending import Budget
     from agent.storage.phrases import Phrases
 
 # ruff: noqa: PLC0415  # what speaks to services begins with a service, or never
@@ -103,13 +103,13 @@ def open_providers(
     if chosen_service(wanted, environ) is None:
         return ModelServices(offline())
     # Offline goes without all of this
-    from agent.providers.budget import Budget
     from agent.providers.costs import SpendingLedger
     from agent.providers.create import routed
     from agent.providers.fallback import FallbackProvider
     from agent.providers.metered import MeteredProvider
     from agent.providers.prices import Prices
     from agent.providers.replaceable import ReplaceableProvider
+    from agent.providers.spending import Budget
 
     budget = Budget(wanted, SpendingLedger(journal, clock), Prices(wanted.prices))
     meter = partial(MeteredProvider, budget=budget)

@@ -19,8 +19,8 @@ from agent.net.http import HttpClient
 from agent.peripherals.gpio import DEVICES, PiPins, trouble_with_pins
 from agent.peripherals.i2c import I2cBuses, trouble_with_buses
 from agent.security.environment import PATH
-from agent.security.net import WebRules
-from agent.security.sandbox import Sandbox
+from agent.security.sandbox.base import Sandbox
+from agent.security.web_addresses import WebRules
 from agent.settings import Paths, Settings
 from agent.system.clock import Clock
 from agent.tools.ask_user import AskUserTool

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from agent.security.chain import Link, link_of
+from agent.security.audit_chain import Link, link_of
 from agent.security.policy import ActCount, Counters
 
 

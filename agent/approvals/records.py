@@ -17,7 +17,7 @@ from agent.messages import Effect, Provenance, ToolCall, ToolResult
 from agent.security.access import FREE, DataReach
 from agent.security.act import NOTHING, Dependence, Pattern, act_hash, call_hash
 from agent.security.audit import Audit
-from agent.security.chain import Row, Value
+from agent.security.audit_chain import Row, Value
 from agent.security.policy import ALL, Counters, Decision, GateCall, Policy, Verdict
 from agent.security.redact import without_contents
 from agent.storage.worker import DatabaseWorker

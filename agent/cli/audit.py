@@ -11,7 +11,7 @@ from agent.cli.memory_text import say_rows
 from agent.cli.output import say, say_json
 from agent.errors import BadArguments
 from agent.security.audit import Found, files_of, lines_of, rows_of, text_of
-from agent.security.chain import Broken, Link, link_of, problems, untied
+from agent.security.audit_chain import Broken, Link, link_of, problems, untied
 
 # Enough to see what kind of damage it is
 _MAX_PROBLEMS_SHOWN = 20

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from agent.cli import configuration, exits
 from agent.cli.output import say, say_json, say_table
-from agent.memory import score
+from agent.memory import ranking
 
 # What each weight of the ranking is for; a weight without words is a mistake
 WORDS = {
@@ -24,14 +24,14 @@ WORDS = {
 
 async def run(arguments: Namespace) -> int:
     settings, _ = configuration.load(arguments)
-    weights = {name: float(getattr(score, name)) for name in WORDS if hasattr(score, name)}
+    weights = {name: float(getattr(ranking, name)) for name in WORDS if hasattr(ranking, name)}
     if arguments.json:
         say_json(
             {
                 "weights": {
                     name.removesuffix("_WEIGHT").lower(): one for name, one in weights.items()
                 },
-                "candidates": score.CANDIDATES,
+                "candidates": ranking.CANDIDATES,
                 "min_score": settings.memory.min_score,
                 "recall_limit": settings.memory.recall_limit,
             }
@@ -44,7 +44,7 @@ async def run(arguments: Namespace) -> int:
     say(
         "An unknown signal, such as the meaning without a model, is left out, and "
         "the others\n"
-        f"count in full. The best {score.CANDIDATES} candidates are ranked in "
+        f"count in full. The best {ranking.CANDIDATES} candidates are ranked in "
         "detail.\n"
     )
     memory = settings.memory

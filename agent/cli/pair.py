@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from agent.access.codes import CODE_TTL_S, Invitation
+from agent.access.pairing_codes import CODE_TTL_S, Invitation
 from agent.access.people import OWNER_ID
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl

@@ -17,8 +17,8 @@ from agent.embeddings.folder import ModelFolder
 from agent.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
+    from agent.embeddings.model import ModelSession
     from agent.embeddings.pooling import Vectors
-    from agent.embeddings.session import ModelSession
 
 # Without it onnxruntime keeps a number of this machine and a database of what it did in the home
 # folder, with a thread that sends it to its makers
@@ -108,7 +108,7 @@ def _new_session(folder: ModelFolder) -> "ModelSession":
     # The runtime reads it when it is loaded
     os.environ.setdefault(_TELLS_NOBODY, "1")
     try:
-        from agent.embeddings.session import ModelSession  # noqa: PLC0415 - 50 MB, on first use
+        from agent.embeddings.model import ModelSession  # noqa: PLC0415 - 50 MB, on first use
     except ImportError as err:
         raise EmbedderUnavailable(
             f"{err.name} is not installed: install barnacle with its extra 'embeddings'"

@@ -9,9 +9,9 @@ import hashlib
 import hmac
 import secrets
 
-from agent.access.codes import Attempts, Codes
 from agent.access.owner import Tell
 from agent.access.pairing import announced, tell_nobody
+from agent.access.pairing_codes import Attempts, Codes
 from agent.access.people import PeopleStore, PersonAccount
 from agent.access.roles import PersonRole
 from agent.system.clock import Clock

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
+from agent.link.arq import Outgoing
 from agent.link.frame import CODES, OK
 from agent.link.hello import BoardHello
 from agent.link.port import Port
 from agent.link.session import ACK_DELAY_S, BoardAnswer, Request, Session, SessionState
-from agent.link.window import Outgoing
 from agent.passage import configured, own
 from agent.system.clock import Clock
 from agent.text.printable import printable_line

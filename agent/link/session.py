@@ -9,11 +9,11 @@ import struct
 from dataclasses import dataclass
 
 from agent.link import frame as wire
+from agent.link.arq import FrameArrival, Outgoing, ReceiveWindow, SendWindow
 from agent.link.counters import Counters
 from agent.link.frame import Decoder, Encoder, Frame, encode
 from agent.link.hello import BoardHello, UnknownDevice, hello_payload, read_hello
 from agent.link.rate import TRIAL_PING_S, LineRate, Rates, RateStep
-from agent.link.window import FrameArrival, Outgoing, ReceiveWindow, SendWindow
 
 # A board between two passes of its loop answers well within this
 HELLO_INTERVAL_S = 0.25

@@ -22,7 +22,7 @@ from agent.memory.generations import Generations
 from agent.memory.schema import MIGRATIONS
 from agent.memory.tombstones import Tombstones
 from agent.messages import Provenance
-from agent.storage.db import IN_RAM, set_aside, was_set_aside
+from agent.storage.database import IN_RAM, set_aside, was_set_aside
 from agent.storage.worker import DatabaseWorker
 
 # What is said of a file that this device did not write

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.memory.score import Scale
+from agent.memory.ranking import Scale
 from agent.memory.vectors import Similarities
 from agent.memory.words import Coverage, quoted, rarity
 

@@ -24,7 +24,7 @@ from agent.memory.base import (
 from agent.memory.migration import superseders_first
 from agent.memory.sqlite import Keys, SqliteMemory
 from agent.messages import Provenance
-from agent.storage.db import IN_RAM
+from agent.storage.database import IN_RAM
 from agent.system.clock import Clock
 
 R = TypeVar("R")

@@ -13,7 +13,7 @@ import msgspec
 from agent.errors import DocumentUnreadable, SandboxBroken
 from agent.memory import pdf_program
 from agent.security.reader import ReaderRun, read_apart
-from agent.security.sandbox import Sandbox
+from agent.security.sandbox.base import Sandbox
 from agent.text.config_hints import install_hint
 from agent.text.printable import printable_line
 

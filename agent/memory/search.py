@@ -12,7 +12,7 @@ from agent.embeddings.base import PassageReading
 from agent.memory import rows, sessions, words
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.cues import cues_of
-from agent.memory.score import (
+from agent.memory.ranking import (
     CANDIDATES,
     FOUND,
     USUAL_COSINES,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
-from agent.memory.score import Scale
+from agent.memory.ranking import Scale
 
 # As if every store held this many memories about something else: in a small one, words that all
 # memories share still count for something

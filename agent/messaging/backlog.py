@@ -10,9 +10,9 @@ import time
 from agent.errors import StorageFull
 from agent.messages import ChatMessage, Inbound, Outbound
 from agent.messaging import inbox, outbox
-from agent.messaging.database import InboxState
 from agent.messaging.delivery import Delivery
 from agent.messaging.inbox import Accepted
+from agent.messaging.journal import InboxState
 from agent.passage import outside
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock

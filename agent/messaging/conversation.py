@@ -18,8 +18,8 @@ from agent.memory.settings import MemorySettings
 from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation_parts import ConversationParts
-from agent.messaging.database import InboxState
 from agent.messaging.inbox import Accepted
+from agent.messaging.journal import InboxState
 from agent.messaging.recall import recall
 from agent.passage import Passage
 from agent.system import logs

@@ -20,9 +20,9 @@ from agent.messages import Inbound, Outbound
 from agent.messaging import inbox
 from agent.messaging.backlog import Backlog
 from agent.messaging.conversation import Conversations
-from agent.messaging.database import InboxState
 from agent.messaging.delivery import Delivery
 from agent.messaging.inbox import NOT_KEPT, Accepted
+from agent.messaging.journal import InboxState
 from agent.messaging.queue import MessageQueues
 from agent.messaging.worker import Desk, MessageWorker, unrecorded
 from agent.storage.worker import DatabaseWorker

@@ -13,7 +13,7 @@ import msgspec
 
 from agent.memory.base import HeardMessage
 from agent.messages import Inbound, Provenance
-from agent.messaging.database import InboxState, OutboxState
+from agent.messaging.journal import InboxState, OutboxState
 from agent.storage.worker import DatabaseWorker
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from agent.messages import Attachment, Outbound
-from agent.messaging.database import OutboxState
 from agent.messaging.inbox import Accepted
+from agent.messaging.journal import OutboxState
 
 # The id of an answer that there was no room for
 NOT_KEPT = 0

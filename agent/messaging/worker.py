@@ -20,9 +20,9 @@ from agent.hardware.estop import EstopControl
 from agent.messages import Inbound, Outbound
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation import Conversations
-from agent.messaging.database import InboxState
 from agent.messaging.delivery import Delivery
 from agent.messaging.inbox import NOT_KEPT, Accepted
+from agent.messaging.journal import InboxState
 from agent.messaging.queue import Ending, QueuedMessage
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock

@@ -15,9 +15,9 @@ from agent.providers.base import (
     TextDelta,
     Usage,
 )
-from agent.providers.budget import Budget
 from agent.providers.once import Once
 from agent.providers.service import ServiceProvider
+from agent.providers.spending import Budget
 
 # Of English; other scripts take fewer bytes for one, which makes an estimate of them too low
 BYTES_PER_TOKEN = 4

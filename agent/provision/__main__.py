@@ -81,7 +81,7 @@ def _open_code(known: str) -> str:
 def _code() -> None:
     """Print a code that counts from now on; nothing where nobody could use it."""
     from agent import settings  # noqa: PLC0415 - the other actions do not
-    from agent.access.codes import Invitation  # noqa: PLC0415 - as above
+    from agent.access.pairing_codes import Invitation  # noqa: PLC0415 - as above
     from agent.access.roles import PersonRole  # noqa: PLC0415 - as above
     from agent.app.access import AccessControl  # noqa: PLC0415 - as above
     from agent.cli.pair import has_platform  # noqa: PLC0415 - as above

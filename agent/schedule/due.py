@@ -10,7 +10,7 @@ from datetime import datetime, tzinfo
 
 from msgspec.structs import replace
 
-from agent.schedule.cron_times import slots
+from agent.schedule.cron import slots
 from agent.schedule.job import MAX_RUNS_A_DAY, MAX_STRETCHES, Job, State
 
 # Later than this, what was to be done is no longer what was wanted

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from agent.errors import BadArguments
 from agent.passage import Fact, Passage, Provenance, configured, outside
-from agent.schedule.cron_times import check, slots
+from agent.schedule.cron import check, slots
 from agent.schedule.due import coming_s
 from agent.schedule.job import HEARTBEAT, MAX_RUNS_A_DAY, Job, State
 from agent.schedule.job_list import told

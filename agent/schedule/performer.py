@@ -13,8 +13,8 @@ from pathlib import Path
 
 from agent.messages import Inbound, Outbound, Provenance
 from agent.messaging.conversation import JOB_STRAND
-from agent.messaging.database import InboxState, OutboxState
 from agent.messaging.delivery import Delivery
+from agent.messaging.journal import InboxState, OutboxState
 from agent.schedule.heartbeat import prompt
 from agent.schedule.job import HEARTBEAT, Job
 from agent.schedule.schedule import JobFailed

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from agent.errors import StorageFull
-from agent.security.chain import START, Broken, Link, Row, Value, tied, untied
+from agent.security.audit_chain import START, Broken, Link, Row, Value, tied, untied
 from agent.storage.files import sync_folder
 from agent.system.clock import Clock
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.security.sandbox import MAX_STREAM_BYTES, Sandbox, SandboxJob, SandboxOutcome
-from agent.security.sandbox_process import LimitedProcess
+from agent.security.sandbox.base import MAX_STREAM_BYTES, Sandbox, SandboxJob, SandboxOutcome
+from agent.security.sandbox.process import LimitedProcess
 
 # A page or a datasheet of a thousand pages takes a fraction of it, a bomb takes everything
 READ_TIMEOUT_S = 30.0

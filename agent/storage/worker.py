@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent.errors import StorageFull
-from agent.storage.db import USUAL_PAGE_BYTES, open_database
+from agent.storage.database import USUAL_PAGE_BYTES, open_database
 
 _log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from agent.errors import BarnacleError, PathRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
 from agent.security.paths import HERE, WalkEntry, open_beneath, open_found, walk_beneath
-from agent.security.sandbox import Sandbox
+from agent.security.sandbox.base import Sandbox
 from agent.security.shares import Disclosure
 from agent.tools import match_program
 from agent.tools.base import Arguments, Tool, ToolContext

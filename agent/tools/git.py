@@ -20,7 +20,7 @@ from agent.security.grammars import git
 from agent.security.grammars.base import path as refuse_path
 from agent.security.grammars.git import only_looks
 from agent.security.paths import HERE
-from agent.security.sandbox import SandboxJob
+from agent.security.sandbox.base import SandboxJob
 from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import DISK_TIMEOUT_S, RelativePath, plain

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from agent.errors import BarnacleError
 from agent.security.reader import ReaderRun, read_apart
-from agent.security.sandbox import Sandbox
+from agent.security.sandbox.base import Sandbox
 
 # Broken markup can cost the square of its length, and a pattern can explode; others take a fraction
 PROCESSOR_S = 10.0

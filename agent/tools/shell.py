@@ -20,7 +20,7 @@ from agent.security.argv import MAX_BYTES, MAX_WORDS, accepted
 from agent.security.environment import SANDBOX_HOME, child_environment
 from agent.security.grammars.base import path as refuse_path
 from agent.security.paths import HERE
-from agent.security.sandbox import Sandbox, SandboxJob, SandboxOutcome
+from agent.security.sandbox.base import Sandbox, SandboxJob, SandboxOutcome
 from agent.security.script_files import files_run
 from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext

@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 
 from agent.errors import AddressRefused, NetworkError
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
-from agent.security.net import Address, WebPlace, WebRules
+from agent.security.web_addresses import Address, WebPlace, WebRules
 
 _log = logging.getLogger(__name__)
 

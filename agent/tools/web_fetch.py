@@ -9,9 +9,9 @@ from agent.errors import AddressRefused, BadArguments, BarnacleError, NetworkErr
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, own, read
 from agent.security.act import Pattern
-from agent.security.net import MAX_URL_CHARS
-from agent.security.sandbox import Sandbox
+from agent.security.sandbox.base import Sandbox
 from agent.security.shares import NOTHING_PRIVATE
+from agent.security.web_addresses import MAX_URL_CHARS
 from agent.tools import page_program
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.helper_program import output_of

@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from agent.errors import AddressRefused, NetworkError, UpdateRefused
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
-from agent.security.net import WebPlace, WebRules
+from agent.security.web_addresses import WebPlace, WebRules
 from agent.system.clock import Clock
 from agent.tools.web import look_up
 

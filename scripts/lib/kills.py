@@ -23,7 +23,7 @@ from agent.memory.base import Scope
 from agent.memory.generations import Generations
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
-from agent.storage.db import was_set_aside
+from agent.storage.database import was_set_aside
 from agent.system.clock import SystemClock
 
 OWNER = Scope("owner")

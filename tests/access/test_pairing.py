@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.access.codes import CODE_TTL_S, FIRST_WAIT_S, FREE_TRIES, Invitation
 from agent.access.pairing import (
     HOW_TEXT,
     IN_GROUP_TEXT,
@@ -14,6 +13,7 @@ from agent.access.pairing import (
     WRONG_TEXT,
     is_pairing,
 )
+from agent.access.pairing_codes import CODE_TTL_S, FIRST_WAIT_S, FREE_TRIES, Invitation
 from agent.access.roles import PersonRole
 from agent.messages import Inbound
 from tests.fakes.household import GUEST, LET_IN, OWNER, STRANGER, USER, Household, said

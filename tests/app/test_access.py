@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from agent.access.admission import Admitted, Rejected
-from agent.access.codes import Invitation
+from agent.access.pairing_codes import Invitation
 from agent.access.people import PersonAccount
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
 from agent.messages import Inbound
-from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import Delivery
+from agent.messaging.journal import open_agent_db
 from agent.settings import Paths
 from agent.system.activity import Activity
 from agent.tools.send_message import Addressee

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agent.access.codes import Codes, Invitation
+from agent.access.pairing_codes import Codes, Invitation
 from agent.system.clock import SystemClock
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.gateway import SECRET, answer_of

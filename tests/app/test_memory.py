@@ -15,7 +15,7 @@ from agent.memory.hygiene import last_report
 from agent.memory.settings import MemorySettings
 from agent.messages import Inbound, Provenance
 from agent.messaging import inbox
-from agent.messaging.database import InboxState, open_agent_db
+from agent.messaging.journal import InboxState, open_agent_db
 from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
 from agent.tools.base import ToolContext

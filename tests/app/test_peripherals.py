@@ -8,8 +8,8 @@ import pytest
 from agent.app.peripherals import Peripherals
 from agent.app.tools import ToolParts, all_tools
 from agent.errors import PinRefused
-from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import Delivery
+from agent.messaging.journal import open_agent_db
 from agent.net.http import HttpClient
 from agent.peripherals import gpio
 from agent.peripherals.settings import I2cSettings, PiPinSettings

@@ -6,7 +6,7 @@ import pytest
 from agent.app.providers import ModelServices, OfflineParts, model_choices, open_providers, secrets
 from agent.config import Secret
 from agent.errors import SpendingLimit
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest
 from agent.providers.section import MainProviderSettings

@@ -6,10 +6,10 @@ from sqlite3 import Connection
 import pytest
 
 from agent.approvals import effect_counts
-from agent.messaging.database import MIGRATIONS
-from agent.security.chain import Link
+from agent.messaging.journal import MIGRATIONS
+from agent.security.audit_chain import Link
 from agent.security.policy import ALL, ActCount
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 
 NOW_S = 1_800_000_000.0
 HOUR_S = 3600.0

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from agent.approvals import effect_counts
-from agent.messaging.database import MIGRATIONS
-from agent.security.chain import Link
+from agent.messaging.journal import MIGRATIONS
+from agent.security.audit_chain import Link
 from agent.security.policy import ActCount
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 
 LINK = Link(7, "a" * 64)
 

@@ -13,11 +13,11 @@ from agent.channels.base import Answer, Question
 from agent.config import Secret
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.security.act import call_hash
 from agent.security.approvals import StandingApproval, StandingApprovals
 from agent.security.audit import Audit, lines_of
-from agent.security.chain import Value, link_of, problems, untied
+from agent.security.audit_chain import Value, link_of, problems, untied
 from agent.security.estop import EmergencyStop
 from agent.security.policy import ActLimits, Autonomy, Decision, Policy, PolicyRule, Verdict
 from agent.security.redact import Redactor

@@ -8,10 +8,10 @@ import pytest
 from agent.approvals import effect_counts
 from agent.cli import exits
 from agent.cli.main import main
-from agent.messaging.database import MIGRATIONS
+from agent.messaging.journal import MIGRATIONS
 from agent.security.audit import Audit, files_of
-from agent.security.chain import Link
-from agent.storage.db import open_database
+from agent.security.audit_chain import Link
+from agent.storage.database import open_database
 from tests.fakes.clock import SteppedClock
 
 DECIDED = {

@@ -15,10 +15,10 @@ from agent.cli import exits
 from agent.cli.explain import remedy_of
 from agent.cli.main import main
 from agent.messages import Effect, Provenance
-from agent.messaging.database import MIGRATIONS
+from agent.messaging.journal import MIGRATIONS
 from agent.security.audit import Audit
 from agent.security.policy import ActLimits, Autonomy, GateCall, Policy, PolicyRule, Verdict, decide
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 from tests.fakes.clock import SteppedClock
 
 RULES = """

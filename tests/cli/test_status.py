@@ -13,7 +13,7 @@ from agent.health.status import (
     own_start_ticks,
     write_status,
 )
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.providers.costs import SpendingLedger, Spent
 from agent.schedule.job_store import JobStore
 from agent.system.clock import SystemClock

@@ -10,9 +10,9 @@ from subprocess import run
 import pytest
 
 from agent.errors import SandboxBroken
-from agent.security import sandbox_disk
 from agent.security.environment import SANDBOX_HOME, child_environment
-from agent.security.sandbox import MAX_STREAM_BYTES, Sandbox, SandboxJob, SandboxOutcome
+from agent.security.sandbox import disk as sandbox_disk
+from agent.security.sandbox.base import MAX_STREAM_BYTES, Sandbox, SandboxJob, SandboxOutcome
 from tests.waits import PATIENCE_S, wait_until
 
 PYTHON = (sys.executable, "-I", "-S", "-c")

@@ -7,8 +7,8 @@ from subprocess import run
 
 import pytest
 
-from agent.security.sandbox import Sandbox, SandboxJob
-from agent.security.sandbox_systemd import SystemdSandbox
+from agent.security.sandbox.base import Sandbox, SandboxJob
+from agent.security.sandbox.systemd import SystemdSandbox
 from tests.contracts.sandbox import SandboxContract
 from tests.fakes.sandbox import activated, bubblewrap, no_activation, no_bubblewrap
 from tests.fakes.workspace import workspace_in

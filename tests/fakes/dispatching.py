@@ -23,9 +23,9 @@ from agent.messages import Address, ChatMessage, Inbound, Role
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation import Conversations
 from agent.messaging.conversation_parts import ConversationParts
-from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import Delivery
 from agent.messaging.dispatcher import Dispatcher
+from agent.messaging.journal import open_agent_db
 from agent.messaging.worker import Desk
 from agent.passage import Passage
 from agent.providers.base import ChatRequest, Provider

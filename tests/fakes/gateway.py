@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.access.codes import Codes
+from agent.access.pairing_codes import Codes
 from agent.access.people import PeopleStore
 from agent.channels.push_ledger import PushLedger
 from agent.channels.webhook.channel import WebhookChannel, WebhookPeer

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from agent.access.admission import Admission
-from agent.access.codes import Codes
 from agent.access.pairing import Pairing
+from agent.access.pairing_codes import Codes
 from agent.access.people import PairedGroup, PeopleStore, PersonAccount
 from agent.access.roles import PersonRole
 from agent.messages import Inbound, Provenance

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import httpx
 
 from agent.net.http import HttpClient
-from agent.security.net import WebRules
+from agent.security.web_addresses import WebRules
 from agent.tools.web import Web
 from tests.fakes.resolver import PUBLIC, FixedResolver
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
 
-from agent.security import sandbox_runner
-from agent.security.sandbox import SandboxJob, SandboxOutcome
-from agent.security.sandbox_bubblewrap import Bubblewrap, find_program
+from agent.security.sandbox import runner as sandbox_runner
+from agent.security.sandbox.base import SandboxJob, SandboxOutcome
+from agent.security.sandbox.bubblewrap import Bubblewrap, find_program
 from tests.waits import wait_until_sync
 
 _START_TIMEOUT_S = 10.0

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from agent.access.codes import Codes
+from agent.access.pairing_codes import Codes
 from agent.access.people import PeopleStore
 from agent.channels.context import ChannelContext
 from agent.channels.push import PushAnswer, PushRequest

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
-from agent.access.codes import Codes
+from agent.access.pairing_codes import Codes
 from agent.access.people import PeopleStore
 from agent.channels.base import Answer, Question
 from agent.channels.push import PushAnswer, PushRequest

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from agent.access.codes import Codes
+from agent.access.pairing_codes import Codes
 from agent.access.people import PeopleStore
 from agent.channels.base import Answer, Question
 from agent.channels.context import ChannelContext

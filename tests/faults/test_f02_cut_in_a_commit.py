@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from agent.messaging import inbox
-from agent.messaging.database import open_agent_db
-from agent.storage.db import was_set_aside
+from agent.messaging.journal import open_agent_db
+from agent.storage.database import was_set_aside
 
 KILLS = 50
 # From its first acknowledgement on; with the start of Python this is most of what a kill takes
@@ -19,7 +19,7 @@ _ACCEPTS = """
 import asyncio, sys
 from pathlib import Path
 from agent.messaging import inbox
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from tests.fakes.channel import message
 
 async def main():

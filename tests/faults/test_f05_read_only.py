@@ -16,7 +16,7 @@ from agent.errors import StorageFull
 from agent.health.report import LastError, Reporter, Subjects
 from agent.messages import Effect, Provenance, ToolCall
 from agent.messaging.conversation import NOT_KEPT_TEXT
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.security.approvals import StandingApprovals
 from agent.security.audit import Audit
 from agent.security.estop import EmergencyStop

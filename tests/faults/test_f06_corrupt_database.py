@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from agent.messaging import inbox
-from agent.messaging.database import open_agent_db
-from agent.storage.db import SMALL_PAGE_BYTES, was_set_aside
+from agent.messaging.journal import open_agent_db
+from agent.storage.database import SMALL_PAGE_BYTES, was_set_aside
 from tests.fakes.channel import message
 
 START_LIMIT_S = 10.0

@@ -13,7 +13,7 @@ from agent.app.providers import OfflineParts, open_providers
 from agent.config import Secret
 from agent.errors import QuotaExhausted
 from agent.messages import Role, ToolCall
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, Provider
 from agent.providers.section import MainProviderSettings

@@ -9,7 +9,7 @@ import pytest
 from agent.app.providers import OfflineParts, open_providers
 from agent.config import Secret
 from agent.errors import SpendingLimit
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, Provider
 from agent.providers.costs import read_day, today

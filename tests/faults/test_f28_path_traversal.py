@@ -18,7 +18,7 @@ from agent.security.paths import (
     walk_beneath,
     write_beneath,
 )
-from agent.security.sandbox import SandboxJob
+from agent.security.sandbox.base import SandboxJob
 from agent.tools.settings import PROGRAMS
 from tests.fakes.sandbox import bubblewrap, no_bubblewrap
 from tests.fakes.workspace import OUTSIDE, workspace_in

@@ -15,7 +15,7 @@ from agent.security.argv import accepted, refuse_unreadable
 from agent.security.environment import child_environment
 from agent.security.git_settings import git_environment
 from agent.security.grammars import git
-from agent.security.sandbox import SandboxJob
+from agent.security.sandbox.base import SandboxJob
 from agent.tools.git import find_git
 from agent.tools.settings import PROGRAMS
 from tests.fakes.sandbox import bubblewrap, no_bubblewrap

@@ -20,10 +20,10 @@ from agent.machine.readings import Readings
 from agent.memory.base import CORE
 from agent.memory.lucid_tool import LucidTool
 from agent.messages import Provenance
-from agent.security import sandbox_runner
-from agent.security.sandbox import SandboxJob
-from agent.security.sandbox_bubblewrap import Bubblewrap
-from agent.security.sandbox_process import LimitedProcess
+from agent.security.sandbox import runner as sandbox_runner
+from agent.security.sandbox.base import SandboxJob
+from agent.security.sandbox.bubblewrap import Bubblewrap
+from agent.security.sandbox.process import LimitedProcess
 from agent.system.programs import run_program
 from agent.tools.base import NoArguments, ToolContext
 from agent.tools.mcp.confinement import Confinement
@@ -196,9 +196,9 @@ CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
     "agent/health/checks/service.py: asked": told_to_systemd_analyze,
     "agent/health/repairs/service.py: asked": told_to_systemctl,
     "agent/memory/lucid_tool.py: _answer": told_to_lucid,
-    "agent/security/sandbox_bubblewrap.py: trouble": told_to_a_trial_of_bubblewrap,
-    "agent/security/sandbox_process.py: run_here": told_to_a_process_with_limits,
-    "agent/security/sandbox_runner.py: main": told_by_the_runner,
+    "agent/security/sandbox/bubblewrap.py: trouble": told_to_a_trial_of_bubblewrap,
+    "agent/security/sandbox/process.py: run_here": told_to_a_process_with_limits,
+    "agent/security/sandbox/runner.py: main": told_by_the_runner,
     "agent/tools/mcp/confinement.py: trouble": told_to_a_trial_of_a_confinement,
     "agent/tools/mcp/server.py: start": told_to_a_bridge,
     "agent/tools/mcp/transport.py: _started": told_to_an_mcp_server,

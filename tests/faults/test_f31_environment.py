@@ -11,8 +11,8 @@ from agent.config import Secret, decode
 from agent.errors import CommandRefused, ConfigRefused
 from agent.security.environment import ADDABLE, child_environment, complaint_about_server
 from agent.security.policy import Autonomy
-from agent.security.sandbox import Sandbox, SandboxJob
-from agent.security.sandbox_systemd import SystemdSandbox
+from agent.security.sandbox.base import Sandbox, SandboxJob
+from agent.security.sandbox.systemd import SystemdSandbox
 from agent.settings import Settings, surroundings
 from agent.tools.helper_program import output_of
 from agent.tools.mcp.server import McpServer

@@ -9,7 +9,7 @@ import pytest
 from agent.errors import BadArguments
 from agent.messages import ToolResult
 from agent.net.http import HttpClient
-from agent.security.net import WebRules
+from agent.security.web_addresses import WebRules
 from agent.tools.http_request import HttpRequestTool
 from agent.tools.web import Lookup, Web
 from agent.tools.web_fetch import WebFetchTool

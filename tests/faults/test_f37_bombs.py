@@ -17,8 +17,8 @@ from agent.errors import BadArguments, CommandRefused
 from agent.memory.pdf import pages_of
 from agent.net.http import HttpClient
 from agent.security.argv import accepted
-from agent.security.net import WebRules
-from agent.security.sandbox import Sandbox
+from agent.security.sandbox.base import Sandbox
+from agent.security.web_addresses import WebRules
 from agent.tools import helper_program
 from agent.tools.content_search import ContentSearchTool
 from agent.tools.files import FileListTool, FileReadTool

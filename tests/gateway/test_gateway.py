@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.access.codes import Invitation
+from agent.access.pairing_codes import Invitation
 from agent.errors import ConfigRefused
 from agent.gateway.limiter import MAX_REFUSED
 from agent.gateway.settings import GatewaySettings

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from agent.access.codes import FREE_TRIES, FREE_TRIES_OF_ALL, Invitation
+from agent.access.pairing_codes import FREE_TRIES, FREE_TRIES_OF_ALL, Invitation
 from agent.gateway.tokens import LONGEST_WAIT_S, GatewayTokens
 from tests.fakes.household import Household
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.link import frame as wire
+from agent.link.arq import NAK_HOLD_OFF_S, WINDOW_FRAMES
 from agent.link.frame import Frame, encode
 from agent.link.session import (
     ACK_DELAY_S,
@@ -20,7 +21,6 @@ from agent.link.session import (
     Session,
     SessionState,
 )
-from agent.link.window import NAK_HOLD_OFF_S, WINDOW_FRAMES
 from tests.fakes.peer import hello_ack
 from tests.fakes.told_session import NONCE, answer, ask, fresh, kinds, opened, said, tell
 

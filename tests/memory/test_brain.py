@@ -22,7 +22,7 @@ from agent.memory.sqlite import SqliteMemory
 from agent.memory.tombstones import Tombstones
 from agent.memory.transfer import take_snapshot
 from agent.messages import Provenance
-from agent.storage.db import was_set_aside
+from agent.storage.database import was_set_aside
 from tests.contracts.memory import MEI, TOM
 from tests.fakes.clock import SteppedClock
 from tests.fakes.memory import entry

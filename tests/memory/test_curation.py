@@ -10,7 +10,7 @@ from agent.memory.curation import Marks, evict, hide_duplicates, prune
 from agent.memory.forgetting import bury, doomed, from_source
 from agent.memory.schema import MIGRATIONS
 from agent.messages import Provenance
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 from tests.contracts.memory import MEI, TOM
 
 OWNER, USER, MODEL, WEB = Provenance.OWNER, Provenance.USER, Provenance.MODEL, Provenance.WEB

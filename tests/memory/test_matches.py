@@ -10,7 +10,7 @@ from agent.memory.base import CORE, Scope
 from agent.memory.schema import MIGRATIONS
 from agent.memory.vectors import VectorIndex
 from agent.messages import Provenance
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 
 MEI = Scope("mei")
 CONTENTS = ("the cat sleeps", "the cats were fed by my sister", "my sister walks", "tea")

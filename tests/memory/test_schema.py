@@ -14,7 +14,7 @@ from agent.memory.schema import MIGRATIONS
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.tombstones import Tombstones
 from agent.messages import Provenance
-from agent.storage.db import open_database, was_set_aside
+from agent.storage.database import open_database, was_set_aside
 from tests.contracts.memory import EVERYBODY, MEI, TOM
 from tests.fakes.clock import SteppedClock
 

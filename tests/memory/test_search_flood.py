@@ -7,11 +7,11 @@ import pytest
 
 from agent.memory import rows, search
 from agent.memory.base import CORE, MemoryEntry, Scope
+from agent.memory.ranking import RankedMemory
 from agent.memory.schema import MIGRATIONS
-from agent.memory.score import RankedMemory
 from agent.memory.search import MemoryQuestion, spread
 from agent.messages import Provenance
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 from tests.contracts.memory import MEI
 
 NOTES = 10_000

@@ -8,7 +8,7 @@ from agent.memory import rows, sessions
 from agent.memory.base import CONVERSATION, MemoryEntry, Scope
 from agent.memory.schema import MIGRATIONS
 from agent.messages import Provenance
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 
 CHAT = Scope("mei", "chat")
 ELSEWHERE = Scope("mei", "elsewhere")

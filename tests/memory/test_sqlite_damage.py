@@ -17,7 +17,7 @@ from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
-from agent.storage.db import was_set_aside
+from agent.storage.database import was_set_aside
 from tests.contracts.memory import MEI
 from tests.fakes.clock import SteppedClock
 from tests.memory.conftest import MakeMemory

@@ -12,7 +12,7 @@ from agent.memory.base import CORE, EVERYBODYS, Scope
 from agent.memory.schema import MIGRATIONS
 from agent.memory.vectors import Vector, VectorIndex, encode
 from agent.messages import Provenance
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 
 DIMENSIONS = 24
 MEI = Scope("mei").owners

@@ -11,7 +11,7 @@ from agent.memory.base import CORE, EVERYBODYS, Scope
 from agent.memory.schema import MIGRATIONS
 from agent.memory.text import asked_tokens, tokens
 from agent.messages import Provenance
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 
 
 @pytest.fixture(scope="module")

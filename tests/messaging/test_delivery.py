@@ -10,8 +10,8 @@ from agent.config import Secret
 from agent.messages import Attachment, Outbound
 from agent.messaging import delivery as delivering
 from agent.messaging import outbox
-from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import MAX_TRIES, Delivery
+from agent.messaging.journal import open_agent_db
 from agent.security.redact import Redactor
 from agent.storage.worker import DatabaseWorker
 from tests.fakes.channel import FakeChannel, RefusingChannel

@@ -14,9 +14,9 @@ from agent.messaging.conversation import (
     MAX_MESSAGE_CHARS,
     TOO_LONG_TEXT,
 )
-from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import MAX_TRIES, Delivery
 from agent.messaging.dispatcher import NOTHING_TO_STOP_TEXT
+from agent.messaging.journal import open_agent_db
 from agent.messaging.worker import PARKED_TEXT, STOPPED_TEXT
 from agent.system.activity import Activity
 from agent.turn import history as turn_history

@@ -4,8 +4,8 @@ from pathlib import Path
 from agent.memory.base import HeardMessage
 from agent.messages import Inbound, Provenance, Whose
 from agent.messaging import inbox
-from agent.messaging.database import InboxState, open_agent_db
 from agent.messaging.inbox import answered_since
+from agent.messaging.journal import InboxState, open_agent_db
 from agent.storage.worker import DatabaseWorker
 
 

@@ -8,7 +8,7 @@ from agent.access.commands import ChatCommand, command_of
 from agent.errors import ProviderRefused
 from agent.messages import Inbound, Provenance
 from agent.messaging import model_commands
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.messaging.model_commands import (
     NO_SERVICE_TEXT,
     NOT_A_PERSON_TEXT,

@@ -11,8 +11,8 @@ from agent.config import Secret
 from agent.errors import StorageFull
 from agent.messages import ToolCall
 from agent.messaging import tool_messages
-from agent.messaging.database import open_agent_db
 from agent.messaging.delivery import Delivery
+from agent.messaging.journal import open_agent_db
 from agent.messaging.tool_messages import MAX_NOTICE_CHARS, ToolMessages, in_words
 from agent.security.policy import Autonomy
 from agent.security.redact import Redactor

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import StorageFull
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.providers.costs import SpendingLedger, Spent, read_day
 from agent.storage.worker import DatabaseWorker, Job, R
 from agent.turn import history

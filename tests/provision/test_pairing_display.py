@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.access.codes import Invitation
+from agent.access.pairing_codes import Invitation
 from agent.access.people import PersonAccount
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl

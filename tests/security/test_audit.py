@@ -11,7 +11,7 @@ from agent.config import Secret
 from agent.errors import StorageFull
 from agent.security import audit as module
 from agent.security.audit import Audit, files_of, lines_of
-from agent.security.chain import problems, untied
+from agent.security.audit_chain import problems, untied
 from agent.security.redact import Redactor
 from tests.fakes.clock import SteppedClock
 

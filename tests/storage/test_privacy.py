@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 from agent.storage.files import write_atomic
 from agent.storage.privacy import create_private, private_umask
 

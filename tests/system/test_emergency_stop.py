@@ -9,9 +9,9 @@ import pytest
 
 from agent.channels.base import Answer
 from agent.providers.base import ChatRequest, ChatResponse
-from agent.security.sandbox import Sandbox
-from agent.security.sandbox_choice import choose
-from agent.security.sandbox_process import LimitedProcess
+from agent.security.sandbox.base import Sandbox
+from agent.security.sandbox.choice import choose
+from agent.security.sandbox.process import LimitedProcess
 from agent.tools.board import BoardTools
 from agent.tools.settings import ShellSettings
 from agent.tools.shell import ShellTool, Workshop

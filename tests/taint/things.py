@@ -12,9 +12,9 @@ from agent.memory.base import CORE, MemoryEntry, MemoryStats, Scope
 from agent.messages import Provenance
 from agent.schedule.job import Job
 from agent.schedule.timer import CountdownTimer, TimerState
-from agent.security.sandbox import SandboxJob as Program
-from agent.security.sandbox import SandboxOutcome
-from agent.security.sandbox_process import LimitedProcess
+from agent.security.sandbox.base import SandboxJob as Program
+from agent.security.sandbox.base import SandboxOutcome
+from agent.security.sandbox.process import LimitedProcess
 from agent.tools.mcp.lines import BridgeAnswer
 from agent.tools.send_message import Addressee
 from agent.tools.watch import Watches

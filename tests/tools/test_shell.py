@@ -7,7 +7,7 @@ from agent.config import decode
 from agent.errors import BadArguments, ConfigRefused, SandboxBroken
 from agent.messages import Effect, Provenance
 from agent.security.environment import SANDBOX_HOME
-from agent.security.sandbox import SandboxJob, SandboxOutcome
+from agent.security.sandbox.base import SandboxJob, SandboxOutcome
 from agent.settings import Settings
 from agent.tools.settings import PROGRAMS, ShellSettings
 from agent.tools.shell import ShellTool, Workshop

@@ -6,7 +6,7 @@ import pytest
 
 from agent.errors import AddressRefused, BarnacleError, NetworkError
 from agent.net.http import HttpClient
-from agent.security.net import WebRules
+from agent.security.web_addresses import WebRules
 from agent.tools import web
 from agent.tools.web import MAX_BODY_BYTES, Web, WebRequest, look_up, seen
 from tests.fakes.drip import drip

@@ -9,7 +9,7 @@ import pytest
 
 from agent.errors import NetworkError
 from agent.net.http import HttpClient
-from agent.security.net import WebRules
+from agent.security.web_addresses import WebRules
 from agent.tools.web import Web, WebRequest
 from tests.fakes.certificates import trusted
 from tests.fakes.resolver import FixedResolver

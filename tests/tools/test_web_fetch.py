@@ -4,8 +4,8 @@ import pytest
 
 from agent.errors import BadArguments
 from agent.messages import Effect, Provenance
-from agent.security.net import WebRules
 from agent.security.policy import Autonomy, GateCall, Policy, Verdict, decide
+from agent.security.web_addresses import WebRules
 from agent.tools.web_fetch import PART_CHARS, WebFetchTool
 from tests.fakes.pages import PreparedWeb, page, redirect
 from tests.fakes.workspace import refused, told, used

@@ -8,7 +8,7 @@ import pytest
 from agent.config import Secret
 from agent.errors import BadArguments
 from agent.messages import Effect, Provenance
-from agent.security.net import WebRules
+from agent.security.web_addresses import WebRules
 from agent.tools.search_services import BRAVE_URL, DUCKDUCKGO_URL, TAVILY_URL, chosen
 from agent.tools.settings import SearchSettings, WebSettings
 from agent.tools.web_search import MAX_SNIPPET_CHARS, WebSearchTool

@@ -8,7 +8,7 @@ from agent.approvals.gate import Gate
 from agent.approvals.records import DecisionRecords
 from agent.channels.base import Answer, Question
 from agent.messages import Effect, Provenance
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.audit import Audit

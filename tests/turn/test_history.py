@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import ChatMessage, Provenance, ToolCall
-from agent.messaging.database import MIGRATIONS
+from agent.messaging.journal import MIGRATIONS
 from agent.turn import history
 from agent.turn import history as turn_history
 from agent.turn.compaction import STALE_RESULT_CHARS

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from agent.messages import ChatMessage, Echo, Image, Provenance, Role, ToolCall
-from agent.messaging.database import MIGRATIONS
+from agent.messaging.journal import MIGRATIONS
 from agent.turn import history
 from agent.turn.compaction import tokens_of
 from agent.turn.history import History

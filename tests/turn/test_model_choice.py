@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.messaging.database import MIGRATIONS
+from agent.messaging.journal import MIGRATIONS
 from agent.turn.model_choice import choose, chosen
 
 

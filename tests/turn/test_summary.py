@@ -6,7 +6,7 @@ import pytest
 
 from agent.errors import ProviderError
 from agent.messages import ToolCall
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.passage import Provenance
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.storage.worker import DatabaseWorker

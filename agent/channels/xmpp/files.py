@@ -20,7 +20,7 @@ from agent.errors import AddressRefused, ChannelUnavailable, MessageRefused, Net
 from agent.messages import Attachment
 from agent.net.addresses import is_this_machine
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
-from agent.security.net import WebRules
+from agent.security.web_addresses import WebRules
 from agent.tools.web import look_up
 
 # The largest over a slow uplink

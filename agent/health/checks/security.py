@@ -13,8 +13,8 @@ from agent.health.daemon_thread import in_daemon_thread
 from agent.health.ownership import exposed, foreign
 from agent.health.repairs.base import as_root
 from agent.security.audit import lines_of
-from agent.security.chain import problems
-from agent.security.sandbox_choice import choose
+from agent.security.audit_chain import problems
+from agent.security.sandbox.choice import choose
 
 _WITHOUT = "the tools shell and git are disabled, and documents are read in a process with limits"
 _AS_ROOT = "; as root it cannot limit the number of processes of a script: use another account"

@@ -13,7 +13,7 @@ from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
 from agent.machine.file_system import FLEETING
 from agent.machine.readings import Readings
-from agent.storage.db import was_set_aside
+from agent.storage.database import was_set_aside
 
 
 async def check_databases(patient: Patient) -> Finding:

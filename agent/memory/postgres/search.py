@@ -11,7 +11,7 @@ from agent.memory.base import MemoryEntry, Scope
 from agent.memory.cues import cues_of
 from agent.memory.postgres import rows, vectors
 from agent.memory.postgres.schema import Connection, ServerExtensions
-from agent.memory.score import CANDIDATES, MemoryCandidate, Scale, Scales, rank
+from agent.memory.ranking import CANDIDATES, MemoryCandidate, Scale, Scales, rank
 from agent.memory.sessions import MemoryNeighbours
 from agent.memory.text import asked_tokens
 

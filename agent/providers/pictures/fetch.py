@@ -13,7 +13,7 @@ from agent.errors import AddressRefused, NetworkError
 from agent.messages import Image
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
 from agent.providers.pictures.kinds import image_of
-from agent.security.net import WebRules
+from agent.security.web_addresses import WebRules
 
 # A picture of the largest size over a slow line; a person waits for it
 FETCH_TIMEOUT_S = 20.0

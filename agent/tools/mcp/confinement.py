@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.security.environment import PATH
-from agent.security.sandbox_bubblewrap import PROBE_TIMEOUT_S, find_program
+from agent.security.sandbox.bubblewrap import PROBE_TIMEOUT_S, find_program
 from agent.text.printable import printable_line
 from agent.tools.mcp.lines import ServerSetup
 

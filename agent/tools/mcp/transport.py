@@ -22,7 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from agent.security.net import is_public
+from agent.security.web_addresses import is_public
 from agent.text.printable import printable_line
 from agent.tools.mcp.lines import MAX_LINE_BYTES, MAX_TROUBLE_CHARS, ServerSetup
 

@@ -18,7 +18,7 @@ from agent.memory.base import CONVERSATION, Scope
 from agent.memory.schema import MIGRATIONS
 from agent.memory.vectors import encode
 from agent.messages import Provenance
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 from scripts.lib.bench.datasets import Dataset
 from scripts.lib.bench.table import Row
 

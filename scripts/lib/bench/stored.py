@@ -11,7 +11,7 @@ from pathlib import Path
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.sqlite import SqliteMemory
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 from agent.system.clock import SystemClock
 from scripts.lib.bench.table import Row
 

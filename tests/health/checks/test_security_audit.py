@@ -6,9 +6,9 @@ import pytest
 from agent.approvals import effect_counts
 from agent.health.base import Level, Patient
 from agent.health.checks.security import check_audit
-from agent.messaging.database import MIGRATIONS
+from agent.messaging.journal import MIGRATIONS
 from agent.security.audit import Audit, files_of
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 from tests.fakes.clock import SteppedClock
 
 

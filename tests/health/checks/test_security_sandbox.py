@@ -5,7 +5,7 @@ import pytest
 
 from agent.health.base import Level, Patient
 from agent.health.checks import security
-from agent.security.sandbox_choice import SandboxChoice
+from agent.security.sandbox.choice import SandboxChoice
 from tests.fakes.sandbox import EchoingSandbox
 
 
@@ -18,7 +18,7 @@ async def test_without_a_sandbox_it_says_what_is_missing_and_what_follows(
     patient: Patient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr("agent.security.sandbox_bubblewrap.PATH", "/nowhere")
+    monkeypatch.setattr("agent.security.sandbox.bubblewrap.PATH", "/nowhere")
     finding = await security.check_sandbox(patient)
     assert finding.level is Level.WARNING
     assert "apt install bubblewrap" in finding.sentence

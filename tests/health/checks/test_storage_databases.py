@@ -4,7 +4,7 @@ import pytest
 
 from agent.health.base import Level, Patient
 from agent.health.checks.storage import check_databases
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 
 
 def make(path: Path) -> None:

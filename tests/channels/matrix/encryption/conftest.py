@@ -19,7 +19,7 @@ from agent.channels.matrix.encryption.own_device import (
 )
 from agent.channels.matrix.encryption.vault import MIGRATIONS, KeyVaultSession
 from agent.channels.matrix.events import MatrixEvent
-from agent.storage.db import open_database
+from agent.storage.database import open_database
 
 
 @dataclass(frozen=True, slots=True)

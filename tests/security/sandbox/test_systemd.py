@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SandboxBroken
-from agent.security import sandbox_systemd
-from agent.security.sandbox import SandboxJob, SandboxOutcome
-from agent.security.sandbox_systemd import SystemdSandbox
+from agent.security.sandbox import systemd as sandbox_systemd
+from agent.security.sandbox.base import SandboxJob, SandboxOutcome
+from agent.security.sandbox.systemd import SystemdSandbox
 from agent.tools.mcp.confinement import SOCKET, UNITS_HOME
 from tests.fakes.sandbox import activated, no_activation
 
@@ -169,7 +169,7 @@ def test_the_unit_takes_and_shows_what_the_sandbox_promises() -> None:
         "BindPaths=/var/lib/barnacle/workspace",
     ):
         assert f"\n{line}\n" in text
-    assert "agent.security.sandbox_runner --alone\n" in text
+    assert "agent.security.sandbox.runner --alone\n" in text
     listening = f"\nListenStream={sandbox_systemd.SOCKET}\n"
     assert listening in (UNITS / "barnacle-tool.socket").read_text()
 

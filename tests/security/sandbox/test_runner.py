@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.security import sandbox_runner
-from agent.security.sandbox_runner import ALONE, BAD_REQUEST, NOT_ALONE, NOT_STARTED, main
+from agent.security.sandbox import runner as sandbox_runner
+from agent.security.sandbox.runner import ALONE, BAD_REQUEST, NOT_ALONE, NOT_STARTED, main
 
 TIMEOUT_S = 10.0
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from agent.security.environment import PATH, child_environment
 from agent.security.grammars.base import KEPT_RESULTS
-from agent.security.sandbox import MAX_FILE_BYTES, SandboxJob, SandboxOutcome, limited
-from agent.security.sandbox_disk import refuse_foreign_names
-from agent.security.sandbox_process import run_here
+from agent.security.sandbox.base import MAX_FILE_BYTES, SandboxJob, SandboxOutcome, limited
+from agent.security.sandbox.disk import refuse_foreign_names
+from agent.security.sandbox.process import run_here
 
 # A Pi under load starts a process in a tenth of it
 PROBE_TIMEOUT_S = 5.0

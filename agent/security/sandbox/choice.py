@@ -4,9 +4,9 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.security.sandbox import Sandbox
-from agent.security.sandbox_bubblewrap import Bubblewrap, find_program
-from agent.security.sandbox_systemd import SOCKET, SystemdSandbox
+from agent.security.sandbox.base import Sandbox
+from agent.security.sandbox.bubblewrap import Bubblewrap, find_program
+from agent.security.sandbox.systemd import SOCKET, SystemdSandbox
 from agent.text.printable import printable_line
 
 _MAX_DETAIL_CHARS = 120

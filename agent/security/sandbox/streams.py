@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from io import FileIO
 from typing import BinaryIO
 
-from agent.security.sandbox import SandboxOutcome
+from agent.security.sandbox.base import SandboxOutcome
 
 # What is killed goes at once; a card that hangs may hold it up
 END_TIMEOUT_S = 10.0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.access.codes import CODE_TTL_S, MAX_OPEN, Codes, Invitation
+from agent.access.pairing_codes import CODE_TTL_S, MAX_OPEN, Codes, Invitation
 from agent.access.roles import PersonRole
 from agent.machine import boot
 from tests.fakes.clock import SteppedClock

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.security.sandbox import MAX_FILE_BYTES, MAX_FILES, MAX_PROCESSES, SandboxJob, limited
+from agent.security.sandbox.base import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    MAX_PROCESSES,
+    SandboxJob,
+    limited,
+)
 
 WRITE = ("/bin/sh", "-c", "trap '' XFSZ; printf x > written; echo $?")
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.security import sandbox_choice
-from agent.security.sandbox_choice import choose
+from agent.security.sandbox import choice as sandbox_choice
+from agent.security.sandbox.choice import choose
 from tests.fakes.sandbox import no_bubblewrap
 
 

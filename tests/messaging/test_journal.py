@@ -9,8 +9,8 @@ import pytest
 
 from agent.messages import Attachment, Outbound, Provenance, ToolCall
 from agent.messaging import inbox, outbox
-from agent.messaging.database import MIGRATIONS, InboxState, open_agent_db
 from agent.messaging.inbox import Accepted
+from agent.messaging.journal import MIGRATIONS, InboxState, open_agent_db
 from agent.messaging.outbox import MAX_ANNOUNCEMENTS_KEPT
 from agent.storage.worker import DatabaseWorker
 from agent.turn import history as turn_history

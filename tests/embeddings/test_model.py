@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.embeddings.folder import ModelFolder
-from agent.embeddings.session import MAX_CHARS, ModelSession, batches
+from agent.embeddings.model import MAX_CHARS, ModelSession, batches
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SandboxBroken
-from agent.security import sandbox_disk
-from agent.security.sandbox_disk import (
+from agent.security.sandbox import disk as sandbox_disk
+from agent.security.sandbox.disk import (
     MAX_WRITTEN_BYTES,
     MIN_FREE_BYTES,
     DiskGuard,

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SandboxBroken
-from agent.security import sandbox_bubblewrap, sandbox_process
-from agent.security.sandbox_bubblewrap import Bubblewrap
+from agent.security.sandbox import bubblewrap as sandbox_bubblewrap
+from agent.security.sandbox import sandbox_process
+from agent.security.sandbox.bubblewrap import Bubblewrap
 
 
 def test_a_program_that_hangs_is_no_sandbox(

@@ -1,4 +1,4 @@
-from agent.link.window import (
+from agent.link.arq import (
     RTO_INITIAL_S,
     RTO_MAX_S,
     RTO_MIN_S,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.security.chain import START, Broken, Link, link_of, problems, tied, untied
+from agent.security.audit_chain import START, Broken, Link, link_of, problems, tied, untied
 
 Lines = list[tuple[str, bytes]]
 texts = st.dictionaries(st.sampled_from(["tool", "reason", "rule"]), st.text(max_size=40))

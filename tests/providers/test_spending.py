@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SpendingLimit
-from agent.messaging.database import open_agent_db
+from agent.messaging.journal import open_agent_db
 from agent.providers.base import Usage
-from agent.providers.budget import Asked, Budget, reached_today
 from agent.providers.costs import SpendingLedger, Spent
 from agent.providers.prices import Prices
 from agent.providers.section import MainProviderSettings, Price
+from agent.providers.spending import Asked, Budget, reached_today
 from agent.storage.worker import DatabaseWorker
 from tests.fakes.clock import SteppedClock
 from tests.waits import PATIENCE_S, stays, wait_until

@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto
 
 from agent.embeddings.folder import ModelFolder
-from agent.embeddings.session import ModelSession
+from agent.embeddings.model import ModelSession
 from agent.errors import EmbedderUnavailable
 from tests.fakes.onnx_models import DIMENSIONS, TABLE, WORDS, pooling, write_model
 

@@ -14,9 +14,9 @@ from io import FileIO
 from pathlib import Path
 
 from agent.errors import SandboxBroken
-from agent.security.sandbox import SandboxJob, SandboxOutcome, limited
-from agent.security.sandbox_disk import DiskGuard
-from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
+from agent.security.sandbox.base import SandboxJob, SandboxOutcome, limited
+from agent.security.sandbox.disk import DiskGuard
+from agent.security.sandbox.streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
 
 
 class LimitedProcess:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import AddressRefused
-from agent.security.net import MAX_URL_CHARS, WebPlace, WebRules, is_public
+from agent.security.web_addresses import MAX_URL_CHARS, WebPlace, WebRules, is_public
 
 RULES = WebRules()
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.security import sandbox_streams
-from agent.security.sandbox import SandboxOutcome
-from agent.security.sandbox_streams import Captured, opened, outcome_of, pipe
+from agent.security.sandbox import streams as sandbox_streams
+from agent.security.sandbox.base import SandboxOutcome
+from agent.security.sandbox.streams import Captured, opened, outcome_of, pipe
 
 
 def test_what_is_given_is_sealed_on_every_side() -> None:

@@ -7,7 +7,7 @@ a message either not accepted, or accepted and not answered, or answered and not
 import enum
 from pathlib import Path
 
-from agent.storage.db import SMALL_PAGE_BYTES
+from agent.storage.database import SMALL_PAGE_BYTES
 from agent.storage.worker import DatabaseWorker
 
 

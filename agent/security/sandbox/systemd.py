@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from agent.errors import SandboxBroken
-from agent.security.sandbox import SandboxJob, SandboxOutcome, limited
-from agent.security.sandbox_disk import DiskGuard, refuse_foreign_names
-from agent.security.sandbox_runner import MAX_REQUEST_BYTES
-from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
+from agent.security.sandbox.base import SandboxJob, SandboxOutcome, limited
+from agent.security.sandbox.disk import DiskGuard, refuse_foreign_names
+from agent.security.sandbox.runner import MAX_REQUEST_BYTES
+from agent.security.sandbox.streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
 
 # Where systemd/barnacle-tool.socket listens
 SOCKET = Path("/run/barnacle-tool/socket")

@@ -3,7 +3,7 @@ from itertools import islice
 import pytest
 
 from agent.errors import BadArguments
-from agent.schedule.cron_times import check, slots
+from agent.schedule.cron import check, slots
 
 
 @pytest.mark.parametrize("good", ["0 8 * * *", "*/15 9-17 * * MON-FRI", "0 0 29 2 *"])

@@ -1,5 +1,4 @@
-from agent.link.frame import REQUEST, Frame, encode
-from agent.link.window import (
+from agent.link.arq import (
     MAX_RETRIES,
     NAK_HOLD_OFF_S,
     RTO_INITIAL_S,
@@ -9,6 +8,7 @@ from agent.link.window import (
     ReceiveWindow,
     SendWindow,
 )
+from agent.link.frame import REQUEST, Frame, encode
 
 
 def window_with(count: int, credit_bytes: int = 4096) -> SendWindow:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from agent.memory.base import CORE, MemoryEntry, Scope
 from agent.memory.cues import cues_of
-from agent.memory.score import MemoryCandidate, RankedMemory, Scale, Scales, rank, relevance
+from agent.memory.ranking import MemoryCandidate, RankedMemory, Scale, Scales, rank, relevance
 from agent.memory.sessions import MemoryNeighbours
 from agent.messages import Provenance
 

@@ -1,4 +1,4 @@
-from agent.access.codes import (
+from agent.access.pairing_codes import (
     FIRST_WAIT_S,
     FORGOTTEN_AFTER_S,
     FREE_TRIES,

@@ -10,8 +10,8 @@ import pytest
 
 from agent.errors import StorageFull
 from agent.memory.schema import MIGRATIONS as BRAIN
-from agent.messaging.database import MIGRATIONS as JOURNAL
-from agent.storage.db import IN_RAM, made_by_later, open_database, was_set_aside
+from agent.messaging.journal import MIGRATIONS as JOURNAL
+from agent.storage.database import IN_RAM, made_by_later, open_database, was_set_aside
 
 SCHEMA = ("CREATE TABLE notes (text TEXT NOT NULL)",)
 

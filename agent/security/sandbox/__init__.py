@@ -1,0 +1,1 @@
+"""Isolation of programs that tools start: one seam, two implementations."""
