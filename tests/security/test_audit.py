@@ -11,7 +11,7 @@ from agent.config import Secret
 from agent.errors import StorageFull
 from agent.security import audit as module
 from agent.security.audit import Audit, files_of, lines_of
-from agent.security.audit_chain import problems, untied
+from agent.security.audit_chain import START, problems, tied, untied
 from agent.security.redact import Redactor
 from tests.fakes.clock import SteppedClock
 
@@ -307,3 +307,13 @@ def test_a_log_holds_one_file_whatever_becomes_of_it(
         with pytest.raises(StorageFull):
             audit.append({"value": 6}, durable=True)
     assert held_in(folder) == []
+
+
+def test_damaged_rows_are_left_out_of_those_that_are_read(tmp_path: Path) -> None:
+    line, _ = tied({"tool": "lamp"}, START)
+    (tmp_path / "000001.jsonl").write_bytes(b"damaged\n" + line)
+    names = [path.name for path in module.files_of(tmp_path)]
+    rows = list(module.rows_of(tmp_path))
+    assert names
+    assert [module.text_of(row, "tool") for row in rows] == ["lamp"]
+    assert module.text_of(rows[0], "absent") == ""

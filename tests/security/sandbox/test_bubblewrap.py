@@ -6,7 +6,7 @@ import pytest
 
 from agent.errors import SandboxBroken
 from agent.security.sandbox import bubblewrap as sandbox_bubblewrap
-from agent.security.sandbox import sandbox_process
+from agent.security.sandbox import process as sandbox_process
 from agent.security.sandbox.bubblewrap import Bubblewrap
 
 
