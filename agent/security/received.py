@@ -39,7 +39,7 @@ def is_received(path: str) -> bool:
 
 def _named(known: str, *, is_plain: bool) -> str:
     shown = _UNFIT.sub("-", known.lower()).strip("-")[:_MAX_CHARS]
-    if is_plain and shown == known:
+    if shown and is_plain and shown == known:
         return shown
     # Whatever was left out tells two ids apart all the same
     return f"{shown}-{hashlib.sha256(known.encode(errors='replace')).hexdigest()[:_HASH_CHARS]}"

@@ -5,7 +5,7 @@ decides. A search through a folder shows all that is beneath it, so its strictes
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.security.access import Circle, Holding
 from agent.security.paths import HERE
@@ -93,7 +93,7 @@ class Shares:
             if inner != folder and _is_beneath(inner, folder)
         ]
         strictest = min([here, *within], key=lambda one: one.circle)
-        return Holding(_WHOLE if folder == HERE else folder, strictest.circle, strictest.person)
+        return replace(strictest, what=_WHOLE if folder == HERE else folder)
 
     def _holding(self, path: str, folder: str | None) -> Holding:
         if folder is None:

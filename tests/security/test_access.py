@@ -19,6 +19,7 @@ from agent.security.access import (
     weighed,
 )
 from agent.security.policy import Decision, Verdict
+from agent.security.received import folder_of_group, folder_of_person
 
 ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
 OWNERS = Holding("list.txt")
@@ -116,3 +117,16 @@ def test_neither_loosens_the_other(
 
 def test_the_owner_at_the_device_reads_everything() -> None:
     assert may_read([OWNERS, HOUSEHOLDS, ANNAS], AT_THE_DEVICE) == FREE
+
+
+def test_what_was_sent_into_a_group_is_the_groups() -> None:
+    sent = Holding("a.pdf", person=folder_of_group(GROUP), by_folder=True)
+    assert may_read([sent], who(AudienceRole.GUEST, GROUP)).verdict is ALLOW
+    assert may_read([sent], who(AudienceRole.GUEST, "telegram:-200")).verdict is not ALLOW
+    assert may_read([sent], who(AudienceRole.GUEST)).verdict is not ALLOW
+
+
+def test_what_a_person_sent_alone_does_not_go_into_a_group_by_itself() -> None:
+    sent = Holding("a.pdf", person=folder_of_person("c3d4"), by_folder=True)
+    assert may_read([sent], who(AudienceRole.GUEST)).verdict is ALLOW
+    assert may_read([sent], who(AudienceRole.GUEST, GROUP)).verdict is not ALLOW

@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent.security.access import Circle, Holding
+from agent.security.access import Audience, AudienceRole, Circle, Holding, may_read
+from agent.security.policy import Verdict
 from agent.security.shares import (
     NOTHING_PRIVATE,
     NOTHING_SHARED,
@@ -51,6 +52,24 @@ def test_the_strictest_part_of_a_folder_decides(
     folder: str, what: str, circle: Circle, person: str
 ) -> None:
     assert SHARES.of_tree(folder) == Holding(what, circle, person)
+
+
+def test_what_somebody_sent_is_theirs_alone_and_no_name_stands_for_them() -> None:
+    file, folder = "received/anna/list.txt", "received/anna"
+    assert SHARES.of_file(file) == Holding(file, person="anna", by_folder=True)
+    assert SHARES.of_tree(folder) == Holding(folder, person="anna", by_folder=True)
+    sender = Audience(AudienceRole.GUEST, "anna", "Anna")
+    namesake = Audience(AudienceRole.GUEST, "c3d4", "anna")
+    for held in (SHARES.of_file(file), SHARES.of_tree(folder)):
+        assert may_read([held], sender).verdict is Verdict.ALLOW
+        assert may_read([held], namesake).verdict is not Verdict.ALLOW
+
+
+def test_the_owner_may_say_more_of_a_folder_of_received_files() -> None:
+    shares = Shares({"received": "everybody", "received/anna": "household"})
+    assert shares.of_file("received/anna/a.txt").circle is Circle.HOUSEHOLD
+    # Who shares the folder of all of them has not said so of each person's
+    assert shares.of_file("received/ben/a.txt").person == "ben"
 
 
 def test_all_of_a_workspace_can_be_shared() -> None:

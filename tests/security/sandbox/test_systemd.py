@@ -20,7 +20,7 @@ from agent.security.sandbox.systemd import SystemdSandbox
 from agent.tools.mcp.confinement import SOCKET, UNITS_HOME
 from tests.fakes.sandbox import activated, no_activation
 
-UNITS = Path(__file__).parents[2] / "systemd"
+UNITS = Path(__file__).parents[3] / "systemd"
 # Of ten, where less is better
 MOST_EXPOSED = 0.5
 JOB = SandboxJob(("true",), {"PATH": "/usr/bin:/bin"})
