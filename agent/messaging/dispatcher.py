@@ -30,8 +30,7 @@ from agent.system.crash_points import crash_point
 
 if TYPE_CHECKING:
     from agent.messaging.personal_files import PersonalFiles
-    from agent.messaging.question_reminders import QuestionReminders
-    from agent.messaging.user_questions import UserQuestions
+    from agent.messaging.user_questions import QuestionReminders, UserQuestions
 
 
 _log = logging.getLogger(__name__)
@@ -195,7 +194,7 @@ class Dispatcher:
 
     @cached_property
     def _reminders(self) -> "QuestionReminders":
-        from agent.messaging.question_reminders import (  # noqa: PLC0415 - as above
+        from agent.messaging.user_questions import (  # noqa: PLC0415 - as above
             QuestionReminders,
         )
 

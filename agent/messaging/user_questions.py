@@ -19,6 +19,10 @@ from agent.turn.untrusted_links import without_strange_links
 # Asks the person through the channel; None if the answer comes as a message
 Listen = Callable[[str], Awaitable[str | None]]
 _Waiting = asyncio.Future[Inbound]
+# One reminder for several messages in a row
+REMIND_EVERY_S = 15.0
+# Questions are open for two minutes, and few people are held by one at a time
+MAX_REMEMBERED = 200
 
 
 class UserQuestions:
@@ -97,3 +101,29 @@ def _message(message: Inbound, question: str, trust: Provenance) -> Outbound:
     said = "" if message.is_forwarded else message.text
     text = without_strange_links(question, trust, said)
     return Outbound(0, message.channel, message.reply_target, text, "", message.thread)
+
+
+class QuestionReminders:
+    """Sends reminders; none is stored, because no question outlives a restart."""
+
+    def __init__(self, delivery: Delivery, questions: OpenQuestions) -> None:
+        self._delivery = delivery
+        self._questions = questions
+        self._told: dict[str, tuple[str, float]] = {}
+
+    def tell_lately(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
+        """Send the reminder unless the same one was sent there a moment ago."""
+        line = self._questions.instruction(message)
+        earlier, at_s = self._told.get(message.conversation, ("", 0.0))
+        if line != earlier or self._delivery.clock.monotonic_s() - at_s >= REMIND_EVERY_S:
+            self.tell(message, tasks)
+
+    def tell(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
+        line = self._questions.instruction(message)
+        if len(self._told) >= MAX_REMEMBERED:
+            self._told.clear()
+        self._told[message.conversation] = line, self._delivery.clock.monotonic_s()
+        told = Outbound(
+            0, message.channel, message.reply_target, line, message.answers, message.thread
+        )
+        tasks.create_task(self._delivery.send_unrecorded(told))

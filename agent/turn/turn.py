@@ -162,7 +162,7 @@ class TurnRunner:
     ) -> ChatResponse:
         model = progress.model
         window = self.provider.capabilities(model).context_tokens
-        from agent.turn.request import compose  # noqa: PLC0415 - a turn needs it, no start
+        from agent.turn.window import compose  # noqa: PLC0415 - a turn needs it, no start
 
         wanted = await compose(messages, self._shelf, window)
         progress.was_too_long |= wanted.is_shortened

@@ -1,4 +1,4 @@
-"""Request that fits a small window: prompt, tools, history and the answer by their own measure.
+"""Request of a turn, and one that fits a small window: prompt, tools, history and the answer.
 
 Large windows are left alone; what a service refuses as too long is shortened there. Nothing is lost
 for good: what does not fit one request stays in the database.
@@ -6,9 +6,14 @@ for good: what does not fit one request stays in the database.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agent.messages import ChatMessage, Role
+from agent.providers.base import ChatRequest
 from agent.turn.compaction import tokens_of, tokens_of_text, turns_of, with_short_result
+
+if TYPE_CHECKING:
+    from agent.tools.selection import ToolSelection
 
 # Models up to this size are read slowly, and lose sight of what matters among much else
 SMALL_WINDOW_TOKENS = 12_000
@@ -126,3 +131,34 @@ def _with_short_results(turn: Sequence[ChatMessage], room: int) -> tuple[ChatMes
                 return tuple(fitted)
             fitted[place] = with_short_result(fitted[place], limit)
     return tuple(fitted)
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedRequest:
+    """Request, and whether older turns had to stay out of it."""
+
+    request: ChatRequest
+    is_shortened: bool = False
+
+
+async def compose(
+    messages: Sequence[ChatMessage], shelf: "ToolSelection", context_tokens: int | None
+) -> ComposedRequest:
+    """Return the request with everything, or with what a small window has room for.
+
+    Args:
+        context_tokens: the window of the model; None where nobody says.
+    """
+    window = None if context_tokens is None else SmallWindow.of(context_tokens)
+    if window is not None:
+        tools = await shelf.fitting(messages, window.tools_tokens)
+        fitted = window.fitted(messages, tools.tokens)
+        request = ChatRequest(
+            fitted.messages,
+            tools.shown,
+            max_tokens=window.answer_tokens,
+            further_tools=tools.waiting,
+        )
+        return ComposedRequest(request, fitted.is_shortened)
+    tools = shelf.divide(messages)
+    return ComposedRequest(ChatRequest(tuple(messages), tools.shown, further_tools=tools.waiting))

@@ -1,4 +1,4 @@
-"""What a board at its prompt is and has, asked before anything on it changes."""
+"""State of a board at its prompt, asked before anything on it changes."""
 
 import json
 from collections.abc import Sequence

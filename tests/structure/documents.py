@@ -18,6 +18,8 @@ _INLINE = re.compile(r"`([^`\n]+)`")
 _PROGRAM = re.compile(r"(?<![\w./-])(?:\./)?((?:scripts|image)/[a-z][a-z0-9-]*)(?![\w/.*-])")
 # From the start of a line or of inline code: a shell's prompt and sudo may stand before it
 _COMMAND = re.compile(r"^ *(?:\$ )?(?:sudo )?(?:\.venv/bin/)?barnacle +([^#\n]+)", re.MULTILINE)
+# Of a table of places: a Python file, or a path; without what the reader fills in
+_PLACE = re.compile(r"`([a-z_][\w./-]*(?:/[\w.-]*|\.py))`")
 # Words that stand for something that the reader fills in
 _PLACEHOLDER = re.compile(r"[A-Z{\[<\"'/.…]|.*[=|]")
 
@@ -31,6 +33,7 @@ def violations(root: Path = ROOT) -> Iterator[str]:
         yield from _dead_links(root, path, text)
         yield from _unknown_programs(root, path, text)
         yield from _unknown_commands(path, text)
+    yield from _absent_places(root, root / "CONTRIBUTING.md")
     lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
     if len(lines) > MOST_README_LINES:
         yield f"README.md: {len(lines)} lines, {MOST_README_LINES} are allowed"
@@ -46,6 +49,22 @@ def _dead_links(root: Path, path: Path, text: str) -> Iterator[str]:
             yield f"{path}: no {target}"
         elif anchor and anchor not in _anchors(place):
             yield f"{path}: no heading for {target}"
+
+
+def _absent_places(root: Path, page: Path) -> Iterator[str]:
+    """Name each file of a table of places that is not there.
+
+    A row names a file by its whole path; the files behind it lie beside it or in folders below.
+    """
+    lines = page.read_text(encoding="utf-8").splitlines() if page.exists() else []
+    for row in (line for line in lines if line.startswith("|")):
+        folder = root
+        for name in _PLACE.findall(row):
+            place = root / name
+            if place.exists():
+                folder = place.parent
+            elif not any((above / name).exists() for above in (folder, folder.parent)):
+                yield f"{page.name}: no {name}"
 
 
 def _anchors(page: Path) -> set[str]:

@@ -46,3 +46,18 @@ def test_what_exists_is_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "agent/README.md").write_text("# Agent\n\n## What it is\n")
     (tmp_path / "README.md").write_text(f"# Title\n\n{text}\n")
     assert list(violations(tmp_path)) == []
+
+
+def test_a_table_of_places_names_files_that_are_there(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Title\n")
+    (tmp_path / "agent/checks").mkdir(parents=True)
+    for name in ("agent/one.py", "agent/two.py", "agent/checks/three.py"):
+        (tmp_path / name).touch()
+    table = tmp_path / "CONTRIBUTING.md"
+    table.write_text("| parts | `agent/one.py`, `two.py`, `checks/three.py`; `name` |\n")
+    assert list(violations(tmp_path)) == []
+    table.write_text("| parts | `agent/one.py`, `gone.py` |\n| more | `two.py` |\n")
+    assert list(violations(tmp_path)) == [
+        "CONTRIBUTING.md: no gone.py",
+        "CONTRIBUTING.md: no two.py",
+    ]

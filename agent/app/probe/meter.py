@@ -11,7 +11,7 @@ from agent.system.clock import Clock
 
 @dataclass(slots=True)
 class ProbeTimes:
-    """What was measured of all requests.
+    """Measurements of all requests.
 
     Args:
         first_s: seconds from a request to the first event of its answer, each.

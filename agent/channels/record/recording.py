@@ -1,23 +1,136 @@
-"""Recording of one platform: its channel listens, and nothing of it reaches the agent."""
+"""Recording of a platform: its channel listens, and nothing of it reaches the agent.
+
+A cassette is a file with what the platform sent, one line of JSON each: `answer` lines are answers
+to our requests, `frame` lines come over a WebSocket, and `heard` lines are what the agent
+understood of them, by which a replay is checked.
+"""
 
 import asyncio
 import contextlib
+import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from agent.channels import websocket
 from agent.channels.platform import Platform, PlatformContext
-from agent.channels.record.cassette import CassetteWriter, RecordingClient
 from agent.channels.record.pseudonyms import Pseudonyms, known_words
 from agent.channels.settings import ChannelsSettings
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.messages import Inbound
+from agent.net.http import (
+    BETWEEN_BYTES_TIMEOUT_S,
+    FIRST_BYTE_TIMEOUT_S,
+    HttpAnswer,
+    HttpClient,
+    HttpRequest,
+)
 from agent.security.redact import Redactor
 from agent.system.clock import SystemClock
+
+# A longer answer is a file, and nobody's to keep
+MAX_BODY_BYTES = 256 * 1024
+# A day of a busy group; a recording is for minutes
+MAX_LINES = 2000
+
+
+class CassetteWriter:
+    """Writer of a cassette; what is no JSON is only counted.
+
+    Args:
+        redact: takes the secrets out before anything else is looked at.
+    """
+
+    def __init__(self, path: Path, names: Pseudonyms, redact: Callable[[str], str]) -> None:
+        self._path = path
+        self._names = names
+        self._redact = redact
+        self.lines = 0
+        self.skipped = 0
+
+    def answer(self, method: str, url: str, status: int, body: bytes) -> None:
+        place = self._names.of_path(urlsplit(self._redact(url)).path)
+        about = {"method": method, "path": place, "status": status}
+        for piece in _pieces(body):
+            if (told := self._data(piece)) is not None:
+                self._write({"answer": told, **about})
+
+    def frame(self, frame: str | bytes) -> None:
+        told = self._data(frame if isinstance(frame, bytes) else frame.encode())
+        if told is not None:
+            self._write({"frame": told})
+
+    def heard(self, message: Inbound) -> None:
+        told = {"text": message.text, "sender": message.sender, "target": message.reply_target}
+        shown = {name: self._names.of_text(self._redact(one)) for name, one in told.items()}
+        self._write({"heard": {**shown, "files": len(message.attachments)}})
+
+    def _data(self, raw: bytes) -> object:
+        try:
+            told = json.loads(self._redact(raw.decode()))
+        except (ValueError, RecursionError):
+            self.skipped += 1
+            return None
+        return self._names.of(told)
+
+    def _write(self, line: dict[str, object]) -> None:
+        if self.lines >= MAX_LINES:
+            self.skipped += 1
+            return
+        self.lines += 1
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
+
+
+class RecordedAnswer(HttpAnswer):
+    """Answer that is written down while it is read."""
+
+    def __init__(self, inner: HttpAnswer) -> None:
+        self.status, self.host = inner.status, inner.host
+        self._inner = inner
+        self.body = bytearray()
+
+    def header(self, name: str) -> str:
+        return self._inner.header(name)
+
+    async def read(self, timeout_s: float = BETWEEN_BYTES_TIMEOUT_S) -> bytes:
+        piece = await self._inner.read(timeout_s)
+        if len(self.body) <= MAX_BODY_BYTES:
+            self.body += piece
+        return piece
+
+
+class RecordingClient(HttpClient):
+    """HTTP client that writes down what is answered."""
+
+    def __init__(self, cassette: CassetteWriter) -> None:
+        super().__init__()
+        self._cassette = cassette
+
+    @contextlib.asynccontextmanager
+    async def exchange(
+        self, request: HttpRequest, first_byte_timeout_s: float = FIRST_BYTE_TIMEOUT_S
+    ) -> AsyncIterator[HttpAnswer]:
+        async with super().exchange(request, first_byte_timeout_s) as inner:
+            answer = RecordedAnswer(inner)
+            try:
+                yield answer
+            finally:
+                if len(answer.body) <= MAX_BODY_BYTES:
+                    body = bytes(answer.body)
+                    self._cassette.answer(request.method, request.url, answer.status, body)
+
+
+def _pieces(body: bytes) -> list[bytes]:
+    """Return the documents of a body: one, or a stream with one in each line."""
+    lines = [line.removeprefix(b"data:").strip() for line in body.splitlines()]
+    documents = [line for line in lines if line.startswith((b"{", b"["))]
+    is_stream = len(documents) > 1 and all(line.endswith((b"}", b"]")) for line in documents)
+    return documents if is_stream else [body]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,23 @@
 """A conversation as turns: what the person said, what was called, what was answered."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import ChatMessage, Role, ToolCall
-from agent.providers.offline.file_marks import separated
 from agent.providers.offline.plan import Order
-from agent.text.asides import without_asides
 
 # A question is answered in the next message or two; older turns only tell the language
 MAX_TURNS = 8
+# As `agent.turn.attachments` writes them: a line in brackets, and marked lines below it
+_ASIDES = re.compile(r"\A(?:\([^()\n]{1,60}, which orders nothing:\)\n(?:>[^\n]*(?:\n|\Z))+\n*)+")
+# Files, as the agent writes them behind what a person said
+_FILE = re.compile(
+    r"(?:^|\n\n)(?:\[(?:IMAGE|AUDIO|VIDEO|DOCUMENT):([^\[\]\n]+)\]|\[picture:? ([^\[\]\n]+)\]"
+    r"|\(The person is told this already)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +80,17 @@ def table_of(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def without_asides(text: str) -> str:
+    """Return the message alone: this provider reads every word as an order."""
+    return _ASIDES.sub("", text)
+
+
+def separated(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return what the person said, and the places of the files that they sent with it."""
+    first = _FILE.search(text)
+    if first is None:
+        return text, ()
+    found = [one[1] for one in _FILE.finditer(text) if one[1]]
+    return text[: first.start()].strip(), tuple(found)

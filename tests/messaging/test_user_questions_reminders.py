@@ -7,7 +7,7 @@ import pytest
 
 from agent.channels.base import YesBy
 from agent.messages import Effect, Inbound
-from agent.messaging.question_reminders import MAX_REMEMBERED, QuestionReminders
+from agent.messaging.user_questions import MAX_REMEMBERED, QuestionReminders
 from agent.messaging.worker import STOPPED_TEXT
 from agent.tools.ask_user import AskUserTool
 from tests.fakes.asking_channel import AskingChannel

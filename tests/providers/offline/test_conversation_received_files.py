@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.providers.offline.conversation import ConversationTurn, Exchange
-from agent.providers.offline.file_marks import separated
+from agent.providers.offline.conversation import ConversationTurn, Exchange, separated
 from agent.providers.offline.plan import CallStep, Order, SayStep
 from agent.providers.offline.received_files import about_file
 from agent.providers.offline.toolbox import toolbox

@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from agent.messages import Whose
-from agent.text.asides import without_asides
+from agent.providers.offline.conversation import without_asides
 from agent.turn.attachments import spoken
 from tests.fakes.channel import message
 
