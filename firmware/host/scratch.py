@@ -20,13 +20,14 @@ def scratch_folder(place: Path | None = None) -> Iterator[Path]:
     """A fresh folder in `place`, by default where temporary files are; gone at the end."""
     place = place or Path(tempfile.gettempdir())
     remove_abandoned(place)
-    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=place) as name:
-        held = os.open(Path(name) / _HELD, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            yield Path(name)
-        finally:
-            os.close(held)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+    held = os.open(folder / _HELD, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield folder
+    finally:
+        _remove(folder)
+        os.close(held)
 
 
 def remove_abandoned(place: Path) -> None:
@@ -37,6 +38,16 @@ def remove_abandoned(place: Path) -> None:
             held = os.open(folder / _HELD, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
             finally:
                 os.close(held)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder, its lock last: whoever is killed meanwhile leaves what others remove."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+        elif entry.name != _HELD:
+            entry.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)

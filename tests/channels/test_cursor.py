@@ -54,7 +54,9 @@ def _letter() -> ReceivedEmail:
 
 
 async def _threads_write(path: Path) -> None:
-    await EmailThreads(path).note(_letter())
+    threads = EmailThreads(path)
+    await threads.note(_letter(), "<0@x>")
+    await threads.save()
 
 
 async def _threads_read(path: Path) -> object:
@@ -174,7 +176,7 @@ FILES = {
     ),
     "email threads": Kept(
         _threads_write,
-        b'{"<1@x>":{"subject":"Hi","references":["<0@x>"]}}',
+        b'{"<1@x>":{"subject":"Hi","references":["<0@x>"],"thread":"<0@x>"}}',
         _threads_read,
         ("Hi", ("<0@x>",)),
         ("", ()),

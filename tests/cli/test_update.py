@@ -191,7 +191,9 @@ def test_whoever_goes_away_in_its_middle_leaves_what_runs(
     content = card.bundle()
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    command = [sys.executable, "-m", "agent.cli.main", "update", pipe, "--root", card.root]
+    # A shell that runs the tests in the background has its programs ignore Ctrl-C
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "agent.cli.main"]
+    command += ["update", pipe, "--root", card.root]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as running:
         assert running.stderr is not None
         with pipe.open("wb") as feeding:

@@ -224,9 +224,12 @@ def wait_for(port: int) -> None:
 
 def delivered(maildir: Path) -> list[bytes]:
     """The letters of a mailbox, in the order in which they came."""
-    files = [*maildir.glob("new/*"), *maildir.glob("cur/*")]
-    files.sort(key=lambda file: _stamp(file.name))
-    return [file.read_bytes() for file in files]
+    while True:
+        files = [*maildir.glob("new/*"), *maildir.glob("cur/*")]
+        files.sort(key=lambda file: _stamp(file.name))
+        # Dovecot moves a letter, and renames it, when somebody looks at it
+        with contextlib.suppress(FileNotFoundError):
+            return [file.read_bytes() for file in files]
 
 
 def dovecot_command(folder: Path) -> tuple[str, ...]:

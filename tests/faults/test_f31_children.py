@@ -200,7 +200,7 @@ CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
     "agent/security/sandbox/process.py: run_here": told_to_a_process_with_limits,
     "agent/security/sandbox/runner.py: main": told_by_the_runner,
     "agent/tools/mcp/confinement.py: trouble": told_to_a_trial_of_a_confinement,
-    "agent/tools/mcp/server.py: start": told_to_a_bridge,
+    "agent/tools/mcp/bridge_process.py: _launched": told_to_a_bridge,
     "agent/tools/mcp/transport.py: _started": told_to_an_mcp_server,
     "agent/tools/picture_program.py: _output_of": told_to_a_camera,
     "agent/tools/system.py: _ask_firmware": told_to_vcgencmd,

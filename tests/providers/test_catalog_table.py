@@ -18,7 +18,8 @@ def table() -> dict[str, dict[str, str]]:
     """The rows by their provider."""
     lines = [line for line in _README.read_text().splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    assert tuple(cells[0]) == _COLUMNS
+    # It is the last of the guide
+    cells = cells[cells.index([*_COLUMNS]) :]
     rows = [dict(zip(_COLUMNS, row, strict=True)) for row in cells[2:]]
     return {row["provider"].strip("`"): row for row in rows}
 

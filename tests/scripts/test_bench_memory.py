@@ -12,7 +12,16 @@ from scripts.lib.bench.found import sentence_row
 from scripts.lib.bench.recalled import Shares
 from scripts.lib.bench.table import NO_BAR
 
-TINY = memory.Extent(queries=10, memories=40, stores=5, texts=3, kills=1, vectors=(100,))
+TINY = memory.Extent(queries=10, memories=40, stores=5, texts=3, kills=1, forgets=1, vectors=(100,))
+_OF_MADE_DATA = (
+    "240 contradictions of 20 kinds in six languages: the true one first",
+    "the old one told as old when the past is asked for",
+    "facts kept at once of 300 short messages in six languages",
+    "relative and named times, 120 questions in six languages",
+    "device commands that a household memory of one's own blocks",
+    "an act that only a planted memory wants",
+    "kill -9 around forgets and snapshots, 1 times, a third with a lost database",
+)
 FACTS = ("my sister is called Mei", "the pump stands in the cellar", "we drink green tea at noon")
 
 
@@ -57,6 +66,7 @@ def test_every_row_is_measured(
         "the same 100 of 3 vectors as with floats",
         "xquad-en, with the model",
         "xquad-en, words only",
+        *_OF_MADE_DATA,
     }
     for found in ("chat, a store for each", "chat, all in one store", "xquad-en, with the model"):
         assert rows[found].measured == "100.0 / 100.0 / 100.0 / 100.0"

@@ -177,8 +177,8 @@ def test_what_a_job_has_to_say_while_nobody_is_there_comes_at_the_next_chat(
         config = config_for(service)
         with DaemonProcess(tmp_path, config):
             with ChatProcess(tmp_path, config) as chat:
-                order_soon(chat, 3, "say: Tea!")
-                order_soon(chat, 3, "do: what time is it?")
+                order_soon(chat, 8, "say: Tea!")
+                order_soon(chat, 8, "do: what time is it?")
                 assert chat.leave() == (0, "")
             wait_until_sync(lambda: len(waiting(tmp_path)) == 2)
             wait_until_sync(

@@ -67,7 +67,7 @@ def test_offline_a_file_that_was_read_does_not_hold_back_the_persons_orders(
 ) -> None:
     with device(tmp_path) as (board, chat), chat:
         chat.say("write buy milk to list.txt")
-        assert chat.say("read list.txt") == "buy milk"
+        assert "buy milk" in chat.say("read list.txt")
         chat.say("turn the led on")
         assert 1 in values_of(board, "led")
 

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from agent.security.received import RECEIVED
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.mattermost_server import ANNA, DM, ME, TOKEN, MattermostServer, running
 from tests.waits import wait_until
@@ -87,10 +88,10 @@ async def test_a_file_that_was_on_its_way_when_the_agent_died_is_had_afterwards(
             agent.kill()
             server.may_hand_out.set()
             await asyncio.to_thread(agent.start)
-            inbox = tmp_path / "state" / "inbox"
-            await wait_until(lambda: [*inbox.glob("*.pdf")])
+            received = tmp_path / "state" / "workspace" / RECEIVED
+            await wait_until(lambda: [*received.rglob("*.pdf")])
             ask(server)
             await wait_until(lambda: len(answers(server)) == 1)
-            [kept] = inbox.glob("*.pdf")
+            [kept] = received.rglob("*.pdf")
             assert kept.read_bytes() == b"%PDF-1.7 of a datasheet"
             assert await asyncio.to_thread(agent.stop) == 0
