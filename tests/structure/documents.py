@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -88,8 +89,13 @@ def _unknown_commands(path: Path, text: str) -> Iterator[str]:
         for line in _COMMAND.findall(quoted):
             # What follows these is another program, or what this one prints into
             words = re.split(r"[|;&>](?= )|\\$|\)", line)[0].replace("\\|", "|").split()
-            if unknown := _unknown_word(parser(), words):
+            if unknown := _unknown_word(_commands(), words):
                 yield f"{path}: barnacle {line.strip()}: no {unknown}"
+
+
+@cache
+def _commands() -> argparse.ArgumentParser:
+    return parser()
 
 
 def _unknown_word(at: argparse.ArgumentParser, words: list[str]) -> str:

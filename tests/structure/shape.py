@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.structure.sources import ROOT, files, modules, parsed
+from tests.structure.sources import ROOT, files, modules, nodes, parsed
 
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 50
@@ -51,7 +51,7 @@ def _of_names(module: Path) -> Iterator[str]:
 
 
 def _of_parts(module: Path, root: Path) -> Iterator[str]:
-    for node in ast.walk(parsed(root / module)):
+    for node in nodes(root / module):
         if isinstance(node, ast.ClassDef):
             most = MOST_CLASS_LINES
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.structure.sources import ROOT, modules, parsed
+from tests.structure.sources import ROOT, modules, nodes
 
 _MODULES = frozenset({"asyncio", "time", "anyio", "trio"})
 # These are the waits, and the time that costs none
@@ -69,9 +69,8 @@ def violations(allowed: Mapping[str, int] = ALLOWED, root: Path = ROOT) -> Itera
 
 
 def _count(path: Path) -> int:
-    tree = parsed(path)
-    bare = {name for node in ast.walk(tree) for name in _imported(node)}
-    return sum(_is_sleep(node, bare) for node in ast.walk(tree))
+    bare = {name for node in nodes(path) for name in _imported(node)}
+    return sum(_is_sleep(node, bare) for node in nodes(path))
 
 
 def _imported(node: ast.AST) -> Iterator[str]:

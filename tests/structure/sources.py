@@ -40,6 +40,12 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return every node of a module, walked through once for all who look at it."""
+    return tuple(ast.walk(parsed(path)))
+
+
 def name_of(module: Path) -> str:
     """`agent/link/frame.py` is `agent.link.frame`; a package is its folder."""
     parts = module.with_suffix("").parts
@@ -54,7 +60,7 @@ def imports(module: Path, root: Path = ROOT) -> Iterator[Import]:
     package = name_of(module).split(".")
     if module.name != "__init__.py":
         package.pop()
-    for node in ast.walk(parsed(root / module)):
+    for node in nodes(root / module):
         if isinstance(node, ast.Import):
             yield from (Import(alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -41,9 +41,12 @@ def violations(root: Path = ROOT) -> Iterator[str]:
 
 
 def _of_text(path: Path, text: str) -> Iterator[str]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        for what, pattern in _FOREIGN.items():
-            if found := re.search(pattern, line):
-                yield f"{path}:{number}: {what}: {found[0]}"
-        if path.suffix == ".lock" and _URL.search(line):
-            yield f"{path}:{number}: an address in a lock"
+    for what, pattern in _FOREIGN.items():
+        for found in re.finditer(pattern, text):
+            yield f"{path}:{_line(found)}: {what}: {found[0]}"
+    if path.suffix == ".lock":
+        yield from (f"{path}:{_line(one)}: an address in a lock" for one in _URL.finditer(text))
+
+
+def _line(found: re.Match[str]) -> int:
+    return found.string.count("\n", 0, found.start()) + 1

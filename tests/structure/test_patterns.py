@@ -2,12 +2,12 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.structure.sources import ROOT, modules, parsed
+from tests.structure.sources import ROOT, modules, nodes
 
 # At the end of a whole, of a choice or of a group
 _END = re.compile(r"(?<!\\)\$(?=\)|\||\Z)")
@@ -15,9 +15,9 @@ _WHOLE = re.compile(r"\^.*\$", re.DOTALL)
 _FOLDERS = ("agent", "image")
 
 
-def loose_patterns(tree: ast.AST) -> Iterator[int]:
+def loose_patterns(within: Iterable[ast.AST]) -> Iterator[int]:
     """Return the lines of patterns that take a line end after what they are to fit."""
-    for node in ast.walk(tree):
+    for node in within:
         if isinstance(node, ast.Call):
             loose = [text for text in _patterns_of(node) if _END.search(text)]
             # With it the ends of lines are meant
@@ -60,7 +60,7 @@ def test_no_pattern_takes_a_line_end_at_its_end() -> None:
         f"{module}:{line}: end it with \\Z instead of $"
         for folder in _FOLDERS
         for module in modules(folder, ROOT)
-        for line in loose_patterns(parsed(ROOT / module))
+        for line in loose_patterns(nodes(ROOT / module))
     ]
     assert "\n".join(found) == ""
 
@@ -78,7 +78,7 @@ def test_no_pattern_takes_a_line_end_at_its_end() -> None:
     ],
 )
 def test_a_loose_end_is_found(source: str) -> None:
-    assert [*loose_patterns(ast.parse(source))] == [1]
+    assert [*loose_patterns(ast.walk(ast.parse(source)))] == [1]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_loose_end_is_found(source: str) -> None:
     ],
 )
 def test_what_means_no_end_is_left_alone(source: str) -> None:
-    assert [*loose_patterns(ast.parse(source))] == []
+    assert [*loose_patterns(ast.walk(ast.parse(source)))] == []
 
 
 def test_the_folders_are_there() -> None:

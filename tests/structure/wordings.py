@@ -6,10 +6,10 @@ tool declares the least trusted words that it reads.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.structure.sources import ROOT, modules, parsed
+from tests.structure.sources import ROOT, modules, nodes, parsed
 
 # Where passages are made of nothing but parts: the type itself
 _MAKER = Path("agent/passage.py")
@@ -46,9 +46,12 @@ def violations(root: Path = ROOT) -> Iterator[str]:
     for module in modules("agent", root):
         if module == _MAKER:
             continue
-        tree = parsed(root / module)
-        known, constants = _from_passage(tree), _constants(tree)
-        for node in ast.walk(tree):
+        within = nodes(root / module)
+        known = _from_passage(within)
+        if not known:
+            continue
+        constants = _constants(parsed(root / module), within)
+        for node in within:
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Name)
@@ -77,9 +80,9 @@ _MAKERS = frozenset(
 )
 
 
-def _from_passage(tree: ast.Module) -> frozenset[str]:
+def _from_passage(within: Iterable[ast.AST]) -> frozenset[str]:
     """What the module knows of the type."""
-    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    imports = (node for node in within if isinstance(node, ast.ImportFrom))
     return frozenset(
         one.name for node in imports if node.module == "agent.passage" for one in node.names
     )
@@ -99,7 +102,7 @@ def _is_written_out(node: ast.expr, constants: frozenset[str]) -> bool:
             return False
 
 
-def _constants(tree: ast.Module) -> frozenset[str]:
+def _constants(tree: ast.Module, within: Iterable[ast.AST]) -> frozenset[str]:
     """Names in capitals: of this module they must be texts, of others they are."""
     plain: set[str] = set()
     for node in tree.body:
@@ -107,7 +110,7 @@ def _constants(tree: ast.Module) -> frozenset[str]:
             plain |= {one.id for one in node.targets if isinstance(one, ast.Name)}
         elif isinstance(node, ast.ImportFrom):
             plain |= {one.asname or one.name for one in node.names if one.name.isupper()}
-    for node in ast.walk(tree):
+    for node in within:
         # A name for one text within a function
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             plain |= _texts_within(node)
