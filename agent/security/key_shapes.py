@@ -104,15 +104,13 @@ class _Search:
             # Some letters are two in lower case, and then no place is what it was
             yield 0, len(text)
             return
-        begin = end = -1
+        joined: list[tuple[int, int]] = []
         for at in sorted(at for stem in self.stems for at in _places(stem, lowered)):
-            if at - self.before > end:
-                if end >= 0:
-                    yield begin, end
-                begin = max(0, at - self.before)
-            end = at + self.after
-        if end >= 0:
-            yield begin, end
+            begin, end = max(0, at - self.before), at + self.after
+            if joined and begin <= joined[-1][1]:
+                begin, _ = joined.pop()
+            joined.append((begin, end))
+        yield from joined
 
 
 def _places(stem: str, lowered: str) -> Iterator[int]:

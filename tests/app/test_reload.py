@@ -146,6 +146,21 @@ async def test_another_model_answers_from_now_on(tmp_path: Path) -> None:
     assert [one.provider.model for one in agent.renewed] == ["small"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("turn_timeout_s = 77.0", "history_tokens = 2345", "show_tool_calls = true"),
+        *("show_thoughts = true", 'name = "Anna"'),
+    ],
+)
+async def test_how_turns_are_taken_is_exchanged_at_once(tmp_path: Path, line: str) -> None:
+    agent = Agent(tmp_path)
+    told = await agent.write(USUAL.replace('name = "Otto"', line))
+    active = told.splitlines()[1]
+    assert f"agent.{line.split(maxsplit=1)[0]}" in active
+    assert "restart" not in told
+
+
 async def test_a_key_that_is_none_leaves_everything_as_it_was(tmp_path: Path) -> None:
     agent = Agent(tmp_path)
     agent.refusal = "provider.api_key is not a key"

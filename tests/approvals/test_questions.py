@@ -13,6 +13,7 @@ from agent.channels.base import Answer, Question
 from agent.cli.explain import remedy_of
 from agent.messages import Effect, Provenance, ToolCall
 from agent.security.access import RULE, DataReach
+from agent.security.act import Dependence
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import ActLimits, Autonomy, Policy, Verdict
@@ -23,14 +24,15 @@ ASKED = DataReach(Verdict.ASK, "shows the diary to guests", "it is not shared wi
 
 
 class Reader:
-    """Reads every question and says no."""
+    """Reads every question and gives its one answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Answer) -> None:
         self.asked: list[Question] = []
+        self._answer = answer
 
     async def __call__(self, question: Question) -> Answer:
         self.asked.append(question)
-        return Answer.NO
+        return self._answer
 
 
 class Handy:
@@ -57,11 +59,19 @@ async def question_of(
     trust: Provenance = Provenance.OWNER,
     text: str = "",
 ) -> Question | None:
-    reader = Reader()
-    call = ToolCall("1", "pump", json.dumps({"text": text}))
+    reader = Reader(Answer.NO)
     gate = gate_in(folder, limits, demanded_for)
-    await gate.admit(call, Effect.HAZARD, trust, reader, around)
+    await gate.admit(call_of(text), Effect.HAZARD, trust, reader, around)
     return reader.asked[0] if reader.asked else None
+
+
+async def allow_always(folder: Path, around: CallCircumstances) -> None:
+    gate = gate_in(folder, UNLIMITED, frozenset())
+    await gate.admit(call_of(""), Effect.HAZARD, Provenance.OWNER, Reader(Answer.ALWAYS), around)
+
+
+def call_of(text: str) -> ToolCall:
+    return ToolCall("1", "pump", json.dumps({"text": text}))
 
 
 @pytest.mark.parametrize(
@@ -114,3 +124,29 @@ def test_an_answer_is_waited_for_as_long_as_the_remedy_says() -> None:
     assert questions.QUESTION_TIMEOUT_S == 120.0
     assert "within 120 s" in remedy_of("no-answer")
     assert RULE == "access"
+
+
+@pytest.mark.parametrize(
+    ("content", "is_said"), [("echo pour it all", True), ("echo a drop", False)]
+)
+async def test_a_question_says_that_a_file_changed_since_an_always(
+    tmp_path: Path, content: str, *, is_said: bool
+) -> None:
+    script = tmp_path / "pour.sh"
+    script.write_text("echo a drop")
+    around = CallCircumstances(dependence=Dependence(tmp_path, ("pour.sh",)))
+    await allow_always(tmp_path, around)
+    script.write_text(content)
+    found = await question_of(tmp_path, around)
+    # What is as it was stands
+    assert (found is not None) is is_said
+    if found is not None:
+        assert found.reason.startswith(questions.CHANGED_TEXT)
+
+
+async def test_a_call_without_files_says_nothing_of_changed_ones(tmp_path: Path) -> None:
+    await allow_always(tmp_path, CallCircumstances())
+    # The same words at a lower trust are asked about anew
+    found = await question_of(tmp_path, CallCircumstances(), trust=Provenance.WEB)
+    assert found is not None
+    assert questions.CHANGED_TEXT not in found.reason

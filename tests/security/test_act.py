@@ -157,3 +157,13 @@ class TestPattern:
         assert pattern_hash("shell", pattern, Dependence(workspace, (), {"A": "1"})) != before
         swapped(workspace)
         assert pattern_hash("shell", pattern, Dependence(workspace, ("run.sh",))) != before
+
+
+def test_without_a_folder_no_file_is_looked_at(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workspace)
+    dependence = Dependence(None, ("run.sh",))
+    before = act_hash("t", "{}", dependence)
+    rewritten(workspace)
+    assert act_hash("t", "{}", dependence) == before

@@ -112,6 +112,8 @@ def test_an_option_that_does_harm_is_refused_everywhere(command: str) -> None:
         *(("config core.pager less", None), ("config user.name #x", None)),
         *(("remote", True), ("remote get-url origin", True), ("remote add x y", None)),
         *(("shortlog -n", True), ("shortlog --since=1.week", True), ("shortlog --skip 2", True)),
+        *(("log main..", True), ("status --porcelain", True), ("status --porcelain=v3", None)),
+        *(("status --column", True), ("log -- -p", True), ("checkout -- --force", False)),
         *(("checkout -", False), ("checkout ../x", None), ("diff main..work", True)),
         *(("diff a/../../x", None), ("log /etc", None), ("log --format=%an", True)),
         *(("log --format=%G?", None), ("log --pretty=signature", None)),

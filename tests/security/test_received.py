@@ -1,5 +1,7 @@
 """Folders of received files: one for each id, and none that another id could be given."""
 
+from pathlib import Path
+
 import pytest
 
 from agent.security.received import (
@@ -49,3 +51,9 @@ def test_no_persons_folder_is_taken_for_that_of_a_group() -> None:
 def test_a_path_tells_who_sent_it(path: str, owner: str, is_sent: bool) -> None:  # noqa: FBT001 - of a table
     assert owner_of(path) == owner
     assert is_received(path) is is_sent
+
+
+@pytest.mark.parametrize("letter", ["x", "\u6885", "A"])
+def test_a_folder_of_the_longest_id_can_be_made(letter: str, tmp_path: Path) -> None:
+    for name in (folder_of_person(letter * 1000), folder_of_group(letter * 1000)):
+        (tmp_path / name).mkdir()

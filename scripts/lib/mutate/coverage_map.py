@@ -25,15 +25,17 @@ class CoverageMap:
     size: dict[str, int] = field(default_factory=dict)
 
     def of(self, path: str, line: int) -> list[str]:
-        """Tests that run the line, those that run the fewest others first.
+        """Tests that run the line, those that run the fewest others first."""
+        return self._sorted(self.tests.get((path, line), frozenset()))
 
-        A line that runs with the import is everybody's: then all tests of the file.
-        """
-        found = self.tests.get((path, line)) or self._of_file(path)
-        return sorted(found, key=lambda test: (self.size.get(test, 0), test))
+    def of_file(self, path: str) -> list[str]:
+        """Tests that run any line of the file."""
+        return self._sorted(
+            frozenset().union(*(tests for (at, _), tests in self.tests.items() if at == path))
+        )
 
-    def _of_file(self, path: str) -> frozenset[str]:
-        return frozenset().union(*(tests for (at, _), tests in self.tests.items() if at == path))
+    def _sorted(self, tests: frozenset[str]) -> list[str]:
+        return sorted(tests, key=lambda test: (self.size.get(test, 0), test))
 
 
 def measured(tree: Tree, paths: Sequence[str], tests: Sequence[str]) -> CoverageMap:
