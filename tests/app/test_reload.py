@@ -224,6 +224,24 @@ async def test_it_looks_again_and_again(tmp_path: Path) -> None:
     await agent.heard.wait()
     running.cancel()
     assert set(clock.slept_s) <= {LOOK_S}
+    # Whoever saves a file looks at the chat a moment later
+    assert LOOK_S <= 5.0
+
+
+async def test_of_a_file_that_was_replaced_the_first_places_are_named(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    services = "\n".join(f"[providers.s{number:02d}]" for number in range(15))
+    told = await agent.write(USUAL + services)
+    head, named = told.splitlines()
+    assert "Active now" not in head + named
+    assert named.endswith("providers.s11 and 3 more.")
+    assert named.count("providers.") == 12
+
+
+async def test_no_more_are_promised_than_are_named(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    services = "\n".join(f"[providers.s{number:02d}]" for number in range(12))
+    assert (await agent.write(USUAL + services)).endswith("providers.s11.")
 
 
 def test_differences_are_named_to_the_key() -> None:
