@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from agent.access.owner import Tell
+from agent.approvals.questions import QUESTION_TIMEOUT_S
 from agent.channels.base import Answer, Question
 from agent.config import ConfigSection, load
 from agent.errors import BarnacleError, ConfigRefused
@@ -82,8 +83,6 @@ _log = logging.getLogger(__name__)
 
 # How soon a change is noticed; each look is one stat
 LOOK_S = 2.0
-# As long as for any other question: later than this nobody thinks of it any more
-CONFIRM_TIMEOUT_S = 120.0
 # The limits that a person has to agree to when they become looser
 _SAFETY = ("autonomy", "presence_for", "rules")
 _PLAIN = ("name", "turn_timeout_s", "history_tokens", "show_tool_calls", "show_thoughts")
@@ -196,7 +195,7 @@ class Reloader:
         shown = json.dumps(msgspec.to_builtins(values), ensure_ascii=False, sort_keys=True)
         reason = f"the configuration file makes {', '.join(looser)} looser"
         try:
-            async with asyncio.timeout(CONFIRM_TIMEOUT_S):
+            async with asyncio.timeout(QUESTION_TIMEOUT_S):
                 answer = await self._exchanges.confirm(Question("configuration", shown, reason))
         except TimeoutError:
             return False
@@ -242,7 +241,7 @@ def _told(taken: tuple[str, ...], later: tuple[str, ...], looser: tuple[str, ...
     lines = ["The configuration was changed."]
     if taken:
         lines.append(f"Active now: {_named(taken)}.")
-    waiting = [key for key in later if key.startswith(looser)] if looser else []
+    waiting = [key for key in later if key.startswith(looser)]
     if waiting:
         lines.append(f"Looser and not approved; active after a restart: {_named(waiting)}.")
     if rest := [key for key in later if key not in waiting]:

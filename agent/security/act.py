@@ -106,7 +106,7 @@ def _content_of(folder: Path | None, path: str) -> str:
     digest, room = hashlib.sha256(), MAX_HASHED_BYTES
     try:
         with open_beneath(folder, path) as file:
-            while room > 0 and (piece := file.read(min(room, _PIECE_BYTES))):
+            while piece := file.read(min(room, _PIECE_BYTES)):
                 digest.update(piece)
                 room -= len(piece)
     except (BarnacleError, OSError) as err:

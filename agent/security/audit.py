@@ -108,7 +108,7 @@ class Audit:
             self._last = Link(number, self._last.digest)
             self._begin_file({"kind": "begun", "reason": f"the end of {newest.name} is damaged"})
             return
-        self._handle = os.open(newest, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        self._handle = os.open(newest, os.O_WRONLY | os.O_APPEND)
         # What a power cut left of a row was never acknowledged
         os.ftruncate(self._handle, whole_bytes)
         self._size_bytes = whole_bytes
@@ -127,7 +127,7 @@ class Audit:
 
     def _begin_file(self, row: Row) -> None:
         path = self._folder / f"{self._last.number + 1:012d}{_SUFFIX}"
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
         self._handle = os.open(path, flags, 0o600)
         self._size_bytes, self._is_torn = 0, False
         try:

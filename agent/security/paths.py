@@ -27,10 +27,11 @@ _SHOWN_CHARS = 100
 # The folder itself
 HERE = "."
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 # Without O_NONBLOCK a pipe in the place of a file would hold the reader for ever
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+# O_EXCL follows no link either
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _NEW_MODE = 0o600
 # Never the bits that let a file run as somebody else
 _KEPT_MODE = 0o777
@@ -261,8 +262,7 @@ def _version(status: os.stat_result) -> tuple[int, ...]:
 def _write_synced(name: str, folder: int, content: bytes, mode: int) -> None:
     with os.fdopen(os.open(name, _CREATE, _NEW_MODE, dir_fd=folder), "wb") as file:
         file.write(content)
-        if mode != _NEW_MODE:
-            os.fchmod(file.fileno(), mode)
+        os.fchmod(file.fileno(), mode)
         file.flush()
         os.fsync(file.fileno())
 

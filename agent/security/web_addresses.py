@@ -32,10 +32,9 @@ _NAMES_AT_HOME = (
 )
 # The global unicast space; what is not in it is special, or not given out yet
 _UNICAST_6 = ipaddress.IPv6Network("2000::/3")
-# Parts of it that lead elsewhere: protocol assignments with Teredo, documentation, 6to4, segments
-_SPECIAL_6 = tuple(
-    map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"))
-)
+# Parts of it that lead elsewhere and that Python counts as global: protocol assignments with Teredo,
+# 6to4, and what was set aside for documentation since
+_SPECIAL_6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2002::/16", "3fff::/20")))
 # IPv4 behind a translator; IPv4 written as IPv6
 _HOLDING_4 = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::ffff:0:0/96")))
 # Protocol assignments, 6to4 relays, and a cloud's own control address among public ones

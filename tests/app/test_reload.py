@@ -203,7 +203,7 @@ async def test_the_owners_yes_makes_them_so(tmp_path: Path) -> None:
 
 
 async def test_nobody_who_answers_is_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.app.reload.CONFIRM_TIMEOUT_S", 0.01)
+    monkeypatch.setattr("agent.app.reload.QUESTION_TIMEOUT_S", 0.01)
     agent = Agent(tmp_path)
 
     async def silence(_question: Question) -> Answer:

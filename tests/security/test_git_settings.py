@@ -4,7 +4,12 @@ import pytest
 
 from agent.errors import CommandRefused
 from agent.security import git_settings
-from agent.security.git_settings import refuse_nested, refuse_repository, refuse_settings
+from agent.security.git_settings import (
+    git_environment,
+    refuse_nested,
+    refuse_repository,
+    refuse_settings,
+)
 
 HARMLESS = {
     "core": (
@@ -82,3 +87,10 @@ def test_a_tree_may_have_as_many_files_as_are_looked_at(
     (repository / "src" / "c").touch()
     with pytest.raises(CommandRefused, match="more than 4 files"):
         refuse_nested(repository, ".")
+
+
+def test_git_works_on_the_repository_that_was_looked_at_and_finds_no_other(tmp_path: Path) -> None:
+    environment = git_environment(tmp_path)
+    assert environment["GIT_DIR"] == f"{tmp_path}/.git"
+    assert environment["GIT_WORK_TREE"] == str(tmp_path)
+    assert not git_environment(None).keys() & {"GIT_DIR", "GIT_WORK_TREE"}

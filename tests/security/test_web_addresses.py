@@ -73,6 +73,13 @@ def test_what_is_no_plain_url_is_refused(url: str, why: str) -> None:
         RULES.place_of(url)
 
 
+def test_a_url_of_the_longest_kind_is_read() -> None:
+    start = "http://example.org/"
+    assert RULES.place_of(start + "a" * (MAX_URL_CHARS - len(start))).host == "example.org"
+    with pytest.raises(AddressRefused, match="longer than"):
+        RULES.place_of(start + "a" * (MAX_URL_CHARS - len(start) + 1))
+
+
 def test_only_listed_hosts_where_some_are_listed() -> None:
     rules = WebRules(allow=("example.org", "*.met.no"))
     for host in ("example.org", "api.met.no", "a.b.met.no"):

@@ -3,6 +3,8 @@
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -135,3 +137,14 @@ def test_no_descriptor_of_a_job_stays_open(talk: Talk) -> None:
     assert talk.answer() == {"exit": 0}
     running.join(TIMEOUT_S)
     assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above
+
+
+def test_as_a_program_it_is_spoken_to_on_its_standard_input(talk: Talk) -> None:
+    program = (sys.executable, "-m", "agent.security.sandbox.runner")
+    with (
+        subprocess.Popen(program, stdin=talk.server) as running,
+        Path(os.devnull).open() as nothing,
+    ):
+        talk.asks(job("/bin/sh", "-c", "exit 7"), nothing.fileno())
+        assert talk.answer() == {"exit": 7}
+        assert running.wait(TIMEOUT_S) == 0
