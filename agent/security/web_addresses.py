@@ -32,7 +32,7 @@ _NAMES_AT_HOME = (
 )
 # The global unicast space; what is not in it is special, or not given out yet
 _UNICAST_6 = ipaddress.IPv6Network("2000::/3")
-# Parts of it that lead elsewhere and that Python counts as global: protocol assignments with Teredo,
+# Parts of it that lead elsewhere though Python counts them as global: Teredo and other protocols,
 # 6to4, and what was set aside for documentation since
 _SPECIAL_6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2002::/16", "3fff::/20")))
 # IPv4 behind a translator; IPv4 written as IPv6
