@@ -65,6 +65,13 @@ class MqttPeer:
         found = [payload for one, payload in self.came if one == topic]
         return found[-1] if found else None
 
+    def unsubscribe(self) -> None:
+        """Subscribe to nothing any more; the broker has confirmed it."""
+        confirmed = threading.Event()
+        self._client.on_unsubscribe = lambda *_: confirmed.set()
+        self._client.unsubscribe("#")
+        assert confirmed.wait(_ANSWER_S)
+
     def close(self) -> None:
         self._client.disconnect()
         self._client.loop_stop()

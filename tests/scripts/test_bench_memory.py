@@ -16,7 +16,7 @@ TINY = memory.Extent(queries=10, memories=40, stores=5, texts=3, kills=1, forget
 _OF_MADE_DATA = (
     "240 contradictions of 20 kinds in six languages: the true one first",
     "the old one told as old when the past is asked for",
-    "facts kept at once of 300 short messages in six languages",
+    "facts kept at once of 300 short household messages, six languages",
     "relative and named times, 120 questions in six languages",
     "device commands that a household memory of one's own blocks",
     "an act that only a planted memory wants",

@@ -146,8 +146,8 @@ class PlantedServer:
         if self._made.is_at("mcp trouble"):
             raise McpAway(f"the server is away: {self._made.text}")
         if self._made.is_at("mcp error"):
-            return BridgeAnswer(self._made.text, is_error=True)
-        return BridgeAnswer(self._made.at("mcp text", "dry "))
+            return BridgeAnswer(text=self._made.text, is_error=True)
+        return BridgeAnswer(text=self._made.at("mcp text", "dry "))
 
 
 def _entry(made: World, kind: str) -> MemoryEntry:

@@ -129,7 +129,7 @@ async def test_an_answer_waits_for_whoever_reads_it(platform: MqttPlatform) -> N
     async with listening(platform.channel) as listener:
         await platform.write("hello")
         [heard] = await listener.first()
-        platform.peer.close()
+        platform.peer.unsubscribe()
         with pytest.raises(ChannelUnavailable, match="nobody subscribes") as caught:
             await platform.channel.send(answer(heard, "Here."))
         assert caught.value.retry_after_s
