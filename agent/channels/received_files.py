@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 from agent.errors import StorageFull
@@ -55,6 +55,13 @@ _SUFFIXES = {
 Knows = Callable[[Inbound], bool]
 
 
+def too_large(size_bytes: int) -> str:
+    """Return the reason not to keep a file of this size; empty if it may be kept."""
+    if size_bytes <= MAX_FILE_BYTES:
+        return ""
+    return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+
+
 class ReceivedFiles:
     """Folder of received files.
 
@@ -67,7 +74,7 @@ class ReceivedFiles:
         self._max_folder_bytes = max_folder_bytes
 
     async def keep(
-        self, pieces: AsyncIterator[bytes], media_type: str, name: str = ""
+        self, pieces: AsyncGenerator[bytes, None], media_type: str, name: str = ""
     ) -> Attachment | str:
         """Store a file, or return the reason why not.
 
@@ -78,8 +85,8 @@ class ReceivedFiles:
         part = path.with_name(path.name + _PART)
         try:
             size = await self._write(part, pieces)
-            if size > MAX_FILE_BYTES:
-                return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+            if reason := too_large(size):
+                return reason
             await asyncio.to_thread(self._settle, part, path)
         except StorageFull as err:
             return str(err)
@@ -89,16 +96,18 @@ class ReceivedFiles:
             await asyncio.to_thread(_remove, part)
         return Attachment(str(path), kind, printable_line(name, MAX_NAME_CHARS), size)
 
-    async def _write(self, part: Path, pieces: AsyncIterator[bytes]) -> int:
+    async def _write(self, part: Path, pieces: AsyncGenerator[bytes, None]) -> int:
         """Write the pieces and return their size, up to just above the limit."""
         handle = await asyncio.to_thread(self._open, part)
         size = 0
         try:
-            async for piece in pieces:
-                size += len(piece)
-                if size > MAX_FILE_BYTES:
-                    return size
-                await asyncio.to_thread(_write_all, handle, piece)
+            # What is not read to its end lets go of its connection at once
+            async with contextlib.aclosing(pieces):
+                async for piece in pieces:
+                    size += len(piece)
+                    if size > MAX_FILE_BYTES:
+                        return size
+                    await asyncio.to_thread(_write_all, handle, piece)
             await asyncio.to_thread(os.fsync, handle)
         finally:
             os.close(handle)

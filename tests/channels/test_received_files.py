@@ -1,5 +1,5 @@
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from tests.fakes.telegram_bot import content_of
 PIECE = bytes(1024 * 1024)
 
 
-async def pieces(*content: bytes) -> AsyncIterator[bytes]:
+async def pieces(*content: bytes) -> AsyncGenerator[bytes, None]:
     for piece in content:
         yield piece
 
@@ -51,7 +51,7 @@ async def test_a_file_that_is_too_large_leaves_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_download_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
-    async def broken() -> AsyncIterator[bytes]:
+    async def broken() -> AsyncGenerator[bytes, None]:
         yield b"half"
         raise ChannelUnavailable("cut")
 

@@ -1,8 +1,7 @@
 """DingTalk channel, and the platform that builds it from the settings."""
 
-import contextlib
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from agent.channels.approvals import OpenApprovals
@@ -14,15 +13,15 @@ from agent.channels.dingtalk.client import DingTalkApi
 from agent.channels.dingtalk.events import NAME, DingTalkFile, DingTalkMessage
 from agent.channels.dingtalk.receive import DingTalkReceiver
 from agent.channels.dingtalk.send import DingTalkSender, SessionWebhooks
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, DingTalkSettings
 from agent.channels.urgency import is_urgent
 from agent.config import Secret
-from agent.errors import ChannelUnavailable, ConfigRefused, NetworkError
+from agent.errors import ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound
-from agent.net.http import HttpAnswer
 from agent.system.clock import Clock
 
 # All files of a message; what is said meanwhile waits, save what stops the agent
@@ -105,16 +104,8 @@ class DingTalkChannel(Channel):
     async def _fetch(self, file: DingTalkFile) -> Attachment | str:
         async with self._api.download(file.code) as answer:
             media_type = file.media_type(answer.header("content-type"))
-            async with contextlib.aclosing(self._pieces(answer)) as pieces:
-                return await self._place.keeping.keep(pieces, media_type, file.name)
-
-    async def _pieces(self, answer: HttpAnswer) -> AsyncGenerator[bytes, None]:
-        try:
-            while piece := await answer.read():
-                self.pulse.beat()
-                yield piece
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+            pieces = downloaded(answer, self.pulse.beat)
+            return await self._place.keeping.keep(pieces, media_type, file.name)
 
 
 def _is_speech(kept: Attachment) -> bool:

@@ -1,17 +1,16 @@
 """Files of Discord messages."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from agent.channels.context import ChannelContext
 from agent.channels.discord.client import DiscordApi
 from agent.channels.discord.events import VOICE_FLAG, DiscordFile, DiscordMessage
 from agent.channels.discord.inbound import MAX_NAME_CHARS, files_of
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles
-from agent.channels.received_files import MAX_FILE_BYTES
-from agent.errors import ChannelUnavailable, NetworkError
+from agent.channels.received_files import too_large
 from agent.messages import Attachment, Inbound
-from agent.net.http import HttpAnswer
 from agent.text.printable import printable_line
 
 # All files of a message; until then what comes after it waits
@@ -48,21 +47,13 @@ class DiscordFiles:
         )
 
     async def _fetch(self, file: DiscordFile) -> Attachment | str:
-        if file.size > MAX_FILE_BYTES:
-            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        if reason := too_large(file.size):
+            return reason
         kind = printable_line(file.content_type, MAX_NAME_CHARS)
         async with self._api.download(file.url) as answer:
             return await self._place.keeping.keep(
-                self._pieces(answer), kind or "application/octet-stream", file.filename
+                downloaded(answer, self._beat), kind or "application/octet-stream", file.filename
             )
-
-    async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
-        try:
-            while piece := await answer.read():
-                self._beat()
-                yield piece
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
 
 
 def called(file: DiscordFile, *, is_speech: bool) -> str:

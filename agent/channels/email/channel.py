@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -232,7 +232,7 @@ def _anywhere(address: Address) -> Address:
     return replace(address, thread=None)
 
 
-async def _pieces(file: EmailFile) -> AsyncIterator[bytes]:
+async def _pieces(file: EmailFile) -> AsyncGenerator[bytes, None]:
     yield file.content
 
 

@@ -11,19 +11,19 @@ from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
+from agent.channels.file_stream import downloaded
 from agent.channels.imessage.client import UPLOAD_TIMEOUT_S, BlueBubblesApi
 from agent.channels.imessage.cursor import ImessageCursor
 from agent.channels.imessage.events import NAME, ImessageFile, ImessageMessage, understood
 from agent.channels.imessage.send import ImessageSender, parts
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
-from agent.channels.received_files import MAX_FILE_BYTES
+from agent.channels.received_files import too_large
 from agent.channels.settings import ChannelsSettings, ImessageSettings
 from agent.channels.urgency import is_urgent
 from agent.config import Secret
-from agent.errors import BarnacleError, ChannelUnavailable, ConfigRefused, NetworkError
+from agent.errors import BarnacleError, ChannelUnavailable, ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound
-from agent.net.http import HttpAnswer
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
@@ -156,8 +156,8 @@ class ImessageChannel(Channel):
         return await self._files.added_to(inbound, coming[:MAX_FILES])
 
     async def _fetch(self, file: ImessageFile) -> Attachment | str:
-        if (file.total_bytes or 0) > MAX_FILE_BYTES:
-            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        if reason := too_large(file.total_bytes or 0):
+            return reason
         for _ in range(FETCH_TRIES - 1):
             with contextlib.suppress(ChannelUnavailable):
                 return await self._downloaded(file)
@@ -168,15 +168,9 @@ class ImessageChannel(Channel):
         async with self._api.download(file.guid) as answer:
             # The server makes a JPEG of what only Apple's programs show
             kind = printable_line(answer.header("content-type") or file.mime_type or _ANY_TYPE, 100)
-            return await self._place.keeping.keep(self._pieces(answer), kind, file.name or "")
-
-    async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
-        try:
-            while piece := await answer.read():
-                self.pulse.beat()
-                yield piece
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+            return await self._place.keeping.keep(
+                downloaded(answer, self.pulse.beat), kind, file.name or ""
+            )
 
 
 async def identify(api: BlueBubblesApi) -> str:

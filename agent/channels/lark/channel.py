@@ -1,16 +1,16 @@
 """Lark channel, and the platform that builds it from the settings."""
 
-import contextlib
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.lark import events
 from agent.channels.lark.client import LarkApi, text_in
@@ -21,9 +21,8 @@ from agent.channels.platform import Platform, PlatformContext, SetupKey, channel
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, LarkSettings
 from agent.config import Secret
-from agent.errors import ChannelError, ChannelUnavailable, ConfigRefused, NetworkError
+from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound
-from agent.net.http import HttpAnswer
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
@@ -119,16 +118,8 @@ class LarkChannel(Channel):
         path = f"/im/v1/messages/{message_id}/resources/{file.key}?type={kind}"
         async with self._api.download(path) as answer:
             media_type = printable_line(answer.header("content-type"), 100) or _ANY_TYPE
-            async with contextlib.aclosing(self._pieces(answer)) as pieces:
-                return await self._place.keeping.keep(pieces, media_type, file.name)
-
-    async def _pieces(self, answer: HttpAnswer) -> AsyncGenerator[bytes, None]:
-        try:
-            while piece := await answer.read():
-                self.pulse.beat()
-                yield piece
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+            pieces = downloaded(answer, self.pulse.beat)
+            return await self._place.keeping.keep(pieces, media_type, file.name)
 
 
 async def who(api: LarkApi) -> tuple[str, str]:

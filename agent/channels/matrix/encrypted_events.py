@@ -5,7 +5,7 @@ that it cannot be read and what helps.
 """
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,7 +151,7 @@ class EncryptedEvents:
 
     def file(
         self, pieces: AsyncIterator[bytes], told: dict[str, Any]
-    ) -> AsyncIterator[bytes] | None:
+    ) -> AsyncGenerator[bytes, None] | None:
         """Yield the content of a sealed file; None if it cannot be opened."""
         if self._crypt is None:
             return None

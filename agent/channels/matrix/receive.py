@@ -6,12 +6,12 @@ joined; other rooms are joined where somebody invites whom the agent knows.
 
 import json
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles
 from agent.channels.matrix.client import HOLD_MS, MatrixApi, MatrixRefused, quoted
 from agent.channels.matrix.encrypted_events import EncryptedEvents
@@ -37,9 +37,8 @@ from agent.channels.matrix.inbound import (
 )
 from agent.channels.matrix.send import MatrixSender
 from agent.channels.received_files import Knows, ReceivedFiles
-from agent.errors import ChannelRefused, ChannelUnavailable, NetworkError
+from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.messages import Attachment, Inbound, Provenance
-from agent.net.http import HttpAnswer
 from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -279,21 +278,13 @@ class MatrixReceiver:
         if not file.address:
             return "it is encrypted"
         async with self._api.download(file.address) as answer:
-            pieces = _pieces(answer)
+            pieces = downloaded(answer)
             if file.sealed:
                 opened = self._secrecy.file(pieces, file.sealed)
                 if opened is None:
                     return "it is encrypted"
                 pieces = opened
             return await self._ears.keeping.keep(pieces, file.kind, file.name)
-
-
-async def _pieces(answer: HttpAnswer) -> AsyncIterator[bytes]:
-    try:
-        while piece := await answer.read():
-            yield piece
-    except NetworkError as err:
-        raise ChannelUnavailable(str(err)) from err
 
 
 def _is_speech(kept: Attachment) -> bool:

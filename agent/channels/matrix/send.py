@@ -4,12 +4,12 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.channels.delivery_steps import DeliverySteps, unsendable
 from agent.channels.drafts import AnswerDraft, Drafts
+from agent.channels.file_stream import uploaded
 from agent.channels.matrix.client import MatrixApi, MatrixRefused, quoted
 from agent.channels.matrix.cursor import MatrixCursor
 from agent.channels.matrix.markup import content_of, edit_of, first_part, placed
@@ -165,7 +165,7 @@ class MatrixSender:
         self, room: str, path: Path, size: int, named: tuple[str, str]
     ) -> dict[str, object]:
         """Upload the file, sealed if the room is, and return its address."""
-        pieces = _pieces(path, size)
+        pieces = uploaded(path, size)
         if not await self.is_sealed(room):
             return {"url": await self._api.upload(*named, pieces, size)}
         from agent.channels.matrix.encryption.files import FileEncryption  # noqa: PLC0415 - 8 MB for a file
@@ -215,14 +215,3 @@ def _draft_of(message_id: str) -> str:
 def _known(message: Outbound) -> str:
     """Return the name of a message in every try; unkept messages have none."""
     return f"{message.outbox_id or secrets.token_hex(8)}-{message.part}"
-
-
-async def _pieces(path: Path, size: int) -> AsyncIterator[bytes]:
-    """Yield exactly the announced length, even if the file changes."""
-    file = await asyncio.to_thread(path.open, "rb")
-    try:
-        while size and (piece := await asyncio.to_thread(file.read, min(_PIECE_BYTES, size))):
-            size -= len(piece)
-            yield piece
-    finally:
-        file.close()

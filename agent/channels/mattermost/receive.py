@@ -6,7 +6,6 @@ What stops the agent and what answers a question waits for no file.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ import msgspec
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
 from agent.channels.context import ChannelContext
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.mattermost.client import MattermostApi, known_id, unknown_bot
 from agent.channels.mattermost.cursor import MattermostCursor
@@ -34,13 +34,12 @@ from agent.channels.mattermost.events import (
     challenge,
     understood,
 )
-from agent.channels.received_files import MAX_FILE_BYTES
+from agent.channels.received_files import too_large
 from agent.channels.urgency import is_urgent
 from agent.channels.urgent_first import Frame, UrgentFirst
 from agent.channels.websocket import WebSocket, opened
-from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, NetworkError
+from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment, Inbound
-from agent.net.http import HttpAnswer
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
@@ -219,19 +218,13 @@ class MattermostReceiver:
         return _read(await self._api.call("GET", path), tuple[MattermostFile, ...])
 
     async def _fetch(self, file: MattermostFile) -> Attachment | str:
-        if file.size > MAX_FILE_BYTES:
-            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        if reason := too_large(file.size):
+            return reason
         kind = printable_line(file.mime_type, MAX_NAME_CHARS) or "application/octet-stream"
         async with self._api.download(file.id) as answer:
-            return await self._place.keeping.keep(self._pieces(answer), kind, file.name)
-
-    async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
-        try:
-            while piece := await answer.read():
-                self._pulse.beat()
-                yield piece
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+            return await self._place.keeping.keep(
+                downloaded(answer, self._pulse.beat), kind, file.name
+            )
 
 
 async def who(api: MattermostApi) -> MattermostSelf:

@@ -1,6 +1,5 @@
 """ntfy channel, and the platform that builds it from the settings."""
 
-import contextlib
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import replace
@@ -14,12 +13,13 @@ from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Ques
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.cursor import CursorFile, spaced_json
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.ntfy.client import NtfyApi, path_of
 from agent.channels.ntfy.events import NAME, NtfyEvent, NtfyEventLines, NtfyFile, inbound_of
 from agent.channels.ntfy.send import NtfySender, parts
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
-from agent.channels.received_files import MAX_FILE_BYTES
+from agent.channels.received_files import too_large
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, NtfySettings
 from agent.config import Secret
@@ -132,13 +132,11 @@ class NtfyChannel(Channel):
         return await self._files.added_to(inbound, [coming])
 
     async def _fetch(self, file: NtfyFile) -> Attachment | str:
-        if file.size > MAX_FILE_BYTES:
-            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        if reason := too_large(file.size):
+            return reason
         kind = printable_line(file.type, 100).strip()
-        async with (
-            self._api.file(file.url) as answer,
-            contextlib.aclosing(self._pieces(answer)) as pieces,
-        ):
+        async with self._api.file(file.url) as answer:
+            pieces = downloaded(answer, self.pulse.beat)
             return await self._place.keeping.keep(pieces, kind or _ANY_TYPE, file.name)
 
 

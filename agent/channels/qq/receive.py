@@ -4,10 +4,8 @@ What stops the agent, and what answers a question, does not wait for files.
 """
 
 import asyncio
-import contextlib
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,6 +14,7 @@ import msgspec
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
 from agent.channels.context import ChannelContext
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.opcodes.address import told_address
 from agent.channels.opcodes.gateway import GatewayClient
@@ -23,17 +22,14 @@ from agent.channels.opcodes.session import ResumableSession
 from agent.channels.qq.client import QqApi
 from agent.channels.qq.events import KINDS, Groups, QqFile, QqMessage, QqReady, files_of, understood
 from agent.channels.qq.reply_windows import QqWindows
-from agent.channels.received_files import MAX_FILE_BYTES
+from agent.channels.received_files import too_large
 from agent.channels.urgency import is_urgent
 from agent.errors import (
     BarnacleError,
     ChannelError,
     ChannelRefused,
-    ChannelUnavailable,
-    NetworkError,
 )
 from agent.messages import Attachment, Inbound
-from agent.net.http import HttpAnswer
 from agent.system.clock import Clock
 from agent.text.printable import printable_text
 
@@ -215,21 +211,11 @@ class QqReceiver:
         return replace(inbound, text="\n".join(line for line in [inbound.text, *spoken] if line))
 
     async def _fetch(self, file: QqFile) -> Attachment | str:
-        if file.size > MAX_FILE_BYTES:
-            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
-        async with (
-            self._ears.api.download(file.address) as answer,
-            contextlib.aclosing(self._pieces(answer)) as pieces,
-        ):
+        if reason := too_large(file.size):
+            return reason
+        async with self._ears.api.download(file.address) as answer:
+            pieces = downloaded(answer, self._pulse.beat)
             return await self._ears.place.keeping.keep(pieces, file.media_type, file.filename)
-
-    async def _pieces(self, answer: HttpAnswer) -> AsyncGenerator[bytes, None]:
-        try:
-            while piece := await answer.read():
-                self._pulse.beat()
-                yield piece
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
 
 
 def _spoken(file: QqFile) -> str:

@@ -5,11 +5,11 @@ It is decoded while it comes, so that no file is ever held in memory.
 
 import binascii
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 
 from agent.channels.incoming_files import IncomingFile, IncomingFiles
-from agent.channels.received_files import MAX_FILE_BYTES, ReceivedFiles
+from agent.channels.received_files import ReceivedFiles, too_large
 from agent.channels.signal.client import SignalClient, result_in
 from agent.channels.signal.events import SignalFile
 from agent.channels.signal.ids import parameters_of
@@ -61,12 +61,12 @@ class SignalFiles:
         return await self._files.added_to(inbound, coming)
 
     async def _fetch(self, file: SignalFile, place: Mapping[str, object]) -> Attachment | str:
-        if (file.size or 0) > MAX_FILE_BYTES:
-            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        if reason := too_large(file.size or 0):
+            return reason
         async with self._daemon.answering("getAttachment", {"id": file.id, **_one(place)}) as got:
             return await self._keeping.keep(self._pieces(got), _type(file), file.filename or "")
 
-    async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
+    async def _pieces(self, answer: HttpAnswer) -> AsyncGenerator[bytes, None]:
         """Yield the decoded Base64 of an answer; raises as a call does."""
         try:
             head = await _head(answer)

@@ -4,8 +4,7 @@ The only module that knows addresses and codes; no token is ever part of an erro
 a host that is not Slack's.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from agent.channels import rest
+from agent.channels.file_stream import uploaded
 from agent.config import Secret
 from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
@@ -142,7 +142,7 @@ class SlackApi:
             "content-type": "application/octet-stream",
             "content-length": str(size_bytes),
         }
-        request = HttpRequest("POST", url, headers, _pieces(path, size_bytes))
+        request = HttpRequest("POST", url, headers, uploaded(path, size_bytes))
         reply = await rest.asked(self._http, request, rest.UPLOAD_TIMEOUT_S)
         if reply.status == rest.TOO_MANY:
             raise _asked_too_often(reply)
@@ -215,18 +215,3 @@ def _asked_too_often(reply: rest.RestReply) -> ChannelUnavailable:
     wait_s = rest.seconds(reply.header("retry-after"))
     text = f"Slack asks to be left alone for {wait_s:.0f} s"
     return ChannelUnavailable(text, retry_after_s=wait_s)
-
-
-async def _pieces(path: Path, size_bytes: int) -> AsyncGenerator[bytes, None]:
-    """Yield exactly the announced length, even if the file changes."""
-    left = size_bytes
-    file = await asyncio.to_thread(path.open, "rb")
-    try:
-        while left:
-            piece = await asyncio.to_thread(file.read, min(_PIECE_BYTES, left))
-            if not piece:
-                raise OSError("the file became shorter while it was sent")
-            left -= len(piece)
-            yield piece
-    finally:
-        file.close()

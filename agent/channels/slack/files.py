@@ -1,16 +1,15 @@
 """Files of Slack messages."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from functools import partial
 
 from agent.channels.context import ChannelContext
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
-from agent.channels.received_files import MAX_FILE_BYTES
+from agent.channels.received_files import too_large
 from agent.channels.slack.client import SlackApi
 from agent.channels.slack.events import MAX_FILES, SlackEvent, SlackFile
-from agent.errors import ChannelUnavailable, NetworkError
 from agent.messages import Attachment, Inbound
-from agent.net.http import HttpAnswer
 from agent.text.printable import printable_line
 
 # All files of a message; until then what comes after it waits
@@ -47,8 +46,8 @@ class SlackFiles:
         return IncomingFile(called(file), partial(self._fetch, file), lambda _kept: is_speech(file))
 
     async def _fetch(self, file: SlackFile) -> Attachment | str:
-        if file.size > MAX_FILE_BYTES:
-            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        if reason := too_large(file.size):
+            return reason
         url = file.url_private_download or file.url_private
         if file.mode in {"external", "tombstone", "hidden_by_limit"} or not url:
             return "Slack does not keep it"
@@ -57,15 +56,9 @@ class SlackFiles:
             # Who lacks the right is shown the page where people sign in
             if answer.header("content-type").startswith(_PAGE) and not kind.startswith(_PAGE):
                 return "the app lacks the right files:read"
-            return await self._place.keeping.keep(self._pieces(answer), kind, file.name or "")
-
-    async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
-        try:
-            while piece := await answer.read():
-                self._beat()
-                yield piece
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+            return await self._place.keeping.keep(
+                downloaded(answer, self._beat), kind, file.name or ""
+            )
 
 
 def is_speech(file: SlackFile) -> bool:

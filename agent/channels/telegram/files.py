@@ -1,16 +1,15 @@
 """Files of Telegram messages: first their path, then their content."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles
 from agent.channels.received_files import MAX_FILE_BYTES, ReceivedFiles
 from agent.channels.telegram.client import TelegramApi
 from agent.channels.telegram.inbound import TelegramAttachment
 from agent.channels.transcriber import SpeechTranscriber
-from agent.errors import ChannelUnavailable, NetworkError
 from agent.messages import Attachment, Inbound
-from agent.net.http import HttpAnswer
 
 # All files of a message; until then nothing else is heard, so not longer
 FETCH_TIMEOUT_S = 45.0
@@ -54,12 +53,6 @@ class TelegramFiles:
         if not isinstance(path, str) or not path or path.startswith("/"):
             return "the server does not say where it is"
         async with self._api.download(path) as answer:
-            return await self._keeping.keep(self._pieces(answer), sent.media_type, file.file_name)
-
-    async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
-        try:
-            while piece := await answer.read():
-                self._beat()
-                yield piece
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+            return await self._keeping.keep(
+                downloaded(answer, self._beat), sent.media_type, file.file_name
+            )

@@ -1,10 +1,9 @@
 """WhatsApp channel, and the platform that builds it from the settings."""
 
 import asyncio
-import contextlib
 import logging
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +12,7 @@ from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Question
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
+from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.push import PushAnswer, PushRequest
@@ -35,9 +35,8 @@ from agent.channels.whatsapp.events import (
 from agent.channels.whatsapp.reply_windows import WhatsAppWindows
 from agent.channels.whatsapp.send import WhatsAppSender, parts, to
 from agent.config import Secret
-from agent.errors import ChannelError, ChannelUnavailable, ConfigRefused, NetworkError, StorageFull
+from agent.errors import ChannelError, ConfigRefused, StorageFull
 from agent.messages import Address, Attachment, Inbound, Outbound
-from agent.net.http import HttpAnswer
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
@@ -252,20 +251,10 @@ class WhatsAppChannel(Channel):
         return await self._files.added_to(inbound, [coming])
 
     async def _fetch(self, media: WhatsAppMedia) -> Attachment | str:
-        async with (
-            self._api.media(media.id) as answer,
-            contextlib.aclosing(_pieces(answer)) as pieces,
-        ):
+        async with self._api.media(media.id) as answer:
+            pieces = downloaded(answer)
             kind = printable_line(media.mime_type, 100).strip() or "application/octet-stream"
             return await self._place.keeping.keep(pieces, kind, media.filename)
-
-
-async def _pieces(answer: HttpAnswer) -> AsyncGenerator[bytes, None]:
-    try:
-        while piece := await answer.read():
-            yield piece
-    except NetworkError as err:
-        raise ChannelUnavailable(str(err)) from err
 
 
 class WhatsApp(Platform):

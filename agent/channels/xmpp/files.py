@@ -6,12 +6,12 @@ https, are fetched.
 
 import asyncio
 import mimetypes
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote, urlsplit
 from xml.etree.ElementTree import Element
 
+from agent.channels.file_stream import downloaded, uploaded
 from agent.channels.received_files import ReceivedFiles
 from agent.channels.xmpp.confirmations import XmppRefused
 from agent.channels.xmpp.connection import XmppConnection
@@ -19,7 +19,7 @@ from agent.channels.xmpp.stanzas import element
 from agent.errors import AddressRefused, ChannelUnavailable, MessageRefused, NetworkError
 from agent.messages import Attachment
 from agent.net.addresses import is_this_machine
-from agent.net.http import HttpAnswer, HttpClient, HttpRequest
+from agent.net.http import HttpClient, HttpRequest
 from agent.security.web_addresses import WebRules
 from agent.tools.web import look_up
 
@@ -81,7 +81,7 @@ class XmppFiles:
             if (name := one.get("name", "").lower()) in _HEADERS
         }
         told = {**headers, "content-type": kind, "content-length": str(size)}
-        request = HttpRequest("PUT", put, told, _pieces(path, size))
+        request = HttpRequest("PUT", put, told, uploaded(path, size))
         try:
             async with asyncio.timeout(UPLOAD_TIMEOUT_S), self._http.exchange(request) as answer:
                 if answer.status not in _DONE:
@@ -109,7 +109,7 @@ class XmppFiles:
                     return f"{answer.host} answered with status {answer.status}"
                 name = parts.path.rpartition("/")[2]
                 kind = answer.header("content-type") or mimetypes.guess_type(name)[0] or ""
-                return await self._keeping.keep(_body(answer), kind, name)
+                return await self._keeping.keep(downloaded(answer), kind, name)
         except (NetworkError, AddressRefused) as err:
             return str(err)
 
@@ -182,22 +182,3 @@ def _address(slot: Element, name: str) -> str:
 def _origin_of(address: str) -> str:
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}".lower()
-
-
-async def _pieces(path: Path, size: int) -> AsyncIterator[bytes]:
-    """Yield exactly the announced length, even if the file changes."""
-    file = await asyncio.to_thread(path.open, "rb")
-    try:
-        while size and (piece := await asyncio.to_thread(file.read, min(_PIECE_BYTES, size))):
-            size -= len(piece)
-            yield piece
-    finally:
-        file.close()
-
-
-async def _body(answer: HttpAnswer) -> AsyncIterator[bytes]:
-    try:
-        while piece := await answer.read():
-            yield piece
-    except NetworkError as err:
-        raise ChannelUnavailable(str(err)) from err

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +77,7 @@ def seal_in(told: dict[str, Any]) -> FileKey | None:
     return seal if sizes == (_KEY_BYTES, _BLOCK_BYTES, hashlib.sha256().digest_size) else None
 
 
-async def opened(pieces: AsyncIterator[bytes], seal: FileKey) -> AsyncIterator[bytes]:
+async def opened(pieces: AsyncIterator[bytes], seal: FileKey) -> AsyncGenerator[bytes, None]:
     """Yield the decrypted file; the last piece only if the hash is right.
 
     Raises:
