@@ -1,5 +1,6 @@
 """What is offered in a question, what it shows, and how long it waits."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -42,6 +43,15 @@ class Handy:
 
     async def pressed(self) -> None:
         raise TimeoutError
+
+
+class Pressed:
+    """A button that is pressed once the question is asked."""
+
+    trouble = ""
+
+    async def pressed(self) -> None:
+        await asyncio.sleep(0)
 
 
 def gate_in(folder: Path, limits: ActLimits, demanded_for: frozenset[Effect]) -> Gate:
@@ -150,3 +160,26 @@ async def test_a_call_without_files_says_nothing_of_changed_ones(tmp_path: Path)
     found = await question_of(tmp_path, CallCircumstances(), trust=Provenance.WEB)
     assert found is not None
     assert questions.CHANGED_TEXT not in found.reason
+
+
+async def test_where_somebody_has_to_be_there_the_kind_of_act_says_why(tmp_path: Path) -> None:
+    demanded = frozenset({Effect.HAZARD})
+    found = await question_of(tmp_path, CallCircumstances(), demanded_for=demanded)
+    assert found is not None
+    assert found.reason.startswith("it is hazard, and a yes is not enough here")
+
+
+async def test_a_question_that_nobody_needs_any_more_has_ended_with_the_answer() -> None:
+    ended: list[str] = []
+
+    async def ask(_question: Question) -> Answer:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append("withdrawn")
+        return Answer.NO
+
+    question = Question("pump", "{}", "it is hazard")
+    assert await questions.first_answer(ask, question, Pressed()) is Answer.YES
+    assert ended == ["withdrawn"]

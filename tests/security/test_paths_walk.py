@@ -24,6 +24,13 @@ def test_a_walk_names_everything_before_what_is_in_it(tmp_path: Path) -> None:
     assert walked == ["a.txt", "b", "b/c.txt"]
 
 
+def test_a_walk_leaves_no_folder_open(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    before = len([*Path("/proc/self/fd").iterdir()])
+    assert len([*walk_beneath(tmp_path, HERE, 100)]) == 3
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+
 def test_what_became_something_else_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     for found in walk_beneath(tmp_path, HERE, 100):

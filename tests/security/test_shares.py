@@ -96,3 +96,8 @@ def test_what_is_everybodys_is_not_private() -> None:
     assert is_private(Shares(readings=Circle.HOUSEHOLD).holdings(READINGS, ""))
     assert is_private(NOTHING_SHARED.holdings(households("x"), ""))
     assert PASSED_ON.taints
+
+
+def test_one_private_part_makes_the_whole_private() -> None:
+    assert is_private(SHARES.holdings(Disclosure(("menu/x",), ("anna",)), "ben"))
+    assert not is_private(SHARES.holdings(Disclosure(("menu/x",), readings=True), "ben"))

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import AddressRefused
-from agent.security.web_addresses import MAX_URL_CHARS, WebPlace, WebRules, is_public
+from agent.security.web_addresses import (
+    MAX_HOST_CHARS,
+    MAX_URL_CHARS,
+    WebPlace,
+    WebRules,
+    is_public,
+)
 
 RULES = WebRules()
 
@@ -78,6 +84,14 @@ def test_a_url_of_the_longest_kind_is_read() -> None:
     assert RULES.place_of(start + "a" * (MAX_URL_CHARS - len(start))).host == "example.org"
     with pytest.raises(AddressRefused, match="longer than"):
         RULES.place_of(start + "a" * (MAX_URL_CHARS - len(start) + 1))
+
+
+def test_a_host_of_the_longest_kind_is_read() -> None:
+    host = ".".join(["a" * 49] * 5) + ".com"
+    assert len(host) == MAX_HOST_CHARS
+    assert RULES.place_of(f"http://{host}/").host == host
+    with pytest.raises(AddressRefused, match="no valid host"):
+        RULES.place_of(f"http://a{host}/")
 
 
 def test_only_listed_hosts_where_some_are_listed() -> None:

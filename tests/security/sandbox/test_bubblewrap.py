@@ -119,3 +119,11 @@ def test_the_workspace_is_open_for_writing_only_where_it_may_be(
 def test_folders_that_no_machine_has_all_of_are_known() -> None:
     assert sandbox_bubblewrap._SYSTEM == ("/bin", "/sbin", "/lib", "/lib64", "/lib32")
     assert sandbox_bubblewrap.PROBE_TIMEOUT_S == 5.0
+
+
+async def test_a_job_without_a_folder_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(SandboxBroken):
+        await Bubblewrap(tmp_path / "w", "/nowhere/bwrap").run(
+            sandbox_bubblewrap.SandboxJob(("true",))
+        )
+    assert not (tmp_path / "w").exists()

@@ -1,6 +1,7 @@
 """Room on the disk while a program runs, and files of the workspace that are also elsewhere."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,11 @@ def test_the_last_byte_of_the_room_is_not_too_much(monkeypatch: pytest.MonkeyPat
 
 def test_the_disk_is_looked_at_often_and_the_workspace_whole() -> None:
     assert (sandbox_disk.LOOK_S, sandbox_disk.MAX_ENTRIES) == (0.1, 100_000)
+
+
+def test_a_link_with_two_names_holds_nothing_of_others(tmp_path: Path) -> None:
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    root.mkdir()
+    outside.symlink_to("/etc/passwd")
+    os.link(outside, root / "link", follow_symlinks=False)
+    refuse_foreign_names(root)
