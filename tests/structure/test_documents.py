@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from scripts.lib import module_map
 from tests.structure.documents import MOST_README_LINES, violations
+from tests.structure.sources import ROOT
 
 
 def test_links_and_commands_of_the_documents_exist() -> None:
@@ -61,3 +63,19 @@ def test_a_table_of_places_names_files_that_are_there(tmp_path: Path) -> None:
         "CONTRIBUTING.md: no gone.py",
         "CONTRIBUTING.md: no two.py",
     ]
+
+
+def test_the_map_names_every_module() -> None:
+    page = (ROOT / module_map.PAGE).read_text(encoding="utf-8")
+    assert page == module_map.with_map(page), "scripts/map writes it anew"
+
+
+def test_a_module_that_moved_is_found_by_the_map(tmp_path: Path) -> None:
+    (tmp_path / "agent" / "net").mkdir(parents=True)
+    (tmp_path / "agent" / "net" / "sse.py").touch()
+    (tmp_path / "agent" / "net" / "__init__.py").touch()
+    page = (ROOT / module_map.PAGE).read_text(encoding="utf-8")
+    changed = module_map.with_map(page, tmp_path)
+    assert "| `agent/net/` | sse |" in changed
+    assert "agent/channels/telegram/` |" not in changed
+    assert changed.partition("### Every module")[0] == page.partition("### Every module")[0]
