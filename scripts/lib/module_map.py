@@ -16,7 +16,7 @@ _MADE = frozenset({"__pycache__", "dist", "build", "node_modules"})
 def main(arguments: Sequence[str]) -> int:
     """Write the map."""
     argparse.ArgumentParser(
-        prog="map", description=f"Writes the list of all modules into {PAGE}, which a test compares."
+        prog="map", description=f"Writes the list of all modules into {PAGE}; a test compares."
     ).parse_args(arguments)
     page = ROOT / PAGE
     page.write_text(with_map(page.read_text(encoding="utf-8")), encoding="utf-8")
