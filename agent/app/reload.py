@@ -184,15 +184,14 @@ class Reloader:
         agent = _with(self.running.agent, wanted.agent, names)
         memory = _with(self.running.memory, wanted.memory, _RECALL)
         self._exchanges.adopt(agent, memory)
-        if wanted.log != self.running.log:
-            logs.set_level(wanted.log)
+        logs.set_level(wanted.log)
         self.running = msgspec.structs.replace(
             self.running, agent=agent, memory=memory, log=wanted.log
         )
 
     async def _is_agreed(self, wanted: Settings, looser: tuple[str, ...]) -> bool:
         values = {name: getattr(wanted.agent, name) for name in _SAFETY}
-        shown = json.dumps(msgspec.to_builtins(values), ensure_ascii=False, sort_keys=True)
+        shown = json.dumps(msgspec.to_builtins(values), ensure_ascii=False)
         reason = f"the configuration file makes {', '.join(looser)} looser"
         try:
             async with asyncio.timeout(QUESTION_TIMEOUT_S):

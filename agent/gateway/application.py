@@ -20,8 +20,8 @@ from agent.channels.push import ChallengedReceiver, PushAnswer, PushReceiver, Pu
 from agent.errors import StorageFull
 from agent.gateway import callers
 from agent.gateway.callers import Caller
-from agent.gateway.limiter import RefusalLimiter
 from agent.gateway.metrics import CONTENT_TYPE, MetricSample, page
+from agent.gateway.refused_callers import RefusalLimiter
 from agent.gateway.request import MAX_BODY_BYTES, CrowdedOut, RequestBodies, fault_of
 from agent.gateway.tokens import GatewayTokens
 

@@ -13,7 +13,7 @@ from agent.gateway.address import GatewayAddress, gateway_address, open_socket
 from agent.gateway.application import CallerAccess, GatewayApplication, StatusSources
 from agent.gateway.callers import UNIX, UNKNOWN, normal
 from agent.gateway.connection_pool import GatewayConnectionPool
-from agent.gateway.limiter import RefusalLimiter
+from agent.gateway.refused_callers import RefusalLimiter
 from agent.gateway.server import serve
 from agent.gateway.settings import GatewaySettings
 from agent.gateway.tokens import GatewayTokens

@@ -1,4 +1,5 @@
 import asyncio
+import json
 import logging
 from pathlib import Path
 
@@ -159,6 +160,51 @@ async def test_how_turns_are_taken_is_exchanged_at_once(tmp_path: Path, line: st
     active = told.splitlines()[1]
     assert f"agent.{line.split(maxsplit=1)[0]}" in active
     assert "restart" not in told
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *('more_keys = ["other"]', 'model = "small"', "temperature = 0.5", "max_tokens = 300"),
+        *("context_tokens = 4096", 'tool_calls = "words"', 'vision = "yes"', "timeout_s = 7.0"),
+        "first_byte_timeout_s = 7.0",
+    ],
+)
+async def test_what_a_service_is_asked_for_is_exchanged_at_once(tmp_path: Path, line: str) -> None:
+    agent = Agent(tmp_path)
+    told = await agent.write(f"{USUAL}{line}\n")
+    name = line.split(maxsplit=1)[0]
+    assert told == f"The configuration was changed.\nActive now: provider.{name}."
+    assert len(agent.renewed) == 1
+
+
+@pytest.mark.parametrize("line", ["recall_limit = 3", "min_score = 0.7"])
+async def test_how_much_is_recalled_is_exchanged_at_once(tmp_path: Path, line: str) -> None:
+    agent = Agent(tmp_path)
+    told = await agent.write(f"{USUAL}[memory]\n{line}\n")
+    assert told.endswith(f"Active now: memory.{line.split(maxsplit=1)[0]}.")
+
+
+async def test_a_service_that_is_gone_or_new_is_named(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    agent.path.write_text(f"{USUAL}[providers.old]\n")
+    agent.reloading.running = load(agent.path, Settings)
+    told = await agent.write(f"{USUAL}[providers.new]\n")
+    assert told.endswith("Active after a restart: providers.old, providers.new.")
+
+
+async def test_the_owner_sees_the_limits_as_they_would_be(tmp_path: Path) -> None:
+    agent = Agent(tmp_path, Answer.YES)
+    rule = (
+        '[agent.rules.door]\ntool = "gpio_write"\nverdict = "allow"\nwhere = {pin = "T\u00fcr"}\n'
+    )
+    await agent.write(USUAL.replace("[provider]", f"{rule}[provider]"))
+    [question] = agent.asked
+    shown = json.loads(question.arguments_json)
+    assert [*shown] == ["autonomy", "presence_for", "rules"]
+    assert shown["autonomy"] == "supervised"
+    assert "T\u00fcr" in question.arguments_json
+    assert "agent.rules.door looser" in question.reason
 
 
 async def test_a_key_that_is_none_leaves_everything_as_it_was(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from agent.errors import ConfigRefused
 from agent.gateway.address import gateway_address
 from agent.gateway.callers import normal
-from agent.gateway.limiter import MAX_CALLERS, MAX_REFUSED, WINDOW_S, RefusalLimiter
+from agent.gateway.refused_callers import MAX_CALLERS, MAX_REFUSED, WINDOW_S, RefusalLimiter
 from agent.gateway.settings import GatewaySettings
 from agent.settings import Settings
 from tests.fakes.chat_process import chat_environ

@@ -9,7 +9,7 @@ import pytest
 
 from agent.access.pairing_codes import Invitation
 from agent.errors import ConfigRefused
-from agent.gateway.limiter import MAX_REFUSED
+from agent.gateway.refused_callers import MAX_REFUSED
 from agent.gateway.settings import GatewaySettings
 from tests.fakes.gateway import LOOPBACK, TOKEN, bearer, listening
 from tests.waits import wait_until

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
-from agent.channels.authority import trust
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
+from agent.channels.certificate_authority import trust
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.delivery_steps import unsendable

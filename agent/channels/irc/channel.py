@@ -8,8 +8,8 @@ from weakref import WeakValueDictionary
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals, question_text
-from agent.channels.authority import trust
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
+from agent.channels.certificate_authority import trust
 from agent.channels.credentials import find_secret
 from agent.channels.irc.client import BURST_LINES, EVERY_S, IrcConnection, IrcRateLimit, reason_of
 from agent.channels.irc.inbound import (

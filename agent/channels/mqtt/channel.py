@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
-from agent.channels.authority import trust
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
+from agent.channels.certificate_authority import trust
 from agent.channels.credentials import find_secret
 from agent.channels.mqtt import messages
 from agent.channels.mqtt.board_mirror import BoardMirror
