@@ -1,6 +1,7 @@
 import asyncio
 import json
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,16 @@ async def test_a_wrong_file_changes_nothing_and_says_where(tmp_path: Path, wrong
     assert agent.reloading.running is before
     assert agent.agent is None
     assert agent.renewed == []
+
+
+async def test_a_file_that_is_written_in_its_place_is_another_one(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    await agent.reloading.look()
+    seen = agent.path.stat()
+    agent.path.write_text(USUAL.replace("Otto", "Anna"))
+    os.utime(agent.path, ns=(seen.st_atime_ns, seen.st_mtime_ns + 1))
+    await agent.reloading.look()
+    assert agent.reloading.running.agent.name == "Anna"
 
 
 async def test_a_file_that_is_gone_changes_nothing(tmp_path: Path) -> None:

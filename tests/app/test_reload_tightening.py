@@ -7,6 +7,7 @@ from agent.turn.settings import AgentSettings, RuleSettings
 
 ASK_PUMP = RuleSettings(tool="board_*", where={"pin": "pump"}, verdict=Verdict.ASK)
 FEW = RuleSettings(tool="web_fetch", per_day=5)
+ONE_LED = RuleSettings(where={"pin": "led"}, per_turn=1, per_hour=1, per_day=1)
 USUAL = AgentSettings(rules={"pump": ASK_PUMP, "few": FEW}, presence_for=(Effect.HAZARD,))
 
 
@@ -60,6 +61,8 @@ def test_less_autonomy_and_more_presence_are_tighter() -> None:
         (rules(few=RuleSettings(tool="web_fetch", per_hour=1)), "agent.rules.few"),
         (rules(more=RuleSettings(tool="shell", verdict=Verdict.ALLOW)), "agent.rules.more"),
         (rules(all=RuleSettings(per_day=1_000_000)), "agent.rules"),
+        # The usual limits give way to the first, and the second bounds some calls only
+        (rules(all=RuleSettings(per_day=1_000_000), led=ONE_LED), "agent.rules"),
     ],
 )
 def test_what_is_looser_is_named(new: AgentSettings, key: str) -> None:

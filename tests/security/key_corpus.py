@@ -114,6 +114,7 @@ SHAPES = {
     "AWS session": "ASIAIOSFODNN7EXAMPL3",
     "Telegram": "1234567890:AAH12Cd34Ef56Gh78Ij90Kl12Mn34Op56Q8",
     "Discord": f"MTA4{_RANDOM[:22]}.Gh78Ij.{_RANDOM[:30]}",
+    "Discord hook without its scheme": f"discord.com/api/webhooks/123456789012345678/{_RANDOM * 2}",
     "Discord hook": f"https://discord.com/api/webhooks/123456789012345678/{_RANDOM * 2}",
     "JWT": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.Ab12Cd34Ef56_Gh78-Ij90",
     "PEM": PEM,

@@ -57,6 +57,7 @@ def test_the_end_of_a_sentence_stays() -> None:
         ("password=garden", "password=garden"),
         ("password=garden-gnome", f"password={MASK}"),
         ("password=12345", "password=12345"),
+        ("password=12345a", f"password={MASK}"),
         ("token=123456789012", "token=123456789012"),
         ("token=12345678901234567890", f"token={MASK}"),
         ("token=abcdefghijklmnopqrstuvwx", "token=abcdefghijklmnopqrstuvwx"),

@@ -52,7 +52,7 @@ class Captured:
 
 def pipe() -> tuple[FileIO, FileIO]:
     """Return the reading and the writing end of a pipe."""
-    reading, writing = os.pipe2(os.O_CLOEXEC)
+    reading, writing = os.pipe()
     return FileIO(reading, "r"), FileIO(writing, "w")
 
 
@@ -81,7 +81,7 @@ def opened(given: bytes | BinaryIO) -> Iterator[int]:
         given.seek(0)
         yield given.fileno()
         return
-    handle = _sealed(given) if given else os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    handle = _sealed(given) if given else os.open(os.devnull, os.O_RDONLY)
     try:
         yield handle
     finally:

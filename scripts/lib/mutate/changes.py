@@ -24,6 +24,7 @@ _ONLY_TOLD = frozenset({"_log", "logging", "warnings"})
 # A set of one member is a list of one thing: without it nothing is left to look at
 _LEAST_MEMBERS = 2
 MEMBER = "dropped member"
+FLAG = "dropped flag"
 _TYPES = frozenset({"str", "bytes", "int", "float", "bool"})
 
 Change = tuple[str, int, int, str]
@@ -63,8 +64,8 @@ def _of_value(node: ast.AST, source: str) -> Iterator[Change]:
             yield "more allowed", *_span(node, source), more
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr | ast.BitAnd):
         if not _is_type(node):
-            yield "dropped flag", *_span(node, source), _text(node.left, source)
-            yield "dropped flag", *_span(node, source), _text(node.right, source)
+            yield FLAG, *_span(node, source), _text(node.left, source)
+            yield FLAG, *_span(node, source), _text(node.right, source)
     elif isinstance(node, ast.Assign | ast.AnnAssign | ast.keyword):
         yield from _of_constant(node, source)
 

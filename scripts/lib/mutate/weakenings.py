@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.lib.mutate.changes import MEMBER, changes
+from scripts.lib.mutate.changes import FLAG, MEMBER, changes
 
 _LONGEST = 100
 
@@ -41,7 +41,7 @@ def weakenings(path: Path, source: str) -> list[Weakening]:
     tree = ast.parse(source)
     for node in _guarding(tree):
         for kind, begin, end, text in changes(node, source):
-            if kind == MEMBER and is_list_of_allowed:
+            if kind in {MEMBER, FLAG} and is_list_of_allowed:
                 continue
             changed = source[:begin] + text + source[end:]
             if changed != source and _parses(changed) and changed not in found:
@@ -50,7 +50,11 @@ def weakenings(path: Path, source: str) -> list[Weakening]:
 
 
 def _guarding(tree: ast.Module) -> Iterator[ast.AST]:
-    """Every node but those that guard nothing: decorators, a class's own line, unpacked pairs."""
+    """Every node but those that guard nothing.
+
+    Decorators, a class's own line, unpacked pairs, lists of exports, names of types, and places
+    where tests kill the process.
+    """
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
@@ -60,9 +64,30 @@ def _guarding(tree: ast.Module) -> Iterator[ast.AST]:
             aside = [*node.decorator_list, *node.keywords]
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             aside = list(node.decorator_list)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+        elif isinstance(node, ast.Assign) and _guards_nothing(node):
             aside = [node.value]
-        waiting.extend(one for one in ast.iter_child_nodes(node) if one not in aside)
+        waiting.extend(
+            one
+            for one in ast.iter_child_nodes(node)
+            if one not in aside and not _is_crash_point(one)
+        )
+
+
+def _guards_nothing(node: ast.Assign) -> bool:
+    target = node.targets[0]
+    is_export = isinstance(target, ast.Name) and target.id == "__all__"
+    # A type that is one of two: `Address = IPv4Address | IPv6Address`
+    is_type = (
+        isinstance(target, ast.Name)
+        and target.id[:1].isupper()
+        and not target.id.isupper()
+        and isinstance(node.value, ast.BinOp)
+    )
+    return is_export or is_type or isinstance(target, ast.Tuple)
+
+
+def _is_crash_point(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and ast.unparse(node).startswith("crash_point(")
 
 
 def _weakening(path: Path, source: str, changed: str, kind: str) -> Weakening:
