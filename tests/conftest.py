@@ -33,6 +33,9 @@ _REMOTE_FAMILIES = frozenset({socket.AF_INET, socket.AF_INET6})
 _LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
 _SENDING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 
+# Tests that import the model's runtime by themselves: it would note this machine in a folder
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
 # A slow board is no failure; in CI the same examples every time
 hypothesis.settings.register_profile(
     "barnacle",
