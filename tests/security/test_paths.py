@@ -262,27 +262,6 @@ def test_what_vanishes_while_it_is_listed_is_left_out(
     assert list_beneath(root, "notes", 10) == []
 
 
-def test_of_a_long_path_the_beginning_is_shown(root: Path) -> None:
-    with pytest.raises(PathRefused) as caught:
-        open_beneath(root, "x" * 1000)
-    assert f"'{'x' * 100}...'" in str(caught.value)
-    assert "x" * 101 not in str(caught.value)
-
-
-def test_a_new_folder_outlives_a_power_cut(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[str] = []
-    fsync = os.fsync
-
-    def noted(handle: int) -> None:
-        synced.append(os.readlink(f"/proc/self/fd/{handle}"))  # noqa: PTH115 - a descriptor
-        fsync(handle)
-
-    monkeypatch.setattr(os, "fsync", noted)
-    write_beneath(root, "new/inner/a.txt", b"x")
-    # The entry of each new folder, and that of the file
-    assert {str(root), str(root / "new"), str(root / "new" / "inner")} <= set(synced)
-
-
 # Faults of the disk
 
 
