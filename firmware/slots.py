@@ -188,6 +188,39 @@ def choose(store):
     return None, False
 
 
+# Of no use once a version runs, until there is an update: a twentieth of what an F411 has
+_AT_START = (
+    "choose",
+    "header",
+    "is_marked",
+    "is_sound",
+    "mark",
+    "may_start",
+    "newest_first",
+    "open_store",
+    "start",
+)
+
+
+def forget():
+    # Whoever asks for one of them again has this file read again
+    for name in _AT_START:
+        globals().pop(name, None)
+
+
+def __getattr__(name):
+    if name not in _AT_START:
+        raise AttributeError(name)
+    own = sys.modules.pop("slots")
+    import slots as again  # noqa: PLC0415  - anew
+
+    sys.modules["slots"] = own
+    again.Files, again.Image = Files, Image
+    for one in _AT_START:
+        globals()[one] = getattr(again, one)
+    return globals()[name]
+
+
 def start():
     global running, trial
     import vfs  # noqa: PLC0415  - only where it is started
@@ -197,3 +230,4 @@ def start():
     if running is not None:
         vfs.mount(Image(store, running), "/firmware")
         sys.path.insert(0, "/firmware")
+    forget()

@@ -9,12 +9,13 @@ import sys
 import frame
 from micropython import const
 from node.calls import AT, Refusal, need
+from node.pins import Unfit
 from node.store import HASH_BYTES, digest
-from node.wiring import Unfit
+from node.unload import unload
 
 _NONE = bytes(HASH_BYTES)
 _CHUNK_BYTES = const(200)
-_JUDGES = ("upload", "entries")
+_JUDGES = ("upload", "entries", "wiring")
 # Writing a small file on 16 KB sectors that are erased first
 _WRITE_BUSY_MS = const(2_000)
 
@@ -121,6 +122,9 @@ class Configuration:
         except Unfit:
             self._pins.apply(self._current())
             raise
+        finally:
+            unload("pin_table")
+            unload("wiring")
 
     def _current(self):
         # Those in force; they were judged before they were stored
@@ -137,5 +141,4 @@ def _unload():
     # Judging is rare: its code goes when the last who uses it has gone
     sys.modules.pop("kinds", None)
     for name in _JUDGES:
-        if sys.modules.pop("node." + name, None) is not None:
-            delattr(sys.modules["node"], name)
+        unload(name)

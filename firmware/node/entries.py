@@ -8,7 +8,8 @@ import json
 import kinds
 from micropython import const
 from node.outputs import LEASE_LONGEST_MS
-from node.wiring import Unfit, is_pin, is_shadowed, pins_of
+from node.pins import Unfit
+from node.wiring import is_pin, is_shadowed, pins_of
 
 VERSION = const(1)
 # The bit masks of leases are small integers up to this many pins, the board's own included

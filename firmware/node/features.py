@@ -2,8 +2,6 @@
 #
 # `system` comes first: the outputs' leases are looked at before anything that may take its time.
 
-import sys
-
 import frame
 import slots
 from node.analog import Analog
@@ -12,6 +10,7 @@ from node.gpio import Gpio
 from node.on_demand import OnDemand
 from node.own_sensors import OwnSensors
 from node.store import Store
+from node.unload import unload
 
 
 def of(board, pins, system, configuration):
@@ -44,9 +43,8 @@ def _update(board, pins, system):
 
 
 def _drop_update():
-    sys.modules.pop("node.update", None)
-    if hasattr(sys.modules["node"], "update"):
-        delattr(sys.modules["node"], "update")
+    unload("update")
+    slots.forget()
 
 
 def _reflexes(pins, configuration, features, store, system):

@@ -11,7 +11,7 @@ FIRMWARE_VERSION = (0, 1, 0)
 _CAUSE_UNKNOWN = 0
 _CAUSE_POWER = 1
 _CAUSE_PIN = 2
-WATCHDOG = 3
+_CAUSE_WATCHDOG = 3
 _CAUSE_SOFTWARE = 5
 _CAUSE_DEEP_SLEEP = 6
 
@@ -24,7 +24,7 @@ def reset_cause():
     if cause == machine.HARD_RESET:
         return _CAUSE_PIN
     if cause == machine.WDT_RESET:
-        return WATCHDOG
+        return _CAUSE_WATCHDOG
     if cause == machine.SOFT_RESET:
         return _CAUSE_SOFTWARE
     if cause == machine.DEEPSLEEP_RESET:

@@ -13,13 +13,12 @@ from node.calls import Calls
 from node.configuration import Configuration
 from node.deadman import DeadMan
 from node.events import Events
-from node.identity import WATCHDOG, greeting, reset_cause
-from node.pins import Pins
+from node.pins import Pins, Unfit
 from node.port import Port, open_stream
 from node.session import Session
 from node.store import Store
 from node.system import System
-from node.wiring import Unfit
+from node.unload import unload
 
 # How long the MCU may doze before the outputs are looked at again
 _PASS_MS = const(10)
@@ -51,13 +50,13 @@ class Loop:
             self._port,
             self._calls,
             self._system,
-            greeting(board, _description()),
+            self._greeting(board),
             board.RECEIVE_WINDOW_BYTES,
             events,
         )
         self._system.announce_busy = self._session.announce_busy
         self._configuration.attach(pins, self._calls, self._system)
-        if reset_cause() == WATCHDOG:
+        if machine.reset_cause() == machine.WDT_RESET:
             pins.outputs.lock(frame.REASON_WATCHDOG)
         self._timer_number = board.DEADMAN_TIMER
         self._buffer = bytearray(_READ_BYTES)
@@ -70,6 +69,15 @@ class Loop:
         except Unfit:
             self._configuration.forget()
             return Pins(board.PINS, board.SUPPLY_MV)
+        finally:
+            unload("pin_table")
+            unload("wiring")
+
+    def _greeting(self, board):
+        from node import identity  # noqa: PLC0415  - needed for a moment
+
+        unload("identity")
+        return identity.greeting(board, _description())
 
     def run(self):
         # From here on a Ctrl-C byte is data

@@ -25,20 +25,31 @@ class Output:
     # `floating` ones are left as inputs until they are first written, because something else may
     # be driving that wire. A device brings its own safe value and inverts by itself.
 
+    # In the class, where what is usual takes no memory of every output. What an interrupt writes is
+    # not here: there nothing may be added to an output.
+    lease_ms = LEASE_DEFAULT_MS
+    # A device that cannot be driven from an interrupt says so
+    _trips = True
+    # What must be so while it is on: (reading, value, name), where reading() gives a value
+    needs = ()
+    _inverted = 0
+
     def __init__(self, pin, options, now_ms, safe=None, needs=()):
         self.name = options.get("name", "")
         self._pin = pin
-        self._inverted = 1 if safe is None and options.get("active_low", False) else 0
+        if safe is None and options.get("active_low", False):
+            self._inverted = 1
         self._driven = False
         self.safe = options.get("safe", 0) if safe is None else safe
         self._safe_level = self.safe ^ self._inverted
-        self.lease_ms = min(options.get("lease_ms", LEASE_DEFAULT_MS), LEASE_LONGEST_MS)
+        if "lease_ms" in options:
+            self.lease_ms = min(options["lease_ms"], LEASE_LONGEST_MS)
         self.ends_ms = 0
         self.limits = limits_of(options, now_ms)
-        # What must be so while it is on: (reading, value, name), where reading() gives a value
-        self.needs = needs
-        # A device that cannot be driven from an interrupt says so
-        self._trips = getattr(pin, "TRIPS", True)
+        if needs:
+            self.needs = needs
+        if not getattr(pin, "TRIPS", True):
+            self._trips = False
         # Whether an interrupt has made it safe, and the loop has yet to note it
         self.tripped = False
         if not options.get("floating", False):

@@ -5,10 +5,36 @@
 
 import machine
 from node.outputs import Outputs
-from node.slot import Slot
-from node.wiring import Unfit, is_shadowed
 
 _U16_FULL = 65535
+
+
+class Unfit(Exception):
+    # The configuration is refused; the text names the entry and what is wrong with it.
+    pass
+
+
+class Slot:
+    # One position in the table: `row` is a row of the board file or an entry of the configuration.
+    # node/pin_table.py puts the rest in.
+
+    # What it has of these; in the class, where None takes no memory of every slot
+    input = None
+    analog = None
+    output = None
+    device = None
+    # The device's own methods by number
+    handlers = None
+    inverted = 0
+
+    def __init__(self, row):
+        self.row = row
+
+    def read(self):
+        # Its logical value as a whole number: 0 or 1, millivolts are not for here
+        if self.input is not None:
+            return self.input.value() ^ self.inverted
+        return self.device.value()  # type: ignore[union-attr]  # it is one or the other
 
 
 class Pins:
@@ -25,26 +51,19 @@ class Pins:
         self.apply(entries)
 
     def apply(self, entries):
-        # Raises Unfit when an entry cannot be made; then nothing can be switched until others are
+        # Raises Unfit when an entry cannot be made; then nothing can be switched until others are.
+        # The code of it stays loaded: whoever asked says when it was the last time.
+        try:
+            from node import pin_table  # noqa: PLC0415  - needed for moments
+        except MemoryError:
+            raise Unfit("too little memory")  # noqa: B904  - MicroPython keeps no causes
         self.outputs.replace(())
         self.ticking = ()
-        old = [slot for slot in self._slots if slot is not None]
-        rows = [None if is_shadowed(row, entries) else row for row in self._table]
-        rows.extend(entries)
-        kept = [_taken(old, row) for row in rows]
-        for slot in old:
-            slot.close()
+        old = self._slots
         self._slots = []
-        try:
-            for at in range(len(rows)):
-                self._slots.append(kept[at] or _made(rows[at]))
-            self._connect()
-            table = tuple([slot and slot.output for slot in self._slots])
-        except Unfit:
-            raise
-        except Exception as err:  # memory, above all: no output without its interlocks
-            raise Unfit(_told(err))  # noqa: B904  - MicroPython keeps no causes
-        self.outputs.replace(table)
+        pin_table.fill(self._slots, old, self._table, entries)
+        self.ticking = pin_table.ticking(self._slots)
+        self.outputs.replace(tuple([slot and slot.output for slot in self._slots]))
 
     def can_read(self, index):
         return self.find(index) is not None and self._slots[index].input is not None
@@ -88,58 +107,3 @@ class Pins:
 
     def millivolts(self, index):
         return self._slots[index].analog.read_u16() * self._supply_mv // _U16_FULL
-
-    def _connect(self):
-        # What an output needs, once every pin is there
-        named = {}
-        made = [slot for slot in self._slots if slot is not None]
-        behind = [slot.device or slot.input for slot in made]
-        self.ticking = tuple([one for one in behind if hasattr(one, "tick")])
-        for slot in made:
-            if slot.is_readable:
-                named[slot.row["name"]] = slot
-        for slot in made:
-            if slot.output is not None:
-                needs = slot.row.get("needs", ())
-                if not all(name in named for name, _value in needs):
-                    raise Unfit(slot.row["name"] + ": it needs a pin that cannot be read")
-                slot.output.needs = tuple(
-                    [(named[name].read, value, name) for name, value in needs]
-                )
-
-
-def _made(row):
-    if row is None:
-        return None
-    try:
-        return _make(row)
-    except Exception as err:  # of any driver; what it says is for whoever wrote the entry
-        raise Unfit("%s: %s" % (row["name"], _told(err)))  # noqa: B904  - MicroPython keeps no causes
-
-
-def _make(row):
-    # A plain pin says what it can do; every other has a device behind it
-    if "can" in row:
-        return Slot(row, row["can"])
-    return Slot(row, (), _device_class(row["kind"]))
-
-
-def _device_class(kind):
-    # Loaded when the first entry of its kind is made: what is not wired takes no memory.
-    # Raises ImportError or AttributeError where this build lacks it.
-    name = kind[0].upper() + kind[1:]
-    return getattr(__import__("node.devices." + kind, None, None, (name,)), name)
-
-
-def _taken(slots, row):
-    # Takes the slot that was made of just that row out of those that are left over
-    for at in range(len(slots)):
-        if row is not None and slots[at].row == row:
-            return slots.pop(at)
-    return None
-
-
-def _told(err):
-    if isinstance(err, (ImportError, AttributeError)):
-        return "this firmware has no driver for it"
-    return str(err.args[0]) if err.args else type(err).__name__

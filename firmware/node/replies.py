@@ -14,8 +14,9 @@ _HEADER_BYTES = const(3)
 class Replies:
     def __init__(self):
         # An answer is built in its slot: request id, code, result
-        self.slots = [bytearray(frame.PAYLOAD_LIMIT_BYTES) for _ in range(_SLOTS)]
-        self._views = [memoryview(slot) for slot in self.slots]
+        whole = memoryview(bytearray(_SLOTS * frame.PAYLOAD_LIMIT_BYTES))
+        size = frame.PAYLOAD_LIMIT_BYTES
+        self.slots = [whole[at * size : at * size + size] for at in range(_SLOTS)]
         self._sizes = [0] * _SLOTS
         self._ids = [-1] * _SLOTS
         self._next = 0
@@ -49,7 +50,7 @@ class Replies:
         self._ids[slot] = request_id
 
     def payload(self, slot):
-        return self._views[slot][: self._sizes[slot]]
+        return self.slots[slot][: self._sizes[slot]]
 
     def size(self, slot):
         return self._sizes[slot]

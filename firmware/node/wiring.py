@@ -1,11 +1,8 @@
 # Which pins of the MCU an entry of the configuration uses, and what it shadows of the board file.
+#
+# Loaded when entries are judged or put in place.
 
 _A, _K = b"AK"
-
-
-class Unfit(Exception):
-    # The configuration is refused; the text names the entry and what is wrong with it.
-    pass
 
 
 def is_pin(value):
