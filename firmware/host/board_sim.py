@@ -16,7 +16,7 @@ Once the board listens, its path is printed: point the agent's [board] port at i
 The record gets one JSON object per line for every change of a driven pin:
   {"event": "pin", "name": "led", "pin": "PC13", "level": 0, "value": 1, "ms": 81, "wall_s": 1.7e9}
 `value` is logical (1 is on), `level` is electrical, `ms` is the monotonic clock of this computer.
-Further events: boot, stop, watchdog (the firmware was late to feed it), pwm, servo (where it is
+Further events: boot, stop, watchdog (it has reset the board, which starts again), pwm, servo (where it is
 while it turns), pixels, uart.
 
 A world file says what the board's inputs see, and what happens when:
@@ -35,6 +35,7 @@ The control is a Unix socket that takes one JSON object per line and answers wit
   {"spin_ms": 3000}         (the firmware is stuck in a loop that takes memory)
   {"cut_power_after": 7}    (in the middle of the eighth operation of its flash from now on; it
                             starts again)
+  {"erase_ms": 9000}        (its flash takes so long to erase a sector)
 
 Ctrl-C or SIGTERM pull the cable and wait until the outputs are safe, at most the longest lease.
 SIGKILL is a board that vanishes.

@@ -80,7 +80,11 @@ class ControlLine:
     def _talk(self, client: socket.socket) -> None:
         with contextlib.suppress(OSError), client, client.makefile("rwb") as lines:
             while line := lines.readline(LINE_LIMIT_BYTES):
-                lines.write(self._answer(line))
+                answer = self._answer(line)
+                if not answer:
+                    # A board that was reset in the middle of it
+                    return
+                lines.write(answer)
                 lines.flush()
 
     def _answer(self, line: bytes) -> bytes:

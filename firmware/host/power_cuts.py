@@ -62,7 +62,8 @@ def trials(board: str, actions: Iterable[str] = ACTIONS, every: int = 1) -> list
     with tempfile.TemporaryDirectory(prefix="barnacle-cuts-") as name:
         folder = Path(name)
         lay_out(image.installed_of(board, for_board(bundle(board))), folder / "installed")
-        part = {"sectors": PARTS[board].sectors_blocks, "erase_ms": 0, "program_ms": 0}
+        sectors = PARTS[board].sectors_blocks
+        part = {"sectors": sectors, "erase_ms": [0] * len(sectors), "program_ms": 0}
         (folder / "part.json").write_text(json.dumps(part))
         return [Cuts(board=board, **json.loads(line)) for line in _said(folder, actions, every)]
 

@@ -39,6 +39,8 @@ STOP_LIMIT_S = 11.0
 POLL_S = 0.05
 # The status with which the interpreter asks to be started again (firmware/simulator/wires.py)
 RESTARTS = 5
+# And the one of a board that its watchdog has reset, with the cause as MicroPython counts it
+BITTEN, _CAUSE_WATCHDOG = 6, 3
 # Starting takes a tenth of this on a slow Pi
 READY_LIMIT_S = 10.0
 
@@ -145,12 +147,20 @@ class _Machine:
         if self.process.poll() == RESTARTS:
             self._boot_count += 1
             self.process = self._boot()
-        return self.process.poll() in {None, RESTARTS}
+        elif self.process.poll() == BITTEN:
+            # Nothing has driven its pins since
+            self._note({"event": "watchdog"})
+            self._boot_count += 1
+            self.process = self._boot(_CAUSE_WATCHDOG)
+        return self.process.poll() in {None, RESTARTS, BITTEN}
 
     def note_end(self) -> None:
         """Record that it was killed: its last words are not how its outputs ended."""
-        if self.process.returncode < 0 and self._setup.record is not None:
-            event = {"event": "killed", "signal": -self.process.returncode}
+        if self.process.returncode < 0:
+            self._note({"event": "killed", "signal": -self.process.returncode})
+
+    def _note(self, event: dict[str, object]) -> None:
+        if self._setup.record is not None:
             times = {"ms": time.monotonic_ns() // 1_000_000, "wall_s": time.time()}
             with self._setup.record.open("a", encoding="utf-8") as record:
                 record.write(json.dumps(event | times) + "\n")
@@ -171,7 +181,7 @@ class _Machine:
         native = interpreter.architecture(self._command)
         lay_out(image.installed_of(board, for_board(files, native)), self._folder / "installed")
 
-    def _boot(self) -> subprocess.Popen[bytes]:
+    def _boot(self, cause: int = 0) -> subprocess.Popen[bytes]:
         orders, taken = socket.socketpair()
         taken.settimeout(0)
         record = self._setup.record or os.devnull
@@ -181,7 +191,7 @@ class _Machine:
             process = subprocess.Popen(  # noqa: S603  - our firmware in the person's interpreter
                 [
                     *(*self._command, "-X", f"heapsize={self._heap}", str(START)),
-                    *(*map(str, arguments), self.terminal, str(flash)),
+                    *(*map(str, arguments), self.terminal, str(flash), str(cause)),
                 ],
                 stdin=taken.fileno(),
                 stdout=subprocess.DEVNULL,
@@ -192,7 +202,7 @@ class _Machine:
             taken.close()
             # One on trial may reset before it listens
             said = first_words(READY_LIMIT_S)
-        if said or process.wait(READY_LIMIT_S) != RESTARTS:
+        if said or process.wait(READY_LIMIT_S) not in {RESTARTS, BITTEN}:
             try:
                 _judge(said)
             except SimulationFailed:
@@ -231,7 +241,7 @@ def _part_settings(part: Part | None, times: str) -> dict[str, object] | None:
         "heap_bytes": part.heap_bytes,
         "sectors": part.sectors_blocks,
         "light": part.light,
-        "erase_ms": named.erase_ms if named else 0,
+        "erase_ms": named.erase_ms if named else [0] * len(part.sectors_blocks),
         "program_ms": named.program_ms if named else 0,
     }
 

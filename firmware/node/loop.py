@@ -19,11 +19,10 @@ from node.session import Session
 from node.store import Store
 from node.system import System
 from node.unload import unload
+from node.watchdog import Watchdog
 
 # How long the MCU may doze before the outputs are looked at again
 _PASS_MS = const(10)
-# Longer than any pass can take, short enough that a wedged board is safe soon
-_WATCHDOG_MS = const(2_000)
 _READ_BYTES = const(128)
 # Collecting takes 8 ms on the MCU: done while nothing happens, not in the middle of a request
 _COLLECT_EVERY_MS = const(2_000)
@@ -54,7 +53,8 @@ class Loop:
             board.RECEIVE_WINDOW_BYTES,
             events,
         )
-        self._system.announce_busy = self._session.announce_busy
+        self._system.announce_busy = self._announce_write
+        self._watchdog = None
         self._configuration.attach(pins, self._calls, self._system)
         if machine.reset_cause() == machine.WDT_RESET:
             pins.outputs.lock(frame.REASON_WATCHDOG)
@@ -82,7 +82,7 @@ class Loop:
     def run(self):
         # From here on a Ctrl-C byte is data
         micropython.kbd_intr(-1)
-        watchdog = machine.WDT(timeout=_WATCHDOG_MS)
+        watchdog = self._watchdog = Watchdog()
         self._deadman.start(self._timer_number)
         while True:
             try:
@@ -93,7 +93,11 @@ class Loop:
                 self._fail()
             else:
                 self._deadman.passed(ticks_ms())
-                watchdog.feed()
+                watchdog.passed()
+
+    def _announce_write(self, milliseconds):
+        self._session.announce_busy(milliseconds)
+        self._watchdog.allow_write()
 
     def _fail(self):
         try:

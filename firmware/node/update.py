@@ -199,14 +199,14 @@ class Update:
             raise Refusal(frame.IO, "what was written is not what was sent")
         if _about(self._store, self._slot).get("board") != self._board.NAME:
             raise Refusal(frame.BAD_REQUEST, "that firmware is for another board")
-        slots.mark(self._store, self._slot, slots.READY)
+        self._mark(self._slot, slots.READY)
         self._reset_ms = ticks_ms()
         return 0
 
     def _confirm(self):
         if self._on_trial:
             self._test_itself()
-            slots.mark(self._store, slots.running, slots.CONFIRMED)
+            self._mark(slots.running, slots.CONFIRMED)
             self._on_trial = False
         return 0
 
@@ -218,10 +218,14 @@ class Update:
         if not slots.is_sound(self._store, slots.running):
             raise Refusal(frame.IO, "its flash has changed")
 
+    def _mark(self, slot, at):
+        self._system.announce_busy(_WRITE_BUSY_MS)
+        slots.mark(self._store, slot, at)
+
     def _revert(self):
         if slots.running is None or not slots.may_start(self._store, 1 - slots.running):
             raise Refusal(frame.NOT_SUPPORTED, "there is no other version to go back to")
-        slots.mark(self._store, slots.running, slots.REJECTED)
+        self._mark(slots.running, slots.REJECTED)
         self._reset_ms = ticks_ms()
         return 0
 

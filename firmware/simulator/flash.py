@@ -131,8 +131,14 @@ class Flash:
                 self._file.write(_ERASED)
             if fails:
                 self._fail()
-            time.sleep_ms(int(self._erase_ms))
+            time.sleep_ms(int(self._time_to_erase_ms(first)))
         self._is_erased = True
+
+    def _time_to_erase_ms(self, first):
+        for at in range(len(self._first_blocks)):
+            if self._first_blocks[at][0] == first:
+                return max(self._erase_ms[at], wires.erase_ms)
+        raise OSError(22)
 
     def _program(self, first, block):
         if wires.flash_operation():

@@ -2,7 +2,7 @@
 #
 # Arguments: the descriptor of the pseudo-terminal, the record, the boot count, the folder that
 # holds the firmware, world.json and part.json, the link to the terminal, the terminal, the file of
-# the flash. The part is null for the simulated board, which has slots of raw flash and plain files.
+# the flash, the reset cause (0: what the world says). The part is null for the simulated board, which has slots of raw flash and plain files.
 
 import json
 import os
@@ -22,7 +22,7 @@ def _text(name):
 
 
 try:
-    world.load(json.loads(_text("world.json")), int(sys.argv[3]))
+    world.load(json.loads(_text("world.json")), int(sys.argv[3]), int(sys.argv[8]))
 except (ValueError, KeyError, TypeError, AttributeError) as fault:
     wires.reply(json.dumps({"error": str(fault)}))
     sys.exit(1)

@@ -14,6 +14,8 @@ _PULLED_OUT = 3
 _unread = b""
 # Of the flash, until the power is cut; negative: it is not
 operations_left = -1
+# An erase takes that long at least: of flash that is worn out
+erase_ms = 0
 
 PTY = open(int(sys.argv[1]), "r+b", buffering=0)  # noqa: SIM115  - open for the life of the board
 _control = open(_CONTROL_FD, "r+b", buffering=0)  # noqa: SIM115  - as above

@@ -12,6 +12,7 @@ import time
 import board
 import interrupts
 import things
+import watchdog
 import wires
 from quantity import ORDINARY, Quantity
 
@@ -57,9 +58,10 @@ class _World:
 _world = _World()
 
 
-def load(settings, boot_count):
+def load(settings, boot_count, reset_cause):
+    # `reset_cause` is the one of this start; 0 for what the settings say
     _world.boot_count = boot_count
-    _world.reset_cause = settings.get("reset_cause", _POWER_ON)
+    _world.reset_cause = reset_cause or settings.get("reset_cause", _POWER_ON)
     ORDINARY.update(settings.get("ordinary", {}))
     things.load(settings.get("devices", ()))
     _set(settings.get("values", {}))
@@ -215,6 +217,7 @@ def count_run(method):
 
 def watch(timeout_ms):
     _world.watchdog_ms = timeout_ms
+    watchdog.watch(timeout_ms)
     _world.fed_ms = time.ticks_ms()
 
 
@@ -226,9 +229,8 @@ def feed():
     # The firmware feeds once in every pass: here the world moves on
     now_ms = time.ticks_ms()
     gap_ms = time.ticks_diff(now_ms, _world.fed_ms)
-    if gap_ms > _world.watchdog_ms:
-        record({"event": "watchdog", "late_ms": gap_ms})
-    elif gap_ms > _STALL_MS:
+    watchdog.feed()
+    if gap_ms > _STALL_MS:
         record({"event": "stall", "late_ms": gap_ms})
     _world.fed_ms = now_ms
     if not _world.ready:
@@ -262,6 +264,8 @@ def _obey(order):
             obey(order[name])
     if "cut_power_after" in order:
         wires.operations_left = order["cut_power_after"]
+    if "erase_ms" in order:
+        wires.erase_ms = order["erase_ms"]
     if "stop" in order:
         _world.stopping = True
     if "get" in order:

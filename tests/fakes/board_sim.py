@@ -39,6 +39,7 @@ class BoardSim:
         world: what the inputs see, as in `scripts/board-sim --help`.
         flash: where its flash is kept over starts; without one it is new at every start.
         board: which one it plays; the simulated one, unless it is named.
+        flash_times: how long its flash takes, as in `scripts/board-sim --help`.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class BoardSim:
         world: Mapping[str, Any] | None = None,
         flash: Path | None = None,
         board: str = "",
+        flash_times: str = "none",
     ) -> None:
         self.port = folder / "board"
         self._record = folder / "board.jsonl"
@@ -55,7 +57,7 @@ class BoardSim:
         self._arguments = ["--link", str(self.port), "--record", str(self._record)]
         self._arguments += ["--control", str(self._control)]
         if board:
-            self._arguments += ["--board", board]
+            self._arguments += ["--board", board, "--flash-times", flash_times]
         if flash is not None:
             self._arguments += ["--flash", str(flash)]
         if world is not None:

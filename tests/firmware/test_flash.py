@@ -231,7 +231,7 @@ def test_files_of_somebody_else_are_named_and_not_formatted_away(
 FORMATTED = """
 import os, sys, vfs
 import flash
-part = {"sectors": [32] * 4, "erase_ms": 0, "program_ms": 0}
+part = {"sectors": [32] * 4, "erase_ms": [0] * 4, "program_ms": 0}
 with open("format") as file:
     said = file.read()
 made = flash.Flash(sys.argv[1], part, lambda _level: 0)

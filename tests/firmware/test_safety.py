@@ -151,7 +151,7 @@ def test_outputs_go_safe_while_the_firmware_hangs(own_board: BoardSim, trouble: 
         switch(wire, "led", ON)
         with socket.socket(socket.AF_UNIX) as control:
             control.connect(str(own_board.port.with_name("board.ctl")))
-            control.sendall(b'{"%s": 3000}\n' % trouble.encode())
+            control.sendall(b'{"%s": 1500}\n' % trouble.encode())
 
             def has_ended() -> bool:
                 wire.send(codec.PING, struct.pack(codec.PING_FORMAT, 0))

@@ -4,6 +4,8 @@
 # Of the flash, until the power is cut; negative: it is not
 operations_left = -1
 operations = 0
+# Time is of no matter to a cut
+erase_ms = 0
 
 
 class PowerLost(Exception):
