@@ -16,8 +16,8 @@ Once the board listens, its path is printed: point the agent's [board] port at i
 The record gets one JSON object per line for every change of a driven pin:
   {"event": "pin", "name": "led", "pin": "PC13", "level": 0, "value": 1, "ms": 81, "wall_s": 1.7e9}
 `value` is logical (1 is on), `level` is electrical, `ms` is the monotonic clock of this computer.
-Further events: boot, stop, watchdog (it has reset the board, which starts again), pwm, servo (where it is
-while it turns), pixels, uart.
+Further events: boot, stop, watchdog (it has reset the board, which starts again), pwm, servo (where
+it is while it turns), pixels, uart.
 
 A world file says what the board's inputs see, and what happens when:
   {"values": {"temperature": {"value": 24.5, "drift_per_s": 0.01, "highest": 60},

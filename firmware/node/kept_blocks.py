@@ -13,11 +13,11 @@ _HALF_BLOCKS = const(16)
 class Blocks:
     # The two places of a text in blocks of the flash that no file system has.
 
-    # `end` is the first block behind the file system.
+    # `kept` is the first block that no file has.
 
-    def __init__(self, device, end, name):
+    def __init__(self, device, kept, name):
         first, self._count = _LAYOUT[name]
-        self._first = end + first
+        self._first = kept + first
         self._device = device
 
     def read(self, at, start, size):

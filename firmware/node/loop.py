@@ -19,8 +19,14 @@ from node.session import Session
 from node.store import Store
 from node.system import System
 from node.unload import unload
-from node.watchdog import Watchdog
 
+# Longer than any pass can take, short enough that a wedged board is safe soon
+_WATCHDOG_MS = const(2_000)
+# While flash is erased and written nothing runs, for up to 2.8 s where sectors are large
+_WRITE_MS = const(8_000)
+# In one pass: an update marks a slot, and a stop is written down in both its places. A loop that
+# writes and writes ends in a reset like any other that does not come around.
+_WRITES_MOST = const(6)
 # How long the MCU may doze before the outputs are looked at again
 _PASS_MS = const(10)
 _READ_BYTES = const(128)
@@ -54,7 +60,8 @@ class Loop:
             events,
         )
         self._system.announce_busy = self._announce_write
-        self._watchdog = None
+        # Since the last pass
+        self._writes = 0
         self._configuration.attach(pins, self._calls, self._system)
         if machine.reset_cause() == machine.WDT_RESET:
             pins.outputs.lock(frame.REASON_WATCHDOG)
@@ -82,7 +89,7 @@ class Loop:
     def run(self):
         # From here on a Ctrl-C byte is data
         micropython.kbd_intr(-1)
-        watchdog = self._watchdog = Watchdog()
+        watchdog = machine.WDT(timeout=_WATCHDOG_MS)
         self._deadman.start(self._timer_number)
         while True:
             try:
@@ -93,11 +100,17 @@ class Loop:
                 self._fail()
             else:
                 self._deadman.passed(ticks_ms())
-                watchdog.passed()
+                if self._writes:
+                    self._writes = 0
+                    watchdog = machine.WDT(timeout=_WATCHDOG_MS)
+                watchdog.feed()
 
     def _announce_write(self, milliseconds):
         self._session.announce_busy(milliseconds)
-        self._watchdog.allow_write()
+        if self._writes < _WRITES_MOST:
+            self._writes += 1
+            # The new time counts from when it is fed
+            machine.WDT(timeout=_WRITE_MS).feed()
 
     def _fail(self):
         try:

@@ -20,10 +20,12 @@ _HEAD_BYTES = const(16)
 # In neither place
 _NOWHERE = const(-1)
 _BLOCK_BYTES = const(512)
-# As firmware/prompt/small_fat.py lays them out: where the file system ends, by its first block
+# As firmware/prompt/small_fat.py lays them out: the first block of what is kept; one that was made
+# before that was noted has it where the file system ends
 _MAKER = b"BARNACLE"
 _MAKER_AT = const(3)
 _BLOCKS_AT = const(19)
+_KEPT_AT = const(62)
 
 
 def digest(text):
@@ -39,7 +41,8 @@ def _places(name):
         if block[_MAKER_AT : _MAKER_AT + len(_MAKER)] == _MAKER:
             from node.kept_blocks import Blocks  # noqa: PLC0415  - on demand
 
-            return Blocks(device, struct.unpack_from("<H", block, _BLOCKS_AT)[0], name)
+            first = struct.unpack_from("<H", block, _KEPT_AT)[0]
+            return Blocks(device, first or struct.unpack_from("<H", block, _BLOCKS_AT)[0], name)
     return _files(name)
 
 

@@ -2,7 +2,8 @@
 #
 # Arguments: the descriptor of the pseudo-terminal, the record, the boot count, the folder that
 # holds the firmware, world.json and part.json, the link to the terminal, the terminal, the file of
-# the flash, the reset cause (0: what the world says). The part is null for the simulated board, which has slots of raw flash and plain files.
+# the flash, the reset cause (0: what the world says). The part is null for the simulated board,
+# which has slots of raw flash and plain files.
 
 import json
 import os

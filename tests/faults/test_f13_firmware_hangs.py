@@ -26,7 +26,8 @@ def calls_of(name: str, word: str) -> list[ast.Call]:
 
 def test_the_watchdog_is_fed_after_a_pass_without_a_fault_and_for_a_write() -> None:
     names = [path.relative_to(FIRMWARE / "node") for path in (FIRMWARE / "node").rglob("*.py")]
-    assert [str(name) for name in names if calls_of(str(name), "feed")] == ["watchdog.py"]
+    assert [str(name) for name in names if calls_of(str(name), "feed")] == ["loop.py"]
+    assert len(calls_of("loop.py", "feed")) == 2
     loop = ast.parse((FIRMWARE / "node" / "loop.py").read_text())
     (attempt,) = (
         node
@@ -37,10 +38,18 @@ def test_the_watchdog_is_fed_after_a_pass_without_a_fault_and_for_a_write() -> N
     # What follows a pass that went well, and nothing else
     assert [ast.unparse(one) for one in attempt.orelse] == [
         "self._deadman.passed(ticks_ms())",
-        "watchdog.passed()",
+        "if self._writes:\n    self._writes = 0\n    watchdog = machine.WDT(timeout=_WATCHDOG_MS)",
+        "watchdog.feed()",
     ]
-    # And before flash is written, which is announced
-    assert len(calls_of("loop.py", "allow_write")) == 1
+    # And so many times for a write to flash, which is announced
+    (announce,) = (
+        node
+        for node in ast.walk(loop)
+        if isinstance(node, ast.FunctionDef) and node.name == "_announce_write"
+    )
+    (bound,) = (node for node in announce.body if isinstance(node, ast.If))
+    assert ast.unparse(bound.test) == "self._writes < _WRITES_MOST"
+    assert "feed" in ast.unparse(bound)
 
 
 def test_a_firmware_that_hangs_is_reset_and_one_that_works_never(sim: BoardSim) -> None:

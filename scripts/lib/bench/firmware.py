@@ -13,11 +13,14 @@ from firmware.host.bundle import board_file, board_names
 from firmware.host.image import UNCOMPILED
 from firmware.host.interpreter import NoInterpreter
 from firmware.host.parts import PARTS
-from scripts.lib.bench.table import Row, show
+from scripts.lib.bench.table import NO_BAR, Row, show
 
 _BOARD = "nucleo_f411re"
 # With all of it loaded
 _FREE_LEAST_BYTES = 36_000
+# Boards with room for a second version: an update has so many operations that only each of so many
+# is cut. With every commit and stop of all boards these are some 1,000 cuts.
+_UPDATED = {"nucleo_wb55": 3, "pyboard_v11": 20}
 _MOMENTS = {
     ram.EVENTS: "with an event subscribed to",
     ram.CONFIGURED: f"and configured with a {ram.largest_driver().kind.upper()}",
@@ -64,7 +67,20 @@ def _cuts() -> list[Row]:
     """Return a row for each board that keeps anything, and each thing that it writes."""
     names = [name for name in PARTS if board_file(name).FLASH_CLASS]
     tried = [found for name in names for found in power_cuts.trials(name, ("commit", "stop"))]
-    return [_cut(found) for found in tried]
+    for name, every in _UPDATED.items():
+        tried += power_cuts.trials(name, ("update",), every)
+    return [_updated(found) if found.action == "update" else _cut(found) for found in tried]
+
+
+def _updated(found: power_cuts.Cuts) -> Row:
+    """Return the row of an update, which may cost files: the firmware says so beforehand."""
+    return Row(
+        f"update on {found.board}",
+        NO_BAR,
+        f"{found.erases} erases; of {found.cuts} cuts it starts after {found.starts}",
+        f"{found.operations} operations",
+        None,
+    )
 
 
 def _cut(found: power_cuts.Cuts) -> Row:
