@@ -58,7 +58,7 @@ def booting(folder: Path, files: list[BundledFile]) -> Iterator[Booting]:
     ours, theirs = socket.socketpair()
     theirs.settimeout(0)
     arguments = [str(near), os.devnull, "1", str(folder), "", os.ttyname(far)]
-    arguments.append(str(folder / "flash.bin"))
+    arguments += [str(folder / "flash.bin"), "0"]
     process = subprocess.Popen(
         [*interpreter.find(), str(START), *arguments],
         stdin=theirs.fileno(),
