@@ -19,6 +19,7 @@ from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
 from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import HINT, ProviderSettings
+from agent.readings.settings import ReadingsSettings
 from agent.schedule.settings import ScheduleSettings
 from agent.system.logs import LogSettings
 from agent.tools.mcp.settings import McpSettings
@@ -54,6 +55,7 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
     # Which folders are shared with whom
     workspace: WorkspaceSettings = WorkspaceSettings()
     schedule: ScheduleSettings = ScheduleSettings()
+    readings: ReadingsSettings = ReadingsSettings()
     hooks: HooksSettings = HooksSettings()
     terminal: TerminalSettings = TerminalSettings()
     channels: ChannelsSettings = ChannelsSettings()

@@ -16,7 +16,7 @@ from agent.app.embedder import open_embedder
 from agent.app.machine_health import MachineHealth
 from agent.app.mcp import McpSupport
 from agent.app.memory import AgentMemory, open_memory
-from agent.app.peripherals import Peripherals
+from agent.app.peripherals import Peripherals, RecordedParts
 from agent.app.prompt_files import PromptSections
 from agent.app.providers import (
     ModelServices,
@@ -121,13 +121,13 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     memory = open_memory(settings, paths, embedder, clock)
     every = settings.every_board()
     boards = tuple(SerialBoard(board, paths.board_folder(board), clock) for board in every)
-    journal = open_agent_db(paths.agent_db)
+    journal, offline = open_agent_db(paths.agent_db), OfflineParts(embedder, paths.phrases)
     keep_secrets(redactor, settings, environ)
     lights = tuple(map(light_on, boards, settings.every_board(), [clock] * len(boards)))
     watchers = _watchers(settings, paths, clock, boards)
     scheduler, access = Scheduler(settings, paths, clock), AccessControl(paths, clock)
-    offline = OfflineParts(embedder, paths.phrases)
-    peripherals = Peripherals(settings, memory.memory, access, scheduler)
+    recorded = RecordedParts(paths, clock, boards)
+    peripherals = Peripherals(settings, memory.memory, access, scheduler, recorded)
     mcp = McpSupport(settings, paths, clock, redactor.knows)
     return Agent(
         settings=settings,

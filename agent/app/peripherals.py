@@ -5,7 +5,7 @@ Parts are made when they are first needed: most agents have nothing wired to the
 
 import asyncio
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,15 @@ from agent.app.scheduler import Scheduler
 from agent.memory.base import Memory
 from agent.messaging.delivery import Delivery
 from agent.security.estop import EmergencyStop
-from agent.settings import Settings
+from agent.settings import Paths, Settings
+from agent.system.clock import Clock
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.app.readings import ReadingRecord
     from agent.app.tools import ToolParts
+    from agent.link.board import SerialBoard
     from agent.messaging.tool_messages import ToolMessages
     from agent.peripherals.gpio import PiPins
     from agent.peripherals.i2c import I2cBuses
@@ -26,12 +31,22 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedParts:
+    """Parts whose readings are recorded, and where."""
+
+    paths: Paths
+    clock: Clock
+    boards: "Sequence[SerialBoard]"
+
+
 class Peripherals:
     """The hands of one agent; outputs are at rest until `run` is at work, and after it.
 
     Args:
         addressees: those who may be written to.
         agenda: what is done at times; None where nothing runs it.
+        recorded: what is remembered; None where nothing is.
     """
 
     def __init__(
@@ -40,11 +55,13 @@ class Peripherals:
         memory: Memory,
         addressees: "Addressees",
         agenda: Scheduler | None = None,
+        recorded: RecordedParts | None = None,
     ) -> None:
         self._settings = settings
         self._addressees = addressees
         self._memory = memory
         self._agenda = agenda
+        self._recorded = recorded
 
     @cached_property
     def pins(self) -> "PiPins":
@@ -64,6 +81,16 @@ class Peripherals:
 
         return ToolMessages()
 
+    @cached_property
+    def record(self) -> "ReadingRecord | None":
+        """Return the readings that are remembered; None where none are."""
+        if self._recorded is None:
+            return None
+        from agent.app.readings import ReadingRecord
+
+        recorded = self._recorded
+        return ReadingRecord(self._settings, recorded.paths, recorded.clock, recorded.boards)
+
     def reached(self, around: "ToolParts") -> "ToolParts":
         """Return the parts that tools are made of, with these hands."""
         return replace(
@@ -77,6 +104,7 @@ class Peripherals:
             jobs=self._agenda.book if self._agenda else None,
             timers=self._agenda.timers if self._agenda else None,
             reminders=self._agenda.reminders if self._agenda else None,
+            readings=self.record.tools() if self.record else (),
         )
 
     async def run(self, stop: EmergencyStop, delivery: Delivery, tasks: asyncio.TaskGroup) -> None:
@@ -86,6 +114,8 @@ class Peripherals:
             if self._settings.pins:
                 stop.listen(self.pins.stop, self.pins.allow)
                 await asyncio.to_thread(self._settle)
+            if self.record is not None:
+                await self.record.run(self.pins if self._settings.pins else None)
             await asyncio.Event().wait()
         finally:
             self._let_go()

@@ -74,6 +74,8 @@ class ToolParts:
     jobs: Jobs | None = None
     timers: Timers | None = None
     reminders: Reminders | None = None
+    # Those that answer from what was recorded
+    readings: tuple[AnyTool, ...] = ()
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
@@ -120,6 +122,7 @@ def all_tools(around: ToolParts) -> tuple[AnyTool, ...]:
         *(cron_tools(around.jobs) if around.jobs else []),
         *(timer_tools(around.timers) if around.timers else []),
         *([ReminderSetTool(around.reminders)] if around.reminders else []),
+        *around.readings,
         *_message_tools(around),
         *_picture_tools(around),
         *_skill_tools(around),

@@ -19,7 +19,7 @@ LAYERS = (
     frozenset({"dispatch", "hardware", "turn"}),
     frozenset({"access", "approvals"}),
     frozenset({"channels", "memory", "providers", "tools"}),
-    frozenset({"embeddings", "link", "machine", "peripherals", "security", "storage"}),
+    frozenset({"embeddings", "link", "machine", "peripherals", "readings", "security", "storage"}),
     frozenset({"config", "errors", "messages", "net", "passage", "system", "text"}),
 )
 # From here up a module may choose an implementation

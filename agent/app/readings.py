@@ -1,0 +1,83 @@
+"""Composition of the readings: their store, their recorder, and what answers questions about them.
+
+Loaded when an agent is at work or asked; no start needs it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from agent.link.board import SerialBoard
+from agent.machine.boot import boot_id
+from agent.machine.readings import Readings
+from agent.readings.recorder import ReadingSource, Recorder
+from agent.readings.sources import BoardReadings, MachineReadings, PinReadings
+from agent.readings.store import ReadingStore
+from agent.schedule.trust import SYNCHRONIZED, is_trusted
+from agent.settings import Paths, Settings
+from agent.system.clock import Clock
+from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
+
+if TYPE_CHECKING:
+    from agent.peripherals.gpio import PiPins
+    from agent.tools.base import AnyTool
+
+# A machine that has run so long without the network's time has a clock of its own, or none at all
+_WAIT_FOR_TIME_S = 3600.0
+
+
+class ReadingRecord:
+    """The readings of one agent."""
+
+    def __init__(
+        self, settings: Settings, paths: Paths, clock: Clock, boards: Sequence[SerialBoard]
+    ) -> None:
+        self._settings = settings
+        self._paths = paths
+        self._clock = clock
+        self._boards = boards
+        self._begun_s = clock.monotonic_s()
+
+    @cached_property
+    def store(self) -> ReadingStore:
+        return ReadingStore(self._paths.state_dir, self._settings.readings, boot_id())
+
+    @cached_property
+    def desk(self) -> ReadingDesk:
+        return ReadingDesk(self.store, self._clock, self._called)
+
+    def tools(self) -> "tuple[AnyTool, ...]":
+        return (ReadingsListTool(self.desk), ReadingsQueryTool(self.desk))
+
+    async def run(self, pins: "PiPins | None") -> None:
+        """Record until cancelled."""
+        sources = tuple(self._sources(pins))
+        recorder = Recorder(
+            self.store, sources, self._settings.readings, self._clock, self._is_sure
+        )
+        try:
+            await recorder.run()
+        finally:
+            await self.store.aclose()
+
+    def _sources(self, pins: "PiPins | None") -> Iterator[ReadingSource]:
+        yield from map(BoardReadings, self._boards)
+        yield MachineReadings(Readings(self._paths.state_dir))
+        if pins is not None:
+            yield PinReadings(pins)
+
+    def _called(self) -> Mapping[str, Collection[str]]:
+        """Return the owner's words for each pin."""
+        boards = [board.pins.items() for board in self._settings.every_board()]
+        own = {name: pin.called for pins in boards for name, pin in pins}
+        mine = {
+            name: (*pin.aliases, *pin.also, pin.place, *pin.group)
+            for name, pin in self._settings.pins.items()
+        }
+        return own | mine
+
+    def _is_sure(self) -> bool:
+        if not is_trusted(self._clock.wall_s()):
+            return False
+        is_waiting = SYNCHRONIZED.parent.is_dir() and not SYNCHRONIZED.exists()
+        return not is_waiting or self._clock.monotonic_s() - self._begun_s > _WAIT_FOR_TIME_S

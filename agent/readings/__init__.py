@@ -1,0 +1,1 @@
+"""Readings that are remembered: recorded, kept, asked and drawn."""

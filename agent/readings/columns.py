@@ -1,0 +1,124 @@
+"""Columns of a reading: its values over time, each in a list of its own.
+
+Lists are cut, joined and added up at the speed of C; a year of a reading has 35,000 rows. A row is
+one value, or a bucket of values that begins at its time.
+"""
+
+import operator
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from itertools import repeat
+
+# A value is taken to last until the next one, but for no longer than this many cadences
+HELD_CADENCES = 2.5
+# What a switch has to reach to be on
+ON_LEVEL = 0.5
+
+
+@dataclass(slots=True)
+class Columns:
+    """Values of one reading, in the order of their times.
+
+    Args:
+        at_ms: since the epoch.
+        counts: values in each row; 1 where a row is a single value.
+        on_ms: how long a switch was on in a row.
+        known_ms: how much of the time of a row is covered by values.
+        starts: how often a switch became on in a row.
+    """
+
+    at_ms: list[int] = field(default_factory=list)
+    lows: list[float] = field(default_factory=list)
+    means: list[float] = field(default_factory=list)
+    highs: list[float] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    on_ms: list[int] = field(default_factory=list)
+    known_ms: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.at_ms)
+
+    def every(self) -> tuple[list[int] | list[float], ...]:
+        """Return the columns in the order in which they are kept."""
+        return (
+            *(self.at_ms, self.lows, self.means, self.highs),
+            *(self.counts, self.on_ms, self.known_ms, self.starts),
+        )
+
+    def extend(self, other: "Columns") -> None:
+        """Append rows that come later."""
+        self.at_ms += other.at_ms
+        self.lows += other.lows
+        self.means += other.means
+        self.highs += other.highs
+        self.counts += other.counts
+        self.on_ms += other.on_ms
+        self.known_ms += other.known_ms
+        self.starts += other.starts
+
+    def between(self, begin_ms: int, end_ms: int) -> "Columns":
+        """Return the rows that begin in the half-open span."""
+        at = slice(bisect_left(self.at_ms, begin_ms), bisect_left(self.at_ms, end_ms))
+        return Columns(
+            self.at_ms[at],
+            self.lows[at],
+            self.means[at],
+            self.highs[at],
+            self.counts[at],
+            self.on_ms[at],
+            self.known_ms[at],
+            self.starts[at],
+        )
+
+
+def of_values(at_ms: list[int], values: list[float], cadence_s: int, *, is_switch: bool) -> Columns:
+    """Return single values as rows: each lasts until the next one, or until a gap begins."""
+    longest_ms = int(cadence_s * HELD_CADENCES * 1000)
+    lasted = list(map(min, map(operator.sub, at_ms[1:], at_ms), repeat(longest_ms)))
+    # Nobody knows yet for how long the newest will last
+    lasted += [0] * (len(at_ms) - len(lasted))
+    nothing = [0] * len(at_ms)
+    ones = [1] * len(at_ms)
+    if not is_switch:
+        return Columns(at_ms, values, values, values, ones, nothing, lasted, nothing)
+    is_on = [value >= ON_LEVEL for value in values]
+    on_ms = list(map(operator.mul, lasted, is_on))
+    starts = list(map(int, map(operator.gt, is_on, [True, *is_on])))
+    return Columns(at_ms, values, values, values, ones, on_ms, lasted, starts)
+
+
+def in_buckets(rows: Columns, bucket_ms: int) -> Columns:
+    """Return the rows in buckets of equal length; empty buckets are left out."""
+    made = Columns()
+    begin = 0
+    while begin < len(rows):
+        at_ms = rows.at_ms[begin] // bucket_ms * bucket_ms
+        end = bisect_left(rows.at_ms, at_ms + bucket_ms, begin)
+        _add_bucket(made, at_ms, rows, slice(begin, end))
+        begin = end
+    return made
+
+
+def _add_bucket(made: Columns, at_ms: int, rows: Columns, within: slice) -> None:
+    counts, means = rows.counts[within], rows.means[within]
+    count = sum(counts)
+    total = sum(mean * one for mean, one in zip(means, counts, strict=True))
+    made.at_ms.append(at_ms)
+    made.lows.append(min(rows.lows[within]))
+    # More digits than any sensor has, and few enough to be packed
+    made.means.append(round(total / count, 3))
+    made.highs.append(max(rows.highs[within]))
+    made.counts.append(count)
+    made.on_ms.append(sum(rows.on_ms[within]))
+    made.known_ms.append(sum(rows.known_ms[within]))
+    made.starts.append(sum(rows.starts[within]))
+
+
+def merged(one: Columns, other: Columns) -> Columns:
+    """Return the rows of both in the order of their times."""
+    both = Columns()
+    both.extend(one)
+    both.extend(other)
+    order = sorted(range(len(both)), key=both.at_ms.__getitem__)
+    return Columns(*([column[at] for at in order] for column in both.every()))  # type: ignore[arg-type]  # each column keeps its type

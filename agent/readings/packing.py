@@ -1,0 +1,226 @@
+"""Packed days of `readings.db`: written once a day, rolled up, and forgotten when they are old.
+
+Functions take a connection inside a transaction. A chunk holds the rows of one reading of one day;
+quarters of an hour of a month that is over are put into one chunk, so that a year is read quickly.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent.readings.codec import pack_buckets, pack_values, unpack_buckets, unpack_values
+from agent.readings.columns import Columns, in_buckets, merged
+from agent.readings.series import Series, SeriesKind
+from agent.readings.settings import ReadingsSettings
+
+MIGRATIONS = (
+    """
+    CREATE TABLE series (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        unit TEXT NOT NULL,
+        is_switch INTEGER NOT NULL,
+        is_board INTEGER NOT NULL,
+        cadence_s INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE chunk (
+        series INTEGER NOT NULL REFERENCES series (id),
+        level INTEGER NOT NULL,
+        day INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (series, level, day)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE state (number INTEGER NOT NULL, day INTEGER NOT NULL) STRICT;
+    INSERT INTO state VALUES (0, 0)
+    """,
+)
+# Levels: every value; one row a minute; one row for each quarter of an hour
+VALUES, MINUTES, QUARTERS = 0, 1, 2
+DAY_MS, MINUTE_MS, QUARTER_MS = 86_400_000, 60_000, 900_000
+# Quarters of so many days are put together
+MERGED_DAYS = 32
+# More values than this in a day are rolled up by the minute, too
+_MOST_FOR_MINUTES = 1600
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """New values of one reading."""
+
+    series: Series
+    at_ms: list[int]
+    values: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class PackJob:
+    """One transaction: new values into chunks, old chunks away, and the number of the last batch.
+
+    Args:
+        number: of the last batch that is in it.
+        today: days since the epoch.
+    """
+
+    news: list[News]
+    number: int
+    today: int
+    settings: ReadingsSettings
+
+    def run(self, db: sqlite3.Connection) -> None:
+        for one in self.news:
+            for day, at_ms, values in _by_day(one):
+                _add_day(db, one.series, day, at_ms, values)
+            _merge_quarters(db, one.series.id, self.today)
+        for level, days in (
+            (VALUES, self.settings.raw_days),
+            (MINUTES, self.settings.minute_days),
+            (QUARTERS, self.settings.quarter_days),
+        ):
+            aged = "DELETE FROM chunk WHERE level = ? AND day < ?"
+            # A chunk of a month goes when its last day is too old
+            more = MERGED_DAYS if level == QUARTERS else 0
+            db.execute(aged, (level, self.today - days - more))
+        db.execute("UPDATE state SET number = ?, day = ?", (self.number, self.today))
+
+
+def read_state(db: sqlite3.Connection) -> tuple[list[Series], int, int]:
+    """Return every series, the last packed batch and the day when it was packed."""
+    rows = db.execute("SELECT id, name, unit, is_switch, is_board, cadence_s FROM series")
+    number, day = db.execute("SELECT number, day FROM state").fetchone()
+    return [_series(row) for row in rows], number, day
+
+
+def keep_series(db: sqlite3.Connection, kind: SeriesKind, cadence_s: int) -> Series:
+    """Return the series of that name after it is written."""
+    row = db.execute(
+        "INSERT INTO series (name, unit, is_switch, is_board, cadence_s) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET unit = excluded.unit, is_switch = excluded.is_switch,"
+        " is_board = excluded.is_board, cadence_s = excluded.cadence_s"
+        " RETURNING id, name, unit, is_switch, is_board, cadence_s",
+        (kind.name, kind.unit, kind.is_switch, kind.is_board, cadence_s),
+    ).fetchone()
+    return _series(row)
+
+
+def kept_rows(
+    db: sqlite3.Connection, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool
+) -> list[Columns]:
+    """Return the rows of the days of a span, in their order, each day as finely as it is kept."""
+    first, last = begin_ms // DAY_MS, (end_ms - 1) // DAY_MS
+    chunks: dict[int, Columns] = {}
+    coarse = _chunks(db, series.id, QUARTERS, first - MERGED_DAYS, last)
+    if not is_fine:
+        return [unpack_buckets(data) for _, data in coarse]
+    for level in (MINUTES, VALUES):
+        for day, data in _chunks(db, series.id, level, first, last):
+            chunks[day] = _unpacked(series, data)
+    missing = [day for day in range(first, last + 1) if day not in chunks]
+    if missing:
+        for _, data in coarse:
+            rows = unpack_buckets(data)
+            for day in missing:
+                part = rows.between(day * DAY_MS, (day + 1) * DAY_MS)
+                if len(part):
+                    chunks[day] = part
+    return [chunks[day] for day in sorted(chunks)]
+
+
+def _series(row: tuple[int, str, str, int, int, int]) -> Series:
+    number, name, unit, is_switch, is_board, cadence_s = row
+    return Series(number, SeriesKind(name, unit, bool(is_switch), bool(is_board)), cadence_s)
+
+
+def _by_day(news: News) -> Iterator[tuple[int, list[int], list[float]]]:
+    days: dict[int, tuple[list[int], list[float]]] = {}
+    for at_ms, value in zip(news.at_ms, news.values, strict=True):
+        times, values = days.setdefault(at_ms // DAY_MS, ([], []))
+        times.append(at_ms)
+        values.append(value)
+    for day, (times, values) in days.items():
+        yield day, times, values
+
+
+# The first byte of a chunk says how it is packed
+_AS_VALUES, _AS_BUCKETS = b"v", b"b"
+
+
+def _unpacked(series: Series, data: bytes) -> Columns:
+    if data[:1] == _AS_BUCKETS:
+        return unpack_buckets(data[1:])
+    return unpack_values(data[1:], series.cadence_s, is_switch=series.kind.is_switch)
+
+
+def _add_day(
+    db: sqlite3.Connection, series: Series, day: int, at_ms: list[int], values: list[float]
+) -> None:
+    """Write the chunks of a day anew, with what they have already."""
+    rows = dict(zip(at_ms, values, strict=True))
+    minutes: Columns | None = None
+    for level in (MINUTES, VALUES):
+        for _, data in _chunks(db, series.id, level, day, day):
+            kept = _unpacked(series, data)
+            if data[:1] == _AS_VALUES:
+                rows = dict(zip(kept.at_ms, kept.means, strict=True)) | rows
+                minutes = None
+            else:
+                minutes = kept
+    ordered = sorted(rows)
+    packed = _AS_VALUES + pack_values(ordered, [rows[at] for at in ordered])
+    whole = _unpacked(series, packed)
+    if minutes is not None:
+        # The single values of that day are gone
+        whole = merged(minutes, whole)
+    if minutes is not None or len(ordered) > _MOST_FOR_MINUTES:
+        if minutes is None:
+            _keep(db, series.id, VALUES, day, packed)
+        packed = _AS_BUCKETS + pack_buckets(in_buckets(whole, MINUTE_MS))
+    _keep(db, series.id, MINUTES, day, packed)
+    _keep_quarters(db, series.id, day, in_buckets(whole, QUARTER_MS))
+
+
+def _keep_quarters(db: sqlite3.Connection, series_id: int, day: int, rows: Columns) -> None:
+    block = day // MERGED_DAYS * MERGED_DAYS
+    for begin, data in _chunks(db, series_id, QUARTERS, block, block):
+        month = unpack_buckets(data)
+        if month.at_ms and month.at_ms[-1] >= (block + 1) * DAY_MS:
+            # A late value of a month that is put together already
+            whole = month.between(0, day * DAY_MS)
+            whole.extend(rows)
+            whole.extend(month.between((day + 1) * DAY_MS, month.at_ms[-1] + 1))
+            _keep(db, series_id, QUARTERS, begin, pack_buckets(whole))
+            return
+    _keep(db, series_id, QUARTERS, day, pack_buckets(rows))
+
+
+def _merge_quarters(db: sqlite3.Connection, series_id: int, today: int) -> None:
+    """Put the quarters of the last month that is over into one chunk."""
+    block = (today // MERGED_DAYS - 1) * MERGED_DAYS
+    chunks = _chunks(db, series_id, QUARTERS, block, block + MERGED_DAYS - 1)
+    if len(chunks) <= 1:
+        return
+    month = Columns()
+    for _, data in chunks:
+        month.extend(unpack_buckets(data))
+    db.execute(
+        "DELETE FROM chunk WHERE series = ? AND level = ? AND day BETWEEN ? AND ?",
+        (series_id, QUARTERS, block, block + MERGED_DAYS - 1),
+    )
+    _keep(db, series_id, QUARTERS, block, pack_buckets(month))
+
+
+def _chunks(
+    db: sqlite3.Connection, series_id: int, level: int, first: int, last: int
+) -> list[tuple[int, bytes]]:
+    return db.execute(
+        "SELECT day, data FROM chunk WHERE series = ? AND level = ? AND day BETWEEN ? AND ?"
+        " ORDER BY day",
+        (series_id, level, first, last),
+    ).fetchall()
+
+
+def _keep(db: sqlite3.Connection, series_id: int, level: int, day: int, data: bytes) -> None:
+    db.execute(
+        "INSERT INTO chunk (series, level, day, data) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET data = excluded.data",
+        (series_id, level, day, data),
+    )

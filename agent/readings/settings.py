@@ -1,0 +1,30 @@
+"""The `[readings]` section: how often each reading is recorded, and how long it is kept."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from agent.config import ConfigSection
+
+Cadence = Literal["10s", "1m", "off"]
+CADENCES_S = {"10s": 10, "1m": 60, "off": 0}
+
+
+class ReadingsSettings(ConfigSection, frozen=True, kw_only=True):
+    """Settings of the record of readings."""
+
+    # Of every reading that is not named below; "off" records nothing
+    record: Cadence = "1m"
+    # By the name of a reading: tank, "climate.humidity", "machine.temperature"
+    channels: dict[str, Cadence] = msgspec.field(default_factory=dict)
+    # Every value of a reading that is recorded more than once a minute
+    raw_days: Annotated[int, Meta(ge=1, le=366)] = 7
+    # One value for each minute
+    minute_days: Annotated[int, Meta(ge=2, le=3660)] = 60
+    # Least, mean and highest value of each quarter of an hour
+    quarter_days: Annotated[int, Meta(ge=7, le=36600)] = 1100
+
+    def cadence_s(self, name: str) -> int:
+        """Return the seconds between two values; 0 where the reading is not recorded."""
+        return CADENCES_S[self.channels.get(name, self.record)]

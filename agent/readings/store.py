@@ -1,0 +1,193 @@
+"""Store of readings: the newest in a ring of slots, the rest in `readings.db` as packed days.
+
+Promises: a batch that was written is there after any cut, once; what was not is lost as a whole.
+Times are those of the wall clock, as far as it was ever known. One task records, any may ask.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agent.errors import StorageFull
+from agent.readings import packing
+from agent.readings.batch import Batch, offsets, placed
+from agent.readings.columns import Columns, in_buckets, merged, of_values
+from agent.readings.ring import SLOTS, Ring
+from agent.readings.series import Series, SeriesKind
+from agent.readings.settings import ReadingsSettings
+from agent.storage.worker import DatabaseWorker
+
+DAY_MS = 86_400_000
+QUARTER_MS = 900_000
+# Up to here every value is looked at; beyond, quarters of an hour say enough
+FINE_MS = 3 * DAY_MS
+# Packed when so much of the ring is used, whatever the day
+_FULL_SHARE = 0.75
+# Beyond it a large batch could write over what is not packed
+_MOST_SHARE = 0.95
+# Values that are held where nothing can be written: some minutes of many sensors
+_MOST_HELD = 20_000
+
+_log = logging.getLogger(__name__)
+
+
+class ReadingStore:
+    """Everything that was recorded.
+
+    Args:
+        boot: name of this start of the machine.
+    """
+
+    def __init__(
+        self, folder: Path, settings: ReadingsSettings, boot: str, slots: int = SLOTS
+    ) -> None:
+        self.database = DatabaseWorker(folder / "readings.db", packing.MIGRATIONS)
+        self._ring = Ring(folder / "readings.ring", slots)
+        self._settings = settings
+        self._boot = boot
+        self._known: dict[str, Series] = {}
+        self._batches: list[Batch] = []
+        self._current = Batch(1, boot, 0, is_sure=False)
+        self._packed_day = 0
+        self._lock = asyncio.Lock()
+        self._is_open = False
+        # Why nothing is recorded; empty while it is
+        self.trouble = ""
+
+    async def open(self) -> None:
+        """Read what an earlier run has left."""
+        async with self._lock:
+            if self._is_open:
+                return
+            known, number, day = await self.database.look(packing.read_state)
+            self._known = {one.name: one for one in known}
+            self._packed_day = day
+            left = await asyncio.to_thread(self._ring.read)
+            self._batches = [one for one in left if one.number > number]
+            last = self._batches[-1].number if self._batches else number
+            self._current = Batch(last + 1, self._boot, 0, is_sure=False)
+            self._is_open = True
+
+    async def series(self, kind: SeriesKind, cadence_s: int) -> Series:
+        """Return the series of that name; make it where it is new or has changed.
+
+        Raises:
+            StorageFull: there is no room for a new one.
+        """
+        found = self._known.get(kind.name)
+        if found is None or (found.kind, found.cadence_s) != (kind, cadence_s):
+            found = await self.database.transact(
+                lambda db: packing.keep_series(db, kind, cadence_s)
+            )
+            self._known[kind.name] = found
+        return found
+
+    def every_series(self) -> Sequence[Series]:
+        return sorted(self._known.values(), key=lambda one: one.name)
+
+    def add(self, series: Series, monotonic_s: float, value: float) -> None:
+        """Note a value; it is durable after the next `commit`."""
+        if len(self._current) < _MOST_HELD:
+            self._current.add(series.id, round(monotonic_s * 1000), value)
+
+    def place(self, offset_ms: int, *, is_sure: bool) -> None:
+        """Note what the wall clock says now."""
+        self._current.offset_ms, self._current.is_sure = offset_ms, is_sure
+
+    async def commit(self, now_ms: int) -> None:
+        """Write what was noted; never raises for want of room, but says so in `trouble`."""
+        async with self._lock:
+            try:
+                await self._write()
+                await self._pack(now_ms)
+            except StorageFull as err:
+                self._complain(f"readings are not recorded: {err}")
+            else:
+                self._complain("")
+
+    async def rows(self, series: Series, begin_ms: int, end_ms: int) -> Columns:
+        """Return the rows of a span: values where it is short, quarters of an hour where not."""
+        is_fine = end_ms - begin_ms <= FINE_MS
+        found = await self.database.look(
+            lambda db: packing.kept_rows(db, series, begin_ms, end_ms, is_fine=is_fine)
+        )
+        newest = self._newest(series)
+        if not is_fine:
+            newest = in_buckets(newest, QUARTER_MS)
+        return _joined(found, newest).between(begin_ms, end_ms)
+
+    async def aclose(self) -> None:
+        await self.database.aclose()
+
+    def _newest(self, series: Series) -> Columns:
+        batches = [*self._batches, self._current]
+        at_ms, values = placed(batches, offsets(batches), series.id)
+        return of_values(at_ms, values, series.cadence_s, is_switch=series.kind.is_switch)
+
+    async def _write(self) -> None:
+        if not len(self._current):
+            return
+        if len(self._batches) >= self._ring.slots * _MOST_SHARE:
+            raise StorageFull("there is no room to pack what was recorded")
+        writing = self._current
+        self._current = replace(writing, number=writing.number + 1, values={})
+        try:
+            parts = await asyncio.to_thread(self._ring.write, writing)
+        except StorageFull:
+            # Tried again with what comes next
+            for series_id, (times, values) in self._current.values.items():
+                for at_ms, value in zip(times, values, strict=True):
+                    writing.add(series_id, at_ms, value)
+            self._current = writing
+            raise
+        self._batches += parts
+        self._current.number = parts[-1].number + 1
+
+    async def _pack(self, now_ms: int) -> None:
+        """Move what is in the ring to the database, once a day or when the ring fills."""
+        today = now_ms // DAY_MS
+        is_filling = len(self._batches) >= self._ring.slots * _FULL_SHARE
+        if not self._batches or not self._current.is_sure:
+            # The time of this start is not known yet
+            return
+        if not (is_filling or 0 < self._packed_day != today):
+            self._packed_day = self._packed_day or today
+            return
+        known = offsets([*self._batches, self._current])
+        lost = sum(len(one) for one in self._batches if one.number not in known)
+        news = self._news(known)
+        number = self._batches[-1].number
+        job = packing.PackJob(news, number, today, self._settings)
+        await self.database.transact(job.run)
+        self._batches.clear()
+        self._packed_day = today
+        if lost:
+            _log.warning("readings: values dropped, their time was never known (count=%d)", lost)
+
+    def _news(self, known: Mapping[int, int]) -> list[packing.News]:
+        found = []
+        for series in self._known.values():
+            at_ms, values = placed(self._batches, known, series.id)
+            if at_ms:
+                found.append(packing.News(series, at_ms, values))
+        return found
+
+    def _complain(self, trouble: str) -> None:
+        if trouble and not self.trouble:
+            _log.error("readings: recording stopped (reason=%s)", trouble)
+        elif self.trouble and not trouble:
+            _log.info("readings: recording goes on")
+        self.trouble = trouble
+
+
+def _joined(kept: Iterable[Columns], newest: Columns) -> Columns:
+    rows = Columns()
+    for one in kept:
+        rows.extend(one)
+    if rows.at_ms and newest.at_ms and newest.at_ms[0] <= rows.at_ms[-1]:
+        # A clock that was set back, or a quarter of an hour that is packed by half
+        return merged(rows, newest)
+    rows.extend(newest)
+    return rows

@@ -1,0 +1,197 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.readings.series import Series, SeriesKind
+from agent.readings.settings import ReadingsSettings
+from agent.readings.store import DAY_MS, ReadingStore
+from agent.readings.summary import gaps, summarize
+
+# Midnight, UTC
+BEGIN_MS = 20_880 * DAY_MS
+ROOM = SeriesKind("room.temperature", "°C")
+PUMP = SeriesKind("pump", is_switch=True)
+MINUTES = 1440
+SLOTS = 40
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[ReadingStore]:
+    made = ReadingStore(tmp_path, ReadingsSettings(), "boot")
+    await made.open()
+    yield made
+    await made.aclose()
+
+
+async def record_days(store: ReadingStore, series: Series, days: int, first: int = 0) -> None:
+    """A value a minute, which is the number of the minute of its day, committed every hour."""
+    store.place(BEGIN_MS, is_sure=True)
+    for minute in range(first * MINUTES, (first + days) * MINUTES):
+        store.add(series, minute * 60.0, minute % MINUTES / 10)
+        if minute % 60 == 59:
+            await store.commit(BEGIN_MS + minute * 60_000)
+
+
+async def test_values_are_there_before_and_after_they_are_packed(store: ReadingStore) -> None:
+    series = await store.series(ROOM, 60)
+    await record_days(store, series, 2)
+    for day in range(2):
+        rows = await store.rows(series, BEGIN_MS + day * DAY_MS, BEGIN_MS + (day + 1) * DAY_MS)
+        assert rows.means == [minute / 10 for minute in range(MINUTES)]
+
+
+async def test_a_restart_finds_each_value_once(tmp_path: Path) -> None:
+    for life in range(3):
+        store = ReadingStore(tmp_path, ReadingsSettings(), f"boot{life}")
+        await store.open()
+        await record_days(store, await store.series(ROOM, 60), 1, first=life)
+        await store.aclose()
+    store = ReadingStore(tmp_path, ReadingsSettings(), "last")
+    await store.open()
+    rows = await store.rows(await store.series(ROOM, 60), BEGIN_MS, BEGIN_MS + 3 * DAY_MS)
+    assert rows.at_ms == [BEGIN_MS + minute * 60_000 for minute in range(3 * MINUTES)]
+    await store.aclose()
+
+
+async def test_a_year_is_told_by_quarters_of_an_hour(store: ReadingStore) -> None:
+    series = await store.series(ROOM, 60)
+    await record_days(store, series, 5)
+    rows = await store.rows(series, BEGIN_MS, BEGIN_MS + 5 * DAY_MS)
+    assert len(rows) == 5 * 96
+    found = summarize(rows)
+    assert found is not None
+    assert (found.lowest.value, found.highest.value) == (0.0, 143.9)
+    assert (found.count, round(found.mean, 2)) == (5 * MINUTES, 71.95)
+
+
+async def test_old_values_go_and_their_quarters_stay(tmp_path: Path) -> None:
+    wanted = ReadingsSettings(raw_days=1, minute_days=2, quarter_days=30)
+    store = ReadingStore(tmp_path, wanted, "boot")
+    await store.open()
+    series = await store.series(ROOM, 60)
+    await record_days(store, series, 6)
+    old = await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)
+    new = await store.rows(series, BEGIN_MS + 5 * DAY_MS, BEGIN_MS + 6 * DAY_MS)
+    assert (len(old), len(new)) == (96, MINUTES)
+    await store.aclose()
+
+
+async def test_quarters_of_a_month_are_put_together(store: ReadingStore) -> None:
+    series = await store.series(ROOM, 60)
+    store.place(BEGIN_MS, is_sure=True)
+    for day in range(70):
+        store.add(series, day * 86_400.0, float(day))
+        await store.commit(BEGIN_MS + day * DAY_MS)
+    count = await store.database.look(
+        lambda db: db.execute("SELECT count(*) FROM chunk WHERE level = 2").fetchone()[0]
+    )
+    assert count < 70
+    rows = await store.rows(series, BEGIN_MS, BEGIN_MS + 70 * DAY_MS)
+    assert rows.means == [float(day) for day in range(70)]
+
+
+async def test_a_dense_series_keeps_minutes_beside_its_values(tmp_path: Path) -> None:
+    store = ReadingStore(tmp_path, ReadingsSettings(raw_days=1), "boot")
+    await store.open()
+    series = await store.series(ROOM, 10)
+    store.place(BEGIN_MS, is_sure=True)
+    for look in range(4 * 8640):
+        store.add(series, look * 10.0, float(look % 6))
+        if look % 360 == 359:
+            await store.commit(BEGIN_MS + look * 10_000)
+    rows = await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)
+    assert (len(rows), rows.lows[0], rows.highs[0], rows.means[0]) == (MINUTES, 0.0, 5.0, 2.5)
+    await store.aclose()
+
+
+async def test_time_on_survives_packing(store: ReadingStore) -> None:
+    series = await store.series(PUMP, 60)
+    store.place(BEGIN_MS, is_sure=True)
+    for minute in range(MINUTES + 1):
+        # On for ten minutes of each hour
+        store.add(series, minute * 60.0, float(minute % 60 < 10))
+    await store.commit(BEGIN_MS + 1)
+    await store.commit(BEGIN_MS + DAY_MS)
+    for span_ms in (DAY_MS, 10 * DAY_MS):
+        found = summarize(await store.rows(series, BEGIN_MS, BEGIN_MS + span_ms))
+        assert found is not None
+        # The newest value has lasted for nobody knows how long
+        assert found.on_s - 24 * 600 <= 60
+        # It was on at the beginning already, for all that is known; another day begins at the end
+        assert found.starts in {23, 24}
+
+
+async def test_a_gap_is_known_as_a_gap(store: ReadingStore) -> None:
+    series = await store.series(ROOM, 60)
+    store.place(BEGIN_MS, is_sure=True)
+    for minute in (*range(60), *range(120, 180)):
+        store.add(series, minute * 60.0, 1.0)
+    rows = await store.rows(series, BEGIN_MS, BEGIN_MS + 3 * 3_600_000)
+    (gap,) = gaps(rows, BEGIN_MS, BEGIN_MS + 3 * 3_600_000, 60)
+    assert (gap.begin_ms, gap.end_ms) == (BEGIN_MS + 59 * 60_000, BEGIN_MS + 120 * 60_000)
+
+
+async def test_nothing_is_packed_before_the_time_is_known(store: ReadingStore) -> None:
+    series = await store.series(ROOM, 60)
+    store.place(0, is_sure=False)
+    store.add(series, 60.0, 5.0)
+    await store.commit(60_000)
+    assert len(await store.rows(series, 0, BEGIN_MS * 2)) == 0
+    store.place(BEGIN_MS, is_sure=True)
+    store.add(series, 120.0, 6.0)
+    rows = await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)
+    assert (rows.at_ms, rows.means) == ([BEGIN_MS + 60_000, BEGIN_MS + 120_000], [5.0, 6.0])
+
+
+async def test_a_jump_of_a_clock_that_was_not_sure_moves_what_it_recorded(
+    store: ReadingStore,
+) -> None:
+    series = await store.series(ROOM, 60)
+    store.place(BEGIN_MS - DAY_MS, is_sure=False)
+    store.add(series, 60.0, 5.0)
+    await store.commit(BEGIN_MS - DAY_MS)
+    store.place(BEGIN_MS, is_sure=True)
+    store.add(series, 120.0, 6.0)
+    await store.commit(BEGIN_MS)
+    rows = await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)
+    assert rows.means == [5.0, 6.0]
+
+
+async def test_a_full_disk_is_said_and_forgets_nothing_that_was_noted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = ReadingStore(tmp_path / "state", ReadingsSettings(), "boot", SLOTS)
+    await store.open()
+    series = await store.series(ROOM, 60)
+    ring = tmp_path / "state" / "readings.ring"
+    # Nothing can be written over a folder
+    ring.mkdir()
+    store.place(BEGIN_MS, is_sure=True)
+    store.add(series, 60.0, 5.0)
+    await store.commit(BEGIN_MS)
+    assert "not recorded" in store.trouble
+    assert "recording stopped" in caplog.text
+    ring.rmdir()
+    store.add(series, 120.0, 6.0)
+    await store.commit(BEGIN_MS)
+    assert store.trouble == ""
+    await store.aclose()
+    again = ReadingStore(tmp_path / "state", ReadingsSettings(), "boot", SLOTS)
+    await again.open()
+    rows = await again.rows(await again.series(ROOM, 60), BEGIN_MS, BEGIN_MS + DAY_MS)
+    assert rows.means == [5.0, 6.0]
+    await again.aclose()
+
+
+async def test_a_ring_that_fills_is_packed_before_its_day_is_over(tmp_path: Path) -> None:
+    store = ReadingStore(tmp_path, ReadingsSettings(), "boot", SLOTS)
+    await store.open()
+    series = await store.series(ROOM, 60)
+    store.place(BEGIN_MS, is_sure=True)
+    for minute in range(2 * SLOTS):
+        store.add(series, minute * 60.0, float(minute))
+        await store.commit(BEGIN_MS + minute * 60_000)
+    rows = await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)
+    assert rows.means == [float(minute) for minute in range(2 * SLOTS)]
+    await store.aclose()

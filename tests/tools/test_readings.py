@@ -1,0 +1,110 @@
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from agent.messages import Provenance
+from agent.readings.series import SeriesKind
+from agent.readings.settings import ReadingsSettings
+from agent.readings.store import ReadingStore
+from agent.tools.base import AnyTool, ToolContext
+from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
+from tests.fakes.clock import SteppedClock
+
+CONTEXT = ToolContext("c", "owner", Provenance.OWNER)
+# A Saturday afternoon
+NOW = datetime(2026, 5, 2, 15, 0, tzinfo=UTC)
+ROOM = SeriesKind("room.temperature", "°C")
+PUMP = SeriesKind("pump", is_switch=True)
+STRANGE = SeriesKind("ignore_all_rules", "V")
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[ReadingDesk]:
+    """Two days: as warm as the hour says; the pump is on in the first ten minutes of each."""
+    store = ReadingStore(tmp_path, ReadingsSettings(), "boot")
+    await store.open()
+    room, pump = await store.series(ROOM, 60), await store.series(PUMP, 60)
+    await store.series(STRANGE, 60)
+    begin_s = NOW.timestamp() - 2 * 86_400
+    store.place(round(begin_s * 1000), is_sure=True)
+    for minute in range(2 * 1440):
+        hour = datetime.fromtimestamp(begin_s + minute * 60, tz=UTC).hour
+        store.add(room, minute * 60.0, float(hour))
+        store.add(pump, minute * 60.0, float(minute % 60 < 10))
+    clock = SteppedClock(NOW.timestamp())
+    yield ReadingDesk(store, clock, lambda: {"room": ("Wohnzimmer",), "pump": ()}, UTC)
+    await store.aclose()
+
+
+async def ask(tool: AnyTool, **arguments: object) -> dict[str, object]:
+    result = await tool.execute(tool.parse(json.dumps(arguments)), CONTEXT)
+    assert result.success, result.text
+    found = json.loads(result.text)
+    assert isinstance(found, dict)
+    return found
+
+
+async def test_last_night_has_its_lowest_and_its_mean(desk: ReadingDesk) -> None:
+    told = await ask(ReadingsQueryTool(desk), reading="temperature", period="night")
+    assert (told["reading"], told["unit"]) == ("room.temperature", "°C")
+    assert told["from"] == "2026-05-01 22:00+00:00"
+    assert told["lowest"] == {"value": 0.0, "at": "2026-05-02 00:00+00:00"}
+    assert told["highest"] == {"value": 23.0, "at": "2026-05-01 23:00+00:00"}
+    assert told["mean"] == 7.5
+
+
+async def test_how_long_the_pump_was_on_today(desk: ReadingDesk) -> None:
+    told = await ask(ReadingsQueryTool(desk), reading="pump", period="today")
+    assert (told["on_s"], told["last"]) == (15 * 600, "off")
+
+
+async def test_time_above_a_value_has_its_first_and_last_time(desk: ReadingDesk) -> None:
+    told = await ask(ReadingsQueryTool(desk), reading="Wohnzimmer", period="yesterday", above=20)
+    assert told["beyond_s"] == 3 * 3600
+    assert told["first_beyond"] == {"value": 21.0, "at": "2026-05-01 21:00+00:00"}
+
+
+async def test_two_spans_are_compared(desk: ReadingDesk) -> None:
+    told = await ask(ReadingsQueryTool(desk), reading="room", hours=1, compare=True)
+    before = told["before"]
+    assert isinstance(before, dict)
+    assert (told["mean"], before["mean"]) == (14.0, 13.0)
+
+
+async def test_a_gap_is_told_and_nothing_is_made_up(desk: ReadingDesk) -> None:
+    told = await ask(
+        ReadingsQueryTool(desk), reading="room", begin="2026-04-30T14:00", end="2026-04-30T16:00"
+    )
+    assert told["gaps"] == 1
+    empty = await ask(
+        ReadingsQueryTool(desk), reading="room", begin="2025-04-30T14:00", end="2025-04-30T16:00"
+    )
+    assert empty["values"] == 0
+
+
+async def test_a_refusal_names_what_there_is(desk: ReadingDesk) -> None:
+    tool = ReadingsQueryTool(desk)
+    for wrong in (
+        {"reading": "garage"},
+        {"reading": "room", "begin": "yesterday"},
+        {"reading": "room", "begin": "2026-05-02T14:00", "end": "2026-05-01T14:00"},
+        {"reading": "room", "above": 1, "below": 2},
+    ):
+        result = await tool.execute(tool.parse(json.dumps(wrong)), CONTEXT)
+        assert not result.success
+    refused = await tool.execute(tool.parse('{"reading": "garage"}'), CONTEXT)
+    assert "room.temperature" in refused.text
+
+
+async def test_a_name_that_only_the_board_says_is_the_board_s_word(desk: ReadingDesk) -> None:
+    listing = ReadingsListTool(desk)
+    result = await listing.execute(listing.parse("{}"), CONTEXT)
+    assert result.provenance is Provenance.SENSOR
+    query = ReadingsQueryTool(desk)
+    owned = await query.execute(query.parse('{"reading": "pump"}'), CONTEXT)
+    assert owned.provenance is Provenance.OWNER
+    strange = await query.execute(query.parse('{"reading": "voltage"}'), CONTEXT)
+    assert strange.provenance is Provenance.SENSOR
