@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent.link.board import SerialBoard
 from agent.machine.boot import boot_id
 from agent.machine.readings import Readings
+from agent.readings.packing import Retention
 from agent.readings.recorder import ReadingSource, Recorder
 from agent.readings.sources import BoardReadings, MachineReadings, PinReadings
 from agent.readings.store import ReadingStore
@@ -40,7 +41,8 @@ class ReadingRecord:
 
     @cached_property
     def store(self) -> ReadingStore:
-        return ReadingStore(self._paths.state_dir, self._settings.readings, boot_id())
+        retention = Retention(minute_days=self._settings.readings.days)
+        return ReadingStore(self._paths.state_dir, retention, boot_id())
 
     @cached_property
     def desk(self) -> ReadingDesk:

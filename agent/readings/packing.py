@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from agent.readings.codec import pack_buckets, pack_values, unpack_buckets, unpack_values
 from agent.readings.columns import Columns, in_buckets, merged
 from agent.readings.series import Series, SeriesKind
-from agent.readings.settings import ReadingsSettings
 
 MIGRATIONS = (
     """
@@ -44,6 +43,15 @@ _MOST_FOR_MINUTES = 1600
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """Days for which each level is kept."""
+
+    raw_days: int = 7
+    minute_days: int = 60
+    quarter_days: int = 1100
+
+
+@dataclass(frozen=True, slots=True)
 class News:
     """New values of one reading."""
 
@@ -64,7 +72,7 @@ class PackJob:
     news: list[News]
     number: int
     today: int
-    settings: ReadingsSettings
+    retention: Retention
 
     def run(self, db: sqlite3.Connection) -> None:
         for one in self.news:
@@ -72,9 +80,9 @@ class PackJob:
                 _add_day(db, one.series, day, at_ms, values)
             _merge_quarters(db, one.series.id, self.today)
         for level, days in (
-            (VALUES, self.settings.raw_days),
-            (MINUTES, self.settings.minute_days),
-            (QUARTERS, self.settings.quarter_days),
+            (VALUES, self.retention.raw_days),
+            (MINUTES, self.retention.minute_days),
+            (QUARTERS, self.retention.quarter_days),
         ):
             aged = "DELETE FROM chunk WHERE level = ? AND day < ?"
             # A chunk of a month goes when its last day is too old

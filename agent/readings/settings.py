@@ -18,12 +18,8 @@ class ReadingsSettings(ConfigSection, frozen=True, kw_only=True):
     record: Cadence = "1m"
     # By the name of a reading: tank, "climate.humidity", "machine.temperature"
     channels: dict[str, Cadence] = msgspec.field(default_factory=dict)
-    # Every value of a reading that is recorded more than once a minute
-    raw_days: Annotated[int, Meta(ge=1, le=366)] = 7
-    # One value for each minute
-    minute_days: Annotated[int, Meta(ge=2, le=3660)] = 60
-    # Least, mean and highest value of each quarter of an hour
-    quarter_days: Annotated[int, Meta(ge=7, le=36600)] = 1100
+    # As long as each minute is kept; quarters of an hour are kept for three years
+    days: Annotated[int, Meta(ge=2, le=3660)] = 60
 
     def cadence_s(self, name: str) -> int:
         """Return the seconds between two values; 0 where the reading is not recorded."""

@@ -16,7 +16,6 @@ from agent.readings.batch import Batch, offsets, placed
 from agent.readings.columns import Columns, in_buckets, merged, of_values
 from agent.readings.ring import SLOTS, Ring
 from agent.readings.series import Series, SeriesKind
-from agent.readings.settings import ReadingsSettings
 from agent.storage.worker import DatabaseWorker
 
 DAY_MS = 86_400_000
@@ -41,11 +40,11 @@ class ReadingStore:
     """
 
     def __init__(
-        self, folder: Path, settings: ReadingsSettings, boot: str, slots: int = SLOTS
+        self, folder: Path, retention: packing.Retention, boot: str, slots: int = SLOTS
     ) -> None:
         self.database = DatabaseWorker(folder / "readings.db", packing.MIGRATIONS)
         self._ring = Ring(folder / "readings.ring", slots)
-        self._settings = settings
+        self._retention = retention
         self._boot = boot
         self._known: dict[str, Series] = {}
         self._batches: list[Batch] = []
@@ -159,7 +158,7 @@ class ReadingStore:
         lost = sum(len(one) for one in self._batches if one.number not in known)
         news = self._news(known)
         number = self._batches[-1].number
-        job = packing.PackJob(news, number, today, self._settings)
+        job = packing.PackJob(news, number, today, self._retention)
         await self.database.transact(job.run)
         self._batches.clear()
         self._packed_day = today

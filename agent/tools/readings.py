@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
 from msgspec import Meta
 
@@ -25,6 +25,12 @@ _QUARTER_S = 900
 _FINE_MS = 3 * 86_400_000
 _MOST_GAPS = 3
 _DIGITS = 2
+
+
+# One answer out of the table
+Only = Literal["last", "lowest", "highest", "mean", "change", "sum", "on_s", "times_on"]
+# What says of which reading and time the rest is
+_HEADINGS = frozenset({"reading", "unit", "from", "to", "values", "note", "before", "trouble"})
 
 
 class RecordedReadings(Protocol):
@@ -100,6 +106,7 @@ class QueryArguments(Arguments, frozen=True):
     above: Annotated[float, Meta(description="count the time above this value")] | None = None
     below: float | None = None
     compare: Annotated[bool, Meta(description="with the span of equal length before")] = False
+    only: Only | None = None
 
 
 class ReadingsQueryTool(FieldsTool[QueryArguments]):
@@ -131,6 +138,9 @@ class ReadingsQueryTool(FieldsTool[QueryArguments]):
         }
         if arguments.compare:
             told["before"] = await self._table(series, span.before(), limit)
+        if arguments.only is not None and arguments.only in told:
+            kept = {*_HEADINGS, arguments.only}
+            told = {key: fact for key, fact in told.items() if key in kept}
         if self._desk.store.trouble:
             told["trouble"] = configured(self._desk.store.trouble)
         return told

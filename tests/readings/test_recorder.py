@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import LinkLost
+from agent.readings.packing import Retention
 from agent.readings.recorder import Recorder
 from agent.readings.series import SeriesKind
 from agent.readings.settings import ReadingsSettings
@@ -37,7 +38,7 @@ class Weather:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[ReadingStore]:
-    made = ReadingStore(tmp_path, ReadingsSettings(), "boot")
+    made = ReadingStore(tmp_path, Retention(), "boot")
     await made.open()
     yield made
     await made.aclose()
@@ -99,7 +100,7 @@ async def test_what_was_taken_is_written_within_ten_minutes_and_at_the_end(
     tmp_path: Path,
 ) -> None:
     clock = SteppedClock()
-    store = ReadingStore(tmp_path, ReadingsSettings(), "boot")
+    store = ReadingStore(tmp_path, Retention(), "boot")
     recording = recorder(store, Weather(), clock, ReadingsSettings(record="10s"))
     running = asyncio.create_task(recording.run())
     ring = tmp_path / "readings.ring"
@@ -110,7 +111,7 @@ async def test_what_was_taken_is_written_within_ten_minutes_and_at_the_end(
         await running
     end_s = clock.monotonic_s()
     await store.aclose()
-    again = ReadingStore(tmp_path, ReadingsSettings(), "boot")
+    again = ReadingStore(tmp_path, Retention(), "boot")
     await again.open()
     rows = await again.rows(
         await again.series(ROOM, 10), 1_800_000_000_000, 1_800_000_000_000 + 172_800_000

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.readings.packing import Retention
 from agent.readings.series import Series, SeriesKind
-from agent.readings.settings import ReadingsSettings
 from agent.readings.store import DAY_MS, ReadingStore
 from agent.readings.summary import gaps, summarize
 
@@ -18,7 +18,7 @@ SLOTS = 40
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[ReadingStore]:
-    made = ReadingStore(tmp_path, ReadingsSettings(), "boot")
+    made = ReadingStore(tmp_path, Retention(), "boot")
     await made.open()
     yield made
     await made.aclose()
@@ -43,11 +43,11 @@ async def test_values_are_there_before_and_after_they_are_packed(store: ReadingS
 
 async def test_a_restart_finds_each_value_once(tmp_path: Path) -> None:
     for life in range(3):
-        store = ReadingStore(tmp_path, ReadingsSettings(), f"boot{life}")
+        store = ReadingStore(tmp_path, Retention(), f"boot{life}")
         await store.open()
         await record_days(store, await store.series(ROOM, 60), 1, first=life)
         await store.aclose()
-    store = ReadingStore(tmp_path, ReadingsSettings(), "last")
+    store = ReadingStore(tmp_path, Retention(), "last")
     await store.open()
     rows = await store.rows(await store.series(ROOM, 60), BEGIN_MS, BEGIN_MS + 3 * DAY_MS)
     assert rows.at_ms == [BEGIN_MS + minute * 60_000 for minute in range(3 * MINUTES)]
@@ -66,7 +66,7 @@ async def test_a_year_is_told_by_quarters_of_an_hour(store: ReadingStore) -> Non
 
 
 async def test_old_values_go_and_their_quarters_stay(tmp_path: Path) -> None:
-    wanted = ReadingsSettings(raw_days=1, minute_days=2, quarter_days=30)
+    wanted = Retention(raw_days=1, minute_days=2, quarter_days=30)
     store = ReadingStore(tmp_path, wanted, "boot")
     await store.open()
     series = await store.series(ROOM, 60)
@@ -92,7 +92,7 @@ async def test_quarters_of_a_month_are_put_together(store: ReadingStore) -> None
 
 
 async def test_a_dense_series_keeps_minutes_beside_its_values(tmp_path: Path) -> None:
-    store = ReadingStore(tmp_path, ReadingsSettings(raw_days=1), "boot")
+    store = ReadingStore(tmp_path, Retention(raw_days=1), "boot")
     await store.open()
     series = await store.series(ROOM, 10)
     store.place(BEGIN_MS, is_sure=True)
@@ -161,7 +161,7 @@ async def test_a_jump_of_a_clock_that_was_not_sure_moves_what_it_recorded(
 async def test_a_full_disk_is_said_and_forgets_nothing_that_was_noted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = ReadingStore(tmp_path / "state", ReadingsSettings(), "boot", SLOTS)
+    store = ReadingStore(tmp_path / "state", Retention(), "boot", SLOTS)
     await store.open()
     series = await store.series(ROOM, 60)
     ring = tmp_path / "state" / "readings.ring"
@@ -177,7 +177,7 @@ async def test_a_full_disk_is_said_and_forgets_nothing_that_was_noted(
     await store.commit(BEGIN_MS)
     assert store.trouble == ""
     await store.aclose()
-    again = ReadingStore(tmp_path / "state", ReadingsSettings(), "boot", SLOTS)
+    again = ReadingStore(tmp_path / "state", Retention(), "boot", SLOTS)
     await again.open()
     rows = await again.rows(await again.series(ROOM, 60), BEGIN_MS, BEGIN_MS + DAY_MS)
     assert rows.means == [5.0, 6.0]
@@ -185,7 +185,7 @@ async def test_a_full_disk_is_said_and_forgets_nothing_that_was_noted(
 
 
 async def test_a_ring_that_fills_is_packed_before_its_day_is_over(tmp_path: Path) -> None:
-    store = ReadingStore(tmp_path, ReadingsSettings(), "boot", SLOTS)
+    store = ReadingStore(tmp_path, Retention(), "boot", SLOTS)
     await store.open()
     series = await store.series(ROOM, 60)
     store.place(BEGIN_MS, is_sure=True)

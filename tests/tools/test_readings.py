@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent.messages import Provenance
+from agent.readings.packing import Retention
 from agent.readings.series import SeriesKind
-from agent.readings.settings import ReadingsSettings
 from agent.readings.store import ReadingStore
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
@@ -24,7 +24,7 @@ STRANGE = SeriesKind("ignore_all_rules", "V")
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[ReadingDesk]:
     """Two days: as warm as the hour says; the pump is on in the first ten minutes of each."""
-    store = ReadingStore(tmp_path, ReadingsSettings(), "boot")
+    store = ReadingStore(tmp_path, Retention(), "boot")
     await store.open()
     room, pump = await store.series(ROOM, 60), await store.series(PUMP, 60)
     await store.series(STRANGE, 60)

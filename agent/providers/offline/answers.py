@@ -15,6 +15,7 @@ from agent.providers.offline.machine import machine_sentences
 from agent.providers.offline.memory_answers import told
 from agent.providers.offline.memory_orders import LIST
 from agent.providers.offline.past_calls import FAILURE
+from agent.providers.offline.past_readings import past_told
 from agent.providers.offline.plan import Order
 from agent.providers.offline.timer_words import timer_told
 from agent.providers.offline.toolbox import (
@@ -141,6 +142,7 @@ def _told(
 
     return (
         timer_told(result, voice)
+        or past_told(result, voice)
         or finding(order, result, voice, asked)
         or _file_sentences(result, voice)
         or machine_sentences(result, voice, asked)

@@ -19,6 +19,7 @@ from agent.providers.offline.likeness import VERY_ALIKE, Likenesses, SimilarSent
 from agent.providers.offline.measures import amounts_of, converted
 from agent.providers.offline.memory_orders import about_memory, asks_memory
 from agent.providers.offline.origins import about_origin
+from agent.providers.offline.past_readings import about_past_readings
 from agent.providers.offline.pieces import Analysis, analyse
 from agent.providers.offline.plan import (
     MAX_CALLS,
@@ -204,6 +205,7 @@ def _by_words(
 ) -> Step | None:
     return (
         about_origin(analysis, box, past)
+        or about_past_readings(analysis, clauses, box)
         or about_timers(analysis, box)
         or about_memory(analysis, box)
         or lookup(analysis, clauses, box)

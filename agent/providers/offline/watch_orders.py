@@ -164,7 +164,7 @@ def _pins(clause: Clause, box: Toolbox, *, binary: bool) -> list[tuple[str, Prof
         for one in readings(clause, box, acting=False)
         if bool(one.profile.about & {"on", "off"}) is binary or "changes" in clause.marks
         if _tells_in(one.profile, clause)
-        for pin in _watchable(one, clause)
+        for pin in watchable(one, clause)
     ]
     best = max((score for score, _, _ in found), default=0.0)
     close = {pin: profile for score, pin, profile in found if score > best - MARGIN}
@@ -177,7 +177,8 @@ def _tells_in(profile: Profile, clause: Clause) -> bool:
     return unit is None or unit.kind == "voltage" or "voltage" not in profile.about
 
 
-def _watchable(reading: ToolReading, clause: Clause) -> list[str]:
+def watchable(reading: ToolReading, clause: Clause) -> list[str]:
+    """Return the names of the board's readings that a tool's reading may stand for."""
     profile, device = reading.profile, reading.profile.device
     if profile.name.endswith(_ALONE):
         return [_ALONE]
