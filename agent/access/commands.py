@@ -32,6 +32,8 @@ class ChatCommand(enum.Enum):
     JOBS = "/jobs"
     # What files they, or their group, have sent
     FILES = "/files"
+    # A reading of the past as a picture
+    PLOT = "/plot"
     # Break off what is being done
     STOP = "/stop"
     # Everything safe and still, until the owner clears it
@@ -44,6 +46,8 @@ class ChatCommand(enum.Enum):
 
 # What takes one word more
 _WITH_ARGUMENT = frozenset({ChatCommand.MODEL, ChatCommand.MODELS})
+# What takes several
+_WITH_WORDS = frozenset({ChatCommand.PLOT})
 
 # Who may, of all who are let in
 _LEAST = {
@@ -59,6 +63,7 @@ _LEAST = {
     ChatCommand.STATUS: PersonRole.USER,
     ChatCommand.BOARD: PersonRole.USER,
     ChatCommand.JOBS: PersonRole.USER,
+    ChatCommand.PLOT: PersonRole.USER,
     ChatCommand.CONFIGURE: PersonRole.OWNER,
     ChatCommand.ESTOP_CLEAR: PersonRole.OWNER,
 }
@@ -76,6 +81,7 @@ _TOLD = (
     (PersonRole.USER, "/status         show the state of the device, the board and the model"),
     (PersonRole.USER, "/board          show the boards and what is wired to them"),
     (PersonRole.USER, "/jobs           show your scheduled jobs and their last results"),
+    (PersonRole.USER, "/plot NAME 24h  draw a sensor: 30min, 7d, 4w, today or week; dark"),
     (PersonRole.MEMBER, "/files          list the files that you sent, the newest first"),
     (PersonRole.MEMBER, "/stop           cancel what I am doing"),
     (
@@ -109,6 +115,9 @@ def command_of(text: str) -> ChatCommand | str | None:
         # Names of models have slashes in them
         if re.fullmatch(rf"{command.value}( [^ ]+)?", word, re.IGNORECASE):
             return command
+    for command in _WITH_WORDS:
+        if re.fullmatch(rf"{command.value}( .*)?", word, re.IGNORECASE):
+            return command
     if not word.startswith("/") or "/" in word[1:]:
         return None
     try:
@@ -121,5 +130,5 @@ def command_of(text: str) -> ChatCommand | str | None:
 
 
 def argument_of(text: str) -> str:
-    """The word that follows a command; empty where none does."""
+    """The words that follow a command; empty where none does."""
     return " ".join(text.split()).partition(" ")[2]

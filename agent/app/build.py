@@ -268,6 +268,7 @@ def _desk(agent: Agent, opened: OpenedAccess, oversight: EstopControl, reporter:
         oversight=oversight,
         report=partial(_report, agent, reporter),
         questions=opened.owner.questions,
+        plot=agent.peripherals.plot,
     )
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from agent.app.scheduler import Scheduler
 from agent.memory.base import Memory
+from agent.messages import Inbound, Provenance
 from agent.messaging.delivery import Delivery
+from agent.security.access import Circle
 from agent.security.estop import EmergencyStop
 from agent.settings import Paths, Settings
 from agent.system.clock import Clock
@@ -91,6 +93,14 @@ class Peripherals:
         recorded = self._recorded
         return ReadingRecord(self._settings, recorded.paths, recorded.clock, recorded.boards)
 
+    async def plot(self, message: Inbound, *, takes_files: bool) -> str:
+        """Return the answer to `/plot`, to those for whom readings are."""
+        if self.record is None:
+            return "Nothing is recorded here."
+        if not _may_see(self._settings.workspace.shares.readings, message):
+            return "Readings are not for everybody who reads this chat."
+        return await self.record.plot(message.text, takes_files=takes_files)
+
     def reached(self, around: "ToolParts") -> "ToolParts":
         """Return the parts that tools are made of, with these hands."""
         return replace(
@@ -135,3 +145,11 @@ class Peripherals:
             self.pins.close()
         if self._settings.i2c:
             self.buses.close()
+
+
+def _may_see(circle: Circle, message: Inbound) -> bool:
+    """Return true if everybody in the chat may see readings."""
+    if circle is Circle.EVERYBODY:
+        return True
+    is_owner = message.provenance is Provenance.OWNER
+    return not message.is_group and (circle is Circle.HOUSEHOLD or is_owner)

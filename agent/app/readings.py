@@ -22,6 +22,7 @@ from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryToo
 if TYPE_CHECKING:
     from agent.peripherals.gpio import PiPins
     from agent.tools.base import AnyTool
+    from agent.tools.readings_draw import ReadingArtist
 
 # A machine that has run so long without the network's time has a clock of its own, or none at all
 _WAIT_FOR_TIME_S = 3600.0
@@ -48,8 +49,26 @@ class ReadingRecord:
     def desk(self) -> ReadingDesk:
         return ReadingDesk(self.store, self._clock, self._called)
 
+    @cached_property
+    def artist(self) -> "ReadingArtist":
+        from agent.security.sandbox.choice import choose  # noqa: PLC0415 - no start needs it
+        from agent.tools.readings_draw import ReadingArtist  # noqa: PLC0415 - as above
+
+        sandbox = choose(self._paths.workspace).sandbox
+        return ReadingArtist(self.desk, self._paths.workspace, self._limits, sandbox)
+
     def tools(self) -> "tuple[AnyTool, ...]":
-        return (ReadingsListTool(self.desk), ReadingsQueryTool(self.desk))
+        from agent.tools.readings_draw import ReadingsDrawTool  # noqa: PLC0415 - as above
+
+        desk = self.desk
+        return (ReadingsDrawTool(self.artist), ReadingsListTool(desk), ReadingsQueryTool(desk))
+
+    async def plot(self, text: str, *, takes_files: bool) -> str:
+        """Return the answer to `/plot`, with the marker of a picture where files can go."""
+        from agent.access.commands import argument_of  # noqa: PLC0415 - for those who ask
+        from agent.tools.plot_words import plotted  # noqa: PLC0415 - as above
+
+        return await plotted(self.artist, argument_of(text), takes_files=takes_files)
 
     async def run(self, pins: "PiPins | None") -> None:
         """Record until cancelled."""
@@ -77,6 +96,16 @@ class ReadingRecord:
             for name, pin in self._settings.pins.items()
         }
         return own | mine
+
+    def _limits(self, name: str) -> Sequence[float]:
+        """Return the limits of the configured watches on a reading."""
+        found = [
+            watch.above if watch.below is None else watch.below
+            for board in self._settings.every_board()
+            for watch in board.watch.values()
+            if watch.pin == name.rpartition(":")[2]
+        ]
+        return [limit for limit in found if limit is not None]
 
     def _is_sure(self) -> bool:
         if not is_trusted(self._clock.wall_s()):

@@ -163,6 +163,11 @@ class Delivery:
         """Return true if its channel is running."""
         return answer.channel in self._channels
 
+    def takes_files(self, channel: str) -> bool:
+        """Return true if files can be sent there."""
+        found = self._channels.get(channel)
+        return found is not None and found.abilities.takes_files
+
     def attends(self, answer: Outbound) -> bool:
         """Return true if somebody is there to take it now."""
         channel = self._channels.get(answer.channel)

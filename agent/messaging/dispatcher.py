@@ -227,6 +227,9 @@ class CommandRunner:
     async def run(self, accepted: Accepted, command: ChatCommand | str) -> None:
         """Run the command and send its result; it needs no model and waits for no turn."""
         try:
+            if command is ChatCommand.PLOT:
+                await self._plot(accepted)
+                return
             text = await self._result_of(command, accepted.message)
             if not text:
                 await self._conversations.close_quietly(accepted)
@@ -254,6 +257,18 @@ class CommandRunner:
             case _:
                 known = help_text(PersonRole.of(message.provenance))
                 return f"I do not know {command}.\n{known}"
+
+    async def _plot(self, accepted: Accepted) -> None:
+        """Answer with a picture, or with a line of blocks where no files can go."""
+        from agent.turn.answer_files import enclosed  # noqa: PLC0415 - for those who ask
+
+        message = accepted.message
+        takes = self._delivery.takes_files(message.channel)
+        told = await self._desk.plot(message, takes_files=takes)
+        workspace = Path(self._conversations.workspace)
+        answer = await asyncio.to_thread(enclosed, told, workspace, takes_files=takes)
+        sent = await self._conversations.finish(accepted, answer.text, files=answer.files)
+        await self._delivery.send(sent)
 
     async def _shown(self, command: ChatCommand, message: Inbound) -> str:
         if command is ChatCommand.STATUS:

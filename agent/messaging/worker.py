@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent.access.admission import Admitted, Rejected
 from agent.access.open_questions import OpenQuestions
@@ -131,12 +131,26 @@ AskOwner = Callable[[Inbound, Question], Awaitable[Answer]]
 Report = Callable[[str], Awaitable[str]]
 
 
+class Plot(Protocol):
+    """Drawing of a reading, for a message that begins with `/plot`."""
+
+    async def __call__(self, message: Inbound, *, takes_files: bool) -> str:
+        """Return the answer; the marker of a picture only where files can go."""
+
+
+async def nothing_to_plot(message: Inbound, *, takes_files: bool) -> str:
+    """Return the answer of an agent that records nothing."""
+    del message, takes_files
+    return "Nothing is recorded here."
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """Says who comes in, what they may, and how things stand.
 
     Args:
         questions: what `ask` has put to the owner and is open.
+        plot: draws a reading for `/plot`.
     """
 
     admit: Admit
@@ -145,6 +159,7 @@ class Desk:
     oversight: EstopControl
     report: Report
     questions: OpenQuestions
+    plot: Plot = nothing_to_plot
 
 
 class MessageWorker:

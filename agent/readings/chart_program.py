@@ -26,7 +26,7 @@ _LINE = 3
 _Y_STEPS = 5
 # Of what is over and under the curve, so that it touches no edge
 _MARGIN_SHARE = 0.08
-_COLOURS = 48
+_COLOURS = 64
 _LIGHT = {
     "paper": "#ffffff",
     "ink": "#1d2733",
@@ -64,12 +64,13 @@ class Canvas:
         self.low, self.high, self.step = _range_of(chart)
 
     def x(self, at: float) -> float:
-        begin, end = self.chart["begin"], self.chart["end"]
+        begin, end = float(self.chart["begin"]), float(self.chart["end"])
         return (_LEFT + (at - begin) / (end - begin) * (WIDTH - _LEFT - _RIGHT)) * SCALE
 
     def y(self, value: float) -> float:
         share = (value - self.low) / (self.high - self.low)
-        return self.bottom - share * (self.bottom - _TOP * SCALE)
+        height: float = self.bottom - _TOP * SCALE
+        return self.bottom - share * height
 
     def label(self, place: tuple[float, float], text: str, anchor: str, colour: str) -> None:
         font = self.title_font if anchor == "lt" else self.text_font
@@ -89,7 +90,7 @@ def draw(chart: dict[str, Any]) -> bytes:
             _draw_limit(canvas, limit)
     _draw_bars(canvas)
     canvas.label((_LEFT * SCALE, 18 * SCALE), chart["title"], "lt", "ink")
-    small = canvas.image.reduce(SCALE).quantize(_COLOURS, method=Image.Quantize.MEDIANCUT)
+    small = canvas.image.reduce(SCALE).quantize(_COLOURS, method=Image.Quantize.FASTOCTREE)
     written = io.BytesIO()
     small.save(written, "PNG", optimize=True)
     return written.getvalue()
@@ -136,7 +137,7 @@ def _draw_run(canvas: Canvas, run: Sequence[Sequence[float]]) -> None:
         canvas.pen.line(middle, fill=colour, width=_LINE * SCALE, joint="curve")
     else:
         x, y = middle[0]
-        radius = _LINE * SCALE
+        radius = 2 * _LINE * SCALE
         box = (x - radius, y - radius, x + radius, y + radius)
         canvas.pen.ellipse(box, fill=canvas.colours["curve"])
 
@@ -162,9 +163,7 @@ def _draw_bars(canvas: Canvas) -> None:
         canvas.label(((_LEFT - 10) * SCALE, middle), bar["name"][:8], "rm", "ink")
 
 
-def _runs(
-    points: Sequence[Sequence[float]], gap_s: float
-) -> Iterator[Sequence[Sequence[float]]]:
+def _runs(points: Sequence[Sequence[float]], gap_s: float) -> Iterator[Sequence[Sequence[float]]]:
     """Yield the points that belong together: a gap is drawn as a gap."""
     begin = 0
     for at in range(1, len(points) + 1):

@@ -12,7 +12,9 @@ _PLAIN = "dependencies"
 _GROUPS = {
     "requirements.lock": (_PLAIN, "embeddings"),
     "requirements-dev.lock": (_PLAIN, "embeddings", "model", "dev"),
-    "requirements-extras.lock": ("pi", "gateway", "postgres", "documents", "mcp", "matrix", "xmpp"),
+    "requirements-extras.lock": (
+        *("pi", "gateway", "postgres", "documents", "drawing", "mcp", "matrix", "xmpp"),
+    ),
 }
 _NAME = re.compile(r"^[A-Za-z0-9._-]+")
 _PIN = re.compile(r"^(?P<name>[a-z0-9._-]+)==(?P<version>[^\s;\\]+)", re.MULTILINE)

@@ -35,7 +35,14 @@ _MODULES = frozenset(
         ),
         *("tools.files", "tools.git", "tools.gpio", "tools.i2c", "tools.image_info"),
         *("tools.mcp.tool", "tools.memory", "tools.memory_export", "tools.memory_sources"),
-        *("tools.readings", "tools.reflex", "tools.send_message", "tools.shell", "tools.system"),
+        *(
+            "tools.readings",
+            "tools.readings_draw",
+            "tools.reflex",
+            "tools.send_message",
+            "tools.shell",
+            "tools.system",
+        ),
         *("tools.watch", "tools.web_fetch"),
     )
 )
