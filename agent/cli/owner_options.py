@@ -326,3 +326,20 @@ def _add_update(commands: Commands) -> None:
     )
     # Another place than the machine itself, to try it out
     update.add_argument("--root", default="/", help=argparse.SUPPRESS)
+
+
+def add_readings(commands: Commands) -> None:
+    """Add `readings`: what was recorded, for spreadsheets and programs."""
+    readings = add(
+        commands,
+        "readings",
+        "List the recorded sensors, inputs and outputs; export what was recorded",
+        examples="  barnacle readings list\n"
+        "  barnacle readings export --days 7 > week.csv\n"
+        "  barnacle readings export climate.temperature --json\n",
+    )
+    actions = readings.add_subparsers(dest="action", metavar="action", required=True)
+    add(actions, "list", "List what is recorded, and how often", json=True)
+    export = add(actions, "export", "Print what was recorded, as CSV or JSON", json=True)
+    export.add_argument("reading", nargs="?", type=text, help="only this one, by its name")
+    export.add_argument("--days", type=count, default=30, help="the last so many (default: 30)")

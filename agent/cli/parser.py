@@ -4,7 +4,7 @@ import argparse
 
 from agent import __version__
 from agent.cli.options import Commands, Parser, add, everywhere, limit, provenance, text
-from agent.cli.owner_options import add_admission, add_oversight, add_upkeep
+from agent.cli.owner_options import add_admission, add_oversight, add_readings, add_upkeep
 
 _ABOUT = "An AI agent that lives on a Raspberry Pi and owns an STM32 board."
 _EXAMPLES = """\
@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     add_oversight(commands)
     _add_jobs(commands)
     _add_phrases(commands)
+    add_readings(commands)
     _add_models(commands)
     _add_memory(commands)
     _add_board(commands)

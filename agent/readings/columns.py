@@ -88,6 +88,16 @@ def of_values(at_ms: list[int], values: list[float], cadence_s: int, *, is_switc
     return Columns(at_ms, values, values, values, ones, on_ms, lasted, starts)
 
 
+def lengthen(rows: Columns, end_ms: int, cadence_s: int, *, is_switch: bool) -> None:
+    """Let the newest value last until `end_ms`, or until a gap begins."""
+    if not len(rows) or rows.at_ms[-1] >= end_ms:
+        return
+    lasts_ms = min(end_ms - rows.at_ms[-1], int(cadence_s * HELD_CADENCES * 1000))
+    rows.known_ms[-1] = lasts_ms
+    if is_switch and rows.means[-1] >= ON_LEVEL:
+        rows.on_ms[-1] = lasts_ms
+
+
 def in_buckets(rows: Columns, bucket_ms: int) -> Columns:
     """Return the rows in buckets of equal length; empty buckets are left out."""
     made = Columns()

@@ -13,7 +13,7 @@ from pathlib import Path
 from agent.errors import StorageFull
 from agent.readings import packing
 from agent.readings.batch import Batch, offsets, placed
-from agent.readings.columns import Columns, in_buckets, merged, of_values
+from agent.readings.columns import Columns, in_buckets, lengthen, merged, of_values
 from agent.readings.ring import SLOTS, Ring
 from agent.readings.series import Series, SeriesKind
 from agent.storage.worker import DatabaseWorker
@@ -107,12 +107,17 @@ class ReadingStore:
                 self._complain("")
 
     async def rows(self, series: Series, begin_ms: int, end_ms: int) -> Columns:
-        """Return the rows of a span: values where it is short, quarters of an hour where not."""
+        """Return the rows of a span: values where it is short, quarters of an hour where not.
+
+        Args:
+            end_ms: not in the future, because the newest value is taken to last until then.
+        """
         is_fine = end_ms - begin_ms <= FINE_MS
         found = await self.database.look(
             lambda db: packing.kept_rows(db, series, begin_ms, end_ms, is_fine=is_fine)
         )
         newest = self._newest(series)
+        lengthen(newest, end_ms, series.cadence_s, is_switch=series.kind.is_switch)
         if not is_fine:
             newest = in_buckets(newest, QUARTER_MS)
         return _joined(found, newest).between(begin_ms, end_ms)

@@ -239,7 +239,8 @@ def span_asked(arguments: QueryArguments, desk: ReadingDesk) -> Span:
     now_s = desk.clock.wall_s()
     if arguments.begin:
         begin_ms = _ms_of(arguments.begin, desk)
-        end_ms = _ms_of(arguments.end, desk) if arguments.end else round(now_s * 1000)
+        now_ms = round(now_s * 1000)
+        end_ms = min(now_ms, _ms_of(arguments.end, desk) if arguments.end else now_ms)
         if begin_ms >= end_ms:
             raise BadArguments(own("begin must be before end, and in the past"))
         return Span(begin_ms, end_ms)

@@ -122,6 +122,18 @@ async def test_time_on_survives_packing(store: ReadingStore) -> None:
         assert found.starts in {23, 24}
 
 
+async def test_the_newest_value_lasts_until_now_and_no_longer_than_a_gap(
+    store: ReadingStore,
+) -> None:
+    series = await store.series(PUMP, 60)
+    store.place(BEGIN_MS, is_sure=True)
+    store.add(series, 0.0, 1.0)
+    for end_s, on_s in ((45, 45), (3600, 150)):
+        found = summarize(await store.rows(series, BEGIN_MS, BEGIN_MS + end_s * 1000))
+        assert found is not None
+        assert found.on_s == on_s
+
+
 async def test_a_gap_is_known_as_a_gap(store: ReadingStore) -> None:
     series = await store.series(ROOM, 60)
     store.place(BEGIN_MS, is_sure=True)

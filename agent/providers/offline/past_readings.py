@@ -66,7 +66,8 @@ def past_told(result: Mapping[str, Any], voice: Voice) -> str:
     say: Mapping[str, str] = lexicon(voice.code).wording["history"]["say"]
     slots = _slots(result, voice)
     key = next((one for one, needed in _SENTENCES if needed <= result.keys()), "none")
-    return voice.fill(say[key], **slots)
+    told = voice.fill(say[key], **slots)
+    return voice.written(told[:1].upper() + told[1:])
 
 
 # The first that the result has everything for

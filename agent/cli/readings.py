@@ -1,0 +1,100 @@
+"""`barnacle readings list | export`: what was recorded, for people, spreadsheets and programs.
+
+Reads the store of a running agent as well; what it has not written yet, ten minutes at most, is
+not there.
+"""
+
+import asyncio
+import csv
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+
+from agent.cli import configuration, exits
+from agent.cli.output import clean, say, say_json
+from agent.errors import BadArguments
+from agent.machine.boot import boot_id
+from agent.passage import echo, own
+from agent.readings.packing import DAY_MS, Retention
+from agent.readings.series import Series
+from agent.readings.store import ReadingStore
+from agent.system.clock import SystemClock
+
+_COLUMNS = ("time", "reading", "unit", "lowest", "mean", "highest", "values", "on_s")
+_NOTHING = "Nothing was recorded yet."
+
+
+def run(arguments: Namespace) -> int:
+    _, paths = configuration.load(arguments)
+    if not (paths.state_dir / "readings.db").exists():
+        say(_NOTHING)
+        return exits.OK
+    store = ReadingStore(paths.state_dir, Retention(), boot_id())
+    asyncio.run(_run(store, arguments))
+    return exits.OK
+
+
+async def _run(store: ReadingStore, arguments: Namespace) -> None:
+    await store.open()
+    try:
+        if arguments.action == "list":
+            _list(store.every_series(), as_json=arguments.json)
+        else:
+            await _export(store, arguments)
+    finally:
+        await store.aclose()
+
+
+def _list(every: Sequence[Series], *, as_json: bool) -> None:
+    if as_json:
+        listed = [
+            {"name": one.name, "unit": one.kind.unit, "every_s": one.cadence_s} for one in every
+        ]
+        say_json(listed)
+        return
+    for one in every:
+        unit = f", {one.kind.unit}" if one.kind.unit else ""
+        print(clean(f"{one.name}{unit}: every {one.cadence_s} s"))
+
+
+async def _export(store: ReadingStore, arguments: Namespace) -> None:
+    every = [one for one in store.every_series() if arguments.reading in {None, one.name}]
+    if not every:
+        raise BadArguments(
+            own("nothing is recorded as {}: see `barnacle readings list`", echo(arguments.reading))
+        )
+    if arguments.json:
+        found = [
+            dict(zip(_COLUMNS, row, strict=True))
+            for one in every
+            async for row in _rows(store, one, arguments.days)
+        ]
+        say_json(found)
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for one in every:
+        async for row in _rows(store, one, arguments.days):
+            writer.writerow(row)
+
+
+async def _rows(
+    store: ReadingStore, series: Series, days: int
+) -> AsyncIterator[tuple[object, ...]]:
+    """Yield what is kept of each day, as finely as it is kept."""
+    end_ms = round(SystemClock().wall_s() * 1000)
+    begin_ms = end_ms - days * DAY_MS
+    seen_ms = -1
+    while begin_ms < end_ms:
+        until_ms = min((begin_ms // DAY_MS + 1) * DAY_MS, end_ms)
+        rows = await store.rows(series, begin_ms, until_ms)
+        for row in zip(*rows.every(), strict=True):
+            at_ms, low, mean, high, count, on_ms, _, _ = row
+            # A pack between two reads shows a value twice
+            if at_ms > seen_ms:
+                seen_ms = int(at_ms)
+                at = datetime.fromtimestamp(at_ms / 1000, tz=UTC).isoformat(timespec="seconds")
+                numbers = (low, mean, high, count, on_ms / 1000)
+                yield (at, series.name, series.kind.unit, *numbers)
+        begin_ms = until_ms
