@@ -218,6 +218,10 @@ class Paths:
         return self.state_dir / ("watches.json" if is_first else f"watches-{board.name}.json")
 
     @property
+    def readings_db(self) -> Path:
+        return self.state_dir / "readings.db"
+
+    @property
     def gateway_db(self) -> Path:
         return self.state_dir / "gateway.db"
 

@@ -50,7 +50,7 @@ def patient_of(arguments: Namespace) -> Patient:
 def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
     return Patient(
         state_dir=paths.state_dir,
-        databases=(paths.agent_db, paths.brain_db),
+        databases=(paths.agent_db, paths.brain_db, paths.readings_db),
         model_dir=paths.model_dir if settings.embeddings.provider == "onnx" else None,
         documents=paths.documents,
         workspace=paths.workspace,

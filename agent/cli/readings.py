@@ -27,7 +27,7 @@ _NOTHING = "Nothing was recorded yet."
 
 def run(arguments: Namespace) -> int:
     _, paths = configuration.load(arguments)
-    if not (paths.state_dir / "readings.db").exists():
+    if not paths.readings_db.exists():
         say(_NOTHING)
         return exits.OK
     store = ReadingStore(paths.state_dir, Retention(), boot_id())
