@@ -19,6 +19,7 @@ from agent.gateway.settings import GatewaySettings
 from agent.gateway.tokens import GatewayTokens
 from agent.link.base import Board, BoardState
 from agent.messaging.channel_supervisor import Supervisor
+from agent.security.access import Circle
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,12 @@ def _troubles(agent: Agent, supervisors: Iterable[Supervisor]) -> dict[str, str]
 
 async def _samples(agent: Agent) -> Iterable[MetricSample]:
     rows = await agent.journal.look(_counted)
-    return [*_of_messages(rows), *_of_work(agent, rows), *_of_boards(agent.boards)]
+    return [
+        *_of_messages(rows),
+        *_of_work(agent, rows),
+        *_of_boards(agent.boards),
+        *_of_readings(agent),
+    ]
 
 
 def _counted(db: sqlite3.Connection) -> _Rows:
@@ -94,6 +100,17 @@ def _of_work(agent: Agent, rows: _Rows) -> Iterator[MetricSample]:
         about = "Decisions on tool calls since the start."
         yield MetricSample("tool_calls_total", about, count, {"verdict": verdict}, "counter")
     yield MetricSample("stopped", "1 while the emergency stop is on.", int(agent.stop.is_set))
+
+
+def _of_readings(agent: Agent) -> Iterator[MetricSample]:
+    record = agent.peripherals.record
+    # Whoever reaches the page sees them
+    if record is None or agent.settings.workspace.shares.readings is not Circle.EVERYBODY:
+        return
+    about = "The newest value of each recorded reading; 1 is on."
+    for series, value in record.store.latest().items():
+        labels = {"name": series.name, "unit": series.kind.unit}
+        yield MetricSample("reading", about, value, labels)
 
 
 def _of_boards(boards: Iterable[Board]) -> Iterator[MetricSample]:

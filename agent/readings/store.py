@@ -26,6 +26,8 @@ FINE_MS = 3 * DAY_MS
 _FULL_SHARE = 0.75
 # Beyond it a large batch could write over what is not packed
 _MOST_SHARE = 0.95
+# Batches in which a value is still news: some twenty minutes
+_LATELY = 2
 # Values that are held where nothing can be written: some minutes of many sensors
 _MOST_HELD = 20_000
 
@@ -85,6 +87,17 @@ class ReadingStore:
 
     def every_series(self) -> Sequence[Series]:
         return sorted(self._known.values(), key=lambda one: one.name)
+
+    def latest(self) -> Mapping[Series, float]:
+        """Return the newest value of each reading that was recorded lately."""
+        found: dict[Series, float] = {}
+        for series in self.every_series():
+            for batch in (self._current, *reversed(self._batches[-_LATELY:])):
+                if series.id in batch.values:
+                    times, values = batch.values[series.id]
+                    found[series] = values[times.index(max(times))]
+                    break
+        return found
 
     def add(self, series: Series, monotonic_s: float, value: float) -> None:
         """Note a value; it is durable after the next `commit`."""

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from agent.access.pairing_codes import Codes, Invitation
 from agent.system.clock import SystemClock
 from tests.fakes.daemon_process import DaemonProcess
@@ -71,6 +73,23 @@ async def test_a_conversation_over_a_kill_is_answered_once_each_and_counted(
             assert await asyncio.to_thread(daemon.stop) == 0
             assert "Traceback" not in daemon.log()
             assert SECRET not in daemon.log()
+
+
+async def metrics_have(port: int, wanted: str) -> bool:
+    return wanted in await look(port, "/metrics")
+
+
+@pytest.mark.timeout(90)
+async def test_newest_readings_are_shown_to_prometheus(
+    tmp_path: Path, unused_tcp_port: int
+) -> None:
+    async with program() as there:
+        config = config_for(there, unused_tcp_port)
+        (tmp_path / "state").mkdir(mode=0o700)
+        with DaemonProcess(tmp_path, config):
+            wanted = 'barnacle_reading{name="machine.load"'
+            # The recorder looks every ten seconds
+            await wait_until(lambda: metrics_have(unused_tcp_port, wanted), 60.0)
 
 
 def looks_right(page: str) -> None:

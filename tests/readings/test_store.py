@@ -134,6 +134,17 @@ async def test_the_newest_value_lasts_until_now_and_no_longer_than_a_gap(
         assert found.on_s == on_s
 
 
+async def test_the_newest_values_are_told_until_they_are_no_news(store: ReadingStore) -> None:
+    room, pump = await store.series(ROOM, 60), await store.series(PUMP, 60)
+    store.place(BEGIN_MS, is_sure=True)
+    store.add(pump, 0.0, 1.0)
+    for commit in range(4):
+        store.add(room, commit * 60.0, float(commit))
+        assert store.latest()[room] == commit
+        await store.commit(BEGIN_MS)
+    assert store.latest() == {room: 3.0}
+
+
 async def test_a_gap_is_known_as_a_gap(store: ReadingStore) -> None:
     series = await store.series(ROOM, 60)
     store.place(BEGIN_MS, is_sure=True)
