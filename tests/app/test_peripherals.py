@@ -1,13 +1,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from agent.app.peripherals import Peripherals
+from agent.app.peripherals import Peripherals, RecordedParts
 from agent.app.tools import ToolParts, all_tools
 from agent.errors import PinRefused
+from agent.messages import Provenance
 from agent.messaging.delivery import Delivery
 from agent.messaging.journal import open_agent_db
 from agent.net.http import HttpClient
@@ -16,8 +19,8 @@ from agent.peripherals.settings import I2cSettings, PiPinSettings
 from agent.security.estop import EmergencyStop
 from agent.settings import Paths, Settings
 from agent.tools.send_message import Addressee, NobodyPaired
-from agent.tools.settings import DelegateSettings, WebSettings
-from tests.fakes.channel import FakeChannel
+from agent.tools.settings import DelegateSettings, WebSettings, WorkspaceSettings
+from tests.fakes.channel import FakeChannel, message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.memory import PreparedMemory
 from tests.fakes.pi_pins import FakePi
@@ -131,3 +134,28 @@ def test_the_tools_are_made_of_what_is_configured_and_there(tmp_path: Path) -> N
     assert set(around.buses.devices) == {"sensor"}
     names = {tool.name for tool in all_tools(around)}
     assert names >= {"ask_user", "delegate", "memory_export", "send_message"}
+
+
+@pytest.mark.parametrize(
+    ("readings", "is_group", "provenance", "is_shown"),
+    [
+        ("everybody", True, Provenance.USER, True),
+        ("household", True, Provenance.OWNER, False),
+        ("household", False, Provenance.USER, True),
+        ("owner", False, Provenance.USER, False),
+        ("owner", False, Provenance.OWNER, True),
+    ],
+)
+async def test_a_plot_shows_readings_to_those_for_whom_they_are(
+    tmp_path: Path, readings: str, provenance: Provenance, *, is_group: bool, is_shown: bool
+) -> None:
+    shared = msgspec.convert({"readings": readings}, WorkspaceSettings)
+    recorded = RecordedParts(Paths(None, tmp_path), SteppedClock(), ())
+    settings = Settings(workspace=shared)
+    hands = Peripherals(settings, PreparedMemory(), NobodyPaired(), None, recorded)
+    asked = replace(message("/plot garage 24h"), is_group=is_group, provenance=provenance)
+    told = await hands.plot(asked, takes_files=False)
+    assert ("nothing is recorded as" in told) is is_shown
+    assert ("not for everybody" in told) is not is_shown
+    assert hands.record is not None
+    await hands.record.store.aclose()
