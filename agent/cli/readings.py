@@ -15,7 +15,6 @@ from agent.cli import configuration, exits
 from agent.cli.output import clean, say, say_json
 from agent.errors import BadArguments
 from agent.machine.boot import boot_id
-from agent.passage import echo, own
 from agent.readings.packing import DAY_MS, Retention
 from agent.readings.series import Series
 from agent.readings.store import ReadingStore
@@ -62,7 +61,7 @@ async def _export(store: ReadingStore, arguments: Namespace) -> None:
     every = [one for one in store.every_series() if arguments.reading in {None, one.name}]
     if not every:
         raise BadArguments(
-            own("nothing is recorded as {}: see `barnacle readings list`", echo(arguments.reading))
+            f"nothing is recorded as {arguments.reading}: see `barnacle readings list`"
         )
     if arguments.json:
         found = [

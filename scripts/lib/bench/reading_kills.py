@@ -1,0 +1,74 @@
+"""Kills of a recorder: what it had said to be written is there afterwards, once and right."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.readings.packing import Retention
+from agent.readings.series import SeriesKind
+from agent.readings.store import DAY_MS, ReadingStore
+from scripts.lib.bench.reading_keeper import BEGIN_MS
+from scripts.lib.bench.table import Row
+
+MINUTES = 1440
+
+
+def killed_row(folder: Path, kills: int) -> Row:
+    """Kill a recorder again and again: what it had said to be written is there, once."""
+    folder.mkdir()
+    chance = random.Random(3)  # noqa: S311 - as above
+    said = 0
+    for _ in range(kills):
+        child = subprocess.Popen(
+            [sys.executable, "-m", "scripts.lib.bench.reading_keeper", str(folder), str(said)],
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).resolve().parents[3],
+        )
+        assert child.stdout is not None
+        # After the first line it is at work; then at any moment
+        for line in _lines_for(child.stdout.fileno(), chance.random() * 0.3):
+            said = max(said, int(line))
+        child.send_signal(signal.SIGKILL)
+        rest, _ = child.communicate()
+        said = max([said, *(int(line) for line in rest.split() if line.isdigit())])
+    lost, twice, odd = asyncio.run(_checked(folder, said))
+    is_fine = not (lost or twice or odd)
+    told = f"{lost} lost, {twice} twice, {odd} wrong of {said}"
+    return Row(f"{kills} kill -9: values that were written", "none", told, "", is_fine)
+
+
+def _lines_for(handle: int, wait_s: float) -> Iterator[str]:
+    """Yield the lines that arrive, for so long after the first."""
+    with os.fdopen(os.dup(handle), "r") as lines:
+        yield lines.readline().strip() or "0"
+        end_s = time.monotonic() + wait_s
+        while time.monotonic() < end_s:
+            line = lines.readline().strip()
+            if not line:
+                return
+            yield line
+
+
+async def _checked(folder: Path, said: int) -> tuple[int, int, int]:
+    """Return how many values are lost, twice or wrong; value n was recorded at minute n."""
+    store = ReadingStore(folder, Retention(), "check")
+    await store.open()
+    series = await store.series(SeriesKind("counter"), 60)
+    seen: list[float] = []
+    wrong = 0
+    for day in range(said // MINUTES + 2):
+        rows = await store.rows(series, BEGIN_MS + day * DAY_MS, BEGIN_MS + (day + 1) * DAY_MS)
+        seen += rows.means
+        wrong += sum(
+            (at - BEGIN_MS) // 60_000 != value
+            for at, value in zip(rows.at_ms, rows.means, strict=True)
+        )
+    await store.aclose()
+    there = set(seen)
+    return sum(value not in there for value in range(said)), len(seen) - len(there), wrong

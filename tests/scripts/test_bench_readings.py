@@ -1,0 +1,24 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.timeout(240)
+def test_the_whole_record_is_measured(tmp_path: Path) -> None:
+    command = [sys.executable, "scripts/lib", "bench.readings", "--days", "2", "--kills", "2"]
+    ended = subprocess.run(
+        [*command, "--folder", str(tmp_path)],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # The bars are not for a machine that runs other tests
+    assert ended.returncode in {0, 1}, ended.stderr
+    for row in ("written a month and sensor", "a day of one sensor", "a drawing, CPU", "2 kill -9"):
+        assert row in ended.stdout
+    assert "0 lost, 0 twice, 0 wrong" in ended.stdout
