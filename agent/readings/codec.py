@@ -16,6 +16,8 @@ _HEADER = struct.Struct("<BBI")
 # Digits behind the point that are tried; a value with more is kept as it is
 _MOST_DIGITS = 4
 _AS_IT_IS = 255
+# Times at a fixed distance, and values that stay the same: the first and the difference say it all
+_EVEN = 0
 # Larger values, scaled, are not whole numbers of 63 bits, nor exact
 _EXACT = 2.0**48
 # From the smallest: one byte for most differences
@@ -67,6 +69,9 @@ def _packed(values: Sequence[float]) -> bytes:
         scaled = [round(value * 10**digits) for value in values]
         if all(one / 10**digits == value for one, value in zip(scaled, values, strict=True)):
             steps = list(map(operator.sub, scaled, [0, *scaled]))
+            if len(steps) > 1 and len(set(steps[1:])) == 1:
+                header = _HEADER.pack(digits, _EVEN, len(values))
+                return header + struct.pack("<qq", steps[0], steps[1])
             code = next((one for one in _CODES[:-1] if _fits(steps[1:], one)), _CODES[-1])
             first = struct.pack("<q", steps[0] if steps else 0)
             header = _HEADER.pack(digits, ord(code), len(values))
@@ -84,6 +89,11 @@ def _unpacked(data: memoryview) -> Iterator[list[float]]:
     while at < len(data):
         digits, code, count = _HEADER.unpack_from(data, at)
         at += _HEADER.size
+        if code == _EVEN:
+            first, step = struct.unpack_from("<qq", data, at)
+            at += 16
+            yield _even(first, step, count, digits)
+            continue
         values: array[float] = array(chr(code))
         if digits == _AS_IT_IS:
             end = at + count * values.itemsize
@@ -98,3 +108,10 @@ def _unpacked(data: memoryview) -> Iterator[list[float]]:
             scaled: list[float] = list(accumulate(values, initial=first)) if count else []
             yield [one / scale for one in scaled] if digits else scaled
         at = end
+
+
+def _even(first: int, step: int, count: int, digits: int) -> list[float]:
+    if not step:
+        return [first / 10**digits if digits else first] * count
+    whole = range(first, first + step * count, step)
+    return [one / 10**digits for one in whole] if digits else list(whole)

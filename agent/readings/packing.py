@@ -1,7 +1,8 @@
 """Packed days of `readings.db`: written once a day, rolled up, and forgotten when they are old.
 
-Functions take a connection inside a transaction. A chunk holds the rows of one reading of one day;
-quarters of an hour of a month that is over are put into one chunk, so that a year is read quickly.
+A chunk holds the rows of one reading of one day; the chunks of a day stand together, so that a pack
+touches few pages. Quarters of an hour of a month that is over are put into one chunk, so that a
+year is read quickly. Functions take a connection inside a transaction.
 """
 
 import sqlite3
@@ -27,7 +28,7 @@ MIGRATIONS = (
         level INTEGER NOT NULL,
         day INTEGER NOT NULL,
         data BLOB NOT NULL,
-        PRIMARY KEY (series, level, day)
+        PRIMARY KEY (level, day, series)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE state (number INTEGER NOT NULL, day INTEGER NOT NULL) STRICT;
     INSERT INTO state VALUES (0, 0)
@@ -116,15 +117,15 @@ def kept_rows(
     """Return the rows of the days of a span, in their order, each day as finely as it is kept."""
     first, last = begin_ms // DAY_MS, (end_ms - 1) // DAY_MS
     chunks: dict[int, Columns] = {}
-    coarse = _chunks(db, series.id, QUARTERS, first - MERGED_DAYS, last)
     if not is_fine:
+        coarse = _chunks(db, series.id, QUARTERS, first - MERGED_DAYS, last)
         return [unpack_buckets(data) for _, data in coarse]
     for level in (MINUTES, VALUES):
         for day, data in _chunks(db, series.id, level, first, last):
             chunks[day] = _unpacked(series, data)
     missing = [day for day in range(first, last + 1) if day not in chunks]
     if missing:
-        for _, data in coarse:
+        for _, data in _chunks(db, series.id, QUARTERS, first - MERGED_DAYS, last):
             rows = unpack_buckets(data)
             for day in missing:
                 part = rows.between(day * DAY_MS, (day + 1) * DAY_MS)

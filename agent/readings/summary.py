@@ -1,6 +1,7 @@
 """Summary of a reading over a span of time: the small table that a model or a person is told."""
 
 import itertools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -62,7 +63,7 @@ def summarize(rows: Columns, limit: Limit | None = None) -> Summary | None:
     if not len(rows):
         return None
     count = sum(rows.counts)
-    total = sum(map(float.__mul__, map(float, rows.means), map(float, rows.counts)))
+    total = float(sum(map(operator.mul, rows.means, rows.counts)))
     beyond = _beyond(rows, limit) if limit is not None else []
     return Summary(
         count=count,

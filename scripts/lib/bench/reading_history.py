@@ -25,14 +25,16 @@ def value_of(sensor: int, minute: int, noise: random.Random) -> float:
     return round(15 + sensor / 4 + 5 * day + 8 * season + noise.gauss(0, 0.1), 1)
 
 
-async def recorded(store: ReadingStore, days: int, commit_minutes: int) -> list[Series]:
+async def recorded(
+    store: ReadingStore, days: int, commit_minutes: int, begin: int = 0
+) -> list[Series]:
     noise = random.Random(1)  # noqa: S311 - a series that is the same again
     every = [
         await store.series(SeriesKind(f"sensor{one}.temperature", "°C"), 60)
         for one in range(SENSORS)
     ]
     store.place(BEGIN_MS, is_sure=True)
-    for minute in range(days * MINUTES):
+    for minute in range(begin * MINUTES, (begin + days) * MINUTES):
         for number, series in enumerate(every):
             store.add(series, minute * 60.0, value_of(number, minute, noise))
         if minute % commit_minutes == commit_minutes - 1:
