@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from agent.memory.ranking import Scale
 from agent.memory.vectors import Similarities
-from agent.memory.words import Coverage, quoted, rarity
+from agent.memory.words import Coverage, newest, quoted, rarity
 
 # The usual constants of BM25, for a word that is in a text once
 _SATURATION = 1.2
@@ -79,9 +79,9 @@ def search(
     db: sqlite3.Connection, asked: Sequence[str], owners: Sequence[str], similar: Similarities
 ) -> Matches:
     """Return the result of `words.search`, for stores in which most memories have a vector."""
-    (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()
+    memories = newest(db)
     having = {token: _having(db, token) for token in asked}
-    weights = {token: rarity(len(ids), newest) for token, ids in having.items()}
+    weights = {token: rarity(len(ids), memories) for token, ids in having.items()}
     matched = _union(list(having.values()))
     sums = np.zeros(len(matched))
     for token, ids in having.items():

@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from agent.memory.base import MemoryEntry
+from agent.memory.candidate import MemoryCandidate
 from agent.memory.cues import Cues, is_question, speaker_of
+from agent.memory.doubt import Store, belief
 from agent.memory.sessions import MemoryNeighbours
 
 # Memories of each kind that are found, and of all that are then looked at closely with what was
@@ -94,35 +96,19 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryCandidate:
-    """A memory that may answer the question.
-
-    Args:
-        strength: BM25; 0 when no word matches.
-        coverage: which part of the asked words it has, 0..1; None when no word was asked.
-        cosine: None when it, or the question, has no vector.
-        closeness: of its words to those asked, about 0..1; None where they are not known.
-    """
-
-    entry: MemoryEntry
-    strength: float = 0.0
-    coverage: float | None = None
-    cosine: float | None = None
-    closeness: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Scales:
     """Scales of both first measures, over all visible memories.
 
     Args:
         understood: which part of the question the model has words for; a model that is nearly blind
             in a language is hardly listened to.
+        memories: in the store, however few were found; 0 where nobody counts them.
     """
 
     words: Scale
     meaning: Scale
     understood: float = 1.0
+    memories: int = 0
 
     def standing(self, candidate: MemoryCandidate) -> float:
         return self.of(candidate.strength, candidate.coverage, candidate.cosine)
@@ -232,10 +218,12 @@ def rank(
         )
 
     ordered = sorted(candidates, key=lambda one: (standing(one), one.entry.memory_id), reverse=True)
+    highest = standing(ordered[0]) if ordered else 0.0
+    believed = belief(ordered, highest, Store(scales.memories, scales.understood))
     # What stands before a memory is at least as relevant as it
     relevances = (
         max(
-            relevance(one, scales.understood),
+            relevance(one, scales.understood) * believed,
             _TIME_RELEVANCE if circumstances.is_then(one.entry) else 0.0,
         )
         for one in reversed(ordered)

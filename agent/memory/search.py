@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from agent.embeddings.base import PassageReading
 from agent.memory import rows, sessions, words
 from agent.memory.base import MemoryEntry, Scope
+from agent.memory.candidate import MemoryCandidate
 from agent.memory.cues import cues_of
 from agent.memory.ranking import (
     CANDIDATES,
     FOUND,
     USUAL_COSINES,
-    MemoryCandidate,
     RankedMemory,
     Scale,
     Scales,
@@ -142,7 +142,9 @@ class _Search:
         self._similar = question.similar
         self._asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
         self._hits = self._searched()
-        self.scales = Scales(self._hits.scale, self._meaning_scale(), understood(question))
+        self.scales = Scales(
+            self._hits.scale, self._meaning_scale(), understood(question), words.newest(db)
+        )
 
     def best(self) -> list[SessionTurn]:
         """Return the memories that stand out most by words and vector together."""

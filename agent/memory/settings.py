@@ -25,7 +25,7 @@ class MemorySettings(ConfigSection, frozen=True, kw_only=True):
     # Memories that score lower stay out of the prompt. Measured on the conversations and the
     # sentences of the benchmarks: 0.4 keeps 97-100 % of what was rightly found, and of what is
     # found for questions about something else 1 % of conversations, 24 % of English sentences,
-    # 0-6 % of other languages. By words alone it keeps 95-100 % and lets in a third and more
+    # 0-6 % of other languages. What is doubted scores less whatever its words: see `doubt`
     min_score: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.4
     # MEMORY_SNAPSHOT.md beside the database, from which a lost or damaged one comes back
     snapshot: bool = True

@@ -76,18 +76,24 @@ def search(db: sqlite3.Connection, asked: Sequence[str], owners: Sequence[str]) 
 
 def coverage(db: sqlite3.Connection, asked: Sequence[str], candidates: Collection[int]) -> Coverage:
     """Return the share of the asked words in each candidate."""
-    (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()
+    memories = newest(db)
     found = dict.fromkeys(candidates, 0.0)
     weights: dict[str, float] = {}
     for token in asked:
         number, matching = db.execute(
             _MATCHES, {"asked": quoted(token), "candidates": json.dumps(list(candidates))}
         ).fetchone()
-        weights[token] = rarity(number, newest)
+        weights[token] = rarity(number, memories)
         for memory_id in json.loads(matching):
             found[memory_id] += weights[token]
     whole = sum(weights.values()) or 1.0
     return Coverage({one: weight / whole for one, weight in found.items()}, weights)
+
+
+def newest(db: sqlite3.Connection) -> int:
+    """Return the highest id: about as many memories there are, and nothing is counted."""
+    (highest,) = db.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()
+    return int(highest)
 
 
 def rarity(number: int, memories: int) -> float:

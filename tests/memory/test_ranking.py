@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.memory.base import CORE, MemoryEntry, Scope
+from agent.memory.candidate import MemoryCandidate
 from agent.memory.cues import cues_of
-from agent.memory.ranking import MemoryCandidate, RankedMemory, Scale, Scales, rank, relevance
+from agent.memory.ranking import RankedMemory, Scale, Scales, rank, relevance
 from agent.memory.sessions import MemoryNeighbours
 from agent.messages import Provenance
 

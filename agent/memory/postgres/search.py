@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.memory.base import MemoryEntry, Scope
+from agent.memory.candidate import MemoryCandidate
 from agent.memory.cues import cues_of
 from agent.memory.postgres import rows, vectors
 from agent.memory.postgres.schema import Connection, ServerExtensions
-from agent.memory.ranking import CANDIDATES, MemoryCandidate, Scale, Scales, rank
+from agent.memory.ranking import CANDIDATES, Scale, Scales, rank
 from agent.memory.sessions import MemoryNeighbours
 from agent.memory.text import asked_tokens
 

@@ -27,6 +27,7 @@ from scripts.lib.bench import (
     scanned,
     stored,
     truths,
+    unrelated,
     widened,
 )
 from scripts.lib.bench.datasets import Dataset, load
@@ -58,8 +59,9 @@ QUICK = Extent(60, 10_000, 100, 60, 20, 40, (1_000, 10_000))
 def main(arguments: Sequence[str]) -> int:
     """Measure, print, and say by the exit status whether every bar is held."""
     given = _parser().parse_args(arguments)
-    if given.only:
-        return _alone(given.only, QUICK if given.quick else WHOLE)
+    extent = QUICK if given.quick else WHOLE
+    if given.only and given.only != "unrelated":
+        return _shown(_rows(given.only, dict(_made(extent))[given.only]))
     if given.data is None:
         print("bench-memory: name the folder with the data sets by --data", file=sys.stderr)
         return 2
@@ -70,7 +72,9 @@ def main(arguments: Sequence[str]) -> int:
     if not (given.model / "model.onnx").exists():
         print(f"bench-memory: no model in {given.model}: run scripts/setup", file=sys.stderr)
         return 2
-    extent = QUICK if given.quick else WHOLE
+    if given.only:
+        parts = _beside(datasets, given.model)
+        return _shown([row for name, measure in parts for row in _rows(name, measure)])
     rows = list(measured(datasets, given.model, extent, given.sentence_transformers))
     print()
     show(rows)
@@ -81,9 +85,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if all(row.held is not False for row in rows) else 1
 
 
-def _alone(name: str, extent: Extent) -> int:
-    """Measure one part that needs no data set."""
-    rows = _rows(name, dict(_made(extent))[name])
+def _shown(rows: Sequence[Row]) -> int:
+    """Print the rows of one part."""
     print()
     show(rows)
     return 0 if all(row.held is not False for row in rows) else 1
@@ -130,8 +133,18 @@ def _counted(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[P
             (one.name, partial(found.measure, one.thinned(extent.queries), model))
             for one in datasets
         ),
+        *_beside(datasets, model),
         (f"{extent.kills} kills", partial(killed.measure, extent.kills)),
         *_made(extent),
+    ]
+
+
+def _beside(datasets: Sequence[Dataset], model: Path) -> list[Part]:
+    """Messages that nothing of a data set is about."""
+    conversations = [one for one in datasets if one.is_conversation]
+    return [
+        (f"unrelated to {one.name}", partial(unrelated.measure, one, model))
+        for one in conversations
     ]
 
 
@@ -161,9 +174,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="the folder with the data sets")
     parser.add_argument(
         "--only",
-        choices=("truths", "times", "commands", "forgets"),
+        choices=("truths", "times", "commands", "forgets", "unrelated"),
         help="one part alone, without a data set: contradictions and kept facts, named"
-        " times, device commands beside household memories, forgetting under kills and losses",
+        " times, device commands beside household memories, forgetting under kills and losses;"
+        " with --data: messages that nothing stored is about",
     )
     parser.add_argument("--model", type=Path, default=ROOT / ".barnacle" / "model")
     parser.add_argument(

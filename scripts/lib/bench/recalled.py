@@ -84,7 +84,7 @@ class KeptReadings:
         self._kept.clear()
 
 
-class _StoryClock:
+class StoryClock:
     """It is when the document that is being stored was said."""
 
     def __init__(self) -> None:
@@ -105,14 +105,14 @@ async def agent(stores: Sequence[Dataset], embedder: KeptReadings | NoEmbedder) 
     shares = Shares()
     for store in stores:
         with tempfile.TemporaryDirectory(prefix="barnacle-bench-") as folder:
-            clock = _StoryClock()
+            clock = StoryClock()
             memory = SqliteMemory(Path(folder) / "brain.db", embedder, clock)
-            await _ask(memory, store, await _stored(memory, store, clock), shares)
+            await _ask(memory, store, await stored(memory, store, clock), shares)
             await memory.aclose()
     return shares
 
 
-async def _stored(memory: SqliteMemory, store: Dataset, clock: _StoryClock) -> dict[str, str]:
+async def stored(memory: SqliteMemory, store: Dataset, clock: StoryClock) -> dict[str, str]:
     """The documents by the keys of their memories."""
     keys: dict[str, str] = {}
     said_s = time.monotonic()
