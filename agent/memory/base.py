@@ -124,7 +124,11 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class HeardMessage:
-    """A message from a person that is not remembered yet; ids grow."""
+    """A message from a person that is not remembered yet; ids grow.
+
+    Args:
+        group: where others heard it too; None outside a group.
+    """
 
     heard_id: int
     person: str
@@ -133,6 +137,7 @@ class HeardMessage:
     provenance: Provenance
     # When it was said; None where nobody knows
     at_s: float | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +251,20 @@ class Chronicled(Protocol):
 
     async def with_former(self, found: list[MemoryEntry], question: str) -> list[MemoryEntry]:
         """Return these, each with what was so before it if the question asks for the past."""
+
+
+@runtime_checkable
+class Catalogued(Protocol):
+    """A store that knows its memories by more than their time; found by `isinstance`."""
+
+    async def pinned(self, scope: Scope) -> list[MemoryEntry]:
+        """Return the pinned memories, newest first."""
+
+    async def about(self, thing: str, scope: Scope) -> list[MemoryEntry]:
+        """Return all that names the thing, oldest first, with the end of what is no longer so."""
+
+    async def doomed(self, key: str, scope: Scope) -> list[MemoryEntry]:
+        """Return what `forget` would delete: the owner's memory and all that says the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from agent.memory.base import (
 from agent.memory.drawn_facts import INSTRUCTION, Fact, Unusable, facts_of, question
 from agent.memory.grounding import is_grounded
 from agent.memory.keys import key_of
+from agent.memory.standing_wish import is_about_the_last, is_standing
 from agent.memory.telling import MAX_MESSAGE_CHARS, is_stated, says_something, trusted
 from agent.messages import ChatMessage, Provenance
 from agent.passage import outside, own
@@ -155,8 +156,16 @@ class Consolidation:
     async def _keep(self, heard: HeardMessage) -> None:
         if not says_something(heard.text):
             return
+        if is_about_the_last(heard):
+            await self._pin_the_last(heard)
+            return
+        await self._keep_for(heard, Scope(heard.person, heard.conversation))
+        if heard.group is not None:
+            # Whoever was there heard it: it is the group's beside being the person's
+            await self._keep_for(heard, Scope(None, heard.conversation, heard.group))
+
+    async def _keep_for(self, heard: HeardMessage, scope: Scope) -> None:
         text = heard.text[:MAX_MESSAGE_CHARS]
-        scope = Scope(heard.person, heard.conversation)
         if await self._memory.get(key_of(text), scope) is not None:
             # It is known already, perhaps as a fact, which is worth more
             return
@@ -164,12 +173,29 @@ class Consolidation:
             "",
             text,
             # What is so for long outlives the conversation; a model may word it better
-            category=CORE if self._provider is None and is_stated(heard) else CONVERSATION,
+            category=CORE if self._lasts(heard, scope) else CONVERSATION,
             scope=scope,
             provenance=trusted(heard),
             source=FROM_CHAT,
         )
         await self._settle(entry, heard)
+        if scope.person is not None and is_standing(heard):
+            await self._pin(entry)
+
+    async def _pin_the_last(self, heard: HeardMessage) -> None:
+        """Pin what the person said right before it in the same conversation."""
+        said = await self._memory.list(Scope(heard.person, heard.conversation), None, 1)
+        if said and said[0].scope.person == heard.person:
+            await self._pin(said[0])
+
+    async def _pin(self, entry: MemoryEntry) -> None:
+        if isinstance(self._memory, Curated) and entry.provenance >= Provenance.USER:
+            await self._memory.mark(entry.key, entry.scope, pinned=True)
+
+    def _lasts(self, heard: HeardMessage, scope: Scope) -> bool:
+        # A person's facts are drawn by the model where there is one; nobody draws a group's
+        is_drawn = self._provider is not None and scope.person is not None
+        return is_standing(heard) or (not is_drawn and is_stated(heard))
 
     async def _draw(
         self, heard: Sequence[HeardMessage], progress: _Progress
@@ -220,7 +246,8 @@ class Consolidation:
 
     async def _learn(self, fact: Fact, heard: HeardMessage, source: str) -> bool:
         """Store the fact; return true if it is new. A known one keeps its source and trust."""
-        scope = Scope(heard.person)
+        # What was said in a group may be told there again
+        scope = Scope(heard.person, None if heard.group is None else heard.conversation)
         if await self._memory.get(key_of(fact.content), scope) is not None:
             return False
         entry = await self._memory.store(

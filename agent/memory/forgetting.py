@@ -30,6 +30,9 @@ def doomed(db: sqlite3.Connection, key: str, scope: Scope) -> list[MemoryEntry]:
     found = {entry.memory_id: entry}
     for other in (*_duplicates(db, entry), *_kin(db, entry)):
         found.setdefault(other.memory_id, other)
+    for one in list(found.values()):
+        for other in _groups_own(db, one):
+            found.setdefault(other.memory_id, other)
     return list(found.values())
 
 
@@ -89,6 +92,18 @@ def _kin(db: sqlite3.Connection, entry: MemoryEntry) -> Iterable[MemoryEntry]:
         [entry.scope.owner, CONVERSATION, " AND ".join(map(quoted, told))],
     )
     return [entry_of(row) for row in found]
+
+
+def _groups_own(db: sqlite3.Connection, entry: MemoryEntry) -> Iterable[MemoryEntry]:
+    """Return a group's memory of the same words, which the person said there."""
+    if entry.scope.person is None or entry.scope.session is None:
+        return []
+    found = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE session = ? AND key = ?"  # noqa: S608 - constants
+        " AND person IS NULL AND group_id IS NOT NULL",
+        [entry.scope.session, entry.key],
+    )
+    return map(entry_of, found)
 
 
 def _drawn(db: sqlite3.Connection, message: MemoryEntry) -> Iterable[MemoryEntry]:

@@ -147,6 +147,16 @@ def newest(
     return [entry_of(row) for row in rows]
 
 
+def pinned(db: sqlite3.Connection, scope: Scope) -> list[MemoryEntry]:
+    """Return pinned memories, newest first."""
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM entries WHERE {_SEEN} AND pinned"  # noqa: S608 - our own constants
+        " ORDER BY created_at_s DESC, id DESC LIMIT :limit",
+        {"owners": json.dumps(scope.owners), "limit": PAGE_ROWS},
+    )
+    return [entry_of(row) for row in rows]
+
+
 def by_id(
     db: sqlite3.Connection, memory_ids: Iterable[int], scope: Scope
 ) -> dict[int, MemoryEntry]:

@@ -193,6 +193,17 @@ class SqliteMemory:
 
         return await contradiction.with_former(self, found, question)
 
+    async def pinned(self, scope: Scope) -> _Entries:
+        return await self._brain.look(partial(rows.pinned, scope=scope))
+
+    async def about(self, thing: str, scope: Scope) -> _Entries:
+        from agent.memory import timeline  # noqa: PLC0415 - for those who ask
+
+        return await self._brain.look(partial(timeline.about, thing=_clean(thing), scope=scope))
+
+    async def doomed(self, key: str, scope: Scope) -> _Entries:
+        return await self._brain.look(partial(forgetting.doomed, key=_clean(key), scope=scope))
+
     async def revive(self, key: str, scope: Scope) -> bool:
         now_s = self._clock.wall_s()
         return await self._reloading(lambda db: curation.revive(db, key, scope, now_s))

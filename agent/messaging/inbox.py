@@ -25,7 +25,8 @@ async def answered_since(journal: DatabaseWorker, after_id: int, limit: int) -> 
 def _read(db: sqlite3.Connection, after_id: int, limit: int) -> list[HeardMessage]:
     rows = db.execute(
         "SELECT id, channel, message_id, sender, reply_target, thread, text, provenance,"
-        " received_at_s, json_extract(CAST(more AS TEXT), '$.person') FROM inbox"
+        " received_at_s, json_extract(CAST(more AS TEXT), '$.person'),"
+        " json_extract(CAST(more AS TEXT), '$.is_group') FROM inbox"
         " WHERE id > ? AND state IN (?, ?) AND strand IS NULL"
         # Beyond a message that is still being answered nobody may look: it would be passed over
         " AND NOT EXISTS (SELECT 1 FROM inbox AS open WHERE open.id < inbox.id"
@@ -35,10 +36,8 @@ def _read(db: sqlite3.Connection, after_id: int, limit: int) -> list[HeardMessag
     return [_heard(row) for row in rows]
 
 
-def _heard(
-    row: tuple[int, str, str, str, str, str | None, str, int, float, str | None],
-) -> HeardMessage:
-    heard_id, channel, message_id, sender, target, thread, text, trust, at_s, person = row
+def _heard(row: tuple[Any, ...]) -> HeardMessage:
+    heard_id, channel, message_id, sender, target, thread, text, trust, at_s, person, group = row
     message = Inbound(
         message_id=message_id,
         channel=channel,
@@ -50,7 +49,15 @@ def _heard(
         thread=thread,
         person=person or "",
     )
-    return HeardMessage(heard_id, message.who, message.conversation, text, message.provenance, at_s)
+    return HeardMessage(
+        heard_id,
+        message.who,
+        message.conversation,
+        text,
+        message.provenance,
+        at_s,
+        message.address.chat if group else None,
+    )
 
 
 _OPEN = {InboxState.ACCEPTED.value, InboxState.RUNNING.value}

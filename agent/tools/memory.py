@@ -166,20 +166,13 @@ class MemoryRecallTool(Tool[RecallArguments]):
         self._library = library
 
     async def execute(self, arguments: RecallArguments, context: ToolContext) -> ToolResult:
-        scope = Scope(context.person, context.conversation, context.group)
         try:
-            found = await self._memory.recall(arguments.query, arguments.limit, scope)
-            if isinstance(self._memory, Chronicled):
-                found = await self._memory.with_former(found, arguments.query)
+            found = await self._found(arguments, context)
             # Documents are the owner's: others are asked about by datasheet_search
             is_owner = context.audience.is_owner_alone
             pieces = await self._pieces(arguments.query) if is_owner else []
         except MemoryUnavailable as err:
             return ToolResult.failed(err.words(self.reads))
-        if context.group is not None:
-            from agent.tools import memory_group  # noqa: PLC0415 - groups alone need it
-
-            found = memory_group.told_there(found, context.group, context.conversation)
         result: dict[str, object] = {"memories": [_told(entry) for entry in found]}
         if pieces:
             from agent.tools import datasheet  # noqa: PLC0415 - only where there are documents
@@ -187,6 +180,18 @@ class MemoryRecallTool(Tool[RecallArguments]):
             result["documents"] = [datasheet.told(piece) for piece in pieces]
         every = [*found, *pieces]
         return ToolResult.done(read(result, trust_of(every), source_of(every)))
+
+    async def _found(self, arguments: RecallArguments, context: ToolContext) -> list[MemoryEntry]:
+        scope = Scope(context.person, context.conversation, context.group)
+        asked = (arguments.query, arguments.limit, scope)
+        if context.is_group:
+            from agent.tools import memory_group  # noqa: PLC0415 - groups alone need it
+
+            return await memory_group.recall(self._memory, *asked)
+        found = await self._memory.recall(*asked)
+        if isinstance(self._memory, Chronicled):
+            found = await self._memory.with_former(found, arguments.query)
+        return found
 
     async def _pieces(self, query: str) -> list[MemoryEntry]:
         """Return pieces of documents that clearly fit, in addition to the memories."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from agent.memory.base import Memory, MemoryEntry, Scope
+from agent.memory.base import Chronicled, Memory, MemoryEntry, Scope
 from agent.tools.base import ToolContext
 
 NO_GROUP_TEXT = "this is not a group: store it without `for_group`"
 NOT_THEIRS_TEXT = "a more trusted person told the group this memory, so it stays"
 
+# Most of what fits may be private: more is looked at before that is left out
+_GROUP_SEARCH = 8
 # What says the same is found first
 _LIKE_IT = 5
 
@@ -17,15 +19,30 @@ def scope_of(context: ToolContext) -> Scope:
     return Scope(None, context.conversation, context.group)
 
 
-def told_there(
-    entries: Sequence[MemoryEntry], group: str | None, conversation: str
-) -> list[MemoryEntry]:
-    """Return what everybody in the group may read: not what a person has told elsewhere.
+async def recall(memory: Memory, query: str, limit: int, scope: Scope) -> list[MemoryEntry]:
+    """Return the most relevant of what everybody in the scope's group may read.
 
-    Outside of a group that is all of it.
+    What is the group's or everybody's is searched by itself, so that nothing private crowds it out.
+
+    Raises:
+        MemoryUnavailable: nobody knows now.
     """
-    if group is None:
-        return list(entries)
+    shared = await _found(memory, query, limit, Scope(None, scope.session, scope.group))
+    persons = await _found(memory, query, limit * _GROUP_SEARCH, scope)
+    once = {entry.memory_id: entry for entry in (*persons, *shared)}
+    ordered = sorted(once.values(), key=lambda entry: entry.score or 0.0, reverse=True)
+    return ordered[:limit]
+
+
+async def _found(memory: Memory, query: str, limit: int, scope: Scope) -> list[MemoryEntry]:
+    found = await memory.recall(query, limit, scope)
+    if isinstance(memory, Chronicled):
+        found = await memory.with_former(found, query)
+    return told_there(found, scope.session or "")
+
+
+def told_there(entries: Sequence[MemoryEntry], conversation: str) -> list[MemoryEntry]:
+    """Return what everybody in a group may read: not what a person has told elsewhere."""
     return [
         entry
         for entry in entries

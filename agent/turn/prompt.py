@@ -19,6 +19,8 @@ from agent.text.printable import printable_line
 # Limits of what memory may add, besides `memory.recall_limit`: small beside any window
 MAX_MEMORY_CHARS = 800
 MAX_CONTEXT_CHARS = 4000
+# Of what is pinned, in every prompt
+MAX_PINNED_CHARS = 600
 
 MEMORY_HEADING = RECALLED_HEADING
 NOTHING = own("")
@@ -106,15 +108,29 @@ def owners_memories(memories: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     return [one for one in memories if one.provenance >= Provenance.OWNER]
 
 
-def recalled(found: Sequence[MemoryEntry], min_score: float) -> list[MemoryEntry]:
-    """Those worth showing: relevant, each said once, and nothing that a prompt had shown before."""
+def recalled(
+    found: Sequence[MemoryEntry], min_score: float, pinned: Sequence[MemoryEntry] = ()
+) -> list[MemoryEntry]:
+    """Those worth showing: pinned or relevant, each said once, nothing that a prompt had shown."""
+    relevant = (one for one in found if (one.score or 0.0) >= min_score)
     kept: dict[str, MemoryEntry] = {}
-    for entry in found:
+    for entry in (*_fitting(pinned), *relevant):
         is_echo = any(mark in entry.content for mark in _ECHOES)
         is_short = len(entry.content) <= MAX_CONTEXT_CHARS
-        if (entry.score or 0.0) >= min_score and is_short and not is_echo:
+        if is_short and not is_echo:
             kept.setdefault(" ".join(entry.content.split()).casefold(), entry)
     return list(kept.values())
+
+
+def _fitting(pinned: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Return those that every prompt has room for; what does not fit is recalled like others."""
+    kept: list[MemoryEntry] = []
+    left = MAX_PINNED_CHARS
+    for entry in pinned:
+        if len(_line(entry).text) < left:
+            left -= len(_line(entry).text) + 1
+            kept.append(entry)
+    return kept
 
 
 def _line(entry: MemoryEntry) -> Passage:

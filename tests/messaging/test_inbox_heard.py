@@ -77,3 +77,18 @@ async def test_what_was_said_is_kept_for_whoever_they_are_to_us(tmp_path: Path) 
         HeardMessage(1, "owner", "signal_uuid_uuid", "tea", Provenance.OWNER, 1.0)
     ]
     await journal.aclose()
+
+
+async def test_what_others_heard_too_is_said_with_its_group(tmp_path: Path) -> None:
+    journal = open_agent_db(tmp_path / "agent.db")
+    inbound = Inbound("1", "telegram", "mei", "-5", "tea", 1.0, Provenance.USER, is_group=True)
+
+    def job(db: object) -> None:
+        accepted = inbox.accept(db, inbound)  # type: ignore[arg-type]  # a connection
+        assert accepted is not None
+        inbox.close(db, accepted.inbox_id, InboxState.ANSWERED)  # type: ignore[arg-type]  # the same
+
+    await journal.transact(job)
+    [heard] = await answered_since(journal, 0, 9)
+    assert heard.group == inbound.address.chat == "telegram:-5"
+    await journal.aclose()

@@ -5,6 +5,8 @@ from agent.memory.keys import key_of
 from agent.messages import Provenance
 from agent.turn.prompt import (
     MAX_CONTEXT_CHARS,
+    MAX_PINNED_CHARS,
+    MEMORY_HEADING,
     PromptSetting,
     changing_prompt,
     memory_context,
@@ -104,3 +106,14 @@ def test_a_channel_says_what_answers_may_hold_there_and_comes_last() -> None:
 
 def test_what_stays_is_the_same_bytes_every_time() -> None:
     assert stable_prompt(SETTING) == stable_prompt(replace(SETTING))
+
+
+def test_what_is_pinned_comes_first_once_and_has_its_own_room() -> None:
+    rule, far = entry("always in German", score=0.0), entry("too far away", score=0.1)
+    found = [entry("The pump is on D5.", score=0.8), replace(rule, score=0.9), far]
+    told = recalled(found, 0.4, [rule])
+    assert [one.content for one in told] == ["always in German", "The pump is on D5."]
+    many = [entry(f"rule {number}: {'x' * 80}") for number in range(20)]
+    kept = recalled([], 0.4, [entry("y" * 700), *many])
+    assert len(memory_context(kept).text) <= len(MEMORY_HEADING) + 1 + MAX_PINNED_CHARS
+    assert 3 < len(kept) < 20

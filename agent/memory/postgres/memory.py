@@ -30,7 +30,8 @@ from agent.memory.postgres import curation, rows, vectors
 from agent.memory.postgres.connection import Server
 from agent.memory.postgres.rows import PostgresDraft, restored
 from agent.memory.postgres.schema import Connection
-from agent.memory.postgres.search import PostgresQuestion, find
+from agent.memory.postgres.search import MAX_ASKED_TOKENS, PostgresQuestion, find
+from agent.memory.text import asked_tokens
 from agent.messages import Provenance
 from agent.system.clock import Clock
 
@@ -165,6 +166,17 @@ class PostgresMemory:
         return await self._server.run(
             partial(curation.supersede, old_key=old_key, new_key=new_key, scope=scope)
         )
+
+    async def pinned(self, scope: Scope) -> _Entries:
+        return await self._server.run(partial(rows.pinned, scope=scope))
+
+    async def about(self, thing: str, scope: Scope) -> _Entries:
+        asked = asked_tokens(_clean(thing), MAX_ASKED_TOKENS)
+        return await self._server.run(partial(rows.about, asked=asked, scope=scope))
+
+    async def doomed(self, key: str, scope: Scope) -> _Entries:
+        entry = await self.get(key, scope)
+        return [entry] if entry is not None and entry.scope.owner == scope.owner else []
 
     async def revive(self, key: str, scope: Scope) -> bool:
         return await self._server.run(partial(curation.revive, key=_clean(key), scope=scope))

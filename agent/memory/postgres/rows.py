@@ -120,6 +120,32 @@ async def get(connection: Connection, key: str, scope: Scope) -> MemoryEntry | N
     return None if row is None else entry_of(row)
 
 
+async def pinned(connection: Connection, scope: Scope) -> list[MemoryEntry]:
+    """Return pinned memories, newest first."""
+    found = await connection.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE {_SEEN} AND pinned"  # noqa: S608 - as above
+        " ORDER BY created_at_s DESC, id DESC LIMIT %(limit)s",
+        {"owners": owners_of(scope), "limit": PAGE_ROWS},
+    )
+    return [entry_of(row) for row in await found.fetchall()]
+
+
+async def about(connection: Connection, asked: Sequence[str], scope: Scope) -> list[MemoryEntry]:
+    """Return the newest memories with each of these tokens or its beginning, oldest first."""
+    if not asked:
+        return []
+    found = await connection.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE {_SEEN}"  # noqa: S608 - as above
+        " AND words LIKE ALL(%(asked)s) ORDER BY created_at_s DESC, id DESC LIMIT %(limit)s",
+        {
+            "owners": owners_of(scope),
+            "asked": [f"% {token}%" for token in asked],
+            "limit": PAGE_ROWS,
+        },
+    )
+    return [entry_of(row) for row in reversed(await found.fetchall())]
+
+
 async def newest(
     connection: Connection, scope: Scope, category: str | None, limit: int
 ) -> list[MemoryEntry]:
