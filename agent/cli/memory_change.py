@@ -1,4 +1,4 @@
-"""`barnacle memory forget | import | rebuild | snapshot`: putting memories in order by hand."""
+"""`barnacle memory pin | unpin | import | rebuild | snapshot`: putting memories in order."""
 
 import os
 import sys
@@ -23,8 +23,8 @@ async def run(arguments: Namespace) -> int:
             return await _import(arguments, memory)
     async with looked_into(place) as memory:
         match arguments.action:
-            case "forget":
-                return await _forget(arguments, memory)
+            case "pin" | "unpin":
+                return await _pin(arguments, memory)
             case "rebuild":
                 return await _rebuild(memory)
             case _:
@@ -33,39 +33,19 @@ async def run(arguments: Namespace) -> int:
     return exits.OK
 
 
-async def _forget(arguments: Namespace, memory: Memory) -> int:
-    if arguments.source:
-        return await _forget_source(arguments, memory)
-    if not arguments.keys:
-        raise MemoryUnavailable("name the memories: their keys, or --source with a page or file")
-    scope = Scope(arguments.person)
-    status = exits.OK
-    for key in arguments.keys:
-        found = await memory.get(key, scope)
-        if found is None or found.scope.owner != scope.owner:
-            raise memory_text.no_such(key, arguments.person)
-        if not _agreed(arguments, f"forget {clean(key)}: {clean(found.content)}"):
-            say(f"{key} kept")
-        elif await memory.forget(key, scope):
-            say(f"{key} forgotten")
-        else:
-            memory_text.note(f"{key} kept: the {memory.name} backend cannot delete")
-            status = exits.FAILED
-    return status
-
-
-async def _forget_source(arguments: Namespace, memory: Memory) -> int:
+async def _pin(arguments: Namespace, memory: Memory) -> int:
     if not isinstance(memory, Curated):
-        raise MemoryUnavailable(f"the {memory.name} backend cannot forget by source")
-    if not _agreed(arguments, f"forget everything that came from {clean(arguments.source)}"):
-        say("all memories kept")
-        return exits.OK
-    gone = await memory.forget_source(arguments.source, Scope(arguments.person))
-    say(f"forgot {gone} memories from {arguments.source}")
+        raise MemoryUnavailable(f"the {memory.name} backend cannot pin memories")
+    is_pin = arguments.action == "pin"
+    for key in arguments.keys:
+        if not await memory.mark(key, Scope(arguments.person), pinned=is_pin):
+            raise memory_text.no_such(key, arguments.person)
+        say(f"{clean(key)} {'is in every prompt now' if is_pin else 'is recalled like others now'}")
     return exits.OK
 
 
-def _agreed(arguments: Namespace, what: str) -> bool:
+def agreed(arguments: Namespace, what: str) -> bool:
+    """Return true if the person agrees, by a word or by `--yes`."""
     if arguments.yes:
         return True
     if not sys.stdin.isatty():
@@ -83,7 +63,7 @@ async def _import(arguments: Namespace, memory: Memory) -> int:
         what = (
             f"import {await count(path)} memories of {clean(str(path))} as words that are {whose}"
         )
-        if not _agreed(arguments, what):
+        if not agreed(arguments, what):
             say("nothing imported")
             return exits.OK
     moved = await bring_in(memory, path, Scope(arguments.person), provenance)

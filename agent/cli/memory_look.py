@@ -1,4 +1,4 @@
-"""`barnacle memory list | search | show | export | stats`: looking, which changes nothing."""
+"""`barnacle memory list | search | export | stats`: looking, which changes nothing."""
 
 import os
 from argparse import Namespace
@@ -19,8 +19,6 @@ async def run(arguments: Namespace) -> int:
     place = place_of(arguments, searches=arguments.action == "search")
     async with looked_into(place) as memory:
         match arguments.action:
-            case "show":
-                await _show(arguments, memory)
             case "stats":
                 _say_stats(arguments, await memory.stats(), place.settings.backend)
             case "export":
@@ -77,18 +75,6 @@ def _say_entries(arguments: Namespace, entries: Sequence[MemoryEntry]) -> None:
         memory_text.say_rows(rows)
     else:
         say(f"no matching memories of {arguments.person}")
-
-
-async def _show(arguments: Namespace, memory: Memory) -> None:
-    found = await memory.get(arguments.key, Scope(arguments.person))
-    if found is None:
-        raise memory_text.no_such(arguments.key, arguments.person)
-    if arguments.json:
-        say_json(memory_text.as_json(found))
-    else:
-        say_table(memory_text.fields(found))
-        say()
-        say(found.content)
 
 
 def _say_stats(arguments: Namespace, stats: MemoryStats, backend: str) -> None:

@@ -34,6 +34,18 @@ def row(entry: MemoryEntry, *, whose: bool = False) -> tuple[str, ...]:
     )
 
 
+def story_row(entry: MemoryEntry) -> tuple[str, ...]:
+    """Since when, until when, by whom, in which words."""
+    until = "" if entry.until_s is None else f"until {_day(entry.until_s)}"
+    return (
+        _day(entry.created_at_s),
+        until,
+        entry.provenance.name.lower(),
+        entry.key,
+        entry.content,
+    )
+
+
 def say_rows(rows: Sequence[Sequence[str]]) -> None:
     """Print rows whose columns line up; on a terminal none is wider than it."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -78,6 +90,7 @@ def fields(entry: MemoryEntry) -> list[tuple[str, str]]:
         ("session", entry.scope.session or ""),
         ("stored", _moment(entry.created_at_s)),
         ("changed", _moment(entry.updated_at_s)),
+        ("true until", "" if entry.until_s is None else _moment(entry.until_s)),
         ("importance", f"{entry.importance:g}"),
         ("pinned", "yes" if entry.pinned else ""),
     ]
@@ -128,6 +141,7 @@ def as_json(entry: MemoryEntry) -> dict[str, object]:
         "pinned": entry.pinned,
         "created": _moment(entry.created_at_s),
         "updated": _moment(entry.updated_at_s),
+        "until": None if entry.until_s is None else _moment(entry.until_s),
         "score": entry.score,
     }
 

@@ -70,3 +70,13 @@ def count(word: str) -> int:
     if not 1 <= number <= _MOST:
         raise argparse.ArgumentTypeError(f"must be from 1 to {_MOST}")
     return number
+
+
+def day(word: str) -> str:
+    """Return a day as it is in dates of memories."""
+    from datetime import date  # noqa: PLC0415 - for those who name one
+
+    try:
+        return date.fromisoformat(word).isoformat()
+    except ValueError as err:
+        raise argparse.ArgumentTypeError(f"{word} is no day such as 2026-11-30") from err

@@ -3,7 +3,8 @@
 import argparse
 
 from agent import __version__
-from agent.cli.options import Commands, Parser, add, everywhere, limit, provenance, text
+from agent.cli.memory_options import add_memory
+from agent.cli.options import Commands, Parser, add, everywhere, text
 from agent.cli.owner_options import add_admission, add_oversight, add_readings, add_upkeep
 
 _ABOUT = "An AI agent that lives on a Raspberry Pi and owns an STM32 board."
@@ -21,8 +22,6 @@ examples:
 Configuration: the file given by --config or BARNACLE_CONFIG, else
 ~/.config/barnacle/barnacle.toml, else /etc/barnacle/barnacle.toml; without a file, defaults.
 """
-# Names only: nothing of the agent is loaded for its help
-_BACKENDS = ("sqlite", "document", "markdown", "lucid", "postgres", "none")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     _add_phrases(commands)
     add_readings(commands)
     _add_models(commands)
-    _add_memory(commands)
+    add_memory(commands)
     _add_board(commands)
     add_upkeep(commands)
     return top
@@ -209,82 +208,6 @@ def _add_models(commands: Commands) -> None:
     )
 
 
-def _add_memory(commands: Commands) -> None:
-    memory = add(
-        commands,
-        "memory",
-        "Search, edit, export and migrate memories",
-        examples="  barnacle memory list --category core\n"
-        "  barnacle memory search 'my sister' --provenance owner\n"
-        "  barnacle memory show sister\n  barnacle memory forget sister\n"
-        "  barnacle memory export --output memories.md\n"
-        "  barnacle memory migrate --from sqlite --to postgres\n",
-    )
-    actions = memory.add_subparsers(dest="action", metavar="action", required=True)
-    _filters(listed := add(actions, "list", "List memories, the newest first", json=True))
-    _everyone(listed)
-    limit(listed, 100)
-    _filters(search := add(actions, "search", "Find memories by meaning and words", json=True))
-    search.add_argument("query", type=text, help="what to look for, in any language")
-    limit(search, 5)
-    _person(show := add(actions, "show", "Show everything about one memory", json=True))
-    show.add_argument("key", type=text, help="key; `barnacle memory list` shows the keys")
-    _filters(export := add(actions, "export", "Write every memory as Markdown", json=True))
-    _everyone(export)
-    export.add_argument(
-        "--output", metavar="FILE", help="write to this file instead of the terminal"
-    )
-    add(actions, "stats", "Show the number, kinds and size of the memories", json=True)
-    _add_memory_changes(actions)
-    add(actions, "rules", "Explain how memories are ranked", json=True)
-
-
-def _add_memory_changes(actions: Commands) -> None:
-    forget = add(
-        actions,
-        "forget",
-        "Delete memories permanently",
-        examples="  barnacle memory forget sister\n"
-        "  barnacle memory forget --source https://example.org/page --yes\n",
-    )
-    _person(forget)
-    forget.add_argument("keys", nargs="*", type=text, metavar="key", help="keys to delete")
-    forget.add_argument(
-        "--source", type=text, help="delete everything from this page or file instead"
-    )
-    forget.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    brought = add(
-        actions,
-        "import",
-        "Import a snapshot of Barnacle or ZeroClaw, or OpenClaw's MEMORY.md",
-        examples="  barnacle memory import MEMORY_SNAPSHOT.md\n"
-        "  barnacle memory import notes/ --person owner --provenance owner --yes\n",
-    )
-    _person(brought)
-    brought.add_argument("file", help="file, or folder with MEMORY.md and memory/")
-    provenance(brought, "highest trust of what is imported, whatever the file says (default: web)")
-    brought.add_argument(
-        "--yes", action="store_true", help="do not ask for confirmation of owner and user"
-    )
-    add(actions, "rebuild", "Rebuild the word index and the vectors from the memories")
-    add(actions, "snapshot", "Write all memories to MEMORY_SNAPSHOT.md now")
-    migrate = add(
-        actions,
-        "migrate",
-        "Copy all memories from one backend to another; the old one stays as it is",
-        examples="  barnacle memory migrate --from sqlite --to postgres\n",
-        json=True,
-    )
-    for option, name, about in (
-        ("--from", "source", "backend to read"),
-        ("--to", "target", "backend to write"),
-    ):
-        migrate.add_argument(
-            option, dest=name, choices=_BACKENDS, required=True, metavar="BACKEND",
-            help=f"{about}: {', '.join(_BACKENDS)}",
-        )  # fmt: skip
-
-
 def _add_board(commands: Commands) -> None:
     board = add(
         commands,
@@ -344,29 +267,6 @@ def _add_board_update(actions: Commands) -> None:
         "--force", action="store_true", help="install even if the board already runs it"
     )
     update.add_argument("--image", metavar="FILE", help="install this image instead")
-
-
-def _person(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--person",
-        type=text,
-        default="owner",
-        help="person whose memories are used (default: owner)",
-    )
-
-
-def _everyone(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--everyone", action="store_true", help="memories of all people, groups and devices"
-    )
-
-
-def _filters(command: argparse.ArgumentParser) -> None:
-    _person(command)
-    command.add_argument(
-        "--category", type=text, help="only this category: core, daily, conversation"
-    )
-    provenance(command, "only memories from this source")
 
 
 def _port(command: argparse.ArgumentParser) -> None:

@@ -66,6 +66,7 @@ def test_json_has_every_field() -> None:
         "pinned": False,
         "created": "2027-01-01T00:00:00Z",
         "updated": "2027-01-01T00:00:00Z",
+        "until": None,
         "score": None,
     }
 
