@@ -168,6 +168,15 @@ class LucidMemory:
     async def with_former(self, found: _Entries, question: str) -> _Entries:
         return await self._local.with_former(found, question)
 
+    async def pinned(self, scope: Scope) -> _Entries:
+        return await self._local.pinned(scope)
+
+    async def about(self, thing: str, scope: Scope) -> _Entries:
+        return await self._local.about(thing, scope)
+
+    async def doomed(self, key: str, scope: Scope) -> _Entries:
+        return await self._local.doomed(key, scope)
+
     async def revive(self, key: str, scope: Scope) -> bool:
         is_back = await self._local.revive(key, scope)
         if is_back and (entry := await self._own(key, scope)) is not None:

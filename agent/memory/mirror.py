@@ -151,6 +151,15 @@ class MirroredMemory:
     async def with_former(self, found: _Entries, question: str) -> _Entries:
         return await (await self._current()).with_former(found, question)
 
+    async def pinned(self, scope: Scope) -> _Entries:
+        return await (await self._current()).pinned(scope)
+
+    async def about(self, thing: str, scope: Scope) -> _Entries:
+        return await (await self._current()).about(thing, scope)
+
+    async def doomed(self, key: str, scope: Scope) -> _Entries:
+        return await (await self._current()).doomed(key, scope)
+
     async def revive(self, key: str, scope: Scope) -> bool:
         return await self._changing(lambda index: index.revive(key, scope))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agent.memory.base import CONVERSATION, Curated, Memory, StoreLimits, Upkept
+from agent.memory.base import CONVERSATION, Catalogued, Curated, Memory, StoreLimits, Upkept
 from agent.messages import Provenance
 from tests.contracts.people import MEI, TOM
 
@@ -86,7 +86,39 @@ async def looks_after_itself(memory: Memory) -> None:
     assert await memory.count(TOM) == 1
 
 
+async def lists_what_is_pinned(memory: Memory) -> None:
+    assert isinstance(memory, Curated)
+    assert isinstance(memory, Catalogued)
+    for key, scope in (("a", MEI), ("b", MEI), ("c", TOM)):
+        await memory.store(key, f"always {key}", scope=scope)
+        assert await memory.mark(key, scope, pinned=True)
+    assert await memory.mark("b", MEI, pinned=False)
+    assert [entry.key for entry in await memory.pinned(MEI)] == ["a"]
+
+
+async def tells_all_of_a_thing_from_the_beginning(memory: Memory) -> None:
+    assert isinstance(memory, Catalogued)
+    await memory.store("first", "the boiler is new", scope=MEI)
+    await memory.store("tea", "green tea at noon", scope=MEI)
+    await memory.store("last", "somebody has mended the boiler", scope=MEI)
+    await memory.store("toms", "the boiler of Tom", scope=TOM)
+    assert [entry.key for entry in await memory.about("the boiler", MEI)] == ["first", "last"]
+    assert await memory.about("volcano", MEI) == []
+    assert await memory.about("?", MEI) == []
+
+
+async def says_what_a_forget_would_take(memory: Memory) -> None:
+    assert isinstance(memory, Catalogued)
+    await memory.store("tea", "green tea at noon", scope=MEI)
+    assert [entry.key for entry in await memory.doomed("tea", MEI)] == ["tea"]
+    assert await memory.doomed("tea", TOM) == []
+    assert await memory.doomed("coffee", MEI) == []
+
+
 CURATED = (
+    lists_what_is_pinned,
+    tells_all_of_a_thing_from_the_beginning,
+    says_what_a_forget_would_take,
     marks_what_is_to_stay,
     hides_a_memory_behind_a_newer_one_on_the_same_subject,
     hides_nothing_about_something_else,

@@ -66,11 +66,14 @@ def test_every_row_is_measured(
         "the same 100 of 3 vectors as with floats",
         "xquad-en, with the model",
         "xquad-en, words only",
+        "276 unrelated messages, 3 turns stored, with the model",
+        "276 unrelated messages, 3 turns stored, words only",
         *_OF_MADE_DATA,
     }
     for found in ("chat, a store for each", "chat, all in one store", "xquad-en, with the model"):
         assert rows[found].measured == "100.0 / 100.0 / 100.0 / 100.0"
         assert rows[found].held
+    assert rows["276 unrelated messages, 3 turns stored, words only"].held
     assert rows["kill -9 during stores, 1 times"].held
     assert rows["the same 100 of 3 vectors as with floats"].measured.startswith("100.0 %")
 
