@@ -17,7 +17,7 @@ import wires
 from quantity import ORDINARY, Quantity
 
 # More than any firmware has described
-_METHODS = 48
+_METHODS = 80
 _POWER_ON = 1
 # A pressed button closes and opens so often, a millisecond or two apart, before it stays
 _BOUNCES = 6

@@ -36,6 +36,13 @@ def own_board(tmp_path: Path) -> Iterator[BoardSim]:
 
 
 @pytest.fixture(scope="session")
+def sensor_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardSim]:
+    """A board for the tests of single sensors, each of which configures and sets what it needs."""
+    with simulated(tmp_path_factory.mktemp("sensors")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
 def bench_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardSim]:
     """A board with one device of every kind."""
     with simulated(tmp_path_factory.mktemp("bench")) as started:

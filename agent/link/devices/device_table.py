@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from agent.link.devices.actuators import ACTUATORS
 from agent.link.devices.buses import BUSES
 from agent.link.devices.device_row import DeviceField, DeviceMethod, DeviceOption, DeviceRow
+from agent.link.devices.i2c_sensors import I2C_SENSORS
 from agent.link.devices.sensors import SENSORS
 
 _LEVEL = DeviceField("value", "B", choices=("off", "on"))
@@ -95,7 +96,7 @@ BOARD_METHODS = (
 )
 
 
-ROWS: tuple[DeviceRow, ...] = (*PLAIN_PINS, *ACTUATORS, *SENSORS, *BUSES)
+ROWS: tuple[DeviceRow, ...] = (*PLAIN_PINS, *ACTUATORS, *SENSORS, *I2C_SENSORS, *BUSES)
 BY_KIND = {row.kind: row for row in ROWS}
 KINDS = tuple(BY_KIND)
 OUTPUT_KINDS = tuple(row.kind for row in ROWS if row.is_output)

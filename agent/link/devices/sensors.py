@@ -23,7 +23,7 @@ _CELSIUS_READ = DeviceMethod(
     safety="read",
     idempotent=True,
 )
-_CLIMATE_READ = DeviceMethod(
+CLIMATE_READ = DeviceMethod(
     26,
     "climate_read",
     "Measure temperature and relative humidity, and air pressure where it can.",
@@ -38,7 +38,7 @@ _CLIMATE_READ = DeviceMethod(
     safety="read",
     idempotent=True,
 )
-_AIR = {"air_temperature": 21.5, "humidity": 45.0}
+AIR = {"air_temperature": 21.5, "humidity": 45.0}
 
 SENSORS = (
     DeviceRow(
@@ -118,15 +118,15 @@ SENSORS = (
         kind="dht22",
         can=("climate",),
         pin="its line",
-        methods=(_CLIMATE_READ,),
+        methods=(CLIMATE_READ,),
         counterparts=(Counterpart("dht22", {"pin": "PB13"}),),
-        quantities=_AIR,
+        quantities=AIR,
     ),
     DeviceRow(
         kind="bme280",
         can=("climate",),
         pin="clock",
-        methods=(_CLIMATE_READ,),
+        methods=(CLIMATE_READ,),
         lines=(DeviceLine("sda", "data"),),
         options=(
             DeviceOption("address", 0x76, 0x77, 0x76),
@@ -134,7 +134,7 @@ SENSORS = (
         ),
         shares_lines=True,
         counterparts=(Counterpart("bme280", {"pin": "PB6"}),),
-        quantities={**_AIR, "pressure": 1013.25},
+        quantities={**AIR, "pressure": 1013.25},
     ),
     DeviceRow(
         kind="hcsr04",
