@@ -29,4 +29,16 @@ I2C_SENSORS = (
         counterparts=(Counterpart("sht3x", _SECOND_BUS),),
         quantities=AIR,
     ),
+    DeviceRow(
+        kind="aht20",
+        can=("climate",),
+        pin=_CLOCK,
+        methods=(CLIMATE_READ,),
+        lines=_DATA,
+        options=(DeviceOption("address", 0x38, 0x38, 0x38), _FREQUENCY),
+        shares_lines=True,
+        refusals=("the AHT20's checksum is wrong", "the AHT20 is not calibrated"),
+        counterparts=(Counterpart("aht20", _SECOND_BUS),),
+        quantities=AIR,
+    ),
 )
