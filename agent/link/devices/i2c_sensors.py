@@ -41,4 +41,44 @@ I2C_SENSORS = (
         counterparts=(Counterpart("aht20", _SECOND_BUS),),
         quantities=AIR,
     ),
+    DeviceRow(
+        kind="ina219",
+        can=("power",),
+        pin=_CLOCK,
+        methods=(
+            DeviceMethod(
+                36,
+                "power_read",
+                "Measure voltage, current and power of a supply.",
+                (DeviceField("pin", "B", pins="power"),),
+                (
+                    DeviceField("voltage", "H", minimum=0, maximum=32, unit="V", scale=0.001),
+                    DeviceField("current", "i", minimum=-320, maximum=320, unit="A", scale=0.001),
+                    DeviceField(
+                        "power", "i", minimum=-10_240, maximum=10_240, unit="W", scale=0.001
+                    ),
+                ),
+                safety="read",
+                idempotent=True,
+            ),
+        ),
+        lines=_DATA,
+        options=(
+            DeviceOption("address", 0x40, 0x4F, 0x40),
+            _FREQUENCY,
+            # What is soldered to most modules; its value is printed on it: R100
+            DeviceOption("shunt_mohm", 1, 10_000, 100, "mOhm"),
+        ),
+        shares_lines=True,
+        refusals=("the INA219 cannot calculate: too much current",),
+        counterparts=(Counterpart("ina219", _SECOND_BUS),),
+        quantities={"supply_volts": 12.0, "supply_amperes": 0.5},
+        words=(
+            (
+                "power current supply voltage",
+                "strom leistung spannung versorgung corriente potencia tensión",
+                "电流 功率 电压 電流 電力 電圧 전류 전력 전압",
+            ),
+        ),
+    ),
 )

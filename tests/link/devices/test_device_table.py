@@ -38,6 +38,7 @@ WIRE = {
     33: ("uart_read", "B", "Is"),
     34: ("supply_read", "", "H"),
     35: ("distance_read", "B", "BH"),
+    36: ("power_read", "B", "Hii"),
 }
 # Of the methods 16 to 34 in the manifest of a board with all of them, as they were sent before
 # there was a table
