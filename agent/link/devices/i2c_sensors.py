@@ -81,4 +81,37 @@ I2C_SENSORS = (
             ),
         ),
     ),
+    DeviceRow(
+        kind="ads1115",
+        can=("voltage",),
+        pin=_CLOCK,
+        methods=(
+            DeviceMethod(
+                37,
+                "voltage_read",
+                "Measure the voltage at an input of a precise converter.",
+                (DeviceField("pin", "B", pins="voltage"),),
+                (
+                    DeviceField(
+                        "value", "i", minimum=-6.144, maximum=6.144, unit="V", scale=0.000001
+                    ),
+                ),
+                safety="read",
+                idempotent=True,
+            ),
+        ),
+        lines=_DATA,
+        options=(
+            DeviceOption("address", 0x48, 0x4B, 0x48),
+            _FREQUENCY,
+            DeviceOption("channel", 0, 3, 0),
+            # The narrowest range of the chip that holds it is taken
+            DeviceOption("full_scale_mv", 256, 6_144, 4_096, "mV"),
+        ),
+        shares_lines=True,
+        refusals=("the voltage is beyond full_scale_mv", "the ADS1115 does not finish"),
+        counterparts=(Counterpart("ads1115", _SECOND_BUS),),
+        quantities={"ain0": 1.0, "ain1": 2.0, "ain2": 3.0, "ain3": 0.0},
+        words=(("voltage", "spannung tensión voltaje", "电压 電圧 전압"),),
+    ),
 )

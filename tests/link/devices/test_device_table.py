@@ -39,6 +39,7 @@ WIRE = {
     34: ("supply_read", "", "H"),
     35: ("distance_read", "B", "BH"),
     36: ("power_read", "B", "Hii"),
+    37: ("voltage_read", "B", "i"),
 }
 # Of the methods 16 to 34 in the manifest of a board with all of them, as they were sent before
 # there was a table
