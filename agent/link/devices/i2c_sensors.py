@@ -114,4 +114,43 @@ I2C_SENSORS = (
         quantities={"ain0": 1.0, "ain1": 2.0, "ain2": 3.0, "ain3": 0.0},
         words=(("voltage", "spannung tensión voltaje", "电压 電圧 전압"),),
     ),
+    DeviceRow(
+        kind="scd4x",
+        can=("air",),
+        pin=_CLOCK,
+        methods=(
+            DeviceMethod(
+                38,
+                "air_read",
+                "Measure carbon dioxide, temperature and relative humidity of the air.",
+                (DeviceField("pin", "B", pins="air"),),
+                (
+                    DeviceField("co2", "H", minimum=0, maximum=40_000, unit="ppm"),
+                    DeviceField(
+                        "temperature", "h", minimum=-45, maximum=130, unit="°C", scale=0.01
+                    ),
+                    DeviceField("humidity", "H", minimum=0, maximum=100, unit="%", scale=0.01),
+                ),
+                safety="read",
+                idempotent=True,
+            ),
+        ),
+        lines=_DATA,
+        options=(DeviceOption("address", 0x62, 0x62, 0x62), _FREQUENCY),
+        shares_lines=True,
+        refusals=(
+            "the SCD4x's checksum is wrong",
+            "the SCD4x measures nothing",
+            "the SCD4x measured nothing",
+        ),
+        counterparts=(Counterpart("scd4x", _SECOND_BUS),),
+        quantities={**AIR, "co2": 620.0},
+        words=(
+            (
+                "co2 carbon dioxide air quality",
+                "kohlendioxid luft luftqualität dióxido aire",
+                "二氧化碳 空气 二酸化炭素 空気 이산화탄소 공기",
+            ),
+        ),
+    ),
 )

@@ -40,6 +40,7 @@ WIRE = {
     35: ("distance_read", "B", "BH"),
     36: ("power_read", "B", "Hii"),
     37: ("voltage_read", "B", "i"),
+    38: ("air_read", "B", "HhH"),
 }
 # Of the methods 16 to 34 in the manifest of a board with all of them, as they were sent before
 # there was a table
