@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agent.errors import WrongDevice
+from agent.link.devices import device_table
 from agent.link.devices.device_table import BY_KIND, LINES
 from agent.link.manifest import BoardPin, Manifest, clean_pin
 from agent.link.manifest_cache import HASH_BYTES, hash_of
@@ -48,11 +49,16 @@ class EntryKeys(msgspec.Struct, frozen=True):
 if TYPE_CHECKING:
 
     class PinEntry(EntryKeys, frozen=True):
-        """A configured pin as the board keeps it, with its further lines."""
+        """A configured pin as the board keeps it, with its further lines, sources and limits."""
+
+        def __getattr__(self, key: str) -> Any: ...
 else:
     PinEntry = msgspec.defstruct(
         "Entry",
-        [(line, str, "") for line in LINES],
+        [
+            *((name, str, "") for name in (*LINES, *device_table.SOURCES)),
+            *((one.name, int, one.default) for one in device_table.limits()),
+        ],
         bases=(EntryKeys,),
         module=__name__,
         namespace={"__doc__": "A configured pin as the board keeps it, with its further lines."},

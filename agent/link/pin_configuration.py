@@ -21,7 +21,7 @@ from agent.link.configuration import (
     wire_of,
 )
 from agent.link.connection import BoardConnection
-from agent.link.devices.device_table import OUTPUT_KINDS
+from agent.link.devices.device_table import OUTPUT_KINDS, SOURCES, limits
 from agent.link.manifest import Manifest
 from agent.link.manifest_cache import ManifestCache
 from agent.link.pin_settings import PinSettings
@@ -60,6 +60,7 @@ def _of_one(old: PinEntry, new: PinEntry) -> Iterator[str]:
     if old.safety == "hazard" and new.safety != "hazard":
         yield "is no longer a hazard"
     yield from _longer(old, new)
+    yield from _otherwise_regulated(old, new)
     for pin, value in old.needs:
         if (pin, value) not in new.needs:
             needed = printable_line(pin, _MAX_NAME_CHARS)
@@ -78,6 +79,16 @@ def _longer(old: PinEntry, new: PinEntry) -> Iterator[str]:
     if old.per_minute and not 0 < new.per_minute <= old.per_minute:
         rate = f"{new.per_minute}" if new.per_minute else "any number of"
         yield f"may be switched {rate} times a minute instead of {old.per_minute}"
+
+
+def _otherwise_regulated(old: PinEntry, new: PinEntry) -> Iterator[str]:
+    for key in SOURCES:
+        if (before := getattr(old, key)) != (after := getattr(new, key)):
+            name = printable_line(before, _MAX_NAME_CHARS)
+            yield f"goes by {after or 'nothing'} instead of {name or 'nothing'}"
+    for option in limits():
+        if (most := getattr(new, option.name)) > getattr(old, option.name):
+            yield f"has {option.settings_key} = {most} instead of {getattr(old, option.name)}"
 
 
 def _at_most(limit_ms: int) -> str:

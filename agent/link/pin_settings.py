@@ -19,6 +19,10 @@ else:
 McuPin = Annotated[
     str, msgspec.Meta(pattern=r"^(P[A-K][0-9]{1,2})?\Z", description='a pin such as "PB0"')
 ]
+# Another of these tables
+EntryName = Annotated[
+    str, msgspec.Meta(pattern=r"^([a-z][a-z0-9_]{0,31})?\Z", description="the name of another pin")
+]
 Alias = Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
 
 _LIMITS = ("safe", "lease_ms", "max_on_s", "min_off_s", "max_per_minute", "only_while")
@@ -28,7 +32,7 @@ def _kinds_by_key() -> dict[str, tuple[str, ...]]:
     """Return which keys mean something for which kinds; the others are for every kind."""
     found: dict[str, list[str]] = {key: list(device_table.OUTPUT_KINDS) for key in _LIMITS}
     for row in device_table.ROWS:
-        own = (*row.keys, *(line.name for line in row.lines))
+        own = (*row.keys, *(line.name for line in (*row.lines, *row.sources)))
         for key in (*own, *(option.settings_key for option in row.options)):
             found.setdefault(key, []).append(row.kind)
     return {key: tuple(kinds) for key, kinds in found.items()}
@@ -77,7 +81,7 @@ class PinKeys(ConfigSection, frozen=True):
             if self.kind not in kinds:
                 raise ValueError(f"{key} is for {', '.join(kinds)}, not for {self.kind}")
         row = device_table.BY_KIND[self.kind]
-        for line in row.lines:
+        for line in (*row.lines, *row.sources):
             if not getattr(self, line.name):
                 raise ValueError(f"{line.name} is missing: {self.kind} needs it")
         if self.safe == "on" and row.safe_on is None:
@@ -104,8 +108,9 @@ def _own_keys() -> list[tuple[str, Any, Any]]:
     """Return a field for each key that a kind of the table has beside the common ones."""
     common = {field.name for field in msgspec.structs.fields(PinKeys)}
     lines = [(line, McuPin, "") for line in device_table.LINES]
+    sources = [(source, EntryName, "") for source in device_table.SOURCES]
     numbers = [(key, _range(same), None) for key, same in device_table.options()]
-    return [one for one in (*lines, *numbers) if one[0] not in common]
+    return [one for one in (*lines, *sources, *numbers) if one[0] not in common]
 
 
 def _range(options: tuple[DeviceOption, ...]) -> Any:

@@ -4,7 +4,8 @@ One text and not a structure: MicroPython keeps the names of a structure in memo
 text goes when a configuration has been judged. A line has, between spaces: the kind; what its pin
 must be able to do; `o` for an output and `s` for lines that may be shared; what a plain pin can do,
 or `-` for a kind with a driver; then its options. `name:lowest:highest:default` is a whole number,
-`name:` a pin that it needs, and a bare name is judged as for every kind.
+`name:` a pin that it needs, `name@` another entry that it reads, and a bare name is judged as for
+every kind.
 """
 
 from agent.link.devices.device_row import DeviceRow
@@ -23,5 +24,6 @@ def _line(row: DeviceRow) -> str:
     can = "-" if row.has_driver else ",".join(sorted(row.can))
     numbers = (*row.options, *((row.safe,) if row.safe else ()))
     words = [f"{line.name}:" for line in row.lines]
+    words += [f"{source.name}@" for source in row.sources]
     words += [f"{one.name}:{one.lowest}:{one.highest}:{one.default}" for one in numbers]
     return " ".join([row.kind, row.use, flags or "-", can, *words, *row.plain_options])

@@ -150,7 +150,7 @@ def _trouble_of_own(entry, row):
         known.extend(_OF_OUTPUTS)
     for word in row[_OWN:]:
         option = word.split(":")
-        known.append(option[0])
+        known.append(option[0].rstrip("@"))
         trouble = _trouble_of(option, entry)
         if trouble:
             return trouble
@@ -163,6 +163,8 @@ def _trouble_of_own(entry, row):
 def _trouble_of(option, entry):
     # Of an option as its row has it
     name = option[0]
+    if name.endswith("@"):
+        return _trouble_of_source(name[:-1], entry)
     if len(option) == 2 and not is_pin(entry.get(name)):
         return name + " names a pin of the microcontroller"
     if len(option) != 4 or name not in entry:
@@ -173,6 +175,14 @@ def _trouble_of(option, entry):
     if (lowest, highest) == (0, 1):
         return name + " is 0 or 1"
     return "%s is a whole number, %d to %d" % (name, lowest, highest)
+
+
+def _trouble_of_source(name, entry):
+    # Whether there is one, and what it measures, is known once all of them are made
+    said = entry.get(name)
+    if type(said) is str and _is_proper(said.encode()) and said != entry["name"]:
+        return ""
+    return name + " names another entry"
 
 
 def _require_needed(entries, board, names):

@@ -37,12 +37,14 @@ def ticking(slots):
 
 
 def _connect(made):
-    # What an output needs, once every pin is there
+    # What an output needs and what a device reads, once every pin is there
     named = {}
     for slot in made:
         if slot.input is not None or hasattr(slot.device, "value"):
             named[slot.row["name"]] = slot
     for slot in made:
+        if hasattr(slot.device, "connect"):
+            slot.device.connect(named)
         if slot.output is not None:
             needs = slot.row.get("needs", ())
             if not all(name in named for name, _value in needs):

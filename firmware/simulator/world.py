@@ -315,7 +315,8 @@ def _quantity_at(pin):
 
 
 def _is_output(row):
-    return "out" in row.get("can", ())
+    # A thermostat switches its relay by itself
+    return "out" in row.get("can", ()) or row.get("kind") == "thermostat"
 
 
 def _note_active(pin, is_active):

@@ -17,7 +17,8 @@ def described(option: DeviceOption) -> str:
 
 
 def line_of(row: DeviceRow) -> str:
-    pins = [row.pin, *(f"`{line.name}`: {line.about}" for line in row.lines)]
+    further = (*row.lines, *row.sources)
+    pins = [row.pin, *(f"`{line.name}`: {line.about}" for line in further)]
     numbers = (*row.options, *((row.safe,) if row.safe else ()))
     options = [*map(described, numbers), *(f"`{name}`" for name in row.plain_options)]
     calls = ", ".join(f"`{method.name}`" for method in row.methods)

@@ -48,6 +48,7 @@ class DeviceOption(NamedTuple):
         name: in the entry that the board gets.
         key: in `[board.pins.<name>]`, where that differs from `name`.
         scale: value in the entry for each 1 of the key.
+        is_limit: a larger one is looser, which waits for the owner's word.
     """
 
     name: str
@@ -57,6 +58,7 @@ class DeviceOption(NamedTuple):
     unit: str = ""
     key: str = ""
     scale: int = 1
+    is_limit: bool = False
 
     @property
     def settings_key(self) -> str:
@@ -64,7 +66,7 @@ class DeviceOption(NamedTuple):
 
 
 class DeviceLine(NamedTuple):
-    """A further pin that an entry must name."""
+    """A further pin, or another entry, that an entry must name."""
 
     name: str
     about: str
@@ -87,6 +89,7 @@ class DeviceRow(NamedTuple):
         pin: what its `pin` is connected to.
         use: what the microcontroller must be able to do at its `pin`: gpio, adc or pwm.
         keys: common keys of the settings that mean something for it.
+        sources: other entries that it reads, by the key that names each.
         plain_options: further options that its entry may have, judged for all kinds alike.
         is_output: lease, limits, interlocks and a safe value hold for it.
         safe: range of its safe value, where it has one.
@@ -107,6 +110,7 @@ class DeviceRow(NamedTuple):
     pin: str = "its pin"
     use: str = "gpio"
     lines: tuple[DeviceLine, ...] = ()
+    sources: tuple[DeviceLine, ...] = ()
     options: tuple[DeviceOption, ...] = ()
     keys: frozenset[str] = frozenset()
     plain_options: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from agent.link.devices.actuators import ACTUATORS
 from agent.link.devices.buses import BUSES
 from agent.link.devices.device_row import DeviceField, DeviceMethod, DeviceOption, DeviceRow
+from agent.link.devices.driven import DRIVEN
 from agent.link.devices.i2c_sensors import I2C_SENSORS
 from agent.link.devices.sensors import SENSORS
 
@@ -96,12 +97,15 @@ BOARD_METHODS = (
 )
 
 
-ROWS: tuple[DeviceRow, ...] = (*PLAIN_PINS, *ACTUATORS, *SENSORS, *I2C_SENSORS, *BUSES)
+ROWS: tuple[DeviceRow, ...] = (*PLAIN_PINS, *ACTUATORS, *DRIVEN, *SENSORS, *I2C_SENSORS, *BUSES)
 BY_KIND = {row.kind: row for row in ROWS}
 KINDS = tuple(BY_KIND)
 OUTPUT_KINDS = tuple(row.kind for row in ROWS if row.is_output)
 # Names of the further pins that any kind has
 LINES = tuple(dict.fromkeys(line.name for row in ROWS for line in row.lines))
+
+# Names of the keys under which any kind names another entry
+SOURCES = tuple(dict.fromkeys(source.name for row in ROWS for source in row.sources))
 
 
 def methods() -> tuple[DeviceMethod, ...]:
@@ -124,6 +128,11 @@ def by_capability() -> dict[str, DeviceRow]:
         for method in row.methods
         if method.lease and method.arguments
     }
+
+
+def limits() -> tuple[DeviceOption, ...]:
+    """Return the options of devices that are limits of what an output may do."""
+    return tuple(option for row in ROWS for option in row.options if option.is_limit)
 
 
 def options() -> Iterator[tuple[str, tuple[DeviceOption, ...]]]:

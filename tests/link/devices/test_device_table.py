@@ -41,6 +41,8 @@ WIRE = {
     36: ("power_read", "B", "Hii"),
     37: ("voltage_read", "B", "i"),
     38: ("air_read", "B", "HhH"),
+    40: ("thermostat_write", "BH", "BH"),
+    41: ("thermostat_read", "B", "BH"),
 }
 # Of the methods 16 to 34 in the manifest of a board with all of them, as they were sent before
 # there was a table

@@ -1,0 +1,64 @@
+"""Rows of what is more than one pin or regulates by itself: outputs like every other."""
+
+from agent.link.devices.device_row import (
+    DeviceField,
+    DeviceLine,
+    DeviceMethod,
+    DeviceOption,
+    DeviceRow,
+)
+
+# How high a thermostat may really be set stands in its configuration
+_TARGET = DeviceField("target", "H", minimum=0, maximum=125, unit="°C", scale=0.1)
+_RELAY = DeviceField("relay", "B", choices=("off", "on"))
+
+DRIVEN = (
+    DeviceRow(
+        kind="thermostat",
+        can=("thermostat",),
+        pin="relay",
+        methods=(
+            DeviceMethod(
+                40,
+                "thermostat_write",
+                "Regulate to a temperature; 0 switches it off, and so does a lease that ends. "
+                "The relay stays off while the thermometer is silent.",
+                (DeviceField("pin", "B", pins="thermostat"), _TARGET),
+                (_RELAY, _TARGET),
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+            DeviceMethod(
+                41,
+                "thermostat_read",
+                "Tell the relay and the target of a thermostat.",
+                (DeviceField("pin", "B", pins="thermostat"),),
+                (_RELAY, _TARGET),
+                safety="read",
+                idempotent=True,
+            ),
+        ),
+        sources=(DeviceLine("sensor", "the thermometer, another entry"),),
+        options=(
+            DeviceOption("highest_c", 1, 125, 60, "°C", is_limit=True),
+            DeviceOption("hysteresis_tenths", 1, 100, 5, "tenths of a degree"),
+            # 1: the relay cools
+            DeviceOption("cools", 0, 1, 0),
+            # A relay and a compressor do not like to be switched on again at once
+            DeviceOption("rest_s", 0, 3_600, 10, "s"),
+        ),
+        keys=frozenset({"active"}),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
+        refusals=("sensor names no thermometer",),
+        words=(
+            (
+                "thermostat heat target",
+                "heizung heizen temperatur regeln termostato calefacción",
+                "恒温器 加热 サーモスタット 暖房 온도조절기 난방",
+            ),
+        ),
+    ),
+)
