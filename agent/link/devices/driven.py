@@ -8,6 +8,7 @@ from agent.link.devices.device_row import (
     DeviceRow,
 )
 
+_SPEED = DeviceField("speed", "h", minimum=-100, maximum=100, unit="%", scale=0.1)
 # How high a thermostat may really be set stands in its configuration
 _TARGET = DeviceField("target", "H", minimum=0, maximum=125, unit="°C", scale=0.1)
 _RELAY = DeviceField("relay", "B", choices=("off", "on"))
@@ -58,6 +59,44 @@ DRIVEN = (
                 "thermostat heat target",
                 "heizung heizen temperatur regeln termostato calefacción",
                 "恒温器 加热 サーモスタット 暖房 온도조절기 난방",
+            ),
+        ),
+    ),
+    DeviceRow(
+        kind="motor",
+        can=("motor",),
+        pin="enable, a timer's channel",
+        use="pwm",
+        methods=(
+            DeviceMethod(
+                42,
+                "motor_write",
+                "Turn a motor, forward or with a negative speed backward. "
+                "It stops when nobody renews it.",
+                (DeviceField("pin", "B", pins="motor"), _SPEED),
+                (_SPEED,),
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+        ),
+        lines=(
+            DeviceLine("forward", "input of one direction"),
+            DeviceLine("backward", "input of the other"),
+        ),
+        options=(DeviceOption("frequency", 1, 20_000, 1_000, "Hz"),),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
+        refusals=(
+            "both directions of the bridge are on: look at its wires",
+            "a speed is -100 to 100 %",
+        ),
+        words=(
+            (
+                "motor speed forward backward",
+                "vorwärts rückwärts drehen adelante atrás girar",
+                "电机 前进 后退 モーター 前進 後退 모터 전진 후진",
             ),
         ),
     ),

@@ -43,6 +43,7 @@ WIRE = {
     38: ("air_read", "B", "HhH"),
     40: ("thermostat_write", "BH", "BH"),
     41: ("thermostat_read", "B", "BH"),
+    42: ("motor_write", "Bh", "h"),
 }
 # Of the methods 16 to 34 in the manifest of a board with all of them, as they were sent before
 # there was a table
