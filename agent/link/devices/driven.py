@@ -9,6 +9,7 @@ from agent.link.devices.device_row import (
 )
 
 _SPEED = DeviceField("speed", "h", minimum=-100, maximum=100, unit="%", scale=0.1)
+_TONE = DeviceField("frequency", "H", minimum=0, maximum=20_000, unit="Hz")
 # How high a thermostat may really be set stands in its configuration
 _TARGET = DeviceField("target", "H", minimum=0, maximum=125, unit="°C", scale=0.1)
 _RELAY = DeviceField("relay", "B", choices=("off", "on"))
@@ -97,6 +98,35 @@ DRIVEN = (
                 "motor speed forward backward",
                 "vorwärts rückwärts drehen adelante atrás girar",
                 "电机 前进 后退 モーター 前進 後退 모터 전진 후진",
+            ),
+        ),
+    ),
+    DeviceRow(
+        kind="tone",
+        can=("tone",),
+        pin="a timer's channel",
+        use="pwm",
+        methods=(
+            DeviceMethod(
+                43,
+                "tone_write",
+                "Sound a tone; 0 is silence, and so is a lease that ends.",
+                (DeviceField("pin", "B", pins="tone"), _TONE),
+                (_TONE,),
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+        ),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
+        refusals=("a tone is 20 to 20000 Hz, and 0 is silence",),
+        words=(
+            (
+                "tone beep buzzer sound",
+                "ton piepen summer tono pitido zumbador",
+                "蜂鸣器 声音 ブザー 音 부저 소리",
             ),
         ),
     ),
