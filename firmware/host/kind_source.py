@@ -2,7 +2,8 @@
 
 One text and not a structure: MicroPython keeps the names of a structure in memory for ever, and the
 text goes when a configuration has been judged. A line has, between spaces: the kind; what its pin
-must be able to do; `o` for an output and `s` for lines that may be shared; what a plain pin can do,
+must be able to do; `o` for an output, `s` for lines of I2C and `w` for one of 1-Wire, which
+may be shared; what a plain pin can do,
 or `-` for a kind with a driver; then its options. `name:lowest:highest:default` is a whole number,
 `name:` a pin that it needs, `name@` another entry that it reads, and a bare name is judged as for
 every kind.
@@ -20,7 +21,7 @@ def source() -> str:
 
 
 def _line(row: DeviceRow) -> str:
-    flags = "o" * row.is_output + "s" * row.shares_lines
+    flags = "o" * row.is_output + row.shares_lines
     can = "-" if row.has_driver else ",".join(sorted(row.can))
     numbers = (*row.options, *((row.safe,) if row.safe else ()))
     words = [f"{line.name}:" for line in row.lines]

@@ -33,6 +33,8 @@ _OF_OUTPUTS = ("lease_ms", "max_on_ms", "min_off_ms", "per_minute", "needs")
 _USE = const(1)
 _FLAGS = const(2)
 _CAN = const(3)
+# Lines of one sort of bus may be shared: I2C, 1-Wire
+_SHARED = ("s", "w")
 _OWN = const(4)
 _RANGES = {
     "lease_ms": (_LEASE_LEAST_MS, LEASE_LONGEST_MS),
@@ -126,7 +128,8 @@ def _is_taken(pin, row, before):
     # The lines of a bus may be shared, but only by what is made for it
     for other in before:
         if pin in pins_of(other):
-            return "s" not in row[_FLAGS] or "s" not in _row(other["kind"])[_FLAGS]
+            flags = _row(other["kind"])[_FLAGS]
+            return not any(sort in row[_FLAGS] and sort in flags for sort in _SHARED)
     return False
 
 

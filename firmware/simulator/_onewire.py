@@ -4,19 +4,34 @@ import things
 
 
 def reset(pin):
-    thing = things.at(pin.name, "reset_line")
-    return bool(thing and thing.reset_line())
+    # All of them at once: each is to hear it
+    present = [thing.reset_line() for thing in things.on_line(pin.name)]
+    return any(present)
 
 
 def writebyte(pin, value):
-    thing = things.at(pin.name, "write_byte")
-    if thing:
+    for thing in things.on_line(pin.name):
         thing.write_byte(value)
 
 
 def readbyte(pin):
-    thing = things.at(pin.name, "read_byte")
-    return thing.read_byte() if thing else 0xFF
+    # Whoever sends a 0 wins
+    value = 0xFF
+    for thing in things.on_line(pin.name):
+        value &= thing.read_byte()
+    return value
+
+
+def writebit(pin, value):
+    for thing in things.on_line(pin.name):
+        thing.write_bit(value)
+
+
+def readbit(pin):
+    value = 1
+    for thing in things.on_line(pin.name):
+        value &= thing.read_bit()
+    return value
 
 
 def crc8(data):

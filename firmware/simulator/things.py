@@ -40,6 +40,11 @@ def at(pin, call):
     return None
 
 
+def on_line(pin):
+    # Those on a 1-Wire line
+    return [thing for thing in _all if thing.pin == pin and hasattr(thing, "reset_line")]
+
+
 def is_held(pin):
     return any(thing.pin == pin and getattr(thing, "holds_bus", False) for thing in _all)
 

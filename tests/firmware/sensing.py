@@ -30,10 +30,13 @@ class Sensed:
         self._method = method
         self._layout = layout
 
+    def index(self, at: int = 0) -> bytes:
+        return bytes([FIRST + at])
+
     def ask(self, at: int = 0) -> Answer:
         """The result of that entry, or the words of the refusal."""
         try:
-            told = self.wire.call(self._method, bytes([FIRST + at]))
+            told = self.wire.call(self._method, self.index(at))
         except Refused as refused:
             return refused.text
         layout = self._layout

@@ -4,6 +4,8 @@ A write is a hazard, because nobody knows what bytes move.
 """
 
 from agent.link.devices.device_row import (
+    I2C_LINES,
+    ONE_WIRE_LINE,
     Counterpart,
     DeviceField,
     DeviceLine,
@@ -60,7 +62,7 @@ BUSES = (
         ),
         lines=(DeviceLine("sda", "data"),),
         options=(DeviceOption("frequency", 10_000, 400_000, 100_000, "Hz"),),
-        shares_lines=True,
+        shares_lines=I2C_LINES,
         refusals=(
             "a register is 0 to 255, or -1 for none",
             "an address is 8 to 119",
@@ -69,6 +71,48 @@ BUSES = (
         ),
         counterparts=(Counterpart("eeprom", {"pin": "PB6"}),),
         words=(("i2c bus", "adress escanea", "总线 バス 버스"),),
+    ),
+    DeviceRow(
+        kind="onewire",
+        can=("onewire",),
+        pin="1-Wire line",
+        methods=(
+            DeviceMethod(
+                39,
+                "onewire_scan",
+                "The sensors on a 1-Wire line: 28- and the serial number for a DS18B20.",
+                (DeviceField("pin", "B", pins="onewire"),),
+                (DeviceField("found", "s", maximum=160, text=True),),
+                safety="read",
+                idempotent=True,
+            ),
+        ),
+        shares_lines=ONE_WIRE_LINE,
+        refusals=(
+            "a sensor fell silent in the middle of the search",
+            "a serial number arrived damaged",
+        ),
+        counterparts=(
+            Counterpart(
+                "ds18b20",
+                {
+                    "name": "cellar",
+                    "pin": "PA15",
+                    "serial": 0x0B00_0001,
+                    "temperature": "cellar_temperature",
+                },
+            ),
+            Counterpart(
+                "ds18b20",
+                {
+                    "name": "attic",
+                    "pin": "PA15",
+                    "serial": 0x0B00_0005,
+                    "temperature": "attic_temperature",
+                },
+            ),
+        ),
+        quantities={"cellar_temperature": 12.5, "attic_temperature": 28.0},
     ),
     DeviceRow(
         kind="spi",

@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
+# Sorts of a bus, as the firmware has them among the flags of a kind
+I2C_LINES = "s"
+ONE_WIRE_LINE = "w"
+
 
 class DeviceField(NamedTuple):
     """One argument of a method or one part of its result, as `Field` of the manifest reads it."""
@@ -97,7 +101,7 @@ class DeviceRow(NamedTuple):
         at_rest: field of its write method and the value at which it needs no lease; None: its
             safe value.
         is_settable: one number says everything about it.
-        shares_lines: its lines are a bus, which others of that sort may name too.
+        shares_lines: the sort of bus that its lines are, which others of that sort may name too.
         has_driver: a module under `firmware/node/devices`; the firmware's own pins have none.
         refusals: sentences with which its driver refuses, where no other has them.
         quantities: what its counterpart measures, as long as nobody sets anything else.
@@ -119,7 +123,7 @@ class DeviceRow(NamedTuple):
     safe_on: int | None = 1
     at_rest: tuple[str, int] | None = None
     is_settable: bool = True
-    shares_lines: bool = False
+    shares_lines: str = ""
     has_driver: bool = True
     refusals: tuple[str, ...] = ()
     counterparts: tuple[Counterpart, ...] = ()

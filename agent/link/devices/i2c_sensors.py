@@ -1,6 +1,7 @@
 """Rows of what measures at an I2C bus: each needs the bus's clock and data, and shares them."""
 
 from agent.link.devices.device_row import (
+    I2C_LINES,
     Counterpart,
     DeviceField,
     DeviceLine,
@@ -24,7 +25,7 @@ I2C_SENSORS = (
         methods=(CLIMATE_READ,),
         lines=_DATA,
         options=(DeviceOption("address", 0x44, 0x45, 0x44), _FREQUENCY),
-        shares_lines=True,
+        shares_lines=I2C_LINES,
         refusals=("the SHT3x's checksum is wrong",),
         counterparts=(Counterpart("sht3x", _SECOND_BUS),),
         quantities=AIR,
@@ -36,7 +37,7 @@ I2C_SENSORS = (
         methods=(CLIMATE_READ,),
         lines=_DATA,
         options=(DeviceOption("address", 0x38, 0x38, 0x38), _FREQUENCY),
-        shares_lines=True,
+        shares_lines=I2C_LINES,
         refusals=("the AHT20's checksum is wrong", "the AHT20 is not calibrated"),
         counterparts=(Counterpart("aht20", _SECOND_BUS),),
         quantities=AIR,
@@ -69,7 +70,7 @@ I2C_SENSORS = (
             # What is soldered to most modules; its value is printed on it: R100
             DeviceOption("shunt_mohm", 1, 10_000, 100, "mOhm"),
         ),
-        shares_lines=True,
+        shares_lines=I2C_LINES,
         refusals=("the INA219 cannot calculate: too much current",),
         counterparts=(Counterpart("ina219", _SECOND_BUS),),
         quantities={"supply_volts": 12.0, "supply_amperes": 0.5},
@@ -108,7 +109,7 @@ I2C_SENSORS = (
             # The narrowest range of the chip that holds it is taken
             DeviceOption("full_scale_mv", 256, 6_144, 4_096, "mV"),
         ),
-        shares_lines=True,
+        shares_lines=I2C_LINES,
         refusals=("the voltage is beyond full_scale_mv", "the ADS1115 does not finish"),
         counterparts=(Counterpart("ads1115", _SECOND_BUS),),
         quantities={"ain0": 1.0, "ain1": 2.0, "ain2": 3.0, "ain3": 0.0},
@@ -137,7 +138,7 @@ I2C_SENSORS = (
         ),
         lines=_DATA,
         options=(DeviceOption("address", 0x62, 0x62, 0x62), _FREQUENCY),
-        shares_lines=True,
+        shares_lines=I2C_LINES,
         refusals=(
             "the SCD4x's checksum is wrong",
             "the SCD4x measures nothing",

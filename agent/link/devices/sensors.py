@@ -1,6 +1,8 @@
 """Rows of what measures and counts."""
 
 from agent.link.devices.device_row import (
+    I2C_LINES,
+    ONE_WIRE_LINE,
     Counterpart,
     DeviceField,
     DeviceLine,
@@ -109,8 +111,11 @@ SENSORS = (
     DeviceRow(
         kind="ds18b20",
         can=("celsius",),
-        pin="1-Wire line, one sensor, own power",
+        pin="1-Wire line, own power",
         methods=(_CELSIUS_READ,),
+        # 0: the only one on its line
+        options=(DeviceOption("serial", 0, 0xFFFFFFFFFFFF, 0),),
+        shares_lines=ONE_WIRE_LINE,
         counterparts=(Counterpart("ds18b20", {"pin": "PB12"}),),
         quantities={"water_temperature": 18.25},
     ),
@@ -132,7 +137,7 @@ SENSORS = (
             DeviceOption("address", 0x76, 0x77, 0x76),
             DeviceOption("frequency", 10_000, 400_000, 100_000, "Hz"),
         ),
-        shares_lines=True,
+        shares_lines=I2C_LINES,
         counterparts=(Counterpart("bme280", {"pin": "PB6"}),),
         quantities={**AIR, "pressure": 1013.25},
     ),

@@ -1,4 +1,6 @@
-# A DS18B20 thermometer, alone on its 1-Wire line and with power of its own.
+# A DS18B20 thermometer with power of its own, alone on its 1-Wire line or one of several.
+#
+# With a serial number it is called by it, and each of several has an entry of its own.
 #
 # It measures by itself, again and again, a small step in every pass of the loop: a reset or three
 # bytes, at most 2 ms. Reading answers what the last measurement said, at once.
@@ -11,10 +13,13 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal
+from node.devices import oneline
 
 CELSIUS_READ = 25
 
 _SKIP_ROM = const(0xCC)
+_MATCH_ROM = const(0x55)
+_FAMILY = const(0x28)
 _CONVERT = const(0x44)
 _READ_SCRATCHPAD = const(0xBE)
 _SCRATCHPAD_BYTES = const(9)
@@ -26,12 +31,15 @@ _PAUSE_MS = const(1_200)
 # The measurement that it has not made since its power came back: 85 degrees
 _POWER_ON_RAW = const(0x0550)
 
-_START, _CONVERTING, _ASK, _READ = range(4)
+_START, _SENDING, _CONVERTING, _ASK, _READ = range(5)
 
 
 class Ds18b20:
     def __init__(self, entry):
-        self._pin = machine.Pin(entry["pin"], machine.Pin.OPEN_DRAIN, machine.Pin.PULL_UP)
+        self._name = entry["pin"]
+        self._address = _address_of(entry["serial"])
+        self._command = _CONVERT
+        self._pin = machine.Pin(self._name, machine.Pin.OPEN_DRAIN, machine.Pin.PULL_UP)
         self._scratchpad = bytearray(_SCRATCHPAD_BYTES)
         self._step = _START
         self._at = 0
@@ -54,31 +62,53 @@ class Ds18b20:
     def tick(self, now_ms):
         if ticks_diff(now_ms, self._next_ms) < 0:
             return
-        if self._step == _START:
-            if self._command(_CONVERT):
-                self._next_ms = ticks_add(now_ms, _CONVERSION_MS)
-                self._step = _CONVERTING
+        if self._step in (_START, _ASK):
+            self._begin(_CONVERT if self._step == _START else _READ_SCRATCHPAD)
+        elif self._step == _SENDING:
+            self._send(now_ms)
         elif self._step == _CONVERTING:
             # In a pass of its own: a reset takes a millisecond
             self._step = _ASK
-        elif self._step == _ASK:
-            if self._command(_READ_SCRATCHPAD):
-                self._at = 0
-                self._step = _READ
         else:
             self._collect()
             if self._at == _SCRATCHPAD_BYTES:
                 self._judge()
                 self._rest()
 
-    def _command(self, command):
+    def close(self):
+        oneline.release(self._name, self)
+
+    def _begin(self, command):
+        # While another sensor of the line is being read this one waits
+        if not oneline.take(self._name, self):
+            return
         if not _onewire.reset(self._pin):
             self._fail("no DS18B20 answers")
             self._rest()
-            return False
-        _onewire.writebyte(self._pin, _SKIP_ROM)
-        _onewire.writebyte(self._pin, command)
-        return True
+            return
+        self._command = command
+        self._at = 0
+        self._step = _SENDING
+
+    def _send(self, now_ms):
+        # Whom it means, then the command
+        address = self._address
+        for _ in range(_BYTES_IN_A_PASS):
+            if self._at == len(address):
+                _onewire.writebyte(self._pin, self._command)
+                self._sent(now_ms)
+                return
+            _onewire.writebyte(self._pin, address[self._at])
+            self._at += 1
+
+    def _sent(self, now_ms):
+        self._at = 0
+        if self._command == _READ_SCRATCHPAD:
+            self._step = _READ
+            return
+        oneline.release(self._name, self)
+        self._next_ms = ticks_add(now_ms, _CONVERSION_MS)
+        self._step = _CONVERTING
 
     def _collect(self):
         for _ in range(_BYTES_IN_A_PASS):
@@ -105,9 +135,18 @@ class Ds18b20:
         self._trouble = trouble
 
     def _rest(self):
+        oneline.release(self._name, self)
         self._step = _START
         self._next_ms = ticks_add(ticks_ms(), _PAUSE_MS)
 
     def _read(self, _arguments, answer, _outputs):
         struct.pack_into("<h", answer, AT, self.value(0))
         return 2
+
+
+def _address_of(serial):
+    # The call that only this one obeys; without a number whoever is there
+    if not serial:
+        return bytes([_SKIP_ROM])
+    rom = bytes([_FAMILY]) + serial.to_bytes(6, "little")
+    return bytes([_MATCH_ROM]) + rom + bytes([_onewire.crc8(rom)])

@@ -41,6 +41,7 @@ WIRE = {
     36: ("power_read", "B", "Hii"),
     37: ("voltage_read", "B", "i"),
     38: ("air_read", "B", "HhH"),
+    39: ("onewire_scan", "B", "s"),
     40: ("thermostat_write", "BH", "BH"),
     41: ("thermostat_read", "B", "BH"),
     42: ("motor_write", "Bh", "h"),
