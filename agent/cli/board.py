@@ -57,6 +57,10 @@ def configure(board: SerialBoard) -> int:
 
 
 def run(arguments: Namespace) -> int:
+    if arguments.action == "wizard":
+        from agent.cli import board_wizard  # noqa: PLC0415 - only it needs the questions
+
+        return board_wizard.run(arguments)
     settings, paths = configuration.load(arguments)
     if arguments.action == "list":
         return list_ports(settings.every_board(), as_json=arguments.json)
@@ -66,9 +70,9 @@ def run(arguments: Namespace) -> int:
 
 
 async def _with_board(arguments: Namespace, settings: Settings, paths: Paths) -> int:
-    chosen = _chosen(settings, arguments)
+    wanted = chosen(settings, arguments)
     is_agreed = arguments.action == "configure" and arguments.yes
-    async with _ready_board(chosen, paths, is_agreed=is_agreed) as board:
+    async with ready_board(wanted, paths, is_agreed=is_agreed) as board:
         if arguments.action == "info":
             return board_info.run(board, as_json=arguments.json)
         if arguments.action == "configure":
@@ -78,7 +82,7 @@ async def _with_board(arguments: Namespace, settings: Settings, paths: Paths) ->
         return await board_call.run(board, arguments)
 
 
-def _chosen(settings: Settings, arguments: Namespace) -> BoardSettings:
+def chosen(settings: Settings, arguments: Namespace) -> BoardSettings:
     every = {board.name: board for board in settings.every_board()}
     name = arguments.board or next(iter(every))
     if name not in every:
@@ -88,7 +92,7 @@ def _chosen(settings: Settings, arguments: Namespace) -> BoardSettings:
 
 
 @contextlib.asynccontextmanager
-async def _ready_board(
+async def ready_board(
     settings: BoardSettings, paths: Paths, *, is_agreed: bool
 ) -> AsyncIterator[SerialBoard]:
     """The board when it is ready.

@@ -212,7 +212,7 @@ def _add_board(commands: Commands) -> None:
     board = add(
         commands,
         "board",
-        "List, inspect, configure, update and call boards",
+        "List, inspect, wire, configure, update and call boards",
         examples="  barnacle board list\n  barnacle board info\n"
         "  barnacle board call gpio_write pin=led value=on\n"
         "  barnacle board call mcu_temperature --json\n  barnacle board update\n",
@@ -229,6 +229,14 @@ def _add_board(commands: Commands) -> None:
     _port(configure)
     configure.add_argument(
         "--yes", action="store_true", help="accept limits that are looser than those of the board"
+    )
+    _port(
+        add(
+            actions,
+            "wizard",
+            "Find what is wired to a board, try it, and write it into the configuration",
+            examples="  barnacle board wizard\n  barnacle board wizard --port /dev/ttyACM0\n",
+        )
     )
     _add_board_update(actions)
     add(actions, "disable", "Cut the power of the outputs: switch every enable_gpio off")

@@ -1,0 +1,148 @@
+"""Questions about what is wired to a board; the answers are a table of pins."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from agent.link.devices.device_row import I2C_LINES, DeviceRow
+from agent.link.devices.device_table import BY_KIND, ROWS
+from agent.link.pin_settings import PinSettings
+from agent.provision.dialog import Asker, Screen
+
+# The family of a DS18B20 on a 1-Wire line
+_THERMOMETER = "28-"
+_ON_LONGEST_S = 86_400
+
+Pins = dict[str, dict[str, object]]
+
+
+def kinds_at(address: int) -> tuple[str, ...]:
+    """Return the kinds that may answer at an address of an I2C bus, the most likely first."""
+    found = [
+        (option.default != address, row.kind)
+        for row in ROWS
+        if row.shares_lines == I2C_LINES
+        for option in row.options
+        if option.name == "address" and option.lowest <= address <= option.highest
+    ]
+    return tuple(kind for _, kind in sorted(found))
+
+
+class WiringQuestions:
+    """Asks until the board has everything that hangs on it.
+
+    Args:
+        screen: where it asks.
+        pins: what is configured already; what is answered is added.
+    """
+
+    def __init__(self, screen: Screen, pins: Pins) -> None:
+        self._screen = screen
+        self._asker = Asker(screen)
+        self.pins = pins
+
+    def bus(self) -> dict[str, object]:
+        """Return the lines of an I2C bus to look at; empty where there is none."""
+        clock = self._asker.text("I2C bus: its clock pin (SCL), such as PB6; empty: none", "")
+        if not clock:
+            return {}
+        data = self._asker.text("its data pin (SDA), such as PB7", "")
+        return {"pin": clock.upper(), "sda": data.upper()}
+
+    def line(self) -> dict[str, object]:
+        """Return the pin of a 1-Wire line to look at; empty where there is none."""
+        pin = self._asker.text("1-Wire line (DS18B20): its pin, such as PB12; empty: none", "")
+        return {"pin": pin.upper()} if pin else {}
+
+    def of_address(self, address: int, bus: Mapping[str, object]) -> None:
+        """Ask what a device that answers on the bus is, and what it is called."""
+        kinds = kinds_at(address)
+        if not kinds:
+            self._screen.say(f"At 0x{address:02x} answers something that no driver knows.")
+            return
+        self._screen.say(f"At 0x{address:02x} something answers: it may be {' or '.join(kinds)}.")
+        kind = kinds[0]
+        if len(kinds) > 1:
+            kind = self._asker.text("Which of them is it?", kind)
+        entry = {"kind": kind, **bus}
+        if _default_of(BY_KIND.get(kind), "address") != address:
+            entry["address"] = address
+        self._add(entry)
+
+    def of_serial(self, found: str, pin: Mapping[str, object], *, is_alone: bool) -> None:
+        """Ask what a sensor on the 1-Wire line is called."""
+        if not found.startswith(_THERMOMETER):
+            self._screen.say(f"{found} on the 1-Wire line is something that no driver knows.")
+            return
+        self._screen.say(f"{found} on the 1-Wire line is a DS18B20, a thermometer.")
+        serial = {} if is_alone else {"serial": int(found.removeprefix(_THERMOMETER), 16)}
+        self._add({"kind": "ds18b20", **pin, **serial})
+
+    def of_pins(self) -> None:
+        """Ask for one pin after the other, until an empty answer."""
+        self._screen.say(f"Kinds: {', '.join(BY_KIND)}.")
+        while pin := self._asker.text("Another pin, such as PB0; empty: that is all", ""):
+            kind = self._asker.text(f"What hangs on {pin.upper()}?", "output")
+            row = BY_KIND.get(kind)
+            if row is None:
+                self._asker.complain(f"there is no kind {kind}")
+                continue
+            entry: dict[str, object] = {"kind": kind, "pin": pin.upper()}
+            for one in row.lines:
+                answer = self._asker.text(f"{one.name}, {one.about}: its pin", "")
+                entry[one.name] = answer.upper()
+            for one in row.sources:
+                entry[one.name] = self._asker.text(f"{one.name}, {one.about}: its name", "")
+            if row.is_output:
+                entry |= self._limit()
+            self._add(entry)
+
+    def _limit(self) -> dict[str, object]:
+        while said := self._asker.text("Longest time on, in seconds; empty: no limit", ""):
+            try:
+                seconds = float(said)
+            except ValueError:
+                seconds = 0
+            if 0 < seconds <= _ON_LONGEST_S:
+                return {"max_on_s": seconds}
+            self._asker.complain("that is no number of seconds")
+        return {}
+
+    def _add(self, entry: Mapping[str, object]) -> None:
+        while name := self._asker.text("What is it called? Empty: leave it out", ""):
+            if name in self.pins:
+                self._asker.complain(f"{name} is configured already")
+                continue
+            try:
+                checked({name: dict(entry)})
+            except ValueError as err:
+                self._asker.complain(str(err))
+                if "a name" in str(err):
+                    continue
+                return
+            self.pins[name] = dict(entry)
+            return
+
+
+def checked(pins: Mapping[str, Mapping[str, object]]) -> dict[str, PinSettings]:
+    """Return the settings of these tables.
+
+    Raises:
+        ValueError: something is wrong with one of them, in words for a person.
+    """
+    for name in pins:
+        if not _is_proper(name):
+            raise ValueError("a name is small letters, digits and _, and begins with a letter")
+    try:
+        return msgspec.convert(pins, dict[str, PinSettings])
+    except msgspec.ValidationError as err:
+        raise ValueError(str(err)) from err
+
+
+def _is_proper(name: str) -> bool:
+    return name.isascii() and name.isidentifier() and name == name.lower() and name[0] != "_"
+
+
+def _default_of(row: DeviceRow | None, option: str) -> int | None:
+    options = row.options if row is not None else ()
+    return next((one.default for one in options if one.name == option), None)

@@ -1,0 +1,125 @@
+"""`barnacle board wizard` with somebody who types, and the simulated board."""
+
+import tomllib
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.cli import exits
+from agent.cli.main import main
+from agent.cli.wiring_picture import draw, wires
+from agent.cli.wiring_questions import checked, kinds_at
+from tests.fakes.board_sim import BoardSim, unavailable_reason
+from tests.fakes.typist import typing
+
+# Nobody looks for 1-Wire, or for a bus
+NONE = ("", "")
+
+
+@pytest.fixture
+def simulator(tmp_path: Path) -> Iterator[BoardSim]:
+    if reason := unavailable_reason():
+        pytest.skip(reason)
+    with BoardSim(tmp_path) as started:
+        yield started
+
+
+def _config(home: Path) -> Path:
+    return home / ".config/barnacle/barnacle.toml"
+
+
+def _wizard(simulator: BoardSim, monkeypatch: pytest.MonkeyPatch, *answers: str) -> int:
+    typing(monkeypatch, *answers)
+    return main(["board", "wizard", "--port", str(simulator.port)])
+
+
+def test_what_answers_is_proposed_tried_and_written(
+    home: Path,
+    simulator: BoardSim,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answers = ["garden", "pa11", "pa12", "PA15"]
+    # 0x38, 0x40, 0x44, 0x48 and 0x62; 0x40 and 0x48 are left out
+    answers += ["air", "", "", "room", "ads1115", "", "co2"]
+    answers += ["cellar", "attic"]
+    answers += ["pb2", "output", "5", "fan", "", "y", "y", "y", "y"]
+    assert _wizard(simulator, monkeypatch, *answers) == exits.OK, capsys.readouterr().out
+    board = tomllib.loads(_config(home).read_text())["board"]
+    bus = {"pin": "PA11", "sda": "PA12"}
+    assert board["name"] == "garden"
+    assert board["pins"] == {
+        "air": {"kind": "aht20", **bus},
+        "room": {"kind": "sht3x", **bus},
+        "co2": {"kind": "scd4x", **bus},
+        "cellar": {"kind": "ds18b20", "pin": "PA15", "serial": 0x0B00_0001},
+        "attic": {"kind": "ds18b20", "pin": "PA15", "serial": 0x0B00_0005},
+        "fan": {"kind": "output", "pin": "PB2", "max_on_s": 5.0},
+    }
+    assert [value for value, _ in simulator.changes("fan")] == [0, 1, 0]
+    picture = ET.parse(_config(home).with_name("wiring.svg")).getroot()
+    assert "fan (output): output" in "".join(picture.itertext())
+    assert "Written." in capsys.readouterr().out
+    # The board has it, and needs nobody's word any more
+    assert main(["board", "configure", "--port", str(simulator.port)]) == exits.OK
+
+
+def test_nothing_is_tried_without_a_yes_and_who_leaves_changes_nothing(
+    home: Path,
+    simulator: BoardSim,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fan = ("", *NONE, "pb2", "output", "", "fan", "")
+    # No to the second of the fan, then gone at the question whether to write
+    assert _wizard(simulator, monkeypatch, *fan, "y", "n") == exits.INTERRUPTED
+    assert [value for value, _ in simulator.changes("fan")] == [0]
+    assert _wizard(simulator, monkeypatch, *fan, "n") == exits.FAILED
+    assert "Nothing was written." in capsys.readouterr().out
+    assert not _config(home).exists()
+    # The board has none of it either
+    assert main(["board", "configure", "--port", str(simulator.port)]) == exits.OK
+
+
+def test_what_the_board_refuses_is_told_and_not_written(
+    home: Path,
+    simulator: BoardSim,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert (
+        _wizard(simulator, monkeypatch, "", *NONE, "pb12", "pwm", "", "fan", "", "y")
+        == exits.FAILED
+    )
+    assert "PB12 cannot be used for that" in capsys.readouterr().out
+    assert not _config(home).exists()
+
+
+def test_without_a_terminal_the_file_is_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False)
+    assert main(["board", "wizard"]) == exits.USAGE
+    assert "[board.pins.<name>]" in capsys.readouterr().err
+    assert not _config(home).exists()
+
+
+def test_an_address_proposes_every_kind_that_can_have_it() -> None:
+    assert kinds_at(0x76) == ("bme280",)
+    assert kinds_at(0x44) == ("sht3x", "ina219")
+    assert kinds_at(0x50) == ()
+
+
+def test_the_picture_has_a_wire_for_each_pin_and_no_markup_of_others() -> None:
+    pins = checked(
+        {
+            "gate": {"kind": "motor", "pin": "PA6", "forward": "PB0", "backward": "PB1"},
+            "led": {"pin": "PC13"},
+        }
+    )
+    assert [pin for pin, *_ in wires(pins)] == ["PA6", "PB0", "PB1", "PC13"]
+    root = ET.fromstring(draw("<b>garden</b>", pins))
+    assert len([one for one in root if one.tag.endswith("line")]) == 4
+    assert "<b>garden</b>" in [one.text for one in root if one.tag.endswith("text")]
