@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from firmware.host.result_form import BoardFacts, Outcome, form
 from firmware.host.wire import Wire
 from tests.fakes.board_sim import BoardSim, unavailable_reason
+
+_BOARD = pytest.StashKey[BoardFacts]()
+_OPTIONS = ("loopback", "soak")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,6 +29,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         help="how long to keep the board busy; the simulated one 2 s without it",
     )
+    group.addoption(
+        "--form", action="store_true", help="print the result in the form to send to the project"
+    )
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print the form, the last thing of a run with --form."""
+    if not config.getoption("--form"):
+        return
+    outcomes = [
+        Outcome(report.nodeid.partition("::")[2], result, _reason(report))
+        for result in ("failed", "error", "skipped", "passed")
+        for report in terminalreporter.stats.get(result, ())
+        if result != "passed" or report.when == "call"
+    ]
+    options = {name: str(config.getoption(f"--{name}") or "") for name in _OPTIONS}
+    terminalreporter.write_line(form(config.stash.get(_BOARD, None), outcomes, options))
+
+
+def _reason(report: pytest.TestReport) -> str:
+    if report.passed:
+        return ""
+    if isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2]).removeprefix("Skipped: ")
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(crash.message) if crash is not None else str(report.longrepr)
 
 
 @pytest.fixture(scope="session")
@@ -44,8 +76,13 @@ def simulated(
 @pytest.fixture
 def wire(request: pytest.FixtureRequest, simulated: BoardSim | None) -> Iterator[Wire]:
     """A fresh session with the board; its outputs are safe before and after."""
-    with Wire(str(simulated.port if simulated else request.config.getoption("--port"))) as opened:
+    port = str(simulated.port if simulated else request.config.getoption("--port"))
+    with Wire(port) as opened:
         opened.greet()
+        _, _, *firmware, build = opened.greeting[:6]
+        version = ".".join(map(str, firmware))
+        shown = "simulated" if simulated else port
+        request.config.stash[_BOARD] = BoardFacts(opened.name, version, build, shown)
         opened.clear()
         yield opened
         opened.greet()
