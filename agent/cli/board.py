@@ -1,24 +1,20 @@
 """`barnacle board`: list ports and boards, describe one, call it, configure and update it."""
 
 import asyncio
-import contextlib
 import dataclasses
 import os
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from agent.cli import board_call, board_info, configuration, exits
+from agent.cli.board_visit import chosen, ready_board
 from agent.cli.output import say, say_json, say_table
-from agent.errors import BadArguments, LinkError, LinkLost
+from agent.errors import LinkError, LinkLost
 from agent.hardware.enable_lines import open_enable_lines
 from agent.health.ports import SerialDevice, serial_devices
-from agent.health.status import read_status
-from agent.health.visit import visit
-from agent.link.base import Board, BoardState, BoardStatus
+from agent.link.base import Board
 from agent.link.board import SerialBoard
 from agent.link.connection import BoardConnection
 from agent.link.discovery import may_be_a_board
@@ -80,54 +76,6 @@ async def _with_board(arguments: Namespace, settings: Settings, paths: Paths) ->
         if arguments.action == "update":
             return await update_firmware(board, arguments)
         return await board_call.run(board, arguments)
-
-
-def chosen(settings: Settings, arguments: Namespace) -> BoardSettings:
-    every = {board.name: board for board in settings.every_board()}
-    name = arguments.board or next(iter(every))
-    if name not in every:
-        raise BadArguments(f"no board named {name}; configured boards: {', '.join(every)}")
-    port = arguments.port
-    return msgspec.structs.replace(every[name], port=port) if port else every[name]
-
-
-@contextlib.asynccontextmanager
-async def ready_board(
-    settings: BoardSettings, paths: Paths, *, is_agreed: bool
-) -> AsyncIterator[SerialBoard]:
-    """The board when it is ready.
-
-    Raises:
-        LinkLost: it is not, and why.
-    """
-    _refuse_if_taken(settings, paths)
-    board = SerialBoard(settings, paths.board_folder(settings), SystemClock())
-    if is_agreed:
-        board.agree()
-    async with visit(board, _show_progress):
-        status = board.status
-        if status.state is not BoardState.READY:
-            raise LinkLost(status.trouble or f"the board at {status.port} does not answer")
-        yield board
-
-
-def _refuse_if_taken(settings: BoardSettings, paths: Paths) -> None:
-    """Raise LinkLost if the running agent uses the port."""
-    agent = read_status(paths.status_file)
-    if agent is None or not agent.is_running:
-        return
-    ports = [board.port for board in agent.every_board if board.port]
-    if taken := [port for port in ports if settings.port in {"", port}]:
-        raise LinkLost(
-            f"the running agent (pid {agent.pid}) uses the board at {taken[0]}: ask the "
-            "agent, or stop it first"
-        )
-
-
-def _show_progress(status: BoardStatus) -> None:
-    if sys.stderr.isatty():
-        waiting = status.trouble or f"waiting for the board at {status.port}"
-        print(f"{waiting} ...", file=sys.stderr)
 
 
 async def update_firmware(board: Board, arguments: Namespace) -> int:

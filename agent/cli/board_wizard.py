@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from agent.cli import board as board_command
 from agent.cli import configuration, exits
+from agent.cli.board_visit import chosen, ready_board
 from agent.cli.output import CommandTerminal, say
 from agent.cli.places import check_writable, places_of
 from agent.cli.wiring_picture import draw, wires
@@ -56,7 +56,7 @@ class _Bench:
     ) -> contextlib.AbstractAsyncContextManager[SerialBoard]:
         """Connect to the board and give it these pins."""
         settings = msgspec.structs.replace(self.settings, pins=checked(pins))
-        return board_command.ready_board(settings, self.paths, is_agreed=is_agreed)
+        return ready_board(settings, self.paths, is_agreed=is_agreed)
 
 
 def run(arguments: Namespace) -> int:
@@ -69,7 +69,7 @@ def run(arguments: Namespace) -> int:
     check_writable(places.config, "board wizard")
     settings, paths = configuration.load(arguments)
     before = settings_plan.existing(places.config)
-    bench = _Bench(board_command.chosen(settings, arguments), paths, Asker(CommandTerminal()))
+    bench = _Bench(chosen(settings, arguments), paths, Asker(CommandTerminal()))
     try:
         return _Conversation(bench, before, places).hold()
     except (EOFError, KeyboardInterrupt):

@@ -230,14 +230,7 @@ def _add_board(commands: Commands) -> None:
     configure.add_argument(
         "--yes", action="store_true", help="accept limits that are looser than those of the board"
     )
-    _port(
-        add(
-            actions,
-            "wizard",
-            "Find what is wired to a board, try it, and write it into the configuration",
-            examples="  barnacle board wizard\n  barnacle board wizard --port /dev/ttyACM0\n",
-        )
-    )
+    _add_board_wizard(actions)
     _add_board_update(actions)
     add(actions, "disable", "Cut the power of the outputs: switch every enable_gpio off")
     call = add(
@@ -260,6 +253,17 @@ def _add_board(commands: Commands) -> None:
         default=0.0,
         metavar="SECONDS",
         help="keep outputs on for this time, by renewing their lease",
+    )
+
+
+def _add_board_wizard(actions: Commands) -> None:
+    _port(
+        add(
+            actions,
+            "wizard",
+            "Find what is wired to a board, try it, and write it into the configuration",
+            examples="  barnacle board wizard\n  barnacle board wizard --port /dev/ttyACM0\n",
+        )
     )
 
 
