@@ -175,6 +175,11 @@ class Paths:
         return self.state_dir / "phrases.json"
 
     @property
+    def model_templates(self) -> Path:
+        """File of the templates in which models were seen to write their calls."""
+        return self.state_dir / "model-templates.json"
+
+    @property
     def brain_db(self) -> Path:
         return self.state_dir / "memory" / "brain.db"
 

@@ -19,8 +19,8 @@ from agent.app.memory import AgentMemory, open_memory
 from agent.app.peripherals import Peripherals, RecordedParts
 from agent.app.prompt_files import PromptSections
 from agent.app.providers import (
+    LocalParts,
     ModelServices,
-    OfflineParts,
     keep_secrets,
     model_choices,
     open_providers,
@@ -126,6 +126,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     lights = tuple(map(light_on, boards, settings.every_board(), [clock] * len(boards)))
     watchers = _watchers(settings, paths, clock, boards)
     scheduler, access = Scheduler(settings, paths, clock), AccessControl(paths, clock)
+    local = LocalParts(embedder, paths.phrases, paths.model_templates)
     recorded = RecordedParts(paths, clock, boards)
     peripherals = Peripherals(settings, memory.memory, access, scheduler, recorded)
     mcp = McpSupport(settings, paths, clock, redactor.knows)
@@ -134,7 +135,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         paths=paths,
         clock=clock,
         http=http,
-        providers=open_providers(settings, environ, http, offline, journal, clock),
+        providers=open_providers(settings, environ, http, local, journal, clock),
         embedder=embedder,
         memory=memory,
         journal=journal,

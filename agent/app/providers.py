@@ -67,22 +67,24 @@ class ModelServices:
 
 
 @dataclass(frozen=True, slots=True)
-class OfflineParts:
-    """Parts of the offline provider, which understands sentences without a model.
+class LocalParts:
+    """Parts of this device that providers use.
 
     Args:
         phrases: the file of sentences that a model did before.
+        templates: the file of the templates in which models write their calls.
     """
 
     embedder: Embedder = field(default_factory=NoEmbedder)
     phrases: Path | None = None
+    templates: Path | None = None
 
 
 def open_providers(
     settings: Settings,
     environ: Mapping[str, str],
     http: HttpClient,
-    resort: OfflineParts,
+    local: LocalParts,
     journal: DatabaseWorker,
     clock: Clock,
 ) -> ModelServices:
@@ -94,8 +96,8 @@ def open_providers(
 
     def offline() -> OfflineProvider:
         # Working without a network does not begin with a question to a service
-        able = NoEmbedder() if settings.embeddings.is_remote else resort.embedder
-        path = resort.phrases
+        able = NoEmbedder() if settings.embeddings.is_remote else local.embedder
+        path = local.phrases
         phrases = partial(_phrases, path, clock) if path is not None else None
         return OfflineProvider(able, phrases, settings.agent.name)
 
@@ -108,17 +110,21 @@ def open_providers(
     from agent.providers.fallback import FallbackProvider
     from agent.providers.metered import MeteredProvider
     from agent.providers.prices import Prices
+    from agent.providers.prompted.forms import ToolForms
+    from agent.providers.prompted.learnt_templates import LearntTemplates
     from agent.providers.replaceable import ReplaceableProvider
     from agent.providers.spending import Budget
 
     budget = Budget(wanted, SpendingLedger(journal, clock), Prices(wanted.prices))
     meter = partial(MeteredProvider, budget=budget)
+    # One for all times: what a model was found to want outlasts a change of the configuration
+    forms = ToolForms(clock, LearntTemplates(local.templates))
 
     def made(chosen: Settings) -> Provider:
         if chosen_service(chosen.provider, environ) is None:
             # The last key is gone
             return offline()
-        first = routed(chosen.provider, chosen.providers, environ, http, clock, meter)
+        first = routed(chosen.provider, chosen.providers, environ, http, forms, meter)
         return FallbackProvider(first, offline()) if wanted.offline_last else first
 
     provider = ReplaceableProvider(made(settings))

@@ -111,15 +111,19 @@ def routed(
     named: Mapping[str, ProviderSettings],
     environ: Mapping[str, str],
     http: HttpClient,
-    clock: Clock,
+    forms: ToolForms,
     meter: Meter = unmetered,
 ) -> RouterProvider:
     """Return the chain, and one of its own for each route: its model, then the usual ones.
 
+    Args:
+        forms: what is known of the models' calls; all is timed by its clock.
+
     Raises:
         ConfigRefused: one of them cannot be asked.
     """
-    ways = _Ways(settings, named, environ, http, meter, ToolForms(clock))
+    clock = forms.clock
+    ways = _Ways(settings, named, environ, http, meter, forms)
     usual = ways.usual()
     routes = {
         hint: ways.asked(_distinct(ways.to(target, f"provider.routes.{hint}"), usual), clock)
@@ -169,7 +173,12 @@ class _Ways:
             form = ToolForm.WORDS
         sees = None if settings.vision == "auto" else settings.vision == "yes"
         told = PromptedProvider(
-            self.meter(way), way.model, self.forms, form, has_grammar=service.has_grammar
+            self.meter(way),
+            way.model,
+            self.forms,
+            form,
+            has_grammar=service.has_grammar,
+            template=settings.template,
         )
         return VisionProvider(told, way.model, sees=sees)
 

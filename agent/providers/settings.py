@@ -8,6 +8,7 @@ from msgspec import Meta
 from agent.config import ConfigSection, Secret
 from agent.providers import catalog
 from agent.providers.base import DEFAULT_MAX_TOKENS, DEFAULT_TEMPERATURE
+from agent.providers.prompted.template_names import TEMPLATE_NAMES
 
 # Not the names of services
 AUTO = "auto"
@@ -48,6 +49,8 @@ class ProviderSettings(ConfigSection, frozen=True, kw_only=True):
     # auto: the service's own way, in words where it refuses that; words also help where a local
     # server takes tools and loses them; grammar holds the model to valid calls where a server can
     tool_calls: Literal["auto", "native", "words", "grammar"] = "auto"
+    # Template in which the model writes calls as text; empty: it is learnt from its answers
+    template: Annotated[str, Meta(max_length=40)] = ""
     # auto: what is known of the model by its service and name
     vision: Literal["auto", "yes", "no"] = "auto"
     # Longest wait for a whole answer
@@ -58,6 +61,9 @@ class ProviderSettings(ConfigSection, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if 0 < self.context_tokens < LEAST_CONTEXT_TOKENS:
             raise ValueError(f"context_tokens must be 0 or at least {LEAST_CONTEXT_TOKENS}")
+        if self.template and self.template not in TEMPLATE_NAMES:
+            names = ", ".join(TEMPLATE_NAMES)
+            raise ValueError(f"template must be empty or one of {names}, not {self.template!r}")
         known = catalog.OPENAI if self.kind in {AUTO, OFFLINE} else catalog.find(self.kind)
         if self.base_url or known.url:
             endpoint(self.base_url or known.url, known.usual_path)

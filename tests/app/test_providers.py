@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.app.providers import ModelServices, OfflineParts, model_choices, open_providers, secrets
+from agent.app.providers import LocalParts, ModelServices, model_choices, open_providers, secrets
 from agent.config import Secret
 from agent.errors import SpendingLimit
 from agent.messaging.journal import open_agent_db
@@ -43,7 +43,7 @@ def answering_with(
     provider: MainProviderSettings, http: HttpClient, journal: DatabaseWorker
 ) -> ModelServices:
     settings = Settings(provider=provider)
-    return open_providers(settings, {}, http, OfflineParts(), journal, SteppedClock())
+    return open_providers(settings, {}, http, LocalParts(), journal, SteppedClock())
 
 
 def test_what_can_be_chosen_is_told() -> None:
@@ -57,7 +57,7 @@ def test_what_can_be_chosen_is_told() -> None:
 async def test_without_a_service_the_offline_provider_answers_and_nothing_is_spent(
     http: HttpClient, journal: DatabaseWorker
 ) -> None:
-    answering = open_providers(Settings(), {}, http, OfflineParts(), journal, SteppedClock())
+    answering = open_providers(Settings(), {}, http, LocalParts(), journal, SteppedClock())
     await answering.begin(nobody)
     assert (answering.provider.name, answering.spending()) == ("offline", "")
     assert await answering.spent_in("a") == ""

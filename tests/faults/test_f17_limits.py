@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.app.providers import OfflineParts, open_providers
+from agent.app.providers import LocalParts, open_providers
 from agent.config import Secret
 from agent.errors import QuotaExhausted
 from agent.messages import Role, ToolCall
@@ -51,7 +51,7 @@ async def answering(folder: Path, clock: SteppedClock, **more: object) -> AsyncI
         **more,
     }
     settings = Settings(provider=MainProviderSettings(**wanted))
-    answering = open_providers(settings, {}, http, OfflineParts(), journal, clock)
+    answering = open_providers(settings, {}, http, LocalParts(), journal, clock)
     try:
         yield answering.provider
     finally:

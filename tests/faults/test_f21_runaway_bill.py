@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.app.providers import OfflineParts, open_providers
+from agent.app.providers import LocalParts, open_providers
 from agent.config import Secret
 from agent.errors import SpendingLimit
 from agent.messaging.journal import open_agent_db
@@ -60,7 +60,7 @@ def limited(base_url: str, http: HttpClient, journal: DatabaseWorker, tokens: in
         offline_last=False,
     )
     settings = Settings(provider=provider)
-    return open_providers(settings, {}, http, OfflineParts(), journal, SteppedClock()).provider
+    return open_providers(settings, {}, http, LocalParts(), journal, SteppedClock()).provider
 
 
 async def ask(provider: Provider, conversation: str) -> bool:

@@ -9,6 +9,7 @@ from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest
 from agent.providers.catalog import Auth
 from agent.providers.create import chain, routed, service_providers
+from agent.providers.prompted.forms import ToolForms
 from agent.providers.reader import RequestTimeouts
 from agent.providers.reliable import ReliableProvider
 from agent.providers.section import MainProviderSettings
@@ -171,7 +172,7 @@ async def test_a_route_asks_its_own_service_and_then_the_usual_one(http: HttpCli
             base_url=usual.base_url, model="large", routes={"fast": "quick:tiny"}
         )
         named = {"quick": ProviderSettings(base_url=fast.base_url, model="other")}
-        provider = routed(settings, named, {}, http, SteppedClock())
+        provider = routed(settings, named, {}, http, ToolForms(SteppedClock()))
         hinted = ChatRequest(ASKED.messages, model="hint:fast")
         answers = [(await provider.chat(request)).text for request in (ASKED, hinted, hinted)]
     assert answers == ["usual", "fast", "usual again"]
@@ -186,7 +187,8 @@ async def test_a_chosen_model_is_not_asked_of_a_fallback_that_has_others(http: H
         )
         named = {"backup": ProviderSettings(base_url=second.base_url, model="spare")}
         chosen = ChatRequest(ASKED.messages, model="largest")
-        assert (await routed(settings, named, {}, http, SteppedClock()).chat(chosen)).text == "ok"
+        provider = routed(settings, named, {}, http, ToolForms(SteppedClock()))
+        assert (await provider.chat(chosen)).text == "ok"
     assert [request.body["model"] for request in first.requests] == ["largest"]
     assert [request.body["model"] for request in second.requests] == ["spare"]
 
@@ -200,7 +202,7 @@ async def test_a_route_that_cannot_be_asked_is_refused_by_name(
 ) -> None:
     settings = MainProviderSettings(api_key=Secret("k"), routes={"fast": target})
     with pytest.raises(ConfigRefused, match=said):
-        routed(settings, {}, {}, http, SteppedClock())
+        routed(settings, {}, {}, http, ToolForms(SteppedClock()))
 
 
 async def test_a_route_may_be_another_model_of_the_same_service(http: HttpClient) -> None:
@@ -208,7 +210,7 @@ async def test_a_route_may_be_another_model_of_the_same_service(http: HttpClient
         settings = MainProviderSettings(
             base_url=server.base_url, model="large", routes={"fast": "provider:tiny"}
         )
-        provider = routed(settings, {}, {}, http, SteppedClock())
+        provider = routed(settings, {}, {}, http, ToolForms(SteppedClock()))
         await provider.chat(ChatRequest(ASKED.messages, model="hint:fast"))
     assert [request.body["model"] for request in server.requests] == ["tiny"]
 

@@ -115,3 +115,9 @@ def test_a_service_whose_address_is_every_accounts_own() -> None:
 def test_what_is_no_address_of_a_service_is_refused(base_url: str) -> None:
     with pytest.raises(ValueError, match="base_url"):
         endpoint(base_url)
+
+
+def test_an_unknown_template_is_refused_with_the_names() -> None:
+    assert ProviderSettings(template="mistral").template == "mistral"
+    with pytest.raises(ValueError, match=r"one of apertus, .*hermes.*, not 'hermes2'"):
+        ProviderSettings(template="hermes2")

@@ -86,6 +86,11 @@ def _value(text: str, schema: object) -> object:
 
 # Names as long as services allow them
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}(?![\w.-])")
+# An object that names a tool at its beginning
+NAMED_AT_ONCE = re.compile(
+    r"[\[{\s]{1,20}(?:\"type\"\s*:\s*\"function\"\s*,\s*)?(?:\"function\"\s*:\s*\{\s*)?"
+    r"\"(?:name|function|tool|tool_name)\"\s*:\s*\"([A-Za-z_][\w.-]{0,63})\""
+)
 _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params")
 _BESIDE = frozenset({"id", "type", "tool_call_id"})

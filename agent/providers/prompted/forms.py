@@ -4,6 +4,7 @@ A service that learns tools, or a local model that is loaded with another templa
 when the time is over. What was found is kept as long as the process; a restart costs one refusal.
 """
 
+from agent.providers.prompted.learnt_templates import LearntTemplates
 from agent.system.clock import Clock
 
 # A day: often enough to notice a service that has learned tools, seldom enough to cost nothing
@@ -15,19 +16,24 @@ Asked = tuple[str, str]
 
 
 class ToolForms:
-    """Remembers the models that refused tools; shared by all providers."""
+    """Remembers the models that refused tools; shared by all providers.
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    Args:
+        templates: what was learnt of the calls that models write as text.
+    """
+
+    def __init__(self, clock: Clock, templates: LearntTemplates | None = None) -> None:
+        self.clock = clock
+        self.templates = templates or LearntTemplates()
         self._until_s: dict[Asked, float] = {}
 
     def takes_words(self, service: str, model: str) -> bool:
         """Return true if tools must be described in words."""
-        return self._until_s.get((service, model), 0.0) > self._clock.monotonic_s()
+        return self._until_s.get((service, model), 0.0) > self.clock.monotonic_s()
 
     def refused(self, service: str, model: str) -> None:
         """Remember that the model takes no tools."""
         self._until_s.pop((service, model), None)
-        self._until_s[service, model] = self._clock.monotonic_s() + WORDS_FOR_S
+        self._until_s[service, model] = self.clock.monotonic_s() + WORDS_FOR_S
         if len(self._until_s) > MAX_REMEMBERED:
             del self._until_s[next(iter(self._until_s))]

@@ -27,7 +27,9 @@ from agent.providers.base import (
 )
 from agent.providers.prompted.constrained import ConstrainedReader
 from agent.providers.prompted.forms import ToolForms
+from agent.providers.prompted.learnt_templates import Writer
 from agent.providers.prompted.reader import AnswerReading, PromptedReader
+from agent.providers.prompted.template_names import HERMES, NATIVE
 from agent.providers.prompted.writer import (
     CONSTRAINED,
     MARKED,
@@ -59,6 +61,7 @@ _DOUBTFUL = (
     "it is not whole, or it stands in the middle of a line as an example would: write a call on "
     "lines of its own at the end, and an example in a block of code"
 )
+_STRAY = "it is not in the form that your calls have"
 # A model that cannot write it right three times over will not do it the fourth time
 MAX_REPAIRS = 2
 
@@ -130,6 +133,7 @@ class PromptedProvider(Provider):
         forms: what was found of models; shared by the ways to them.
         has_grammar: the server can hold an answer to a schema; a call that could not be read is
             asked for again in this way.
+        template: the one in which the model writes its calls; empty: what is learnt of it.
     """
 
     def __init__(
@@ -140,6 +144,7 @@ class PromptedProvider(Provider):
         form: ToolForm = ToolForm.AUTO,
         *,
         has_grammar: bool = False,
+        template: str = "",
     ) -> None:
         self.name = inner.name
         self._inner = inner
@@ -147,6 +152,7 @@ class PromptedProvider(Provider):
         self._forms = forms
         self._form = form
         self._has_grammar = has_grammar
+        self._template = template
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
         async with aclosing(self.stream(request)) as items:
@@ -238,7 +244,8 @@ class PromptedProvider(Provider):
         """Yield one answer; end with a response only if it is usable."""
         offered = {spec.name: spec for spec in talk.request.tools}
         is_held = told.answer_schema is not None
-        reader = ConstrainedReader(offered) if is_held else PromptedReader(offered)
+        known = self._known(told)
+        reader = ConstrainedReader(offered) if is_held else PromptedReader(offered, known)
         said: list[str] = []
         async with aclosing(self._inner.stream(told)) as items:
             async for item in items:
@@ -249,16 +256,62 @@ class PromptedProvider(Provider):
                         yield TextDelta(text)
                     continue
                 reading = talk.judged(reader.close(), item)
+                if known is not None and not is_held:
+                    reading = self._unless_stray(talk, told, "".join(said), item, reading)
                 _refuse_cut(item, reading)
                 if text := talk.show(reading.text):
                     yield TextDelta(text)
                 talk.usage = _sum(talk.usage, item.usage)
                 if not reading.problems:
+                    self._learn(talk, told, item, reading)
                     thoughts = f"{item.thoughts}{reader.thoughts}".strip()
                     yield replace(_answered(item, reading, talk), thoughts=thoughts)
                     return
                 _log.info("provider: unreadable tool call (problem=%s)", reading.problems[0])
                 talk.refuse("".join(said), reading.problems[0])
+
+    def _writer(self, told: ChatRequest) -> Writer:
+        form = ToolForm.NATIVE if told.tools else ToolForm.WORDS
+        return (self.name, told.model or self._model, form.value)
+
+    def _known(self, told: ChatRequest) -> frozenset[str] | None:
+        """Return the templates in which a call is one; None where nothing is known of the model."""
+        said = frozenset({self._template} - {""})
+        known = said or self._forms.templates.of(self._writer(told))
+        # A model that is told its tools in words is told this one
+        return known | {HERMES} if known and not told.tools else known or None
+
+    def _learn(
+        self, talk: _Talk, told: ChatRequest, response: ChatResponse, reading: AnswerReading
+    ) -> None:
+        if response.tool_calls:
+            self._forms.templates.wrote(self._writer(told), frozenset({NATIVE}))
+        elif reading.templates and not talk.refused:
+            self._forms.templates.wrote(self._writer(told), reading.templates)
+
+    def _unless_stray(
+        self,
+        talk: _Talk,
+        told: ChatRequest,
+        said: str,
+        response: ChatResponse,
+        reading: AnswerReading,
+    ) -> AnswerReading:
+        """Return the reading, or a refusal where the model wrote a call in another template.
+
+        What was learnt of it does not fit any more; it is asked once more.
+        """
+        if reading.wanted or reading.problems or response.tool_calls or talk.refused:
+            return reading
+        reader = PromptedReader({spec.name: spec for spec in talk.request.tools})
+        reader.feed(said)
+        other = talk.judged(reader.close(), response)
+        if not other.wanted:
+            return reading
+        self._forms.templates.forget(self._writer(told))
+        templates = ",".join(sorted(other.templates))
+        _log.info("provider: call in another template (model=%s, is=%s)", self._model, templates)
+        return AnswerReading("", problems=(_STRAY,))
 
 
 def _refuse_cut(response: ChatResponse, reading: AnswerReading) -> None:

@@ -21,7 +21,8 @@ from agent.providers.prompted.specials import (
     special_at,
 )
 from agent.providers.prompted.tail import OTHERS_LINE, Tail, TailReader
-from agent.providers.prompted.templates.every import may_become_opening, opening_at
+from agent.providers.prompted.template_names import HARMONY, JSON, PYTHON
+from agent.providers.prompted.templates.every import may_become_opening, opening_at, openings
 from agent.providers.prompted.templates.harmony import take_bare
 from agent.providers.prompted.templates.react import without_thought
 from agent.providers.prompted.tokens import Token, TokenType
@@ -49,6 +50,7 @@ class AnswerReading:
         is_doubtful: it may be a call or an example; `text` has it.
         calls_as_written: the calls with their marks, as the model wrote them.
         as_text: what is still to be shown if none of the calls is one.
+        templates: the names of those that the calls are in.
     """
 
     text: str
@@ -58,6 +60,7 @@ class AnswerReading:
     is_doubtful: bool = False
     calls_as_written: tuple[str, ...] = ()
     as_text: str = ""
+    templates: frozenset[str] = frozenset()
 
 
 class PromptedReader:
@@ -66,10 +69,16 @@ class PromptedReader:
     Args:
         offered: the tools that the model was told of, by their names; without any, what looks
             like a call is text.
+        templates: those that the model writes: what is in another is no call, and held back only
+            where no prose looks like it. None: any.
     """
 
-    def __init__(self, offered: Mapping[str, ToolSpec]) -> None:
+    def __init__(
+        self, offered: Mapping[str, ToolSpec], templates: frozenset[str] | None = None
+    ) -> None:
         self._offered = offered
+        self._templates = templates
+        self._is_narrow = templates is not None and templates.isdisjoint({JSON, PYTHON})
         self._reads_calls = bool(offered)
         self._quoting = Quotation()
         # What cannot be told yet; from the first beginning of a call on, everything
@@ -117,7 +126,12 @@ class PromptedReader:
             is_meant = self._reads_calls and is_meant_whole(text, self._offered)
         blank = "".join(self._blank)
         tail = TailReader(
-            text, self._quoting, self._offered, self._line, is_others=self._is_others
+            text,
+            self._quoting,
+            self._offered,
+            self._line,
+            is_others=self._is_others,
+            templates=self._templates,
         ).read()
         if not self._reads_calls and (tail.wanted or tail.problems):
             tail = Tail(tail.as_text)
@@ -130,20 +144,38 @@ class PromptedReader:
             tail.is_doubtful or is_meant,
             tail.calls_as_written,
             blank + tail.as_text,
+            tail.templates,
         )
 
     def _all(self, text: str) -> AnswerReading | None:
         """Return the reading of an answer that is one call, or one list of channels."""
-        if self._reads_calls and (wanted := whole(text, self._offered)):
+        found = whole(text, self._offered) if self._reads_calls else None
+        if found is not None and found.wanted and self._takes(found.template):
             as_text = "".join([*self._blank, text])
-            return AnswerReading("", wanted, calls_as_written=(text,), as_text=as_text)
+            return AnswerReading(
+                "",
+                found.wanted,
+                calls_as_written=(text,),
+                as_text=as_text,
+                templates=frozenset({found.template}),
+            )
         if not _BARE_CHANNEL.match(text):
             return None
         taken = take_bare(text)
-        if not self._reads_calls:
+        if not self._reads_calls or not self._takes(HARMONY):
             return AnswerReading(taken.shown)
         problems = (taken.problem,) if taken.problem else ()
-        return AnswerReading(taken.shown, taken.wanted, problems, taken.is_cut, as_text=taken.shown)
+        return AnswerReading(
+            taken.shown,
+            taken.wanted,
+            problems,
+            taken.is_cut,
+            as_text=taken.shown,
+            templates=frozenset({HARMONY}),
+        )
+
+    def _takes(self, template: str) -> bool:
+        return self._templates is None or template in self._templates
 
     def _show_tail(self, tail: Tail) -> None:
         if tail.wanted or tail.problems:
@@ -187,7 +219,7 @@ class PromptedReader:
         blank = tokens.blank(text, place)
         if blank is not None:
             return self._pass(blank)
-        beginning = tokens.beginning(text, place, self._offered)
+        beginning = tokens.beginning(text, place, self._offered, names_tool=self._is_narrow)
         self._keeps_all = beginning is tokens.Beginning.CALL and self._reads_calls
         return self._after_any(text, place) if beginning is tokens.Beginning.TEXT else None
 
@@ -210,11 +242,12 @@ class PromptedReader:
             special = special_at(text, place)
             if special is not None:
                 return self._after_special(special.special, special.end)
-            if opening_at(text, place, self._offered, is_line_start=is_line_start):
+            known = openings(self._templates, is_line_start=is_line_start)
+            if opening_at(text, place, self._offered, known):
                 self._keeps_all = True
                 return None
             if may_become_special(text, place) or may_become_opening(
-                text, place, self._offered, is_line_start=is_line_start
+                text, place, self._offered, known
             ):
                 return None
         return self._after_token(text, place)

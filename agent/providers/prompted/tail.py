@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent.providers.answer import MAX_CALLS
-from agent.providers.prompted import marks, tokens
+from agent.providers.prompted import marks, template_names, tokens
 from agent.providers.prompted.calls import Offered, TakenCalls, WantedCall, bare, take, take_block
 from agent.providers.prompted.quotation import Quotation, fence_of
 from agent.providers.prompted.specials import END_OF_THOUGHT, Special, special_at
-from agent.providers.prompted.templates.every import opening_at
+from agent.providers.prompted.templates.every import opening_at, openings
 from agent.providers.prompted.templates.python_calls import PythonCalls
 from agent.providers.prompted.tokens import Token, TokenType
 
@@ -42,6 +42,7 @@ class TailPiece:
     taken: TakenCalls | None = None
     # Text that nobody is shown where calls run: a mark around them
     is_mark: bool = False
+    template: str = ""
 
     @property
     def is_call(self) -> bool:
@@ -59,6 +60,7 @@ class Tail:
         is_doubtful: it may be a call or an example; `text` has it.
         calls_as_written: the calls with their marks, as the model wrote them.
         as_text: all of it, for people, if none of the calls is one.
+        templates: the names of those that the calls are in.
     """
 
     text: str
@@ -68,6 +70,7 @@ class Tail:
     is_doubtful: bool = False
     calls_as_written: tuple[str, ...] = ()
     as_text: str = ""
+    templates: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -79,6 +82,7 @@ class TailReader:
         quoting: follows the text before it.
         before: the line so far, before the end begins.
         is_others: the model spoke for somebody else before: nothing runs any more.
+        templates: those that the model writes; calls in others are text. None: any.
     """
 
     text: str
@@ -86,6 +90,7 @@ class TailReader:
     offered: Offered
     before: str = ""
     is_others: bool = False
+    templates: frozenset[str] | None = None
     _pieces: list[TailPiece] = field(default_factory=list)
     _in_group: bool = False
     _has_calls: bool = False
@@ -131,11 +136,12 @@ class TailReader:
 
     def _after_opening(self, place: int) -> int | None:
         is_line_start = self.quoting.is_line_start and not self._line_before(place)
-        opening = opening_at(self.text, place, self.offered, is_line_start=is_line_start)
+        known = openings(self.templates, is_line_start=is_line_start)
+        opening = opening_at(self.text, place, self.offered, known)
         if opening is None:
             return None
         taken = opening.template.take(self.text, opening.end)
-        return None if taken.is_nothing else self._keep(place, taken)
+        return None if taken.is_nothing else self._keep(place, taken, opening.template.name)
 
     def _line_before(self, place: int) -> str:
         line = self.text.rfind("\n", 0, place)
@@ -149,11 +155,11 @@ class TailReader:
         if token.kind is TokenType.FENCE and not self.quoting.is_in_block:
             fence = fence_of(token.text)
             if fence is not None and fence.info in marks.CALL_BLOCKS:
-                return self._keep(place, take_block(self.text, token.end, self.offered))
+                taken = take_block(self.text, token.end, self.offered)
+                return self._keep(place, taken, template_names.HERMES)
             if fence is not None and fence.info in marks.CODE_BLOCKS:
-                return self._keep(
-                    place, PythonCalls(self.text, marks.END_OF_BLOCK).taken(token.end)
-                )
+                taken = PythonCalls(self.text, marks.END_OF_BLOCK).taken(token.end)
+                return self._keep(place, taken, template_names.GEMMA)
         return self._pass(place, token)
 
     def _pass(self, place: int, token: Token) -> int:
@@ -176,9 +182,11 @@ class TailReader:
             self.is_others |= not self._has_calls
             return None if self._has_calls else self._pass(place, token)
         if kind in marks.CALLS | marks.NAMED and not mark["end"]:
-            return self._keep(place, take(self.text, mark, self.offered))
+            is_named = kind in marks.NAMED
+            template = template_names.TAGS if is_named else template_names.HERMES
+            return self._keep(place, take(self.text, mark, self.offered), template)
         if kind in marks.GROUPS and not mark["end"] and (taken := self._in_group_at(mark)):
-            return self._keep(place, taken)
+            return self._keep(place, taken, template_names.HERMES)
         if kind in marks.GROUPS:
             self._in_group = not mark["end"]
         is_around = kind in marks.GROUPS or kind == marks.END_OF_MESSAGE or self._has_calls
@@ -197,14 +205,14 @@ class TailReader:
             return PythonCalls(self.text, marks.END_OF_CALL).taken(mark.end())
         return None
 
-    def _keep(self, place: int, taken: TakenCalls) -> int:
+    def _keep(self, place: int, taken: TakenCalls, template: str) -> int:
         self.quoting.mark()
         if not taken.wanted and not taken.problem and not taken.is_cut:
             # A mark around calls that have marks of their own
             frame = taken if taken.is_frame else None
             self._pieces.append(TailPiece(place, taken.end, frame, is_mark=True))
         else:
-            self._pieces.append(TailPiece(place, taken.end, taken))
+            self._pieces.append(TailPiece(place, taken.end, taken, template=template))
             self._has_calls = True
         return taken.end
 
@@ -218,6 +226,10 @@ class TailReader:
         apart = self._begun(pieces) & self._ended(pieces)
         if last not in apart:
             return Tail(self._text_of(pieces, runs=False), is_doubtful=True)
+        if self.templates is not None and not self.templates.issuperset(
+            pieces[at].template for at in apart
+        ):
+            return Tail(self._text_of(pieces, runs=False))
         return self._run(pieces, apart)
 
     def _run(self, pieces: Sequence[TailPiece], apart: frozenset[int]) -> Tail:
@@ -235,6 +247,7 @@ class TailReader:
             is_cut,
             calls_as_written=tuple(self.text[pieces[at].start : pieces[at].end] for at in apart),
             as_text=self._text_of(pieces, runs=False),
+            templates=frozenset(pieces[at].template for at in apart),
         )
 
     def _before_others(self) -> list[TailPiece]:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from agent.providers.prompted import marks
-from agent.providers.prompted.calls import MODULES, bare
+from agent.providers.prompted.calls import MODULES, NAMED_AT_ONCE, bare
 from agent.providers.prompted.quotation import Quotation, fence_of
 
 # Longer runs of backticks are taken for several
@@ -25,6 +25,12 @@ _TOOL_NAME = re.compile(r"[\w.-]{1,65}")
 # What some models begin with that think aloud
 _THOUGHTS = ("Thought:", "analysis")
 _THOUGHT = re.compile(r"Thought:|analysis(?=[A-Z])")
+# An object whose first key is not one of a call
+_OTHER_KEY = re.compile(
+    r"[\[{\s]{1,20}\"(?!(?:type|name|function|tool|tool_name|tool_calls)\")[^\"]*\""
+)
+# Up to the name of a tool: marks, a type, and the longest name
+_MOST_HEAD_CHARS = 160
 _BLANK = re.compile(r"[^\S\n]+|\n")
 
 
@@ -104,8 +110,21 @@ def follow(quoting: Quotation, token: Token) -> None:
         quoting.plain(token.text)
 
 
-def beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
-    """Return the kind of an answer's first characters, spaces left out."""
+def beginning(
+    text: str, start: int, offered: Collection[str], *, names_tool: bool = False
+) -> Beginning:
+    """Return the kind of an answer's first characters, spaces left out.
+
+    Args:
+        names_tool: objects count only where the first thing in them is the name of a tool.
+    """
+    found = _any_beginning(text, start, offered)
+    if names_tool and found is Beginning.CALL and text[start] in "{[`":
+        return _object_beginning(text, start, offered)
+    return found
+
+
+def _any_beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
     if text[start] == "{":
         return Beginning.CALL
     if text[start] == "[":
@@ -145,6 +164,20 @@ def _fence(text: str, place: int, quoting: Quotation, *, is_whole: bool) -> Toke
     if end == len(text) and end - place < _MAX_RUN and not is_whole:
         return None
     return Token(TokenType.BACKTICKS, end, text[place:end])
+
+
+def _object_beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
+    """Tell if objects begin with the name of a tool."""
+    head = text[start : start + _MOST_HEAD_CHARS]
+    if head[0] == "`":
+        head = head.partition("\n")[2].lstrip()
+    if head and head[0] not in "{[":
+        return Beginning.TEXT
+    named = NAMED_AT_ONCE.match(head)
+    if named is not None:
+        return Beginning.CALL if bare(named[1]) in offered else Beginning.TEXT
+    may_name = len(text) - start < _MOST_HEAD_CHARS and not _OTHER_KEY.match(head)
+    return Beginning.UNKNOWN if may_name else Beginning.TEXT
 
 
 def _block_beginning(text: str, start: int) -> Beginning:

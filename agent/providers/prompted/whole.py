@@ -1,10 +1,12 @@
 """Answers that are nothing but calls: only those need no mark."""
 
 import re
+from dataclasses import dataclass
 
-from agent.providers.prompted import marks
+from agent.providers.prompted import marks, template_names
 from agent.providers.prompted.calls import (
     NAME,
+    NAMED_AT_ONCE,
     Offered,
     WantedCall,
     bare,
@@ -21,11 +23,7 @@ from agent.providers.prompted.templates.python_calls import PythonCalls
 _BLOCK = re.compile(r"(`{3,64})([^\n`]{0,100})\n(.*?)\r?\n?\1[ \t]*", re.DOTALL)
 # Models leave the first line of the block to the server's template
 _BLOCK_END = re.compile(r"\s*```\Z")
-# An object that names a tool at its beginning, and a call in Python's form
-_NAMED = re.compile(
-    r"[\[{\s]{1,20}(?:\"type\"\s*:\s*\"function\"\s*,\s*)?(?:\"function\"\s*:\s*\{\s*)?"
-    r"\"(?:name|function)\"\s*:\s*\"([A-Za-z_][\w.-]{0,63})\""
-)
+# A call in Python's form
 _CALLED = re.compile(r"([A-Za-z_][\w.-]{0,63})\([^\n]{0,2000}\)")
 _SEPARATOR = re.compile(r"\s*[;,]?\s*")
 
@@ -36,7 +34,7 @@ def is_meant(text: str, offered: Offered) -> bool:
     name = _CALLED.fullmatch(inside)
     if name is not None:
         return bare(name[1]) in offered
-    named = _NAMED.match(inside)
+    named = NAMED_AT_ONCE.match(inside)
     if named is None or bare(named[1]) not in offered:
         return False
     try:
@@ -46,7 +44,18 @@ def is_meant(text: str, offered: Offered) -> bool:
     return False
 
 
-def whole(text: str, offered: Offered) -> tuple[WantedCall, ...]:
+@dataclass(frozen=True, slots=True)
+class WholeCalls:
+    """Calls of an answer that is nothing else."""
+
+    wanted: tuple[WantedCall, ...] = ()
+    template: str = template_names.JSON
+
+
+_NONE = WholeCalls()
+
+
+def whole(text: str, offered: Offered) -> WholeCalls:
     """Return the calls in an answer that is nothing else; none if it is anything else.
 
     Without marks only such an answer is a call: only with tools that there are, and nothing beside
@@ -59,9 +68,12 @@ def whole(text: str, offered: Offered) -> tuple[WantedCall, ...]:
     if mark is not None and begins_call(mark):
         taken = take(inside, mark, offered)
         is_all = taken.end == len(inside) and not taken.problem and not taken.is_open
-        return taken.wanted if block is not None and is_all else ()
-    wanted = _in_python(inside) or _in_json(inside)
-    return wanted if all(one.name in offered for one in wanted) else ()
+        return WholeCalls(taken.wanted) if block is not None and is_all else _NONE
+    if wanted := _in_python(inside):
+        found = WholeCalls(wanted, template_names.PYTHON)
+    else:
+        found = WholeCalls(_in_json(inside))
+    return found if all(one.name in offered for one in found.wanted) else _NONE
 
 
 def _in_python(inside: str) -> tuple[WantedCall, ...]:

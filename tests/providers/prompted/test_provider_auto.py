@@ -15,6 +15,7 @@ from agent.providers.base import (
     TextDelta,
 )
 from agent.providers.prompted.forms import ToolForms
+from agent.providers.prompted.learnt_templates import LEARNT_AFTER
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
 from tests.fakes.call_shapes import OBJECT, SHAPES, Shape
 from tests.fakes.clock import SteppedClock
@@ -125,3 +126,84 @@ async def test_without_tools_a_call_is_text_and_a_thought_is_none() -> None:
     answer = f"<think>hm</think>So:\n{CALL}"
     shown, response = await answer_of(TextCallProvider(answer), replace(ASKED, tools=()))
     assert (shown, response.tool_calls) == (f"So:\n{CALL}", ())
+
+
+MISTRAL = f"[TOOL_CALLS] [{OBJECT}]"
+
+
+class Pieces:
+    """What is shown of one answer, piece by piece, by a provider that outlives it."""
+
+    def __init__(self, *answers: ChatResponse | str, template: str = "") -> None:
+        self.inner = TextCallProvider(*answers)
+        self.forms = ToolForms(SteppedClock())
+        self._provider = PromptedProvider(self.inner, "m", self.forms, template=template)
+
+    async def next(self) -> tuple[list[str], ChatResponse]:
+        shown = []
+        async for item in self._provider.stream(ASKED):
+            if isinstance(item, ChatResponse):
+                return shown, item
+            shown.append(item.text)
+        raise AssertionError("no response")
+
+
+@pytest.mark.parametrize(
+    "habit",
+    [CALL, MISTRAL, ChatResponse("", (ToolCall("c", "gpio_write", "{}"),), StopReason.TOOLS)],
+    ids=["hermes", "mistral", "native"],
+)
+async def test_of_a_model_with_a_habit_an_object_is_shown_while_it_comes(
+    habit: ChatResponse | str,
+) -> None:
+    data = '{"temperature": 21.5, "unit": "C"}' * 10
+    answers = Pieces(data, *[habit] * LEARNT_AFTER, data)
+    before, _ = await answers.next()
+    for _ in range(LEARNT_AFTER):
+        assert (await answers.next())[1].tool_calls
+    after, response = await answers.next()
+    assert (len(before), response.text) == (1, data)
+    assert (after[0], "".join(after)) == ('{"temperature"', data)
+
+
+async def test_a_call_in_another_form_is_asked_for_again_and_the_habit_forgotten() -> None:
+    answers = Pieces(*[MISTRAL] * LEARNT_AFTER, OBJECT, CALL, OBJECT)
+    for _ in range(LEARNT_AFTER):
+        await answers.next()
+    shown, response = await answers.next()
+    assert (shown, [call.name for call in response.tool_calls]) == ([], ["gpio_write"])
+    assert len(answers.inner.requests) == LEARNT_AFTER + 2
+    assert answers.forms.templates.of(("text", "m", "native")) == frozenset()
+    # Now it may be one
+    shown, response = await answers.next()
+    assert (shown, [call.name for call in response.tool_calls]) == ([], ["gpio_write"])
+
+
+async def test_a_configured_template_is_the_only_one_whose_calls_run() -> None:
+    answers = Pieces(MISTRAL, OBJECT, OBJECT, template="mistral")
+    assert (await answers.next())[1].tool_calls
+    shown, response = await answers.next()
+    assert (response.tool_calls, "".join(shown)) == ((), OBJECT)
+
+
+async def test_a_model_that_repeats_a_page_keeps_its_habit() -> None:
+    answers = Pieces(*[MISTRAL] * LEARNT_AFTER, OBJECT)
+    for _ in range(LEARNT_AFTER):
+        await answers.next()
+    call = ToolCall("c", "web_fetch", "{}")
+    page = tool_said(call, f"The page says: {OBJECT}")
+    request = replace(ASKED, messages=(user_said("read it"), assistant_said("", call), page))
+    provider = PromptedProvider(answers.inner, "m", answers.forms)
+    response = await provider.chat(request)
+    assert (response.tool_calls, response.text) == ((), OBJECT)
+    assert answers.forms.templates.of(("text", "m", "native")) == {"mistral"}
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+async def test_a_template_that_is_learnt_still_fits_its_own_calls(shape: Shape) -> None:
+    answers = Pieces(*[shape.answer] * (LEARNT_AFTER + 2))
+    for _ in range(LEARNT_AFTER + 2):
+        shown, response = await answers.next()
+        assert [call.name for call in response.tool_calls] == ["gpio_write"] * shape.calls
+        assert "".join(shown).strip() == shape.text
+    assert len(answers.inner.requests) == LEARNT_AFTER + 2

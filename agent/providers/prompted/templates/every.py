@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 
 from agent.providers.prompted.calls import bare
 from agent.providers.prompted.templates import (
@@ -50,6 +51,26 @@ _NAME = re.compile(r"[ \t]{0,4}`?([\w.-]{0,65})`?")
 _OTHERS = ("all",)
 
 
+Openings = tuple[tuple[str, Template], ...]
+
+
+@cache
+def openings(templates: frozenset[str] | None, *, is_line_start: bool) -> Openings:
+    """Return the openings that are looked for, the longest first, so that it is the one found.
+
+    Args:
+        templates: those that the model writes; None looks for all. An opening that is a special
+            token counts always: it is no prose, whoever writes it.
+    """
+    at_line_start = {
+        opening: one
+        for opening, one in _AT_LINE_START.items()
+        if is_line_start and (templates is None or one.name in templates)
+    }
+    found = {**_ANYWHERE, **at_line_start}
+    return tuple(sorted(found.items(), key=lambda one: -len(one[0])))
+
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     """Beginning of a call in a text, and where its inside begins."""
@@ -58,11 +79,9 @@ class Opening:
     end: int
 
 
-def opening_at(
-    text: str, place: int, offered: Collection[str], *, is_line_start: bool
-) -> Opening | None:
+def opening_at(text: str, place: int, offered: Collection[str], known: Openings) -> Opening | None:
     """Return the opening at `place`; None if none is, or if it may yet turn out to be prose."""
-    for opening, template in _known(is_line_start=is_line_start):
+    for opening, template in known:
         end = place + len(opening)
         if text.startswith(opening, place) and (
             not template.names_tool or _named_tool(text, end, offered) is not None
@@ -71,14 +90,12 @@ def opening_at(
     return None
 
 
-def may_become_opening(
-    text: str, place: int, offered: Collection[str], *, is_line_start: bool
-) -> bool:
+def may_become_opening(text: str, place: int, offered: Collection[str], known: Openings) -> bool:
     """Return true if the rest of the text is a beginning of an opening, with its tool's name."""
     rest = text[place : place + _MOST_CHARS]
     if place + len(rest) < len(text):
         return False
-    for opening, template in _known(is_line_start=is_line_start):
+    for opening, template in known:
         if opening.startswith(rest):
             return True
         if template.names_tool and rest.startswith(opening):
@@ -93,12 +110,3 @@ def _named_tool(text: str, place: int, offered: Collection[str]) -> str | None:
     if name is None or name.end() == len(text):
         return None
     return name[1] if bare(name[1]) in offered or name[1] in _OTHERS else None
-
-
-def _known(*, is_line_start: bool) -> tuple[tuple[str, Template], ...]:
-    return _LINE if is_line_start else _PLAIN
-
-
-# The longest first, so that one which begins like another is found
-_PLAIN = tuple(sorted(_ANYWHERE.items(), key=lambda one: -len(one[0])))
-_LINE = tuple(sorted({**_ANYWHERE, **_AT_LINE_START}.items(), key=lambda one: -len(one[0])))
