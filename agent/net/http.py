@@ -75,6 +75,10 @@ class HttpAnswer:
         """The header's value; empty if there is none."""
         return str(self._response.headers.get(name, ""))
 
+    def headers(self) -> dict[str, str]:
+        """All headers, their names in lower case."""
+        return {name.lower(): str(value) for name, value in self._response.headers.items()}
+
     async def read(self, timeout_s: float = BETWEEN_BYTES_TIMEOUT_S) -> bytes:
         """The next piece of the body, at most 64 KB; empty at its end.
 

@@ -18,8 +18,16 @@ MAX_ANSWER_BYTES = 1024 * 1024
 MAX_CALLS = 64
 # Services take back only such names, and a name that they refuse would poison the conversation
 MAX_NAME_CHARS = 64
+# Modules that models put before a tool's name
+MODULES = ("functions.", "default_api.", "tools.")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _USABLE_ID = re.compile(r"[\x21-\x7e]{1,64}")
+
+
+def bare(tool: str) -> str:
+    """Return a tool's name without the module that some models put before it."""
+    module = next((one for one in MODULES if tool.startswith(one)), "")
+    return tool.removeprefix(module)
 
 
 @dataclass(slots=True)
@@ -106,7 +114,7 @@ class AnswerBuilder:
             call = _PartialCall(index, "", "", [])
             self._calls.append(call)
         call.call_id = call.call_id or call_id
-        call.name = call.name or _NOT_IN_NAMES.sub("_", name)[:MAX_NAME_CHARS]
+        call.name = call.name or _NOT_IN_NAMES.sub("_", bare(name))[:MAX_NAME_CHARS]
         self.count_bytes(arguments)
         call.arguments.append(arguments)
 

@@ -65,6 +65,10 @@ class ModelCandidate:
         has_other = any(key.rests_until_s <= now_s for key in others)
         self._rest(provider, now_s + (REFUSED_S if has_other else LONE_REFUSED_S))
 
+    def pass_on(self, provider: Provider, now_s: float) -> None:
+        """Make it the next key's turn, without a rest: it is the service that failed."""
+        self._rest(provider, now_s)
+
     def rest_s(self, now_s: float) -> float:
         """Return the seconds until a key can be used again."""
         return max(0.0, min(key.rests_until_s for key in self._keys) - now_s)

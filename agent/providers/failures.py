@@ -6,7 +6,8 @@ Decided by status and error code, then by the service's words, never by digits f
 import math
 import re
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from agent.errors import (
     ContextOverflow,
@@ -18,7 +19,7 @@ from agent.errors import (
     ToolsUnsupported,
     TransientProviderError,
 )
-from agent.providers import complaints
+from agent.providers import complaints, rate_limits
 from agent.providers.complaints import Complaint
 from agent.security.redact import Redactor
 from agent.text.printable import printable_line
@@ -30,10 +31,10 @@ MAX_RETRY_AFTER_S = 120.0
 
 _PAYMENT_REQUIRED = 402
 _NOT_FOUND = 404
-_TOO_MANY = 429
+TOO_MANY = 429
 _OUR_FAULT = 400
 # Services that run out of a person's money say so by any of these
-_MAY_BE_QUOTA = frozenset({400, 403, _TOO_MANY})
+_MAY_BE_QUOTA = frozenset({400, 403, TOO_MANY})
 _OWN_FAULT = 500
 _BAD_KEY = frozenset({401, 403})
 _TOO_EARLY = frozenset({408, 409, 425})
@@ -76,11 +77,16 @@ class ServiceTarget:
 
 @dataclass(frozen=True, slots=True)
 class ServiceRefusal:
-    """An answer with a status that is not success."""
+    """An answer with a status that is not success.
+
+    Args:
+        limits: headers that may tell when a limit is renewed, their names in lower case.
+    """
 
     status: int
     body: str = ""
     retry_after: str = ""
+    limits: Mapping[str, str] = field(default_factory=dict)
 
 
 def explain(service: ServiceTarget, refusal: ServiceRefusal) -> ProviderError:
@@ -136,8 +142,14 @@ def _explained(
     error = _named(service, refusal, complaint)
     if isinstance(error, TransientProviderError):
         asked = refusal.retry_after or complaint.wait or complaint.wait_in_words
-        error.retry_after_s = retry_after_s(asked)
+        error.retry_after_s = retry_after_s(asked or _renewed_in(refusal))
     return error
+
+
+def _renewed_in(refusal: ServiceRefusal) -> str:
+    """Return the seconds until a limit is renewed; empty if no header tells it."""
+    wait_s = rate_limits.wait_s(refusal.limits, time.time())
+    return "" if wait_s is None else str(wait_s)
 
 
 def _named(service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint) -> ProviderError:
@@ -175,7 +187,7 @@ def _by_status(
         return KeyRefused(_key_refused(service, said))
     if status == _NOT_FOUND:
         return ProviderRefused(_not_found(service, said, complaint.message))
-    if status == _TOO_MANY:
+    if status == TOO_MANY:
         return RateLimited(f"{service.host} is asked too often just now{said}: try again later")
     if status in _TOO_EARLY or status >= _OWN_FAULT:
         return TransientProviderError(f"{service.host} cannot answer now{said}")

@@ -82,7 +82,9 @@ class AnswerReader:
             while len(body) < MAX_ERROR_BODY_BYTES and (piece := await self._next_piece()):
                 body += piece
         text = body[:MAX_ERROR_BODY_BYTES].decode(errors="replace")
-        return failures.ServiceRefusal(self._answer.status, text, self._retry_after())
+        status = self._answer.status
+        headers = self._answer.headers() if status == failures.TOO_MANY else {}
+        return failures.ServiceRefusal(status, text, self._retry_after(), headers)
 
     def _retry_after(self) -> str:
         """Return the seconds that the service asks to wait, from whichever header it uses."""

@@ -8,7 +8,7 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agent.errors import (
     ContextOverflow,
@@ -105,6 +105,8 @@ class _Search:
     shortenings: int = 0
     # When the newest attempt began
     asked_s: float = 0.0
+    # Ways that have failed
+    failed: list[Provider] = field(default_factory=list)
 
 
 class ReliableProvider(Provider):
@@ -204,7 +206,7 @@ class ReliableProvider(Provider):
                 failures += self._learn(candidate, provider, search, err)
                 if failures >= ATTEMPTS:
                     return
-                await self._pause(candidate, err)
+                await self._pause(candidate, search, err)
             else:
                 return
 
@@ -225,12 +227,19 @@ class ReliableProvider(Provider):
             # After a rest one request finds out if the service is back
             is_probe = candidate.circuit.state(now_s) is CircuitState.TRYING
             candidate.circuit.failed(now_s)
+            # A service may fail for one account alone
+            candidate.pass_on(provider, now_s)
+            search.failed.append(provider)
             is_long = now_s - search.asked_s >= LONG_ATTEMPT_S
             return ATTEMPTS if is_probe or is_long else 1
         return ATTEMPTS
 
-    async def _pause(self, candidate: ModelCandidate, err: ProviderError) -> None:
+    async def _pause(self, candidate: ModelCandidate, search: _Search, err: ProviderError) -> None:
+        following = candidate.way(self._clock.monotonic_s())
+        is_other = following is not None and all(following is not way for way in search.failed)
         # Another key, or a shorter conversation, need not wait
+        if is_other and search.failed:
+            return
         if isinstance(err, TransientProviderError) and not isinstance(err, RateLimited):
             failures = max(candidate.circuit.failures, 1)
             await self._clock.sleep(wait_s(failures, err.retry_after_s, self._chance))

@@ -36,6 +36,12 @@ def part(
     return CallPart(index, call_id, FunctionPart(name, arguments))
 
 
+@pytest.mark.parametrize("module", ["functions.", "default_api.", ""])
+def test_the_module_before_a_tools_name_is_left_out(module: str) -> None:
+    answer = answer_of(said(None, part(0, f"{module}gpio_write", "{}", "c"), finish="tool_calls"))
+    assert [call.name for call in answer.tool_calls] == ["gpio_write"]
+
+
 def answer_of(*chunks: CompletionsChunk) -> ChatResponse:
     answer = AnswerBuilder()
     for chunk in chunks:

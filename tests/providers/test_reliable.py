@@ -117,6 +117,21 @@ async def test_the_next_key_is_really_used_when_one_is_refused(err: ProviderErro
     assert (len(first.requests), len(second.requests), clock.slept_s) == (1, 2, [])
 
 
+async def test_the_next_key_is_asked_at_once_when_the_service_fails_for_one() -> None:
+    clock, first, second = SteppedClock(), MoodyProvider(DOWN), MoodyProvider("a", "b")
+    provider = reliable(clock, [first, second])
+    assert [await text_of(provider), await text_of(provider)] == ["a", "b"]
+    assert (len(first.requests), len(second.requests), clock.slept_s) == (1, 2, [])
+
+
+async def test_a_service_that_fails_for_every_key_is_asked_three_times_with_a_pause() -> None:
+    clock, first, second = SteppedClock(), MoodyProvider(DOWN), MoodyProvider(DOWN)
+    with pytest.raises(TransientProviderError, match="down"):
+        await text_of(reliable(clock, [first, second]))
+    assert len(first.requests) + len(second.requests) == ATTEMPTS
+    assert len(clock.slept_s) == 1
+
+
 async def test_a_key_that_was_asked_too_often_has_its_turn_again() -> None:
     clock = SteppedClock()
     first, second = MoodyProvider(RateLimited("429"), "a"), MoodyProvider(RateLimited("429"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from agent.messages import ToolSpec
 from agent.providers import service_json
+from agent.providers.answer import bare
 from agent.providers.prompted import marks
 from agent.providers.prompted.lenient import LenientReader, ParsedValue, Unreadable
 
@@ -94,8 +95,6 @@ NAMED_AT_ONCE = re.compile(
 _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params")
 _BESIDE = frozenset({"id", "type", "tool_call_id"})
-# Modules that models put before a tool's name
-MODULES = ("functions.", "default_api.", "tools.")
 _BLOCK = re.compile(r"\s*+```[a-z_]{0,20}[ \t]*\r?\n", re.IGNORECASE)
 _BRACES_TOO_MANY = re.compile(r"[\s}]{0,20}(?=<)")
 
@@ -278,12 +277,6 @@ def named_call(tool: str, arguments: object) -> WantedCall:
     if not isinstance(arguments, dict):
         raise Unreadable("its arguments are not an object", 0)
     return wanted_call(tool, arguments)
-
-
-def bare(tool: str) -> str:
-    """Return a tool's name without the module that some models put before it."""
-    module = next((one for one in MODULES if tool.startswith(one)), "")
-    return tool.removeprefix(module)
 
 
 def wanted_call(tool: str, arguments: Mapping[str, object]) -> WantedCall:

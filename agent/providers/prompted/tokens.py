@@ -9,8 +9,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from agent.providers.answer import MODULES, bare
 from agent.providers.prompted import marks
-from agent.providers.prompted.calls import MODULES, NAMED_AT_ONCE, bare
+from agent.providers.prompted.calls import NAMED_AT_ONCE
 from agent.providers.prompted.quotation import Quotation, fence_of
 
 # Longer runs of backticks are taken for several

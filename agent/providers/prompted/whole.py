@@ -3,13 +3,13 @@
 import re
 from dataclasses import dataclass
 
+from agent.providers.answer import bare
 from agent.providers.prompted import marks, template_names
 from agent.providers.prompted.calls import (
     NAME,
     NAMED_AT_ONCE,
     Offered,
     WantedCall,
-    bare,
     begins_call,
     calls_in,
     is_nothing_else,

@@ -156,6 +156,17 @@ async def test_a_rate_limit_carries_how_long_to_wait() -> None:
     assert ended.retry_after_s == 11.0
 
 
+@pytest.mark.parametrize(
+    ("header", "wait_s"),
+    [(("retry-after-ms", "1500"), 1.5), (("X-RateLimit-Reset-Tokens", "2.5s"), 2.5)],
+)
+async def test_a_limit_is_told_by_other_headers_too(header: tuple[str, str], wait_s: float) -> None:
+    async with asking(replace(failed(429, "slow down"), headers=(header,))) as (_, provider):
+        _, ended = await heard(provider)
+    assert isinstance(ended, TransientProviderError)
+    assert ended.retry_after_s == wait_s
+
+
 async def test_an_error_in_the_middle_of_a_stream_keeps_the_text() -> None:
     begun = sse(*llm_server.events("Begun")[:3], {"error": {"code": 502, "message": "gone"}})
     shown, ended = await heard(provider_of(Reply(begun)))

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
-from agent.providers.prompted.calls import bare
+from agent.providers.answer import bare
 from agent.providers.prompted.templates import (
     command,
     deepseek,
