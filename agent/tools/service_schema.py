@@ -23,8 +23,16 @@ _SCHEMA = frozenset(
 _SCHEMAS_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _LISTS_OF_SCHEMAS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _UNIONS = ("anyOf", "oneOf")
-_DEFINITIONS = frozenset({"$defs", "definitions"})
-_ABOUT_THE_FILE = frozenset({"$schema", "$id", "$anchor", "$comment", "$dynamicAnchor"})
+# Whatever else stands in a schema is its author's own: it says nothing to a model, and services
+# that know their fields by name refuse all of it
+_KEYWORDS = _SCHEMA.union(
+    _SCHEMAS_BY_NAME,
+    _LISTS_OF_SCHEMAS,
+    {"type", "enum", "const", "required", "title", "description", "default", "examples"},
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "nullable"},
+    {"minLength", "maxLength", "pattern", "format", "minItems", "maxItems", "uniqueItems"},
+    {"minProperties", "maxProperties", "minContains", "maxContains", "dependentRequired"},
+)
 _BESIDE_A_REFERENCE = ("title", "description", "default", "examples")
 _FEWEST_VALUES = 2
 # What a limit is called in words
@@ -73,6 +81,7 @@ GEMINI_PLAIN = SchemaRules(
         {"additionalProperties", "patternProperties", "unevaluatedProperties", "examples"}
         | {"uniqueItems", "minProperties", "maxProperties", "not", "if", "then", "else"}
         | {"prefixItems", "contains", "propertyNames", "dependentSchemas", "unevaluatedItems"}
+        | {"minContains", "maxContains", "dependentRequired"}
         | set(_LIMITS)
     ),
     takes_null=False,
@@ -117,19 +126,35 @@ class _Cleaning:
             return {}
         if "$ref" in schema:
             return self._resolved(schema, str(schema["$ref"]), inside, depth)
+        schema = self._without_tuple(schema)
         result = {
             str(key): self._value(str(key), value, inside, depth)
             for key, value in schema.items()
             if self._is_taken(str(key)) and _is_shaped(str(key), value)
         }
         self._tell_limits(schema, result)
-        if result.get("type") == "array":
-            # Services refuse a list of nothing in particular
-            result.setdefault("items", {})
+        if _is_list(result) and not isinstance(result.get("items"), dict):
+            # Services refuse a list of nothing in particular, and a yes or no for its entries
+            result["items"] = {}
         return self._simpler(result)
 
     def _is_taken(self, keyword: str) -> bool:
-        return keyword not in self._rules.refused | _DEFINITIONS | _ABOUT_THE_FILE
+        return keyword in _KEYWORDS and keyword not in self._rules.refused
+
+    def _without_tuple(self, schema: Mapping[str, object]) -> Mapping[str, object]:
+        """Return a list whose entries differ by their place as one of entries of any of them."""
+        places = schema.get("items")
+        if not isinstance(places, list):
+            places = schema.get("prefixItems") if not self._is_taken("prefixItems") else None
+        if not isinstance(places, list) or not places:
+            return schema
+        different = [one for at, one in enumerate(places) if one not in places[:at]]
+        items = {"anyOf": different} if len(different) > 1 else different[0]
+        rest = {key: value for key, value in schema.items() if key != "prefixItems"}
+        told = {**rest, "items": items}
+        if len(different) > 1:
+            _tell(told, "in this order: " + ", ".join(map(_named, places)))
+        return told
 
     def _value(self, key: str, value: object, inside: tuple[str, ...], depth: int) -> object:
         deeper = depth + 1
@@ -171,6 +196,18 @@ class _Cleaning:
         if not self._rules.takes_any_enum:
             schema = _with_enum_of_texts(schema)
         return schema
+
+
+def _is_list(schema: Mapping[str, object]) -> bool:
+    kinds = schema.get("type")
+    return kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
+
+
+def _named(entry: object) -> str:
+    """Return an entry of a list in words."""
+    if not isinstance(entry, Mapping):
+        return "anything"
+    return str(entry.get("title") or entry.get("description") or entry.get("type") or "anything")
 
 
 def _tell(schema: dict[str, object], words: str) -> None:

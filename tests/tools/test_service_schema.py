@@ -69,6 +69,54 @@ def test_data_is_not_taken_for_a_schema(rules: SchemaRules, key: str) -> None:
     assert found.get(key, data) == data
 
 
+@pytest.mark.parametrize("rules", ALL_RULES)
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array"},
+        {"type": "array", "items": True},
+        {"type": "array", "items": None},
+        {"type": "array", "items": []},
+    ],
+)
+def test_a_list_of_anything_says_so(rules: SchemaRules, schema: object) -> None:
+    assert argument(schema, rules) == {"type": "array", "items": {}}
+
+
+def test_a_list_that_may_be_null_has_entries_too() -> None:
+    assert argument({"type": ["array", "null"]}, FULL) == {"type": ["array", "null"], "items": {}}
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_entries_by_their_place_become_entries_of_any_place(rules: SchemaRules) -> None:
+    x, y = {"type": "number", "title": "x"}, {"type": "string"}
+    found = argument({"type": "array", "items": [x, y, x]}, rules)
+    assert found == {
+        "type": "array",
+        "items": {"anyOf": [x, y]},
+        "description": "(in this order: x, string, x)",
+    }
+    assert argument({"type": "array", "items": [y, y]}, rules) == {"type": "array", "items": y}
+
+
+def test_entries_by_their_place_in_the_newer_form_where_it_is_refused() -> None:
+    pair = {"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}]}
+    assert argument({**pair, "items": False}, GEMINI_PLAIN) == {
+        "type": "array",
+        "items": {"anyOf": [{"type": "number"}, {"type": "string"}]},
+        "description": "(in this order: number, string)",
+    }
+    assert argument(pair, FULL) == {**pair, "items": {}}
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_what_is_no_word_of_json_schema_is_left_out(rules: SchemaRules) -> None:
+    noisy = {"type": "string", "x-order": 1, "example": "a", "readOnly": True, "xml": {}}
+    assert argument(noisy, rules, **{"x-tool": 1, "$comment": "c"}) == {"type": "string"}
+    whole = cleaned({"type": "object", "properties": {}, "x-tool": 1, "required": None}, rules)
+    assert whole == {"type": "object", "properties": {}}
+
+
 def test_an_argument_may_have_the_name_of_a_keyword() -> None:
     schema = {
         "type": "object",

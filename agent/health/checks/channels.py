@@ -103,6 +103,12 @@ async def check_channels(patient: Patient) -> Finding:
         ages = ", ".join(f"{name} for {heard_s[name]:.0f} s" for name in deaf)
         return Finding.failed(f"no sign of life from {ages}: {_REMEDY}")
     told = ", ".join(f"{name} {age_s:.0f} s ago" for name, age_s in heard_s.items())
-    return Finding.ok(
-        f"connected: {told}" if told else "the agent is running; its channels need no connection"
-    )
+    return Finding.ok(f"connected: {told}" if told else _only_posted(patient))
+
+
+def _only_posted(patient: Patient) -> str:
+    """Return why nobody is connected though an agent is running."""
+    names = ", ".join(patient.platforms)
+    if not names:
+        return "the agent is running, with no platform"
+    return f"the agent is running; {names} posts to its gateway, so no connection is kept open"

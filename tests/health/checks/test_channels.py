@@ -46,6 +46,15 @@ async def test_the_age_of_what_was_heard_decides(
     assert f"telegram {'for ' if level is Level.FAILED else ''}{age_s:.0f} s" in found.sentence
 
 
+async def test_a_platform_that_only_posts_to_the_gateway_is_named(patient: Patient) -> None:
+    async def probe() -> str:
+        return "listens"
+
+    found = await found_with(replace(patient, platforms={"webhook": probe}), {})
+    assert found.level is Level.OK
+    assert "webhook posts to its gateway" in found.sentence
+
+
 async def test_what_the_agent_says_of_a_channel_is_told(patient: Patient) -> None:
     patient.state_dir.mkdir()
     channels = (ChannelReport("telegram", "nobody answered"), ChannelReport("signal"))
