@@ -18,8 +18,16 @@ _QUOTA_WORDS = re.compile(
 )
 # A service that says when to come back is not out of quota for good
 _COMES_BACK = re.compile(r"retrydelay|(retry|try again) in", re.IGNORECASE)
-# Google says so with 400
-_KEY_CODES = frozenset({"API_KEY_INVALID"})
+# Google says so with 400, and so does LiteLLM, which looks for an unknown key in its database
+_KEY_CODES = frozenset({"API_KEY_INVALID", "no_db_connection"})
+_NO_MODEL_CODES = frozenset({"model_not_found"})
+_NO_MODEL_WORDS = re.compile(
+    r"invalid model name|\b(?:unknown|no such) model\b|is not a valid model"
+    r"|\bmodel [^ ]{1,100} (?:does not exist|not found|is not found)",
+    re.IGNORECASE,
+)
+# A stream whose only event is the error, in place of a body
+_EVENT = re.compile(r"data: ?(\{.*\})[ \t]*$", re.MULTILINE)
 _OVERFLOW_CODES = frozenset({"context_length_exceeded", "request_too_large"})
 # One alternative for each family of services; some say it with 400, some with 413, some with 500
 _OVERFLOW_WORDS = re.compile(
@@ -108,6 +116,11 @@ class Complaint:
         return not _KEY_CODES.isdisjoint(self.codes)
 
     @property
+    def names_no_model(self) -> bool:
+        is_code = not _NO_MODEL_CODES.isdisjoint(self.codes)
+        return is_code or _NO_MODEL_WORDS.search(self.message) is not None
+
+    @property
     def names_no_quota(self) -> bool:
         """Return true for a code that means nothing else."""
         return not _QUOTA_CODES.isdisjoint(self.codes)
@@ -119,8 +132,9 @@ class Complaint:
 
 def read(body: str) -> Complaint:
     """Return the complaint in the body of a refusal."""
+    event = _EVENT.match(body)
     try:
-        return shaped(service_json.parse(body))
+        return shaped(service_json.parse(event[1] if event else body))
     except service_json.WireError:
         is_page = body.lstrip().startswith("<")
         return Complaint("" if is_page else body)

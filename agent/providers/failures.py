@@ -185,8 +185,8 @@ def _by_status(
 ) -> ProviderError:
     if status in _BAD_KEY or complaint.names_bad_key:
         return KeyRefused(_key_refused(service, said))
-    if status == _NOT_FOUND:
-        return ProviderRefused(_not_found(service, said, complaint.message))
+    if status == _NOT_FOUND or (status == _OUR_FAULT and complaint.names_no_model):
+        return ProviderRefused(_not_found(service, said, complaint))
     if status == TOO_MANY:
         return RateLimited(f"{service.host} is asked too often just now{said}: try again later")
     if status in _TOO_EARLY or status >= _OWN_FAULT:
@@ -207,8 +207,9 @@ def _said(service: ServiceTarget, status: int, complaint: Complaint) -> str:
     return f" ({status}: {detail})" if detail else f" ({status})"
 
 
-def _not_found(service: ServiceTarget, said: str, message: str) -> str:
-    if "model" in message.lower() or service.model in message:
+def _not_found(service: ServiceTarget, said: str, complaint: Complaint) -> str:
+    message = complaint.message
+    if complaint.names_no_model or "model" in message.lower() or service.model in message:
         return (
             f"{service.host} has no model {service.model} for this key{said}: change provider.model"
         )

@@ -62,6 +62,22 @@ def error(message: str = "", **details: object) -> str:
         (402, error("Insufficient Balance"), QuotaExhausted, "no quota left"),
         (400, error("bad request"), ProviderRefused, "refused the request (400: bad request)"),
         (413, "", ContextOverflow, "too long for some-model (413)"),
+        # LiteLLM: a model that it does not have, a key that it does not know
+        (
+            400,
+            error("/responses: Invalid model name passed in model=some-model. Call `/v1/models`"),
+            ProviderRefused,
+            "has no model some-model for this key",
+        ),
+        (400, error("gone", code="model_not_found"), ProviderRefused, "change provider.model"),
+        (400, error("No connected db.", type="no_db_connection"), KeyRefused, "refused the key"),
+        # LiteLLM: the error is the only event of a stream
+        (
+            500,
+            f"data: {error('Error processing stream start')}\n\ndata: [DONE]\n\n",
+            TransientProviderError,
+            "cannot answer now (500: Error processing stream start)",
+        ),
         (500, error("tools param requires --jinja flag"), ToolsUnsupported, "takes no tools"),
         (
             400,
