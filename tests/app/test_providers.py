@@ -6,17 +6,19 @@ import pytest
 from agent.app.providers import LocalParts, ModelServices, model_choices, open_providers, secrets
 from agent.config import Secret
 from agent.errors import SpendingLimit
+from agent.messages import Effect
 from agent.messaging.journal import open_agent_db
 from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest
+from agent.providers.prompted.learnt_templates import LEARNT_AFTER
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
 from agent.settings import Settings
 from agent.storage.worker import DatabaseWorker
 from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
-from tests.fakes.llm_server import running, streamed
-from tests.fakes.said import user_said
+from tests.fakes.llm_server import Reply, failed, running, streamed
+from tests.fakes.said import spec_of, user_said
 
 HELLO = (user_said("hello"),)
 
@@ -61,6 +63,46 @@ async def test_without_a_service_the_offline_provider_answers_and_nothing_is_spe
     await answering.begin(nobody)
     assert (answering.provider.name, answering.spending()) == ("offline", "")
     assert await answering.spent_in("a") == ""
+
+
+@pytest.mark.parametrize(
+    ("at_home", "said"),
+    [
+        (streamed("from home"), "from home"),
+        # What llama.cpp says while it loads
+        (failed(503, "Loading model"), "without a language model"),
+    ],
+    ids=["in time", "not in time"],
+)
+async def test_without_a_network_the_model_at_home_answers_and_else_the_offline_provider(
+    at_home: Reply, said: str, http: HttpClient, journal: DatabaseWorker
+) -> None:
+    async with running(*[at_home] * 8) as home:
+        provider = MainProviderSettings(
+            base_url="http://127.0.0.1:1/v1", model="cloud", fallbacks=("home",)
+        )
+        local = ProviderSettings(kind="llamacpp", base_url=home.base_url, model="local")
+        settings = Settings(provider=provider, providers={"home": local})
+        answering = open_providers(settings, {}, http, LocalParts(), journal, SteppedClock())
+        answer = await answering.provider.chat(ChatRequest(HELLO))
+    assert said in answer.text
+    assert home.requests
+
+
+async def test_what_is_learnt_of_a_models_calls_outlasts_a_change_of_the_configuration(
+    tmp_path: Path, http: HttpClient, journal: DatabaseWorker
+) -> None:
+    call = "[TOOL_CALLS] " + '[{"name": "gpio_write", "arguments": {}}]'
+    asked = ChatRequest(HELLO, (spec_of("gpio_write", "Sets a pin.", {}, Effect.ACTUATE),))
+    local = LocalParts(templates=tmp_path / "model-templates.json")
+    async with running(*[streamed(call)] * LEARNT_AFTER) as server:
+        provider = MainProviderSettings(base_url=server.base_url, model="small")
+        settings = Settings(provider=provider)
+        answering = open_providers(settings, {}, http, local, journal, SteppedClock())
+        for _ in range(LEARNT_AFTER):
+            assert (await answering.provider.chat(asked)).tool_calls
+            await answering.renew(settings)
+    assert b"mistral" in (tmp_path / "model-templates.json").read_bytes()
 
 
 async def test_a_hint_that_nobody_configured_never_reaches_the_service(

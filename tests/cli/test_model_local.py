@@ -115,6 +115,31 @@ def test_the_unit_refuses_a_file_that_changed(tmp_path: Path, model: Path) -> No
     assert done.returncode != 0
 
 
+def of_unit(name: str, key: str) -> str:
+    found = re.search(rf"^{key}=(\S+)$", (ROOT / "systemd" / name).read_text(), re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def test_the_memory_of_the_server_is_bounded_and_ends_before_the_agents() -> None:
+    """On the smallest machine of the guide both fit beside each other, and the model goes first."""
+    server, agent = UNIT.name, "barnacle.service"
+    share = int(of_unit(server, "MemoryMax").removesuffix("%")) / 100
+    # A file that is taken fits with room for the conversation's own memory
+    assert share >= model_local.MOST_SHARE + 0.05
+    memory_mb = 8 * 1024
+    agents_mb = int(of_unit(agent, "MemoryMax").removesuffix("M"))
+    assert share * memory_mb + agents_mb + memory_mb / 8 <= memory_mb
+    assert of_unit(server, "MemorySwapMax") == "0"
+    assert of_unit(server, "OOMPolicy") == "kill"
+    assert int(of_unit(server, "OOMScoreAdjust")) > 0 > int(of_unit(agent, "OOMScoreAdjust"))
+    assert int(of_unit(server, "CPUWeight")) < int(of_unit(agent, "CPUWeight"))
+    (start,) = commands("ExecStart")
+    cores_of_a_pi_5 = 4
+    threads = shlex.split(start)[shlex.split(start).index("--threads") + 1]
+    assert int(threads) < cores_of_a_pi_5
+
+
 def test_the_sockets_fit_together() -> None:
     listening = re.search(
         r"ListenStream=(\S+)", (ROOT / "systemd/barnacle-model.socket").read_text()
