@@ -27,6 +27,7 @@ from agent.system.clock import Clock
 from agent.turn.model_choice import ModelChoices
 
 if TYPE_CHECKING:
+    from agent.providers.prompted.forms import ToolForms
     from agent.providers.spending import Budget
     from agent.storage.phrases import Phrases
 
@@ -110,15 +111,12 @@ def open_providers(
     from agent.providers.fallback import FallbackProvider
     from agent.providers.metered import MeteredProvider
     from agent.providers.prices import Prices
-    from agent.providers.prompted.forms import ToolForms
-    from agent.providers.prompted.learnt_templates import LearntTemplates
     from agent.providers.replaceable import ReplaceableProvider
     from agent.providers.spending import Budget
 
     budget = Budget(wanted, SpendingLedger(journal, clock), Prices(wanted.prices))
     meter = partial(MeteredProvider, budget=budget)
-    # One for all times: what a model was found to want outlasts a change of the configuration
-    forms = ToolForms(clock, LearntTemplates(local.templates))
+    forms = _tool_forms(local.templates, clock)
 
     def made(chosen: Settings) -> Provider:
         if chosen_service(chosen.provider, environ) is None:
@@ -134,6 +132,14 @@ def open_providers(
         return model_choices(chosen, environ)
 
     return ModelServices(provider, budget, renew)
+
+
+def _tool_forms(templates: Path | None, clock: Clock) -> "ToolForms":
+    """Return one for all times: what a model was found to want outlasts a new configuration."""
+    from agent.providers.prompted.forms import ToolForms
+    from agent.providers.prompted.learnt_templates import LearntTemplates
+
+    return ToolForms(clock, LearntTemplates(templates))
 
 
 def _phrases(path: Path, clock: Clock) -> "Phrases":
