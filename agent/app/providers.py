@@ -98,8 +98,7 @@ def open_providers(
     def offline() -> OfflineProvider:
         # Working without a network does not begin with a question to a service
         able = NoEmbedder() if settings.embeddings.is_remote else local.embedder
-        path = local.phrases
-        phrases = partial(_phrases, path, clock) if path is not None else None
+        phrases = partial(_phrases, local.phrases, clock) if local.phrases else None
         return OfflineProvider(able, phrases, settings.agent.name)
 
     wanted = settings.provider
