@@ -25,6 +25,7 @@ COMMANDS = (
     ("models", "list the models"),
     ("board", "show the boards and what is wired to them"),
     ("jobs", "list your jobs"),
+    ("files", "list the files that you sent"),
     ("pair", "enter a code to get access"),
 )
 

@@ -63,7 +63,10 @@ class Methods:
                 raise Refused(400, "Bad Request: BOT_COMMAND_INVALID")
             if not 1 <= len(words) <= 256:
                 raise Refused(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
-        self.world.commands = asked["commands"]
+        language = asked.get("language_code", "")
+        if language and not (len(language) == 2 and language.isalpha() and language.islower()):
+            raise Refused(400, "Bad Request: LANGUAGE_CODE_INVALID")
+        self.world.commands[language] = asked["commands"]
         return True
 
     def _send_message(self, asked: Json) -> Json:

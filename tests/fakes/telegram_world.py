@@ -42,7 +42,8 @@ class World:
     actions: list[Json] = field(default_factory=list)
     reactions: list[Json] = field(default_factory=list)
     answered_callbacks: list[Json] = field(default_factory=list)
-    commands: list[Json] = field(default_factory=list)
+    # By language; those of no language are shown in all others
+    commands: dict[str, list[Json]] = field(default_factory=dict)
     sent: list[Json] = field(default_factory=list)
     edits: list[Json] = field(default_factory=list)
     blocked: set[int] = field(default_factory=set)

@@ -9,7 +9,7 @@ import contextlib
 import logging
 import socket
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -61,6 +61,14 @@ def urgent(updates: Sequence[TelegramUpdate]) -> list[TelegramMessage]:
     """Return the messages that stop the agent."""
     found = [update.message for update in updates if update.message is not None]
     return [message for message in found if is_urgent(message.text)]
+
+
+def _offered(known: "Commands", words: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the list of commands, in the words of a language or else in English."""
+    return [
+        {"command": command, "description": words.get(command, english)}
+        for command, english in known
+    ]
 
 
 def ends_in_album(updates: Sequence[TelegramUpdate]) -> bool:
@@ -124,6 +132,8 @@ class TelegramReceiver:
         self._position = position
         self._pulse = pulse
         self._clock = clock
+        # What the platform shows stays there: a new connection need not say it again
+        self._has_offered = False
         # Taken before their turn: buttons, and messages that stop the agent
         self._pressed: deque[str] = deque(maxlen=MAX_AHEAD)
         self._ahead: deque[str] = deque(maxlen=MAX_AHEAD)
@@ -152,12 +162,18 @@ class TelegramReceiver:
         return TelegramSelf(number, name if isinstance(name, str) else "")
 
     async def _offer_commands(self) -> None:
-        offered = [
-            {"command": command, "description": words}
-            for command, words in self._ears.commands[:MAX_COMMANDS]
-        ]
+        """Set the list of commands once: in English, and in each language that it has words of."""
+        from agent.channels.command_words import COMMAND_WORDS  # noqa: PLC0415 - after the start
+
+        if self._has_offered:
+            return
+        known = self._ears.commands[:MAX_COMMANDS]
         try:
-            await self._api.call("setMyCommands", {"commands": offered})
+            await self._api.call("setMyCommands", {"commands": _offered(known, {})})
+            for language, words in COMMAND_WORDS.items():
+                told = {"commands": _offered(known, words), "language_code": language}
+                await self._api.call("setMyCommands", told)
+            self._has_offered = True
         except (TelegramRefused, ChannelUnavailable) as err:
             _log.info("telegram: command list not set (reason=%s)", err)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.channels.command_words import COMMAND_WORDS
 from agent.channels.settings import TelegramSettings
 from agent.channels.telegram.inbound import EDITED
 from agent.errors import ChannelRefused, ChannelUnavailable, StorageFull
@@ -44,7 +45,28 @@ async def test_a_message_is_heard_as_the_agent_knows_messages(tmp_path: Path) ->
 async def test_the_platform_is_told_of_the_commands(tmp_path: Path) -> None:
     async with listening(tmp_path) as bot:
         await wait_until(lambda: bot.server.world.commands)
-        assert [one["command"] for one in bot.server.world.commands] == ["help", "stop"]
+        assert [one["command"] for one in bot.server.world.commands[""]] == ["help", "stop"]
+
+
+async def test_the_commands_are_told_in_the_languages_of_people(tmp_path: Path) -> None:
+    async with listening(tmp_path) as bot:
+        shown = bot.server.world.commands
+        await wait_until(lambda: len(shown) == 1 + len(COMMAND_WORDS))
+        assert shown["de"][1] == {"command": "stop", "description": COMMAND_WORDS["de"]["stop"]}
+        told = {one[0]["description"] for one in shown.values()}
+        assert len(told) == len(shown)
+
+
+async def test_a_new_connection_does_not_tell_the_commands_again(tmp_path: Path) -> None:
+    async with listening(tmp_path, listens=False) as bot:
+        for number in (1, 2):
+            connection = asyncio.ensure_future(bot.channel.listen(bot.deliver))
+            await bot.server.world.write(f"message {number}")
+            await bot.hear(number)
+            connection.cancel()
+            await asyncio.wait([connection])
+        assert len(bot.server.called("getMe")) == 2
+        assert len(bot.server.called("setMyCommands")) == 1 + len(COMMAND_WORDS)
 
 
 async def test_an_update_is_confirmed_only_when_it_was_delivered(tmp_path: Path) -> None:

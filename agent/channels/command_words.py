@@ -1,0 +1,80 @@
+"""Descriptions of the commands in the languages that a platform shows its list in.
+
+English is in `agent/channels/platform.py`, and is what a platform shows in every other language.
+"""
+
+from collections.abc import Mapping
+
+# By the two letters of ISO 639-1
+COMMAND_WORDS: Mapping[str, Mapping[str, str]] = {
+    "de": {
+        "help": "zeigen, was man eingeben kann",
+        "new": "ein neues Gespräch beginnen",
+        "status": "Gerät, Board und Modell zeigen",
+        "stop": "abbrechen, was gerade läuft",
+        "estop": "Not-Halt: alle Ausgänge sicher",
+        "memory": "zeigen, was ich von dir weiß",
+        "model": "das Modell zeigen oder wählen",
+        "models": "die Modelle auflisten",
+        "board": "die Boards und ihre Anschlüsse zeigen",
+        "jobs": "deine Aufträge auflisten",
+        "files": "die Dateien auflisten, die du geschickt hast",
+        "pair": "einen Code eingeben, um Zugang zu bekommen",
+    },
+    "es": {
+        "help": "mostrar lo que puedes escribir",
+        "new": "empezar una conversación nueva",
+        "status": "mostrar el dispositivo, la placa y el modelo",
+        "stop": "cancelar lo que estoy haciendo",
+        "estop": "parada de emergencia: todas las salidas seguras",
+        "memory": "mostrar lo que recuerdo de ti",
+        "model": "mostrar o elegir el modelo",
+        "models": "listar los modelos",
+        "board": "mostrar las placas y lo que tienen conectado",
+        "jobs": "listar tus tareas",
+        "files": "listar los archivos que has enviado",
+        "pair": "introducir un código para tener acceso",
+    },
+    "ko": {
+        "help": "입력할 수 있는 명령 보기",
+        "new": "새 대화 시작",
+        "status": "장치, 보드, 모델의 상태 보기",
+        "stop": "지금 하는 일 중단",
+        "estop": "비상 정지: 모든 출력을 안전하게",
+        "memory": "나에 대해 기억하는 것 보기",
+        "model": "모델 보기 또는 선택",
+        "models": "모델 목록",
+        "board": "보드와 연결된 장치 보기",
+        "jobs": "내 예약 작업 목록",
+        "files": "내가 보낸 파일 목록",
+        "pair": "코드를 입력해 접근 권한 받기",
+    },
+    "ja": {
+        "help": "入力できるコマンドを表示",
+        "new": "新しい会話を始める",
+        "status": "デバイス、ボード、モデルの状態を表示",
+        "stop": "実行中の処理を中止",
+        "estop": "非常停止：すべての出力を安全に",
+        "memory": "あなたについて覚えていることを表示",
+        "model": "モデルを表示または選択",
+        "models": "モデルの一覧",
+        "board": "ボードと接続機器を表示",
+        "jobs": "あなたのジョブの一覧",
+        "files": "あなたが送ったファイルの一覧",
+        "pair": "コードを入力して利用を開始",
+    },
+    "zh": {
+        "help": "显示可以输入的命令",
+        "new": "开始新的对话",
+        "status": "显示设备、开发板和模型的状态",
+        "stop": "停止正在进行的操作",
+        "estop": "紧急停止：所有输出进入安全状态",
+        "memory": "显示我记得的关于你的内容",
+        "model": "显示或选择模型",
+        "models": "列出模型",
+        "board": "显示开发板及其连接的设备",
+        "jobs": "列出你的任务",
+        "files": "列出你发送的文件",
+        "pair": "输入代码以获得访问权限",
+    },
+}
