@@ -135,6 +135,9 @@ class MatrixChannel(Channel):
             await self.own_http.aclose()
 
     async def _type(self, room: str, told: Mapping[str, object]) -> None:
+        # A turn that a restart left is taken up again before the server has said who we are
+        if not self._sending.account:
+            return
         path = f"/rooms/{quoted(room)}/typing/{quoted(self._sending.account)}"
         await self._courtesy("PUT", path, told)
 

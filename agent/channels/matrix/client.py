@@ -217,7 +217,7 @@ def _trouble(reply: rest.RestReply) -> ChannelError:
         header_s = rest.seconds(reply.header("retry-after"))
         told_ms = reply.fields.get("retry_after_ms")
         wait_s = rest.seconds(told_ms, header_s * 1000, rest.MAX_RETRY_S * 1000) / 1000
-        text = f"the Matrix server asks to be left alone for {wait_s:.0f} s"
+        text = f"the Matrix server asks to be left alone for {wait_s:.1f} s"
         return ChannelUnavailable(text, retry_after_s=wait_s)
     if reply.status >= rest.SERVER_ERRORS:
         return ChannelUnavailable(f"the Matrix server is in trouble ({reply.status} {reason})")

@@ -1,6 +1,7 @@
 """What only Matrix has, on a real homeserver."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -53,6 +54,18 @@ async def test_an_encrypted_room_is_told_once_that_it_cannot_be_read(
         with pytest.raises(MessageRefused, match="encrypted"):
             await channel.send(alarm)
         assert platform.said(room) == [CANNOT_READ]
+
+
+async def test_nothing_is_shown_before_the_server_has_said_who_we_are(
+    platform: MatrixPlatform, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+    with caplog.at_level(logging.INFO):
+        await platform.restarted().typing(heard)
+    assert "M_INVALID_PARAM" not in caplog.text
+    assert not platform.typings()
 
 
 async def test_everything_that_was_said_while_it_was_away_is_heard(
