@@ -2,18 +2,28 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 End = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Pause = Callable[[], Awaitable[None]]
 
 _PIECE_BYTES = 65_536
 
 
-class Relay:
-    """A cable that can be pulled: at once, or before the next bytes that the agent sends."""
+async def no_pause() -> None:
+    """Hand each piece on at once."""
 
-    def __init__(self, port: int) -> None:
+
+class Relay:
+    """A cable that can be pulled: at once, or before the next bytes that the agent sends.
+
+    Args:
+        pause: comes before each piece, either way.
+    """
+
+    def __init__(self, port: int, pause: Pause = no_pause) -> None:
         self._target = port
+        self._pause = pause
         self._server: asyncio.Server | None = None
         self._instead = b""
         self._at_work: set[asyncio.Task[None]] = set()
@@ -51,7 +61,7 @@ class Relay:
                 self._instead = b""
                 return
             far = await asyncio.open_connection("127.0.0.1", self._target)
-            await pass_on((reader, writer), far, is_cut=self._is_cut_now)
+            await pass_on((reader, writer), far, self._is_cut_now, self._pause)
 
     def _is_cut_now(self) -> bool:
         is_cut, self.cuts_next_bytes = self.cuts_next_bytes, False
@@ -79,12 +89,14 @@ def closing(writer: asyncio.StreamWriter) -> Iterator[None]:
     writer.close()
 
 
-async def pass_on(near: End, far: End, is_cut: Callable[[], bool] = lambda: False) -> None:
+async def pass_on(
+    near: End, far: End, is_cut: Callable[[], bool] = lambda: False, pause: Pause = no_pause
+) -> None:
     """Until either ends; then both are ended. `is_cut`, asked before each piece of `near`'s."""
     with closing(near[1]), closing(far[1]):
         ways = [
-            asyncio.ensure_future(_pump(near[0], far[1], is_cut)),
-            asyncio.ensure_future(_pump(far[0], near[1], lambda: False)),
+            asyncio.ensure_future(_pump(near[0], far[1], is_cut, pause)),
+            asyncio.ensure_future(_pump(far[0], near[1], lambda: False, pause)),
         ]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -94,10 +106,14 @@ async def pass_on(near: End, far: End, is_cut: Callable[[], bool] = lambda: Fals
 
 
 async def _pump(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_cut: Callable[[], bool]
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    is_cut: Callable[[], bool],
+    pause: Pause,
 ) -> None:
     with contextlib.suppress(OSError):
         while piece := await reader.read(_PIECE_BYTES):
+            await pause()
             if is_cut():
                 return
             writer.write(piece)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,17 @@ from tests.waits import wait_until, wait_until_sync
 # Where scripts/test puts it
 SYNAPSE = Path(agent.__file__).parents[1] / ".barnacle" / "synapse"
 _CALL_LIMIT_S = 20.0
+# It makes its tables in memory at each start, which keeps a core busy for seconds
+_START_S = 300.0
 _COUNT = itertools.count(1)
 _SECRET = "registration-secret-of-the-tests"
 _UNLIMITED = {"per_second": 10_000, "burst_count": 10_000}
-_LIMITS = ("rc_message", "rc_registration", "rc_presence", "rc_media_create", "rc_room_creation")
+_LIMITS = ("rc_registration", "rc_presence", "rc_media_create", "rc_room_creation")
 
 
-def _config(folder: Path, port: int, tls_port: int) -> dict[str, object]:
+def _config(
+    folder: Path, port: int, tls_port: int, messages: Mapping[str, float]
+) -> dict[str, object]:
     listener = {"port": port, "type": "http", "bind_addresses": ["127.0.0.1"]}
     resources = {"resources": [{"names": ["client"], "compress": False}]}
     key, certificate = certificates.made(folder, "IP:127.0.0.1")
@@ -58,17 +63,22 @@ def _config(folder: Path, port: int, tls_port: int) -> dict[str, object]:
         "rc_login": dict.fromkeys(("address", "account", "failed_attempts"), _UNLIMITED),
         "rc_joins": dict.fromkeys(("local", "remote"), _UNLIMITED),
         **dict.fromkeys(_LIMITS, _UNLIMITED),
+        "rc_message": messages,
     }
 
 
 class Synapse:
-    """A homeserver, from the first use to the end of the run."""
+    """A homeserver, from the first use to the end of the run.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        messages: how many it takes of one account.
+    """
+
+    def __init__(self, folder: Path, messages: Mapping[str, float] = _UNLIMITED) -> None:
         self.port, self.tls_port = free_port(), free_port()
         self.ca_file = folder / "certificate.pem"
         config = folder / "homeserver.json"
-        config.write_text(json.dumps(_config(folder, self.port, self.tls_port)))
+        config.write_text(json.dumps(_config(folder, self.port, self.tls_port, messages)))
         environ = {**os.environ, "PYTHONPATH": str(SYNAPSE), "PYTHONWARNINGS": "ignore"}
         command = [sys.executable, "-m", "synapse.app.homeserver", "-c", str(config)]
         subprocess.run([*command, "--generate-keys"], check=True, env=environ, capture_output=True)
@@ -77,8 +87,7 @@ class Synapse:
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environ
             )
         self._output = folder / "output"
-        # It makes its tables first
-        wait_until_sync(self._is_up, look_s=0.05, told=self._output.read_text)
+        wait_until_sync(self._is_up, _START_S, look_s=0.05, told=self._output.read_text)
 
     def stop(self) -> None:
         self._process.kill()
