@@ -121,7 +121,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     memory = open_memory(settings, paths, embedder, clock)
     every = settings.every_board()
     boards = tuple(SerialBoard(board, paths.board_folder(board), clock) for board in every)
-    journal, offline = open_agent_db(paths.agent_db), OfflineParts(embedder, paths.phrases)
+    journal = open_agent_db(paths.agent_db)
     keep_secrets(redactor, settings, environ)
     lights = tuple(map(light_on, boards, settings.every_board(), [clock] * len(boards)))
     watchers = _watchers(settings, paths, clock, boards)
