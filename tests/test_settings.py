@@ -18,7 +18,7 @@ from agent.errors import ConfigRefused
 from agent.settings import Paths, Settings, find_config, find_paths, state_dir, surroundings
 
 EXAMPLE = Path(agent.cli.__file__).with_name("example.toml")
-MOST_KEYS = 70
+MOST_KEYS = 75
 KEYS = [".".join(key) for key in keys(Settings)]
 
 

@@ -4,7 +4,6 @@ The board knows a value by the pin's index and by which part of the reading it i
 pin's name, and by `climate.humidity` where a pin shows several values.
 """
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -133,6 +132,8 @@ def _drives(method: Method, pin: BoardPin) -> bool:
 
 
 def _unknown(name: str, what: str, known: Sequence[str]) -> UnknownName:
+    import difflib  # noqa: PLC0415 - only after a mistake
+
     close = difflib.get_close_matches(name.casefold(), known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"available: {', '.join(known) or 'none'}"
     return UnknownName(f"the board has no {what} {name!r}; {hint}")

@@ -4,7 +4,6 @@ Data alone. An address of one's own goes with `custom:` (chat completions) or
 `anthropic-custom:` before it.
 """
 
-import difflib
 import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -296,6 +295,8 @@ def find(kind: str) -> KnownService:
     if kind.lower() in _FORBIDDEN:
         raise ValueError(f"{kind!r} is not offered: {_FORBIDDEN[kind.lower()]}")
     if found is None:
+        import difflib  # noqa: PLC0415 - only after a mistake
+
         close = difflib.get_close_matches(kind.lower(), _BY_NAME, n=1)
         hint = f"did you mean {close[0]!r}?" if close else "`barnacle models --services` lists them"
         raise ValueError(f"{kind!r} is not a known model service: {hint}")

@@ -8,7 +8,7 @@ from msgspec import Meta
 from agent.config import ConfigSection, Secret
 from agent.providers import catalog
 from agent.providers.base import DEFAULT_MAX_TOKENS, DEFAULT_TEMPERATURE
-from agent.providers.prompted.template_names import TEMPLATE_NAMES
+from agent.providers.template_names import TEMPLATE_NAMES
 
 # Not the names of services
 AUTO = "auto"

@@ -1,6 +1,5 @@
 """Words for what a configuration key takes, from its type: the sentences of a refusal."""
 
-import difflib
 import enum
 import re
 import types
@@ -22,6 +21,8 @@ def complaint(value: object, kind: typing.Any) -> str:
     wanted = expected(kind)
     if not wanted:
         return ""
+    import difflib  # noqa: PLC0415 - only after a mistake
+
     close = difflib.get_close_matches(str(value).lower(), _choices(_bare(kind)[0]), n=1)
     hint = f"; did you mean `{close[0]}`?" if close else ""
     return f"must be {wanted}, not {_shown(value)}{hint}"
@@ -55,6 +56,8 @@ def install_hint(extra: str) -> str:
 
 def unknown(key: str, known: Sequence[str]) -> str:
     """Return the sentence about an unknown key of a section."""
+    import difflib  # noqa: PLC0415 - only after a mistake
+
     close = difflib.get_close_matches(key.lower(), known, n=1, cutoff=_CLOSE_ENOUGH)
     if close:
         return f"unknown key; did you mean `{close[0]}`?"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import board, exits
+from agent.cli import board_visit, exits
 from agent.cli.main import main
 from agent.health import visit
 from agent.health.status import AgentStatus, BoardReport, own_start_ticks, write_status
@@ -42,7 +42,7 @@ def scripted(silent_port: str, monkeypatch: pytest.MonkeyPatch) -> ScriptedBoard
         machine = FakePorts(lambda: FakePort(peer), settings.port or silent_port)
         return SerialBoard(settings, folder, clock, machine)
 
-    monkeypatch.setattr(board, "SerialBoard", linked)
+    monkeypatch.setattr(board_visit, "SerialBoard", linked)
     return peer
 
 

@@ -3,6 +3,7 @@
 from agent.link.devices.device_row import (
     Counterpart,
     DeviceField,
+    DeviceLine,
     DeviceMethod,
     DeviceOption,
     DeviceRow,
@@ -117,5 +118,130 @@ ACTUATORS = (
         at_rest=("lit", 0),
         is_settable=False,
         words=(("pixels colour", "color neopixel farbe", "颜色 彩灯 灯带 色 색"),),
+    ),
+)
+
+# What is more than one pin or regulates by itself: outputs like every other
+_SPEED = DeviceField("speed", "h", minimum=-100, maximum=100, unit="%", scale=0.1)
+_TONE = DeviceField("frequency", "H", minimum=0, maximum=20_000, unit="Hz")
+# How high a thermostat may really be set stands in its configuration
+_TARGET = DeviceField("target", "H", minimum=0, maximum=125, unit="°C", scale=0.1)
+_RELAY = DeviceField("relay", "B", choices=("off", "on"))
+
+DRIVEN = (
+    DeviceRow(
+        kind="thermostat",
+        can=("thermostat",),
+        pin="relay",
+        methods=(
+            DeviceMethod(
+                40,
+                "thermostat_write",
+                "Regulate to a temperature; 0 switches it off, and so does a lease that ends. "
+                "The relay stays off while the thermometer is silent.",
+                (DeviceField("pin", "B", pins="thermostat"), _TARGET),
+                (_RELAY, _TARGET),
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+            DeviceMethod(
+                41,
+                "thermostat_read",
+                "Tell the relay and the target of a thermostat.",
+                (DeviceField("pin", "B", pins="thermostat"),),
+                (_RELAY, _TARGET),
+                safety="read",
+                idempotent=True,
+            ),
+        ),
+        sources=(DeviceLine("sensor", "the thermometer, another entry"),),
+        options=(
+            DeviceOption("highest_c", 1, 125, 60, "°C", is_limit=True),
+            DeviceOption("hysteresis_tenths", 1, 100, 5, "tenths of a degree"),
+            # 1: the relay cools
+            DeviceOption("cools", 0, 1, 0),
+            # A relay and a compressor do not like to be switched on again at once
+            DeviceOption("rest_s", 0, 3_600, 10, "s"),
+        ),
+        keys=frozenset({"active"}),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
+        refusals=("sensor names no thermometer",),
+        words=(
+            (
+                "thermostat heat target",
+                "heizung heizen temperatur regeln termostato calefacción",
+                "恒温器 加热 サーモスタット 暖房 온도조절기 난방",
+            ),
+        ),
+    ),
+    DeviceRow(
+        kind="motor",
+        can=("motor",),
+        pin="enable, a timer's channel",
+        use="pwm",
+        methods=(
+            DeviceMethod(
+                42,
+                "motor_write",
+                "Turn a motor, forward or with a negative speed backward. "
+                "It stops when nobody renews it.",
+                (DeviceField("pin", "B", pins="motor"), _SPEED),
+                (_SPEED,),
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+        ),
+        lines=(
+            DeviceLine("forward", "input of one direction"),
+            DeviceLine("backward", "input of the other"),
+        ),
+        options=(DeviceOption("frequency", 1, 20_000, 1_000, "Hz"),),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
+        refusals=(
+            "both directions of the bridge are on: look at its wires",
+            "a speed is -100 to 100 %",
+        ),
+        words=(
+            (
+                "motor speed forward backward",
+                "vorwärts rückwärts drehen adelante atrás girar",
+                "电机 前进 后退 モーター 前進 後退 모터 전진 후진",
+            ),
+        ),
+    ),
+    DeviceRow(
+        kind="tone",
+        can=("tone",),
+        pin="a timer's channel",
+        use="pwm",
+        methods=(
+            DeviceMethod(
+                43,
+                "tone_write",
+                "Sound a tone; 0 is silence, and so is a lease that ends.",
+                (DeviceField("pin", "B", pins="tone"), _TONE),
+                (_TONE,),
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+        ),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
+        refusals=("a tone is 20 to 20000 Hz, and 0 is silence",),
+        words=(
+            (
+                "tone beep buzzer sound",
+                "ton piepen summer tono pitido zumbador",
+                "蜂鸣器 声音 ブザー 音 부저 소리",
+            ),
+        ),
     ),
 )

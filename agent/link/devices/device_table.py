@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from agent.link.devices.actuators import ACTUATORS
+from agent.link.devices.actuators import ACTUATORS, DRIVEN
 from agent.link.devices.buses import BUSES
 from agent.link.devices.device_row import DeviceField, DeviceMethod, DeviceOption, DeviceRow
-from agent.link.devices.driven import DRIVEN
-from agent.link.devices.i2c_sensors import I2C_SENSORS
-from agent.link.devices.sensors import SENSORS
+from agent.link.devices.sensors import I2C_SENSORS, SENSORS
 
 _LEVEL = DeviceField("value", "B", choices=("off", "on"))
 

@@ -29,7 +29,6 @@ from agent.providers.prompted.constrained import ConstrainedReader
 from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.learnt_templates import Writer
 from agent.providers.prompted.reader import AnswerReading, PromptedReader
-from agent.providers.prompted.template_names import HERMES, NATIVE
 from agent.providers.prompted.writer import (
     CONSTRAINED,
     MARKED,
@@ -37,6 +36,7 @@ from agent.providers.prompted.writer import (
     in_words,
     with_repair,
 )
+from agent.providers.template_names import HERMES, NATIVE
 
 # A call that is hardly more than a tool's name is everybody's
 _LEAST_CHARS = 12

@@ -21,13 +21,13 @@ from agent.providers.prompted.specials import (
     special_at,
 )
 from agent.providers.prompted.tail import OTHERS_LINE, Tail, TailReader
-from agent.providers.prompted.template_names import HARMONY, JSON, PYTHON
 from agent.providers.prompted.templates.every import may_become_opening, opening_at, openings
 from agent.providers.prompted.templates.harmony import take_bare
 from agent.providers.prompted.templates.react import without_thought
 from agent.providers.prompted.tokens import Token, TokenType
 from agent.providers.prompted.whole import is_meant as is_meant_whole
 from agent.providers.prompted.whole import whole
+from agent.providers.template_names import HARMONY, JSON, PYTHON
 
 # The last token of some models, which servers leave in; as HTML it has a beginning
 _END_OF_TEXT = re.compile(r"(?<!<s>)</s>\s*\Z")

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agent.providers import template_names
 from agent.providers.answer import MAX_CALLS, bare
-from agent.providers.prompted import marks, template_names, tokens
+from agent.providers.prompted import marks, tokens
 from agent.providers.prompted.calls import Offered, TakenCalls, WantedCall, take, take_block
 from agent.providers.prompted.quotation import Quotation, fence_of
 from agent.providers.prompted.specials import END_OF_THOUGHT, Special, special_at

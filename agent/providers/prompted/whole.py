@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass
 
+from agent.providers import template_names
 from agent.providers.answer import bare
-from agent.providers.prompted import marks, template_names
+from agent.providers.prompted import marks
 from agent.providers.prompted.calls import (
     NAME,
     NAMED_AT_ONCE,

@@ -6,8 +6,8 @@ import pytest
 
 from agent.providers.prompted import template_names
 from agent.providers.prompted.learnt_templates import LEARNT_AFTER, MAX_MODELS, LearntTemplates
-from agent.providers.prompted.template_names import TEMPLATE_NAMES
 from agent.providers.prompted.templates.every import TEMPLATES
+from agent.providers.template_names import TEMPLATE_NAMES
 
 WRITER = ("ollama", "qwen3-4b", "native")
 HERMES = frozenset({"hermes"})
