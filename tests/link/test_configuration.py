@@ -169,6 +169,7 @@ class TestOverlay:
     @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.kind)
     def test_every_line_of_a_kind_is_its_own(self, row: DeviceRow) -> None:
         lines = {line.name: f"PB{at}" for at, line in enumerate(row.lines, 1)}
-        pins = {"it": PinSettings(pin="PB0", kind=row.kind, **lines)}
+        sources = {source.name: "tank" for source in row.sources}
+        pins = {"it": PinSettings(pin="PB0", kind=row.kind, **lines, **sources)}
         (entry,) = read_entries(wire_of(pins))
         assert entry.mcu_pins == {"PB0", *lines.values()}

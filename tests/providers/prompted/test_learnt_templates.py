@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.providers.prompted import template_names
+from agent.providers import template_names
 from agent.providers.prompted.learnt_templates import LEARNT_AFTER, MAX_MODELS, LearntTemplates
 from agent.providers.prompted.templates.every import TEMPLATES
 from agent.providers.template_names import TEMPLATE_NAMES

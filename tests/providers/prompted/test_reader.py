@@ -317,5 +317,5 @@ def test_the_time_to_read_anything_grows_with_its_length(unit: str) -> None:
     assert taken_s(unit, 100_000) < 35 * max(taken_s(unit, 10_000), 0.01)
 
 
-def test_a_megabyte_of_beginnings_of_calls_is_read_at_once() -> None:
-    assert taken_s("<tool_call>", 1_000_000) < 5
+def test_a_megabyte_of_beginnings_of_calls_takes_ten_times_a_tenth_of_it() -> None:
+    assert taken_s("<tool_call>", 1_000_000) < 35 * max(taken_s("<tool_call>", 100_000), 0.01)
