@@ -9,6 +9,8 @@ LINK = ("usb", 0, 0)
 RECEIVE_WINDOW_BYTES = 512
 # FAT on the chip's 16 KB sectors, as the common builds of MicroPython have it
 FLASH_CLASS = 1
+# 64 KB for files: not every driver fits
+IS_SMALL = True
 SUPPLY_MV = 3300
 HAS_MCU_TEMPERATURE = True
 # A computer needs a second or two to notice a new USB device; a frame ends the wait

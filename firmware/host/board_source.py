@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from agent.link.devices.device_table import ROWS, device_methods
+from agent.link.devices.device_table import ROWS, device_methods, rows_of
 
 _COPIED = (
     "NAME",
@@ -23,11 +23,16 @@ _USES = tuple(dict.fromkeys(row.use for row in ROWS))
 _MANIFEST_ONLY = frozenset({"aliases"})
 
 
+def is_small(board: ModuleType) -> bool:
+    """Return true if the board's files have too little room for every driver."""
+    return bool(getattr(board, "IS_SMALL", False))
+
+
 def source(board: ModuleType) -> str:
     """The text of the module."""
     lines = ["# Made by firmware/host/board_source.py; not to be edited."]
     lines += [f"{name} = {getattr(board, name)!r}" for name in _COPIED]
-    lines.append(f"DEVICE_METHODS = {device_methods()!r}")
+    lines.append(f"DEVICE_METHODS = {device_methods(rows_of(is_small=is_small(board)))!r}")
     abilities = sorted({tuple(row["can"]) for row in board.PINS})
     lines += [f"_CAN_{number} = {can!r}" for number, can in enumerate(abilities)]
     lines.append("PINS = (")

@@ -7,11 +7,16 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import cast
 
+from agent.link.devices.device_table import ROWS, rows_of
 from firmware.host import board_source, describe, kind_source
 
 FIRMWARE = Path(__file__).resolve().parents[1]
 REPOSITORY = FIRMWARE.parent
 FRAME = REPOSITORY / "agent" / "link" / "frame.py"
+
+
+# Modules of the drivers that a small board has no room for, and of no other
+_HELPERS = frozenset({"sensirion", "stepwise"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +46,23 @@ def board_file(name: str) -> ModuleType:
 
 def bundle(name: str) -> list[BundledFile]:
     """Every file of the firmware for that board, the generated description last."""
+    board = board_file(name)
+    kinds = rows_of(is_small=board_source.is_small(board))
+    left_out = {row.kind for row in ROWS} - {row.kind for row in kinds}
+    left_out |= _HELPERS if left_out else frozenset()
     files = [
         BundledFile("boot.py", (FIRMWARE / "boot.py").read_bytes()),
         BundledFile("main.py", (FIRMWARE / "main.py").read_bytes()),
         BundledFile("slots.py", (FIRMWARE / "slots.py").read_bytes()),
         BundledFile("frame.py", FRAME.read_bytes()),
-        BundledFile("kinds.py", kind_source.source().encode()),
-        BundledFile("board.py", board_source.source(board_file(name)).encode()),
+        BundledFile("kinds.py", kind_source.source(kinds).encode()),
+        BundledFile("board.py", board_source.source(board).encode()),
     ]
-    node = sorted((FIRMWARE / "node").rglob("*.py"))
+    node = sorted(path for path in (FIRMWARE / "node").rglob("*.py") if path.stem not in left_out)
     files += [
         BundledFile(path.relative_to(FIRMWARE).as_posix(), path.read_bytes()) for path in node
     ]
-    text = describe.source(board_file(name), build_number(files))
+    text = describe.source(board, build_number(files))
     return [*files, BundledFile("description.py", text.encode())]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from agent.link.devices import device_table
 from agent.link.devices.device_row import DeviceField, DeviceMethod
 from agent.link.devices.device_table import BOARD_METHODS
+from firmware.host.board_source import is_small
 
 LEASE_DEFAULT_MS = 2_000
 # The bit masks of leases are small integers on the MCU up to this many pins
@@ -56,10 +57,12 @@ _WITHOUT_PINS = frozenset(method.id for method in BOARD_METHODS)
 def manifest(board: ModuleType) -> dict[str, Any]:
     """Return the board's abilities in the wire format."""
     lacks = frozenset() if board.HAS_MCU_TEMPERATURE else _WITHOUT_PINS
+    kinds = device_table.rows_of(is_small=is_small(board))
+    known = {method.id for row in kinds for method in row.methods} | _WITHOUT_PINS
     return {
         "manifest": 1,
         "board": board.NAME,
-        "methods": [method for method in METHODS if method["id"] not in lacks],
+        "methods": [method for method in METHODS if method["id"] in known - lacks],
         "events": [],
         "pins": [_pin(index, row) for index, row in enumerate(board.PINS)],
     }

@@ -9,14 +9,16 @@ or `-` for a kind with a driver; then its options. `name:lowest:highest:default`
 every kind.
 """
 
+from collections.abc import Sequence
+
 from agent.link.devices.device_row import DeviceRow
 from agent.link.devices.device_table import ROWS
 
 
-def source() -> str:
-    """The text of the module."""
+def source(rows: Sequence[DeviceRow] = ROWS) -> str:
+    """Return the text of the module, for these kinds."""
     # Each line between two ends of lines, so that a kind is found with one look
-    text = "\n" + "".join(f"{_line(row)}\n" for row in ROWS)
+    text = "\n" + "".join(f"{_line(row)}\n" for row in rows)
     return f"# Made by firmware/host/kind_source.py; not to be edited.\nROWS = {text!r}\n"
 
 

@@ -131,6 +131,7 @@ _RELAY = DeviceField("relay", "B", choices=("off", "on"))
 DRIVEN = (
     DeviceRow(
         kind="thermostat",
+        is_spacious=True,
         can=("thermostat",),
         pin="relay",
         methods=(
@@ -179,6 +180,7 @@ DRIVEN = (
     ),
     DeviceRow(
         kind="motor",
+        is_spacious=True,
         can=("motor",),
         pin="enable, a timer's channel",
         use="pwm",
@@ -217,6 +219,7 @@ DRIVEN = (
     ),
     DeviceRow(
         kind="tone",
+        is_spacious=True,
         can=("tone",),
         pin="a timer's channel",
         use="pwm",

@@ -74,6 +74,7 @@ BUSES = (
     ),
     DeviceRow(
         kind="onewire",
+        is_spacious=True,
         can=("onewire",),
         pin="1-Wire line",
         methods=(

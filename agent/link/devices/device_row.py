@@ -103,6 +103,7 @@ class DeviceRow(NamedTuple):
         is_settable: one number says everything about it.
         shares_lines: the sort of bus that its lines are, which others of that sort may name too.
         has_driver: a module under `firmware/node/devices`; the firmware's own pins have none.
+        is_spacious: its driver finds room only on boards with more than 64 KB for files.
         refusals: sentences with which its driver refuses, where no other has them.
         quantities: what its counterpart measures, as long as nobody sets anything else.
         words: for the search of tools: ours, then those of people in alphabets, then others.
@@ -125,6 +126,7 @@ class DeviceRow(NamedTuple):
     is_settable: bool = True
     shares_lines: str = ""
     has_driver: bool = True
+    is_spacious: bool = False
     refusals: tuple[str, ...] = ()
     counterparts: tuple[Counterpart, ...] = ()
     quantities: Mapping[str, float] = _NOTHING

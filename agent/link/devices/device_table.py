@@ -1,6 +1,6 @@
 """Table of device kinds, and what is looked up in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agent.link.devices.actuators import ACTUATORS, DRIVEN
 from agent.link.devices.buses import BUSES
@@ -113,9 +113,14 @@ def methods() -> tuple[DeviceMethod, ...]:
     return tuple(numbered[number] for number in sorted(numbered))
 
 
-def device_methods() -> bytes:
-    """Return the numbers of the methods that a driver answers."""
-    return bytes(sorted({one.id for row in ROWS if row.has_driver for one in row.methods}))
+def rows_of(*, is_small: bool) -> tuple[DeviceRow, ...]:
+    """Return the kinds for which a board's files have room."""
+    return tuple(row for row in ROWS if not (is_small and row.is_spacious))
+
+
+def device_methods(rows: Sequence[DeviceRow] = ROWS) -> bytes:
+    """Return the numbers of the methods that a driver of these kinds answers."""
+    return bytes(sorted({one.id for row in rows if row.has_driver for one in row.methods}))
 
 
 def by_capability() -> dict[str, DeviceRow]:

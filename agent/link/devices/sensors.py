@@ -193,6 +193,7 @@ _SECOND_BUS = {"pin": "PA11"}
 I2C_SENSORS = (
     DeviceRow(
         kind="sht3x",
+        is_spacious=True,
         can=("climate",),
         pin=_CLOCK,
         methods=(CLIMATE_READ,),
@@ -205,6 +206,7 @@ I2C_SENSORS = (
     ),
     DeviceRow(
         kind="aht20",
+        is_spacious=True,
         can=("climate",),
         pin=_CLOCK,
         methods=(CLIMATE_READ,),
@@ -217,6 +219,7 @@ I2C_SENSORS = (
     ),
     DeviceRow(
         kind="ina219",
+        is_spacious=True,
         can=("power",),
         pin=_CLOCK,
         methods=(
@@ -257,6 +260,7 @@ I2C_SENSORS = (
     ),
     DeviceRow(
         kind="ads1115",
+        is_spacious=True,
         can=("voltage",),
         pin=_CLOCK,
         methods=(
@@ -290,6 +294,7 @@ I2C_SENSORS = (
     ),
     DeviceRow(
         kind="scd4x",
+        is_spacious=True,
         can=("air",),
         pin=_CLOCK,
         methods=(

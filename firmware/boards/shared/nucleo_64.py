@@ -8,6 +8,8 @@ LINK = ("uart", 2, 0)
 # The console's ring holds 259 bytes
 RECEIVE_WINDOW_BYTES = 256
 FLASH_CLASS = 1
+# 64 KB for files: not every driver fits
+IS_SMALL = True
 SUPPLY_MV = 3300
 HAS_MCU_TEMPERATURE = True
 PROMPT_WINDOW_MS = 600

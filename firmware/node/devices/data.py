@@ -24,3 +24,17 @@ def take(arguments, at, most):
     if not 0 < count <= most:
         raise Refusal(frame.OUT_OF_RANGE, "1 to %d bytes" % most)
     return arguments[at + 1 : at + 1 + count]
+
+
+# Who uses a 1-Wire line: what takes several passes of the loop is not to be disturbed
+_users: dict = {}
+
+
+def hold(pin, user):
+    # Whether it is that user's now, or was already
+    return _users.setdefault(pin, user) is user
+
+
+def let_go(pin, user):
+    if _users.get(pin) is user:
+        del _users[pin]

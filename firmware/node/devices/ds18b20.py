@@ -13,7 +13,7 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal
-from node.devices import oneline
+from node.devices import data
 
 CELSIUS_READ = 25
 
@@ -76,11 +76,11 @@ class Ds18b20:
                 self._rest()
 
     def close(self):
-        oneline.release(self._name, self)
+        data.let_go(self._name, self)
 
     def _begin(self, command):
         # While another sensor of the line is being read this one waits
-        if not oneline.take(self._name, self):
+        if not data.hold(self._name, self):
             return
         if not _onewire.reset(self._pin):
             self._fail("no DS18B20 answers")
@@ -106,7 +106,7 @@ class Ds18b20:
         if self._command == _READ_SCRATCHPAD:
             self._step = _READ
             return
-        oneline.release(self._name, self)
+        data.let_go(self._name, self)
         self._next_ms = ticks_add(now_ms, _CONVERSION_MS)
         self._step = _CONVERTING
 
@@ -135,7 +135,7 @@ class Ds18b20:
         self._trouble = trouble
 
     def _rest(self):
-        oneline.release(self._name, self)
+        data.let_go(self._name, self)
         self._step = _START
         self._next_ms = ticks_add(ticks_ms(), _PAUSE_MS)
 

@@ -10,7 +10,7 @@ import frame
 import machine
 from micropython import const
 from node.calls import Refusal
-from node.devices import data, oneline
+from node.devices import data
 
 ONEWIRE_SCAN = 39
 
@@ -36,7 +36,7 @@ class Onewire:
         return {ONEWIRE_SCAN: self._scan}
 
     def tick(self, now_ms):
-        if not self._is_scanning or not oneline.take(self._name, self):
+        if not self._is_scanning or not data.hold(self._name, self):
             return
         try:
             is_done = self._step()
@@ -44,13 +44,13 @@ class Onewire:
             self._trouble = refusal.text
             is_done = True
         if is_done:
-            oneline.release(self._name, self)
+            data.let_go(self._name, self)
             self._is_scanning = False
             self._has_news = True
             self._scanned_ms = now_ms
 
     def close(self):
-        oneline.release(self._name, self)
+        data.let_go(self._name, self)
 
     def _begin(self):
         self._found = []
