@@ -176,7 +176,8 @@ def test_a_call_of_ours_says_what_a_librarys_says(method: str, talked: Talked) -
     called = talked.ours.called(method)
     assert theirs
     assert called
-    for asked in called:
+    # The libraries are asked for the commands of everybody; the languages have their own words
+    for asked in (one for one in called if "language_code" not in one):
         mine = _canonical(asked)
         if method in {"sendMessage", "editMessageText"}:
             assert mine["link_preview_options"] == {"is_disabled": True}

@@ -56,6 +56,8 @@ SOURCES: dict[str, Provenance] = {
     "board result name": SENSOR,
     "board interlock": SENSOR,
     "board pin name": SENSOR,
+    "reading name": SENSOR,
+    "reading unit": SENSOR,
     "board pin alias": SENSOR,
     "board pin capability": SENSOR,
     "board name": SENSOR,

@@ -10,6 +10,8 @@ from agent.errors import McpAway, MemoryUnavailable, SandboxBroken, StorageFull
 from agent.link.settings import WatchSettings
 from agent.memory.base import CORE, MemoryEntry, MemoryStats, Scope
 from agent.messages import Provenance
+from agent.readings.columns import Columns, of_values
+from agent.readings.series import Series, SeriesKind
 from agent.schedule.job import Job
 from agent.schedule.timer import CountdownTimer, TimerState
 from agent.security.sandbox.base import SandboxJob as Program
@@ -132,6 +134,27 @@ def programs(made: World) -> str:
             program = made.folder / "bin" / name
             program.write_text(f"#!/bin/sh\necho {made.text} >&2\nexit 1\n")
     return place
+
+
+class PlantedRecord:
+    """A record of one reading, which a board named."""
+
+    trouble = ""
+
+    def __init__(self, made: World) -> None:
+        name, unit = made.at("reading name", "level"), made.at("reading unit", "mm")
+        self._series = Series(1, SeriesKind(name, unit), 60)
+
+    async def open(self) -> None:
+        return None
+
+    def every_series(self) -> Sequence[Series]:
+        return [self._series]
+
+    async def rows(self, series: Series, begin_ms: int, end_ms: int) -> Columns:
+        values = [float(number) for number in range(10)]
+        times = [end_ms - 60_000 * (10 - number) for number in range(10)]
+        return of_values(times, values, series.cadence_s, is_switch=False).between(begin_ms, end_ms)
 
 
 class PlantedServer:

@@ -34,6 +34,8 @@ from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.tool import McpTool
 from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
 from agent.tools.memory_sources import MemoryListTool, MemorySourceTool
+from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
+from agent.tools.readings_draw import ReadingArtist, ReadingsDrawTool
 from agent.tools.reflex import ReflexTools
 from agent.tools.settings import DelegateSettings, SearchSettings, WebSettings
 from tests.fakes.clock import SteppedClock
@@ -47,6 +49,7 @@ from tests.taint.things import (
     PlantedMemory,
     PlantedPeople,
     PlantedPost,
+    PlantedRecord,
     PlantedSandbox,
     PlantedServer,
     answered,
@@ -124,6 +127,8 @@ def _surroundings(made: World, http: HttpClient, watcher: BoardWatcher) -> ToolP
 def _further(made: World) -> list[AnyTool]:
     """What is composed elsewhere: memory and the servers of others."""
     memory, library = PlantedMemory(made), PlantedLibrary(made)
+    desk = ReadingDesk(PlantedRecord(made), SteppedClock(), dict)
+    artist = ReadingArtist(desk, made.folder, lambda _name: (), PlantedSandbox(made))
     offer = ToolOffer("garden", "look", "mcp_garden_look", "Looks.", _NO_FIELDS, "digest")
     return [
         DatasheetSearchTool(library),
@@ -133,6 +138,9 @@ def _further(made: World) -> list[AnyTool]:
         MemoryRecallTool(memory, library),
         MemorySourceTool(memory),
         MemoryStoreTool(memory),
+        ReadingsDrawTool(artist),
+        ReadingsListTool(desk),
+        ReadingsQueryTool(desk),
     ]
 
 

@@ -169,7 +169,6 @@ DRIVEN = (
         is_output=True,
         safe=DeviceOption("safe", 0, 0, 0),
         safe_on=None,
-        refusals=("sensor names no thermometer",),
         words=(
             (
                 "thermostat heat target",

@@ -47,12 +47,12 @@ class Scd4x:
     def finish(self, bus, address):
         if self._is_asked:
             self._looks = 0
-            found = words(_received(bus, address, 9), _NAME)
+            found = _words(bus, address, 9)
             if not found[0]:
                 raise Refusal(frame.IO, "the SCD4x measured nothing")
             temperature, humidity = climate(found[1], found[2])
             return found[0], temperature, humidity
-        if words(_received(bus, address, 3), _NAME)[0] & _READY:
+        if _words(bus, address, 3)[0] & _READY:
             self._is_asked = True
             bus.writeto(address, _READ)
             return None
@@ -80,7 +80,10 @@ class Scd4x:
         return 6
 
 
-def _received(bus, address, count):
+def _words(bus, address, count):
     data = bytearray(count)
     bus.readfrom_into(address, data)
-    return data
+    found = words(data)
+    if found is None:
+        raise Refusal(frame.IO, "the SCD4x's checksum is wrong")
+    return found

@@ -5,8 +5,9 @@
 
 import struct
 
+import frame
 from micropython import const
-from node.calls import AT
+from node.calls import AT, Refusal
 from node.devices.sensirion import climate, words
 from node.devices.stepwise import Stepwise
 
@@ -32,7 +33,10 @@ class Sht3x:
     def finish(self, bus, address):
         data = bytearray(_ANSWER_BYTES)
         bus.readfrom_into(address, data)
-        return climate(*words(data, _NAME))
+        found = words(data)
+        if found is None:
+            raise Refusal(frame.IO, "the SHT3x's checksum is wrong")
+        return climate(*found)
 
     def handlers(self):
         return {CLIMATE_READ: self._read}
