@@ -215,7 +215,7 @@ def __getattr__(name):
     import slots as again  # noqa: PLC0415  - anew
 
     sys.modules["slots"] = own
-    again.Files, again.Image = Files, Image
+    again.Files, again.Image = Files, Image  # type: ignore[misc]  # ours, not its own
     for one in _AT_START:
         globals()[one] = getattr(again, one)
     return globals()[name]

@@ -167,11 +167,11 @@ class _Program:
     of_class: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for node in self.tree.body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                self.globals.add(node.name)
+        for statement in self.tree.body:
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                self.globals.add(statement.name)
             else:
-                self.globals.update(_stored(node))
+                self.globals.update(_stored(statement))
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ClassDef):
                 self.attributes.update(_bound_in(node))
@@ -222,7 +222,7 @@ def _stored(node: ast.AST) -> Iterator[str]:
 
 
 def _bound_in(node: ast.ClassDef) -> set[str]:
-    bound = set()
+    bound: set[str] = set()
     for one in node.body:
         bound.update([one.name] if isinstance(one, ast.FunctionDef) else _stored(one))
     return bound

@@ -31,7 +31,7 @@ class Output:
     # A device that cannot be driven from an interrupt says so
     _trips = True
     # What must be so while it is on: (reading, value, name), where reading() gives a value
-    needs = ()
+    needs = ()  # type: tuple
     _inverted = 0
 
     def __init__(self, pin, options, now_ms, safe=None, needs=()):

@@ -33,8 +33,8 @@ class Slot:
     def read(self):
         # Its logical value as a whole number: 0 or 1, millivolts are not for here
         if self.input is not None:
-            return self.input.value() ^ self.inverted
-        return self.device.value()  # type: ignore[union-attr]  # it is one or the other
+            return self.input.value() ^ self.inverted  # type: ignore[unreachable]
+        return self.device.value()  # type: ignore[attr-defined]  # it is one or the other
 
 
 class Pins:
