@@ -102,6 +102,12 @@ class Wire:
         self.name = frame.payload[start : start + self.greeting[-1]].decode()
         return bool(self.greeting[0] == self.nonce)
 
+    @property
+    def configuration_hash(self) -> bytes:
+        """Hash of the board's configuration at the greeting; zeros without one."""
+        told: bytes = self.greeting[11]
+        return told
+
     def request(self, method: int, arguments: bytes = b"", request_id: int | None = None) -> bytes:
         """The payload of a REQUEST, with the next request id unless one is given."""
         if request_id is None:

@@ -20,11 +20,12 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardSim]:
 
 @pytest.fixture
 def wire(board: BoardSim) -> Iterator[Wire]:
-    """A fresh session with the shared board."""
+    """A fresh session with the shared board, which nobody may configure."""
     with Wire(str(board.port)) as opened:
         opened.greet()
         opened.clear()
         opened.greet()  # with every count at its beginning
+        assert not any(opened.configuration_hash), "an earlier test should take its own board"
         yield opened
 
 

@@ -65,8 +65,7 @@ def pin_events(board: BoardSim) -> list[tuple[str, int]]:
 
 def announced(wire: Wire) -> bytes:
     wire.greet()
-    digest: bytes = wire.greeting[11]
-    return digest
+    return wire.configuration_hash
 
 
 @pytest.fixture

@@ -74,9 +74,11 @@ def test_a_line_is_shared_only_with_its_own_sort(wire: Wire) -> None:
             configure(wire, [CELLAR, *others])
 
 
-def test_a_serial_number_has_48_bits(wire: Wire) -> None:
-    with pytest.raises(Refused, match="serial is a whole number"):
-        configure(wire, [{**CELLAR, "serial": 1 << 48}])
-    configure(wire, [{**CELLAR, "serial": (1 << 48) - 1}])
-    with pytest.raises(Refused, match=r"first measurement|no DS18B20"):
-        wire.call(CELSIUS_READ, struct.pack("<B", 7))
+def test_a_serial_number_has_48_bits(own_board: BoardSim) -> None:
+    with Wire(str(own_board.port)) as wire:
+        wire.greet()
+        with pytest.raises(Refused, match="serial is a whole number"):
+            configure(wire, [{**CELLAR, "serial": 1 << 48}])
+        configure(wire, [{**CELLAR, "serial": (1 << 48) - 1}])
+        with pytest.raises(Refused, match=r"first measurement|no DS18B20"):
+            wire.call(CELSIUS_READ, struct.pack("<B", 7))
