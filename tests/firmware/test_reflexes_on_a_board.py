@@ -15,12 +15,11 @@ from firmware.host.wire import Refused, Wire
 from tests.fakes.board_sim import ROOT, BoardSim
 from tests.firmware.conftest import simulated
 from tests.firmware.garden import ACTIVE, BELOW, DELETE, EQUAL, GET, LIST, PUT, STORED, rule
-from tests.firmware.methods import ON, PINS, switch
+from tests.firmware.methods import LATE_MS, ON, PINS, switch
 from tests.waits import stays_sync, wait_until_sync
 
 DRY_MV = 1200
 WORLD = {"values": {"a0": 2.0, "button": 0}}
-GRACE_MS = 60
 PUMP, LED, SOIL, BUTTON = (PINS[name][0] for name in ("pump", "led", "a0", "button"))
 DRY = (SOIL, BELOW, DRY_MV, 0)
 
@@ -74,7 +73,7 @@ def test_a_rule_acts_when_the_agent_was_killed(garden: BoardSim, tmp_path: Path)
     garden.set(button=1)
     wait_until_sync(lambda: on_times(garden))
     ((on_ms, for_ms),) = on_times(garden)
-    assert 700 <= for_ms <= 700 + GRACE_MS
+    assert 700 <= for_ms <= 700 + LATE_MS
     wait_until_sync(lambda: len(on_times(garden)) > 1)
     second_ms, _ = on_times(garden)[1]
     assert second_ms - on_ms >= 2000
@@ -91,7 +90,7 @@ def test_a_new_session_and_a_silent_pi_leave_a_rule_to_its_time(garden: BoardSim
         assert (garden.value("led"), garden.value("pump")) == (0, 1)
     wait_until_sync(lambda: on_times(garden))
     ((_, for_ms),) = on_times(garden)
-    assert 1500 <= for_ms <= 1500 + GRACE_MS
+    assert 1500 <= for_ms <= 1500 + LATE_MS
 
 
 def test_an_emergency_stop_ends_every_rule_until_it_is_cleared(garden: BoardSim) -> None:

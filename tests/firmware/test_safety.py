@@ -12,7 +12,7 @@ from agent.link.frame import Frame, encode
 from firmware.host.wire import Refused, Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.conftest import simulated
-from tests.firmware.methods import GPIO_WRITE, OFF, ON, PINS, switch
+from tests.firmware.methods import GPIO_WRITE, LATE_MS, OFF, ON, PINS, switch
 from tests.waits import stays_sync, wait_until_sync
 
 SILENCE_MS = 500
@@ -105,7 +105,7 @@ def test_a_silent_host_means_safe_outputs(wire: Wire, board: BoardSim) -> None:
     # The interrupt has done it; the loop notices a little later
     stays_sync(lambda: board.value("led") == board.value("pump") == 0, 2 * GRACE_MS / 1000)
     for pin in ("led", "pump"):
-        assert SILENCE_MS - GRACE_MS <= on_for_ms(board, pin) <= SILENCE_MS + GRACE_MS
+        assert SILENCE_MS - GRACE_MS <= on_for_ms(board, pin) <= SILENCE_MS + LATE_MS
     assert wire.status()[2] == 0
     assert switch(wire, "led", ON) == ON
 
@@ -122,7 +122,7 @@ def test_what_is_read_after_its_sender_has_died_ends_by_silence(own_board: Board
         wire.send(codec.REQUEST, renewal, 1)
         assert control.recv(100) == b'{"ok": true}\n'
         wait_until_sync(lambda: [value for value, _ in own_board.changes("led")][-2:] == [1, 0])
-        assert SILENCE_MS - GRACE_MS <= on_for_ms(own_board, "led") <= SILENCE_MS + GRACE_MS
+        assert SILENCE_MS - GRACE_MS <= on_for_ms(own_board, "led") <= SILENCE_MS + LATE_MS
 
 
 def test_a_host_that_shows_itself_is_alive(wire: Wire, board: BoardSim) -> None:
@@ -141,7 +141,7 @@ def test_frames_of_another_session_are_no_sign_of_life(wire: Wire, board: BoardS
         return board.value("led") == 0
 
     wait_until_sync(has_ended, look_s=0.02)
-    assert on_for_ms(board, "led") <= SILENCE_MS + GRACE_MS
+    assert on_for_ms(board, "led") <= SILENCE_MS + LATE_MS
 
 
 @pytest.mark.parametrize("trouble", ["freeze_ms", "spin_ms"])
@@ -159,6 +159,6 @@ def test_outputs_go_safe_while_the_firmware_hangs(own_board: BoardSim, trouble: 
 
             wait_until_sync(has_ended, look_s=0.1)
             # It hangs still, and hears nothing
-            assert on_for_ms(own_board, "led") <= SILENCE_MS + GRACE_MS
+            assert on_for_ms(own_board, "led") <= SILENCE_MS + LATE_MS
             assert control.recv(100) == b'{"ok": true}\n'
         assert "interrupt_fault" not in {event["event"] for event in own_board.record()}
