@@ -4,6 +4,7 @@ The only module that knows addresses and the envelope of JSON-RPC. The daemon as
 are: it belongs on this machine, and what it says is checked all the same.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -22,25 +23,37 @@ CHECK_TIMEOUT_S = 10.0
 # Three of the daemon's signs of life: it sends one every 15 s. Before the first of them, releases
 # up to 0.13 do not even send headers
 SILENCE_LIMIT_S = 45.0
+# The daemon is asked for its accounts at a start; it answers that without Signal's servers
+ACCOUNT_TIMEOUT_S = 10.0
 # Results of a large group; a file has a way of its own
 MAX_ANSWER_BYTES = 1024 * 1024
 
 _JSON = {"content-type": "application/json"}
 _OK, _BAD_REQUEST = 200, 400
+# Asked of the daemon; every other method is asked of an account
+_WITHOUT_ACCOUNT = frozenset({"finishLink", "listAccounts", "startLink", "version"})
 
 
 class SignalClient:
     """Client of one daemon.
 
     Args:
-        account: whose; empty where the daemon has one alone, or is to be asked.
+        account: whose; empty where the daemon is to be asked. Calls wait until it was.
     """
 
     def __init__(self, base_url: str, account: str, http: HttpClient) -> None:
         self.account = account
+        self._is_known = asyncio.Event()
+        if account:
+            self._is_known.set()
         self._base_url = base_url.rstrip("/")
         self._http = http
         self._count = 0
+
+    def learn_account(self, account: str) -> None:
+        """Speak for that account from now on; empty means the daemon's only one."""
+        self.account = account
+        self._is_known.set()
 
     async def check(self) -> None:
         """Check that a daemon answers.
@@ -78,6 +91,8 @@ class SignalClient:
         self, method: str, parameters: Mapping[str, object], timeout_s: float = CALL_TIMEOUT_S
     ) -> AsyncIterator[HttpAnswer]:
         """Yield the answer to a call while it comes; raises as `call` does."""
+        if method not in _WITHOUT_ACCOUNT:
+            await self._wait_for_account()
         try:
             async with self._http.exchange(self._post(method, parameters), timeout_s) as answer:
                 if answer.status != _OK:
@@ -107,12 +122,20 @@ class SignalClient:
         except NetworkError as err:
             raise ChannelUnavailable(f"signal-cli: {err}") from err
 
+    async def _wait_for_account(self) -> None:
+        try:
+            async with asyncio.timeout(ACCOUNT_TIMEOUT_S):
+                await self._is_known.wait()
+        except TimeoutError as err:
+            raise ChannelUnavailable("signal-cli has not told its account yet") from err
+
     def _get(self, path: str, headers: Mapping[str, str] | None = None) -> HttpRequest:
         return HttpRequest("GET", f"{self._base_url}/api/v1/{path}", headers or {})
 
     def _post(self, method: str, parameters: Mapping[str, object]) -> HttpRequest:
         self._count += 1
-        account = {"account": self.account} if self.account else {}
+        is_named = self.account and method not in _WITHOUT_ACCOUNT
+        account = {"account": self.account} if is_named else {}
         call = {
             "jsonrpc": "2.0",
             "id": self._count,

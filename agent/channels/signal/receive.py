@@ -137,10 +137,9 @@ class SignalReceiver:
         return self._tries <= MAX_TRIES
 
     async def _introduce(self) -> None:
-        self._daemon.account = ""
         account = await find_account(self._daemon, self._ears.settings.account)
         self._me.learn(*account.names)
-        self._daemon.account = account.name
+        self._daemon.learn_account(account.name)
         await self._position.load(account.name)
         _log.info("signal: listening (account=%s)", account.name or "the daemon's only account")
 

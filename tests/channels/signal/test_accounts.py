@@ -1,9 +1,13 @@
+import asyncio
+
 import pytest
 
-from agent.errors import ChannelRefused
+from agent.channels.signal import client
+from agent.errors import ChannelRefused, ChannelUnavailable
+from agent.messages import Outbound
 from tests.channels.signal.conftest import Make
 from tests.fakes.signal_daemon import ACCOUNT_ID, NUMBER, SignalDaemon
-from tests.fakes.signal_events import MENTIONED, in_group, mention
+from tests.fakes.signal_events import ANNA, MENTIONED, SENT_MS, in_group, mention
 
 OTHER = "+4930123456"
 
@@ -52,3 +56,21 @@ async def test_an_account_that_is_not_there_is_a_persons_to_mend(
     async with signal(daemon, account=wanted, is_listening=False) as it:
         with pytest.raises(ChannelRefused, match=clue):
             await it.listen()
+
+
+async def test_what_is_sent_before_the_account_is_known_waits_for_it(signal: Make) -> None:
+    async with signal(is_listening=False) as it:
+        answer = Outbound(1, "signal", ANNA, "21 °C", f"{ANNA}:{SENT_MS}")
+        sent = asyncio.create_task(it.channel.send(answer))
+        it.listen()
+        await sent
+        assert [shown.text for shown in it.daemon.shown(ANNA)] == ["21 °C"]
+
+
+async def test_a_daemon_that_does_not_tell_its_account_is_no_refusal(
+    signal: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "ACCOUNT_TIMEOUT_S", 0.01)
+    async with signal(is_listening=False) as it:
+        with pytest.raises(ChannelUnavailable, match="has not told its account"):
+            await it.channel.send(Outbound(1, "signal", ANNA, "21 °C", f"{ANNA}:{SENT_MS}"))
