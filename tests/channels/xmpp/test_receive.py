@@ -127,9 +127,19 @@ async def test_more_than_a_page_is_caught_up_in_order(
     from agent.channels.xmpp import archive  # noqa: PLC0415 - one test looks at its pages
 
     monkeypatch.setattr(archive, "PAGE", 3)
+    position = platform.channel._listening._position
     async with at_work(platform.channel) as all_:
+        before = position.mark("")
         await platform.write("first")
         await all_.first()
+
+        def is_kept() -> bool:
+            mark = position.mark("")
+            kept = (position.folder / "position.json").read_text()
+            return mark is not None and mark != before and mark.after in kept
+
+        # Else it comes once more after the restart
+        await wait_until(is_kept)
     for number in range(8):
         platform.anna.say(platform.address, f"number {number}")
         platform.anna.say(platform.room, f"{platform.nick}: in the room {number}")
