@@ -15,8 +15,7 @@ from agent.cli import configuration, exits
 from agent.cli.board_visit import chosen, ready_board
 from agent.cli.output import CommandTerminal, say
 from agent.cli.places import check_writable, places_of
-from agent.cli.wiring_picture import draw, wires
-from agent.cli.wiring_questions import Pins, WiringQuestions, checked
+from agent.cli.wiring import Pins, WiringQuestions, checked, draw, wires
 from agent.errors import BadArguments, CallRefused
 from agent.link.base import Board, Value
 from agent.link.board import SerialBoard

@@ -251,7 +251,7 @@ class Conversations:
 
     def growing(self, show: Callable[[str], Awaitable[None]], message: Inbound) -> OnText:
         """Shows the answer to it while it is written."""
-        from agent.turn.draft import StreamedDraft  # noqa: PLC0415 - a message needs it, no start
+        from agent.turn.output_filter import StreamedDraft  # noqa: PLC0415 - a message needs it, no start
 
         return StreamedDraft(show, "" if message.is_forwarded else message.text)
 

@@ -1,23 +1,26 @@
 """An answer of a model as it is said to a person: without leavings, with its files, links shown.
 
-What secrets it may hold is the redactor's business, at the turn's end and at the last exit.
+A draft of it only ever becomes more; how often a platform shows it is the business of the channel.
+The redactor takes out secrets, at the end of the turn and at the last exit.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.channels.base import Abilities
-from agent.messages import Inbound, Role
+from agent.messages import Inbound, Provenance, Role
 from agent.turn.answer_files import MAX_FILES, EnclosedFiles, enclosed, named_files
 from agent.turn.artifacts import without_artifacts
 from agent.turn.outcome import TurnOutcome
-from agent.turn.untrusted_links import without_strange_links
+from agent.turn.untrusted_links import TRUSTED, without_strange_links
 
 # Why a file of the workspace may not go; empty where it may
 MayGo = Callable[[str], Awaitable[str]]
 NOTHING_LEFT = "(the model gave an empty answer)"
+_NOTES = ("[used tool", "[tool call", "[tool result", "[tool use")
 
 
 async def _it_may(_path: str) -> str:
@@ -64,3 +67,49 @@ class AnswerFilter:
         last = outcome.added[-1]
         text = without_artifacts(last.text, used_tools=False) or NOTHING_LEFT
         return replace(outcome, added=(*outcome.added[:-1], last.saying(text)))
+
+
+def certain(text: str) -> int:
+    """Return how many of its characters nothing that follows can take away."""
+    line = text.rfind("\n") + 1
+    begun = text[line:].lstrip(" \t")[: max(map(len, _NOTES))].lower()
+    may_be_note = bool(begun) and any(
+        begun.startswith(note) or note.startswith(begun) for note in _NOTES
+    )
+    return line if may_be_note else len(text)
+
+
+# Of a long text a word more is not worth another look at all of it
+_PARTS = 64
+# A word, and after it a link of Markdown, whose end is yet to come
+_OPEN_WORD = re.compile(r"\S+\Z")
+_OPEN_LINK = re.compile(r"!?\[[^\[\]\n]{0,500}(?:\](?:\([^()\n]*)?)?\Z")
+
+
+class StreamedDraft:
+    """Receiver of a turn's text so far.
+
+    Args:
+        said: what the person wrote.
+    """
+
+    def __init__(self, show: Callable[[str], Awaitable[None]], said: str) -> None:
+        self._show = show
+        self._said = said
+        self._next_chars = 0
+        self._shown = ""
+
+    async def __call__(self, text: str, trust: Provenance, used_tools: bool) -> None:  # noqa: FBT001 - called through a seam
+        if len(text) < self._next_chars:
+            return
+        self._next_chars = len(text) + len(text) // _PARTS
+        fit = text[: certain(text)]
+        fit = without_artifacts(fit, used_tools=used_tools)
+        if trust < TRUSTED:
+            fit = _OPEN_LINK.sub("", _OPEN_WORD.sub("", fit))
+            fit = without_strange_links(fit, trust, self._said)
+        # Empty lines may go with what comes after them
+        fit = fit.rstrip()
+        if fit and fit != self._shown:
+            self._shown = fit
+            await self._show(fit)

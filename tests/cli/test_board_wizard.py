@@ -9,8 +9,7 @@ import pytest
 
 from agent.cli import exits
 from agent.cli.main import main
-from agent.cli.wiring_picture import draw, wires
-from agent.cli.wiring_questions import checked, kinds_at
+from agent.cli.wiring import checked, draw, kinds_at, wires
 from tests.fakes.board_sim import BoardSim, unavailable_reason
 from tests.fakes.typist import typing
 

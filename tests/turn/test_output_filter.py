@@ -1,5 +1,5 @@
 from agent.messages import Provenance
-from agent.turn.draft import StreamedDraft
+from agent.turn.output_filter import StreamedDraft
 
 NOTE = "[Used tools: shell]"
 

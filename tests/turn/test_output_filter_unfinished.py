@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.turn.artifacts import without_artifacts
-from agent.turn.draft import certain
+from agent.turn.output_filter import certain
 
 LEAVINGS = ("\n[Used tools: shell, web_search]\n", "\n[Tool results]\n", "\n[tool calls: 2]\n")
 WORDS = (
