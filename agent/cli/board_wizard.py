@@ -17,8 +17,11 @@ from agent.cli.output import CommandTerminal, say
 from agent.cli.places import check_writable, places_of
 from agent.cli.wiring import Pins, WiringQuestions, checked, draw, wires
 from agent.errors import BadArguments, CallRefused
-from agent.link.base import Board, Value
+from agent.link.base import Board
 from agent.link.board import SerialBoard
+from agent.link.devices.device_row import DeviceRow
+from agent.link.devices.device_table import BY_KIND
+from agent.link.pin_settings import USUAL_KIND
 from agent.link.settings import BoardSettings
 from agent.provision import settings_plan
 from agent.provision.dialog import Asker
@@ -32,14 +35,6 @@ _BUS, _LINE = "wizard_i2c", "wizard_onewire"
 # A search takes a few passes of the board's loop
 _TRIES, _PAUSE_S = 25, 0.2
 _TRIAL_S = 1.0
-# What a second of each output is: enough to see, hear or feel it
-_TRIALS: Mapping[str, tuple[str, Mapping[str, Value]]] = {
-    "output": ("gpio_write", {"value": "on"}),
-    "pwm": ("pwm_write", {"frequency": 0, "duty": 30}),
-    "servo": ("servo_write", {"angle": 45}),
-    "motor": ("motor_write", {"speed": 30}),
-    "tone": ("tone_write", {"frequency": 880}),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +181,12 @@ class _Conversation:
                 self._asker.complain(board.misconfigured)
                 return None
             for name in sorted(pins.keys() - self._old.keys()):
-                kind = str(pins[name].get("kind", "output"))
-                if kind in _TRIALS and not await self._is_right(board, name, kind):
+                row = BY_KIND[str(pins[name].get("kind", USUAL_KIND))]
+                if row.trial and not await self._is_right(board, name, row):
                     dropped.append(name)
         return dropped
 
-    async def _is_right(self, board: Board, name: str, kind: str) -> bool:
+    async def _is_right(self, board: Board, name: str, row: DeviceRow) -> bool:
         # In a thread: a board whose Pi is silent while somebody thinks would end its session
         def ask(question: str, *, usual: bool) -> Callable[[], bool]:
             return lambda: self._asker.yes(question, usual=usual)
@@ -199,9 +194,8 @@ class _Conversation:
         wanted = ask(f"Switch {name} on for one second? It really moves or lights.", usual=False)
         if not await asyncio.to_thread(wanted):
             return True
-        method, values = _TRIALS[kind]
         try:
-            await board.call(method, {"pin": name, **values})
+            await board.call(row.methods[0].name, {"pin": name, **row.trial})
             await asyncio.sleep(_TRIAL_S)
         except CallRefused as err:
             self._asker.complain(f"the board refuses: {err}")

@@ -5,9 +5,9 @@ from html import escape
 
 import msgspec
 
-from agent.link.devices.device_row import I2C_LINES, DeviceRow
+from agent.link.devices.device_row import I2C_LINES, ONE_WIRE_LINE, DeviceRow
 from agent.link.devices.device_table import BY_KIND, ROWS
-from agent.link.pin_settings import PinSettings
+from agent.link.pin_settings import USUAL_KIND, PinSettings
 from agent.provision.dialog import Asker, Screen
 
 # The family of a DS18B20 on a 1-Wire line
@@ -32,6 +32,12 @@ def kinds_at(address: int) -> tuple[str, ...]:
         if option.name == "address" and option.lowest <= address <= option.highest
     ]
     return tuple(kind for _, kind in sorted(found))
+
+
+def _kind_by_serial() -> str:
+    """Return the kind that is told apart on a 1-Wire line."""
+    rows = (row for row in ROWS if row.shares_lines == ONE_WIRE_LINE)
+    return next(row.kind for row in rows if any(one.name == "serial" for one in row.options))
 
 
 class WiringQuestions:
@@ -82,13 +88,13 @@ class WiringQuestions:
             return
         self._screen.say(f"{found} on the 1-Wire line is a DS18B20, a thermometer.")
         serial = {} if is_alone else {"serial": int(found.removeprefix(_THERMOMETER), 16)}
-        self._add({"kind": "ds18b20", **pin, **serial})
+        self._add({"kind": _kind_by_serial(), **pin, **serial})
 
     def of_pins(self) -> None:
         """Ask for one pin after the other, until an empty answer."""
         self._screen.say(f"Kinds: {', '.join(BY_KIND)}.")
         while pin := self._asker.text("Another pin, such as PB0; empty: that is all", ""):
-            kind = self._asker.text(f"What hangs on {pin.upper()}?", "output")
+            kind = self._asker.text(f"What hangs on {pin.upper()}?", USUAL_KIND)
             row = BY_KIND.get(kind)
             if row is None:
                 self._asker.complain(f"there is no kind {kind}")

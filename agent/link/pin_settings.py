@@ -25,6 +25,8 @@ EntryName = Annotated[
 ]
 Alias = Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
 
+# What hangs at a pin of which nothing else is said
+USUAL_KIND = "output"
 _LIMITS = ("safe", "lease_ms", "max_on_s", "min_off_s", "max_per_minute", "only_while")
 
 
@@ -45,7 +47,7 @@ class PinKeys(ConfigSection, frozen=True):
     """Keys of one thing behind a pin, but for those of a device; None leaves it to the board."""
 
     pin: McuPin = ""
-    kind: Kind = "output"
+    kind: Kind = USUAL_KIND
     # Other words for it, in any language; they never leave this machine
     aliases: Annotated[tuple[Alias, ...], msgspec.Meta(max_length=8)] = ()
     # Still more of them

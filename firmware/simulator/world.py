@@ -172,7 +172,7 @@ def record_pwm(pin, hz, duty, is_share):
     percent = round(duty * 100, 1)
     # Pulses of a length are an angle: a servo may stay at its safe one
     _note_active(pin, is_share and percent != row.get("safe", 0))
-    record({"event": "pwm", "name": row["name"], "pin": pin, "hz": hz, "duty": percent})
+    record({"event": "duty", "name": row["name"], "pin": pin, "hz": hz, "duty": percent})
 
 
 def record_pixels(pin, colours):

@@ -38,7 +38,7 @@ def test_a_duty_and_a_frequency_reach_the_pin_and_are_read_back(
     bench: Wire, bench_board: BoardSim
 ) -> None:
     assert pwm(bench, 2000, 505) == (2000, 505)
-    seen = events(bench_board, "pwm", "fan")[-1]
+    seen = events(bench_board, "duty", "fan")[-1]
     assert (seen["hz"], seen["duty"]) == (2000, 50.5)
     assert pwm(bench, 0, 1000) == (2000, 1000)
 
@@ -48,7 +48,7 @@ def test_a_duty_goes_back_to_its_safe_one_when_the_lease_ends(
 ) -> None:
     pwm(bench, 1000, 900)
     bench.rest(0.6)
-    seen = events(bench_board, "pwm", "fan")[-2:]
+    seen = events(bench_board, "duty", "fan")[-2:]
     assert [one["duty"] for one in seen] == [90.0, 20.0]
     assert 350 <= int(str(seen[1]["ms"])) - int(str(seen[0]["ms"])) <= 450
 
@@ -77,8 +77,8 @@ def test_an_emergency_stop_locks_everything_that_may_move_something(
         assert refusal(bench, I2C_WRITE, "bus", b"\x50\x01\x00")[0] == codec.UNSAFE_STATE
         assert refusal(bench, SPI_TRANSFER, "shift", b"\x01\x00")[0] == codec.UNSAFE_STATE
         assert refusal(bench, UART_WRITE, "gps", b"\x01a")[0] == codec.UNSAFE_STATE
-        assert events(bench_board, "pwm", "fan")[-1]["duty"] == 20.0
-        assert events(bench_board, "pwm", "arm")[-1]["duty"] == 0
+        assert events(bench_board, "duty", "fan")[-1]["duty"] == 20.0
+        assert events(bench_board, "duty", "arm")[-1]["duty"] == 0
         dark = events(bench_board, "pixels", "ring")[-1]
         assert dark["pixels"] == [[0, 0, 0]] * 8
     finally:
@@ -90,11 +90,11 @@ def test_duties_and_servos_go_safe_while_the_loop_is_stuck(
 ) -> None:
     pwm(bench, 1000, 900)
     turn(bench, "arm", 90)
-    at_ms = int(str(events(bench_board, "pwm", "arm")[-1]["ms"]))
+    at_ms = int(str(events(bench_board, "duty", "arm")[-1]["ms"]))
     bench_board.order({"spin_ms": 900})
     for name, safe in (("fan", 20.0), ("arm", 0)):
         # The first one after that is the interrupt's: the loop comes later
-        after = [one for one in events(bench_board, "pwm", name) if int(str(one["ms"])) > at_ms]
+        after = [one for one in events(bench_board, "duty", name) if int(str(one["ms"])) > at_ms]
         assert after[0]["duty"] == safe
         assert int(str(after[0]["ms"])) - at_ms <= 600
     assert [one for one in bench_board.record() if one["event"] == "interrupt_fault"] == []
@@ -126,9 +126,9 @@ def test_a_servo_turns_at_its_own_speed(bench: Wire, bench_board: BoardSim) -> N
 
 def test_a_servo_is_released_when_the_lease_ends(bench: Wire, bench_board: BoardSim) -> None:
     turn(bench, "arm", 90)
-    assert events(bench_board, "pwm", "arm")[-1]["duty"] == pytest.approx(1.45 / 20 * 100, abs=0.1)
+    assert events(bench_board, "duty", "arm")[-1]["duty"] == pytest.approx(1.45 / 20 * 100, abs=0.1)
     bench.rest(0.6)
-    assert events(bench_board, "pwm", "arm")[-1]["duty"] == 0
+    assert events(bench_board, "duty", "arm")[-1]["duty"] == 0
 
 
 def test_a_servo_may_have_a_safe_angle_and_a_range_of_its_own(bench: Wire) -> None:

@@ -33,7 +33,7 @@ def history(board: BoardSim) -> list[tuple[float, int, int]]:
     found = []
     for event in board.record():
         line = NAMES.get(str(event.get("name")))
-        if line and event["event"] in {"pin", "pwm"}:
+        if line and event["event"] in {"pin", "duty"}:
             levels[line] = event["duty"] if line == "enable" else event["level"]
             found.append((levels["enable"], int(levels["forward"]), int(levels["backward"])))
     return found

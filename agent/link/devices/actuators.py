@@ -44,6 +44,7 @@ ACTUATORS = (
         is_output=True,
         safe=DeviceOption("safe", 0, 100, 0, "%"),
         safe_on=100,
+        trial={"frequency": 0, "duty": 30},
         refusals=("a duty is 0 to 100 %", "a frequency is at most 20000 Hz"),
         words=(
             (
@@ -79,6 +80,7 @@ ACTUATORS = (
         safe=DeviceOption("safe", _RELEASED, 360, _RELEASED, "°"),
         safe_on=None,
         at_rest=("angle", _RELEASED),
+        trial={"angle": 45},
         counterparts=(Counterpart("servo", {"pin": "PA6"}),),
         words=(("servo angle", "winkel stellmotor ángulo", "舵机 角度 サーボ 서보 각도"),),
     ),
@@ -204,6 +206,7 @@ DRIVEN = (
         is_output=True,
         safe=DeviceOption("safe", 0, 0, 0),
         safe_on=None,
+        trial={"speed": 30},
         refusals=(
             "both directions of the bridge are on: look at its wires",
             "a speed is -100 to 100 %",
@@ -237,6 +240,7 @@ DRIVEN = (
         is_output=True,
         safe=DeviceOption("safe", 0, 0, 0),
         safe_on=None,
+        trial={"frequency": 880},
         refusals=("a tone is 20 to 20000 Hz, and 0 is silence",),
         words=(
             (

@@ -93,27 +93,6 @@ BUSES = (
             "a sensor fell silent in the middle of the search",
             "a serial number arrived damaged",
         ),
-        counterparts=(
-            Counterpart(
-                "ds18b20",
-                {
-                    "name": "cellar",
-                    "pin": "PA15",
-                    "serial": 0x0B00_0001,
-                    "temperature": "cellar_temperature",
-                },
-            ),
-            Counterpart(
-                "ds18b20",
-                {
-                    "name": "attic",
-                    "pin": "PA15",
-                    "serial": 0x0B00_0005,
-                    "temperature": "attic_temperature",
-                },
-            ),
-        ),
-        quantities={"cellar_temperature": 12.5, "attic_temperature": 28.0},
     ),
     DeviceRow(
         kind="spi",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-_NOTHING: Mapping[str, float] = MappingProxyType({})
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 # Sorts of a bus, as the firmware has them among the flags of a kind
 I2C_LINES = "s"
@@ -101,6 +101,7 @@ class DeviceRow(NamedTuple):
         at_rest: field of its write method and the value at which it needs no lease; None: its
             safe value.
         is_settable: one number says everything about it.
+        trial: fields of its write method that show it at work; empty where a person sees nothing.
         shares_lines: the sort of bus that its lines are, which others of that sort may name too.
         has_driver: a module under `firmware/node/devices`; the firmware's own pins have none.
         is_spacious: its driver finds room only on boards with more than 64 KB for files.
@@ -124,6 +125,7 @@ class DeviceRow(NamedTuple):
     safe_on: int | None = 1
     at_rest: tuple[str, int] | None = None
     is_settable: bool = True
+    trial: Mapping[str, str | int] = _NOTHING
     shares_lines: str = ""
     has_driver: bool = True
     is_spacious: bool = False

@@ -41,6 +41,7 @@ PLAIN_PINS = (
         plain_options=("floating",),
         is_output=True,
         safe=DeviceOption("safe", 0, 1, 0),
+        trial={"value": "on"},
         has_driver=False,
     ),
     DeviceRow(

@@ -116,8 +116,32 @@ SENSORS = (
         # 0: the only one on its line
         options=(DeviceOption("serial", 0, 0xFFFFFFFFFFFF, 0),),
         shares_lines=ONE_WIRE_LINE,
-        counterparts=(Counterpart("ds18b20", {"pin": "PB12"}),),
-        quantities={"water_temperature": 18.25},
+        counterparts=(
+            Counterpart("ds18b20", {"pin": "PB12"}),
+            Counterpart(
+                "ds18b20",
+                {
+                    "name": "cellar",
+                    "pin": "PA15",
+                    "serial": 0x0B00_0001,
+                    "temperature": "cellar_temperature",
+                },
+            ),
+            Counterpart(
+                "ds18b20",
+                {
+                    "name": "attic",
+                    "pin": "PA15",
+                    "serial": 0x0B00_0005,
+                    "temperature": "attic_temperature",
+                },
+            ),
+        ),
+        quantities={
+            "water_temperature": 18.25,
+            "cellar_temperature": 12.5,
+            "attic_temperature": 28.0,
+        },
     ),
     DeviceRow(
         kind="dht22",
