@@ -16,7 +16,7 @@ from firmware.host.flash_state import (
     OWN_FOLDERS,
     QUESTION,
     SLOTS,
-    BoardState,
+    FlashState,
     read_state,
 )
 from firmware.host.image import in_slot
@@ -122,13 +122,13 @@ def digest(file: BundledFile) -> str:
     return hashlib.sha256(file.content).hexdigest()
 
 
-def state(port: str, run: Mpremote = mpremote) -> BoardState:
+def state(port: str, run: Mpremote = mpremote) -> FlashState:
     """Ask the board, which must be at its prompt, what it is and has."""
     return read_state(run(["connect", port, "resume", "exec", QUESTION]))
 
 
 def copy(
-    files: Sequence[BundledFile], port: str, found: BoardState, run: Mpremote = mpremote
+    files: Sequence[BundledFile], port: str, found: FlashState, run: Mpremote = mpremote
 ) -> None:
     """Put the files onto the board, which must be at its prompt, and compare what arrived.
 
@@ -152,7 +152,7 @@ def copy(
     verify(files, port, run)
 
 
-def _copy_beside(files: Sequence[BundledFile], port: str, found: BoardState, run: Mpremote) -> None:
+def _copy_beside(files: Sequence[BundledFile], port: str, found: FlashState, run: Mpremote) -> None:
     slot, number = found.next_slot()
     image = [in_slot(file, slot, number) for file in files if file.target in SLOTS]
     programs = [file for file in files if file.target not in SLOTS]

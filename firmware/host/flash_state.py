@@ -92,7 +92,7 @@ class Unsuitable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class BoardState:
+class FlashState:
     """A board's MicroPython, memory and file system.
 
     Args:
@@ -164,7 +164,7 @@ class BoardState:
         return sum(-(-len(file.content) // self.block_bytes) for file in files)
 
 
-def read_state(said: str) -> BoardState:
+def read_state(said: str) -> FlashState:
     """Return the answer to the question.
 
     Raises:
@@ -175,6 +175,6 @@ def read_state(said: str) -> BoardState:
         fields["version"] = tuple(fields["version"])
         fields["slot_numbers"] = tuple(fields["slot_numbers"])
         fields["foreign"] = tuple(fields["foreign"])
-        return BoardState(**fields)
+        return FlashState(**fields)
     except (ValueError, KeyError, TypeError, IndexError) as err:
         raise Unsuitable(f"the board did not say what it is: {said.strip()[-200:]!r}") from err

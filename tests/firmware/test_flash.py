@@ -11,7 +11,7 @@ import pytest
 from firmware.host import flash, interpreter, prompt
 from firmware.host.bundle import FIRMWARE, BundledFile
 from firmware.host.flash_command import _require_rights
-from firmware.host.flash_state import OWN_FILES, BoardState, Unsuitable
+from firmware.host.flash_state import OWN_FILES, FlashState, Unsuitable
 from firmware.host.image import image, installed
 from tests.fakes.board_sim import unavailable_reason
 from tests.fakes.flash import NativeFlash
@@ -318,7 +318,7 @@ def test_an_answer_that_is_none_is_quoted() -> None:
 def test_the_next_slot_is_the_one_that_does_not_run(
     numbers: tuple[int, int], wanted: tuple[str, int]
 ) -> None:
-    assert BoardState((1, 26), 6, 90_000, 512, 9, 9, numbers).next_slot() == wanted
+    assert FlashState((1, 26), 6, 90_000, 512, 9, 9, numbers).next_slot() == wanted
 
 
 def test_a_port_that_one_may_not_use_is_told_at_once(

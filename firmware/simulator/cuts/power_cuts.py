@@ -26,7 +26,7 @@ _STOPPED = b"stopped"
 _PIECE_BYTES = 2_048
 
 
-class Board(flash.Flash):
+class CutBoard(flash.Flash):
     # Once its power is gone it does nothing any more, whatever a file that is closed late asks
 
     def __init__(self, path, part):
@@ -65,7 +65,7 @@ def _copy(source, target):
 
 def _installed(part, path):
     # A board as scripts/flash leaves it, configured twice and stopped and cleared once
-    board = Board(path, part)
+    board = CutBoard(path, part)
     small_fat.make(board)
     _put_on(board)
     for name in os.listdir(_FOLDER + "/installed"):
@@ -150,7 +150,7 @@ def _look(found):
 def _try(action, part, work, operations):
     # Cut in that operation; negative: not at all
     _copy(work + ".base", work)
-    board = Board(work, part)
+    board = CutBoard(work, part)
     _put_on(board)
     try:
         wires.operations_left = -1 if operations < 0 else operations
@@ -169,7 +169,7 @@ def _tried(action, part, work, every):
     for at in range(0, wires.operations, every):
         _try(action, part, work, at)
         found["cuts"] += 1
-        board = Board(work, part)
+        board = CutBoard(work, part)
         try:
             _put_on(board)
         except OSError:
