@@ -56,7 +56,7 @@ class PhraseLearner:
         recent = self._phrases.recent(person, conversation)
         if not recent or message.strand:
             return
-        from agent.providers.offline.sayings import corrects
+        from agent.providers.offline.learned_phrases import corrects
 
         try:
             if corrects(message.text):
@@ -128,7 +128,7 @@ class PhraseLearner:
         specs = {spec.name: spec for spec in self._registry.specs()}
         if not all(call.name in specs for call in calls) or _looks_first(calls, specs):
             return False
-        from agent.providers.offline.sayings import stands_alone
+        from agent.providers.offline.learned_phrases import stands_alone
         from agent.providers.offline.toolbox import toolbox
 
         box = toolbox(list(specs.values()))
