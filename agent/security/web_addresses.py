@@ -28,7 +28,7 @@ _PRINTABLE = re.compile(r"[!-~]+")
 # Names that mean this machine or this network, wherever they are looked up
 _NAMES_AT_HOME = (
     *("localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp"),
-    *("private", "home.arpa", "test", "invalid", "example", "onion", "arpa"),
+    *("private", "test", "invalid", "example", "onion", "arpa"),
 )
 # The global unicast space; what is not in it is special, or not given out yet
 _UNICAST_6 = ipaddress.IPv6Network("2000::/3")

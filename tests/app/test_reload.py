@@ -306,3 +306,11 @@ def test_differences_are_named_to_the_key() -> None:
     new = Settings(agent=AgentSettings(name="x"))
     assert differences(old, new) == ["agent.name"]
     assert differences(old, old) == []
+
+
+async def test_a_rule_that_stays_as_it_is_is_not_asked_about(tmp_path: Path) -> None:
+    rule = '[agent.rules.pump]\ntool = "pump"\nverdict = "ask"\n'
+    agent = Agent(tmp_path)
+    await agent.write(f"{USUAL}{rule}")
+    assert "Active now: agent.name." in await agent.write(f"{USUAL}{rule}".replace("Otto", "Anna"))
+    assert agent.asked == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.approvals import questions
-from agent.approvals.button import PresenceRule
+from agent.approvals.button import NoButton, Presence, PresenceRule
 from agent.approvals.gate import Gate
 from agent.approvals.records import CallCircumstances
 from agent.channels.base import Answer, Question
@@ -54,10 +54,15 @@ class Pressed:
         await asyncio.sleep(0)
 
 
-def gate_in(folder: Path, limits: ActLimits, demanded_for: frozenset[Effect]) -> Gate:
+def gate_in(
+    folder: Path,
+    limits: ActLimits,
+    demanded_for: frozenset[Effect],
+    button: Presence | None = None,
+) -> Gate:
     approvals = StandingApprovals(folder / "standing.json", SteppedClock())
     policy = Policy(Autonomy.SUPERVISED, (), limits)
-    rule = PresenceRule(Handy(), demanded_for)
+    rule = PresenceRule(button or Handy(), demanded_for)
     return Gate(policy, approvals, EmergencyStop(folder), rule)
 
 
@@ -183,3 +188,13 @@ async def test_a_question_that_nobody_needs_any_more_has_ended_with_the_answer()
     question = Question("pump", "{}", "it is hazard")
     assert await questions.first_answer(ask, question, Pressed()) is Answer.YES
     assert ended == ["withdrawn"]
+
+
+@pytest.mark.parametrize(("button", "is_offered"), [(Handy(), True), (NoButton(), False)])
+async def test_the_button_is_offered_where_there_is_one(
+    tmp_path: Path, button: Presence, *, is_offered: bool
+) -> None:
+    reader = Reader(Answer.NO)
+    gate = gate_in(tmp_path, UNLIMITED, frozenset(), button)
+    await gate.admit(call_of(""), Effect.HAZARD, Provenance.OWNER, reader, CallCircumstances())
+    assert ("press the button" in reader.asked[0].reason) is is_offered

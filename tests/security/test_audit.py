@@ -125,6 +125,15 @@ class TestRotation:
         assert values(folder)[-1] == 99
         assert found(folder) == []
 
+    def test_a_file_that_went_is_gone_after_a_power_cut_too(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fill(folder, 200).close()
+        left: list[int] = []
+        monkeypatch.setattr(module, "sync_folder", lambda at: left.append(len(files_of(at))))
+        fill(folder, 100)
+        assert left[-1] == 3
+
     def test_a_file_that_was_not_dropped_by_the_log_is_missed(self, folder: Path) -> None:
         fill(folder, 200)
         files_of(folder)[0].unlink()

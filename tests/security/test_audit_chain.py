@@ -70,7 +70,8 @@ def test_a_changed_row_with_a_new_hash_is_found_by_the_one_after_it() -> None:
 def test_removed_rows_are_found(count: int) -> None:
     lines = chain(9)
     del lines[4 : 4 + count]
-    assert "missing before row" in found(lines)
+    missing = "a row is" if count == 1 else "3 rows are"
+    assert f"{missing} missing before row {5 + count}" in found(lines)
 
 
 def test_an_anchored_row_that_was_removed_is_missing_once() -> None:

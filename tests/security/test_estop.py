@@ -169,3 +169,14 @@ async def test_a_reason_is_as_long_as_a_sentence(tmp_path: Path) -> None:
     await stop.engage("x" * 1000)
     assert len(stop.reason) == 200
     assert len(estop.read_reason(tmp_path) or "") == 200
+
+
+async def test_a_stop_that_is_cleared_stays_cleared_after_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = EmergencyStop(tmp_path)
+    await stop.engage("x")
+    synced: list[Path] = []
+    monkeypatch.setattr(estop, "sync_folder", synced.append)
+    await stop.clear()
+    assert synced == [tmp_path]

@@ -94,3 +94,16 @@ def test_git_works_on_the_repository_that_was_looked_at_and_finds_no_other(tmp_p
     assert environment["GIT_DIR"] == f"{tmp_path}/.git"
     assert environment["GIT_WORK_TREE"] == str(tmp_path)
     assert not git_environment(None).keys() & {"GIT_DIR", "GIT_WORK_TREE"}
+
+
+def test_a_tree_has_an_end(repository: Path) -> None:
+    for number in range(20_000):
+        (repository / "src" / str(number)).touch()
+    with pytest.raises(CommandRefused, match="more than 20000 files"):
+        refuse_nested(repository, ".")
+
+
+def test_of_a_setting_that_is_refused_the_beginning_is_shown() -> None:
+    with pytest.raises(CommandRefused) as refused:
+        refuse_settings(f"[core]\npager = {'x' * 500}\n".encode())
+    assert 30 < str(refused.value).count("x") <= 60

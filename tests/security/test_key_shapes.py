@@ -200,3 +200,8 @@ def test_a_word_far_before_a_name_does_not_make_it_harmless() -> None:
 def test_every_name_of_a_key_is_known(name: str) -> None:
     for one in (name, name.upper(), name.replace("_", "-"), name.replace("_", "")):
         assert without_keys(f"{one}={VALUE}") == f"{one}={MASK}"
+
+
+def test_letters_that_grow_when_they_are_made_small_move_no_key_out_of_sight() -> None:
+    before = "\u0130" * 600
+    assert without_keys(f"{before} token={VALUE}") == f"{before} token={MASK}"

@@ -1,5 +1,6 @@
 """Folders of received files: one for each id, and none that another id could be given."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,7 @@ def test_a_path_tells_who_sent_it(path: str, owner: str, is_sent: bool) -> None:
 def test_a_folder_of_the_longest_id_can_be_made(letter: str, tmp_path: Path) -> None:
     for name in (folder_of_person(letter * 1000), folder_of_group(letter * 1000)):
         (tmp_path / name).mkdir()
+
+
+def test_of_a_long_id_the_folder_shows_the_beginning_and_a_short_hash() -> None:
+    assert re.fullmatch(r"x{40}-[0-9a-f]{8}", folder_of_person("x" * 1000))

@@ -191,3 +191,11 @@ def test_a_name_of_this_network_is_refused_before_it_is_looked_up(name: str) -> 
 def test_nothing_is_connected_to_where_a_name_has_no_address() -> None:
     with pytest.raises(AddressRefused):
         RULES.checked(RULES.place_of("http://example.org/"), [])
+
+
+@pytest.mark.parametrize(
+    "address", ["2001:1::1", "2001:4:112::1", "2001:20::1", "2002:808:808::1", "3fff::1"]
+)
+def test_what_leads_elsewhere_is_not_public_though_it_is_global(address: str) -> None:
+    assert not is_public(ipaddress.ip_address(address))
+    assert is_public(ipaddress.ip_address("2a00:1450:4001::1"))

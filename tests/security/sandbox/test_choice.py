@@ -42,3 +42,11 @@ def test_with_nothing_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     choice = choose(tmp_path, tmp_path / "nothing")
     assert choice.sandbox is None
     assert "sudo apt install bubblewrap" in choice.trouble
+
+
+def test_a_long_reason_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing = tmp_path / "bwrap"
+    refusing.write_text(f"#!/bin/sh\nprintf '{'x' * 1000}' >&2\nexit 1\n")
+    refusing.chmod(0o755)
+    monkeypatch.setattr(sandbox_choice, "find_program", lambda: str(refusing))
+    assert 100 < choose(tmp_path, tmp_path / "nothing").trouble.count("x") < 130
