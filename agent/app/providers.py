@@ -28,7 +28,7 @@ from agent.turn.model_choice import ModelChoices
 
 if TYPE_CHECKING:
     from agent.providers.prompted.forms import ToolForms
-    from agent.providers.spending import Budget
+    from agent.providers.spending_limits import Budget
     from agent.storage.phrases import Phrases
 
 # ruff: noqa: PLC0415  # what speaks to services begins with a service, or never
@@ -105,13 +105,13 @@ def open_providers(
     if chosen_service(wanted, environ) is None:
         return ModelServices(offline())
     # Offline goes without all of this
-    from agent.providers.costs import SpendingLedger
     from agent.providers.create import routed
     from agent.providers.fallback import FallbackProvider
     from agent.providers.metered import MeteredProvider
     from agent.providers.prices import Prices
     from agent.providers.replaceable import ReplaceableProvider
-    from agent.providers.spending import Budget
+    from agent.providers.spending import SpendingLedger
+    from agent.providers.spending_limits import Budget
 
     budget = Budget(wanted, SpendingLedger(journal, clock), Prices(wanted.prices))
     meter = partial(MeteredProvider, budget=budget)

@@ -23,10 +23,10 @@ from agent.link.board import SerialBoard
 from agent.machine.readings import Readings
 from agent.memory.backends import BackendPlace, may_hold_memories, open_backend, where
 from agent.memory.former_backend import left_behind
-from agent.providers.costs import Spent, read_day, today
 from agent.providers.credentials import chosen_service, find_key
 from agent.providers.settings import ProviderSettings, endpoint
-from agent.providers.spending import reached_today
+from agent.providers.spending import Spent, read_day, today
+from agent.providers.spending_limits import reached_today
 from agent.provision.secret_values import secrets_in
 from agent.settings import Paths, Settings, enable_gpios, find_config, find_paths
 from agent.system.clock import SystemClock

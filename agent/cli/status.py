@@ -11,7 +11,7 @@ from agent.cli import configuration, exits
 from agent.cli.output import say_json, say_table
 from agent.health.report import board_sentence
 from agent.health.status import AgentStatus, read_status
-from agent.providers.costs import read_day, today
+from agent.providers.spending import read_day, today
 from agent.schedule.job_list import summed_up
 from agent.schedule.job_store import JobStore
 from agent.schedule.zone import local_zone

@@ -17,7 +17,7 @@ from agent.providers.base import (
 )
 from agent.providers.once import Once
 from agent.providers.service import ServiceProvider
-from agent.providers.spending import Budget
+from agent.providers.spending_limits import Budget
 
 # Of English; other scripts take fewer bytes for one, which makes an estimate of them too low
 BYTES_PER_TOKEN = 4

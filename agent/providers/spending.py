@@ -1,222 +1,175 @@
-"""Limits on spending: checked before each request, counted after it.
+"""Spending: requests, tokens and money, by day and by conversation, kept in the journal.
 
-Requests under way count with the most that they may cost, so that several at once do not pass a
-limit together: near it each waits for those before it. A limit is passed by one request at most.
+A count is on the disk no later than what is made of the answer. Where the disk is full it is kept
+until there is room, and counts all the same.
 """
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import contextlib
+import sqlite3
+import time
+from dataclasses import dataclass, fields
+from pathlib import Path
+from urllib.parse import quote
 
-from agent.errors import SpendingLimit
-from agent.providers.base import Usage
-from agent.providers.costs import SpendingLedger, SpendingTotals, Spent, usd_in_words
-from agent.providers.prices import Prices, cost_usd
-from agent.providers.section import MainProviderSettings, Price
-from agent.text.printable import printable_line
+from agent.errors import StorageFull
+from agent.storage.worker import DatabaseWorker
+from agent.system.clock import Clock
 
-_log = logging.getLogger(__name__)
-
-# Of a limit, where the owner is told
-WARNED_SHARE = 0.8
-FREE = Price(input=0, output=0)
-_KEYS = (
-    "provider.daily_limit_usd",
-    "provider.daily_limit_tokens",
-    "provider.conversation_limit_usd",
-    "provider.conversation_limit_tokens",
-)
-# As much of a conversation's name as tells it from others
-_MAX_NAME_CHARS = 60
-
-Tell = Callable[[str], Awaitable[None]]
+_DAY, _CONVERSATION = "day", "conversation"
+# Somebody else writes: a status is not worth waiting longer
+_READ_TIMEOUT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """A limit of the configuration."""
-
-    key: str
-    most: float
-
-    @property
-    def is_usd(self) -> bool:
-        return self.key.endswith("_usd")
-
-    @property
-    def is_daily(self) -> bool:
-        return self.key.startswith("provider.daily")
-
-    def spent(self, standing: SpendingTotals) -> float:
-        return self.of(standing.day if self.is_daily else standing.conversation)
-
-    def of(self, spent: Spent) -> float:
-        return spent.usd if self.is_usd else spent.tokens
-
-    def in_words(self, spent: float) -> str:
-        if self.is_usd:
-            return f"{usd_in_words(spent)} of {usd_in_words(self.most)} USD"
-        return f"{spent:,.0f} of {self.most:,.0f} tokens"
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Asked:
-    """Request, as far as it costs anything.
+class Spent:
+    """Requests and their cost.
 
     Args:
-        most: what it may cost.
-        is_free: nobody can send a bill for it.
+        unpriced_tokens: those whose price nobody knows.
     """
 
-    conversation: str
-    model: str
-    most: Spent
-    is_free: bool
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    unpriced_tokens: int = 0
+    usd: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(*(getattr(self, n) + getattr(other, n) for n in _COLUMNS))
+
+    def in_words(self, limit_usd: float = 0.0) -> str:
+        """Return words such as ``3 requests, 1,234 tokens, 0.0120 of 1.00 USD``."""
+        most = f" of {usd_in_words(limit_usd)}" if limit_usd else ""
+        if not self.requests:
+            return f"nothing{most} USD" if most else "nothing"
+        plural = "" if self.requests == 1 else "s"
+        usd = usd_in_words(self.usd)
+        said = f"{self.requests} request{plural}, {self.tokens:,} tokens, {usd}{most} USD"
+        if self.unpriced_tokens:
+            said += f" (price unknown for {self.unpriced_tokens:,} tokens)"
+        return said
 
 
-class Budget:
-    """Lets requests through while there is something left."""
+# Day, conversation and what it was
+_Entry = tuple[str, str, Spent]
+_COLUMNS = tuple(field.name for field in fields(Spent))
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM spent WHERE kind = ? AND name = ?"  # noqa: S608 - constants only
+_ADD = (
+    f"INSERT INTO spent (kind, name, {', '.join(_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
+    " ON CONFLICT (kind, name) DO UPDATE SET "
+    + ", ".join(f"{name} = {name} + excluded.{name}" for name in _COLUMNS)
+)
 
-    def __init__(
-        self, settings: MainProviderSettings, ledger: SpendingLedger, prices: Prices
-    ) -> None:
-        self._limits = tuple(_limits(settings))
-        self._ledger = ledger
-        self._prices = prices
-        self._under_way: list[Asked] = []
-        # How many requests have been settled, and what those who wait for the next one wait on
-        self._settled = 0
-        self._settling = asyncio.Event()
-        self._tell: Tell = _tell_the_log
 
-    async def begin(self, tell: Tell) -> None:
-        """Read today's spending; from now on tell the owner by `tell`."""
-        self._tell = tell
-        await self._ledger.standing("")
+def usd_in_words(amount: float) -> str:
+    """Return an amount with enough digits: a request costs parts of a cent."""
+    return f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.4f}"
 
-    def spent_today(self) -> str:
-        return self._ledger.seen_today.in_words(self._most_usd(is_daily=True))
 
-    async def spent_in(self, conversation: str) -> str:
-        standing = await self._ledger.standing(conversation)
-        return standing.conversation.in_words(self._most_usd(is_daily=False))
+@dataclass(frozen=True, slots=True)
+class SpendingTotals:
+    """Spending of today, and of a conversation since it began."""
 
-    async def admit(self, conversation: str, model: str, most: Usage, *, has_key: bool) -> Asked:
-        """Return a request that may be sent; settle it in any case.
+    day: Spent = Spent()
+    conversation: Spent = Spent()
 
-        Raises:
-            SpendingLimit: a limit is reached.
-        """
-        asked = self._asked(conversation, model, most, has_key=has_key)
-        limits = [one for one in self._limits if not (one.is_usd and asked.is_free)]
-        self._refuse_unpriced(limits, asked)
-        while limits:
-            settled, event = self._settled, self._settling
-            standing = await self._ledger.standing(conversation)
-            _refuse_spent(limits, standing)
-            if settled != self._settled:
-                continue
-            if not self._may_be_reached(limits, standing):
-                break
-            await event.wait()
-        self._under_way.append(asked)
-        return asked
 
-    async def settle(self, asked: Asked, usage: Usage | None, model: str = "") -> None:
-        """Count the cost of a request; None for one that nobody answered."""
+class SpendingLedger:
+    """Keeps count.
+
+    Args:
+        journal: has the table `spent`.
+    """
+
+    def __init__(self, journal: DatabaseWorker, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._unwritten: list[_Entry] = []
+        self._seen = ("", Spent())
+
+    @property
+    def day(self) -> str:
+        """Return today's date in the device's time zone."""
+        return today(self._clock.wall_s())
+
+    @property
+    def seen_today(self) -> Spent:
+        """Return today's spending, as of the last count or look."""
+        day, spent = self._seen
+        return spent if day == self.day else Spent()
+
+    async def standing(self, conversation: str) -> SpendingTotals:
+        day = self.day
+
+        def look(db: sqlite3.Connection) -> SpendingTotals:
+            # Where writing goes on too, so that nothing is counted twice or not at all
+            return self._with_unwritten(_standing(db, day, conversation), day, conversation)
+
         try:
-            if usage is not None:
-                await self._count(asked, self._spent(asked, usage, model))
-        finally:
-            self._under_way.remove(asked)
-            self._settled += 1
-            self._settling.set()
-            self._settling = asyncio.Event()
+            return await self._journal.look(look)
+        except StorageFull:
+            # There is no database, and no room to make one
+            return self._with_unwritten(SpendingTotals(), day, conversation)
 
-    def _asked(self, conversation: str, model: str, most: Usage, *, has_key: bool) -> Asked:
-        price = self._prices.price(model, most.input_tokens, self._ledger.day)
-        if price is None and not has_key:
-            price = FREE
-        usd = cost_usd(price, most) if price else 0.0
-        spent = Spent(input_tokens=most.input_tokens, output_tokens=most.output_tokens, usd=usd)
-        return Asked(conversation, model, spent, price is not None and price == FREE)
+    async def add(self, conversation: str, spent: Spent) -> SpendingTotals:
+        """Count a request and return the new spending."""
+        self.count(conversation, spent)
+        return await self.standing(conversation)
 
-    def _spent(self, asked: Asked, usage: Usage, model: str) -> Spent:
-        day = self._ledger.day
-        names = (model, asked.model)
-        prices = (self._prices.price(name, usage.input_tokens, day) for name in names if name)
-        price = FREE if asked.is_free else next(filter(None, prices), None)
-        tokens = usage.input_tokens + usage.output_tokens
-        return Spent(
-            1,
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cached_tokens,
-            0 if price else tokens,
-            cost_usd(price, usage) if price else 0.0,
+    def count(self, conversation: str, spent: Spent) -> None:
+        """Count a request without returning the new spending."""
+        self._seen = (self.day, self.seen_today + spent)
+        entry: _Entry = (self.day, conversation, spent)
+        self._unwritten.append(entry)
+        # With the next commit: whatever is made of the answer is not on the disk before this
+        self._journal.later(
+            lambda db: _write(db, [entry]), committed=lambda: self._unwritten.remove(entry)
         )
 
-    def _refuse_unpriced(self, limits: list[Limit], asked: Asked) -> None:
-        usd = next((limit for limit in limits if limit.is_usd), None)
-        if usd and self._prices.price(asked.model, 0, self._ledger.day) is None:
-            raise SpendingLimit(
-                f"the price of {printable_line(asked.model, _MAX_NAME_CHARS)} is not known, so "
-                f"{usd.key} cannot hold: add it to [provider.prices], or limit tokens instead"
-            )
-
-    def _most_usd(self, *, is_daily: bool) -> float:
-        usd = (one for one in self._limits if one.is_usd and one.is_daily is is_daily)
-        return next((limit.most for limit in usd), 0.0)
-
-    def _may_be_reached(self, limits: list[Limit], standing: SpendingTotals) -> bool:
-        """Return true if the requests under way could reach the limit at their highest cost."""
-        for limit in limits:
-            waiting = sum(limit.of(asked.most) for asked in self._under_way)
-            if waiting and limit.spent(standing) + waiting >= limit.most:
-                return True
-        return False
-
-    async def _count(self, asked: Asked, spent: Spent) -> None:
-        if not self._limits:
-            # There is nothing to warn of: nobody has to look
-            self._ledger.count(asked.conversation, spent)
-            return
-        after = await self._ledger.add(asked.conversation, spent)
-        for limit in self._limits:
-            now, share = limit.spent(after), WARNED_SHARE * limit.most
-            # Once: only the request that comes past it
-            if now - limit.of(spent) < share <= now:
-                name = printable_line(asked.conversation, _MAX_NAME_CHARS)
-                where = "today" if limit.is_daily else f"in the conversation {name}"
-                await self._tell(
-                    f"{WARNED_SHARE:.0%} of {limit.key} is used: {limit.in_words(now)} {where}."
-                )
+    def _with_unwritten(self, stood: SpendingTotals, day: str, conversation: str) -> SpendingTotals:
+        for when, where, spent in self._unwritten:
+            if when == day:
+                stood = SpendingTotals(stood.day + spent, stood.conversation)
+            if where and where == conversation:
+                stood = SpendingTotals(stood.day, stood.conversation + spent)
+        self._seen = (day, stood.day)
+        return stood
 
 
-def reached_today(settings: MainProviderSettings, day: Spent) -> str:
-    """Return the daily limit that is reached, with its figures; empty if none is."""
-    daily = (limit for limit in _limits(settings) if limit.is_daily)
-    reached = (limit for limit in daily if limit.of(day) >= limit.most)
-    return next((f"{one.key} is reached, {one.in_words(one.of(day))}" for one in reached), "")
+def today(wall_s: float) -> str:
+    """Return the day as YYYY-MM-DD."""
+    return time.strftime("%Y-%m-%d", time.localtime(wall_s))
 
 
-def _refuse_spent(limits: list[Limit], standing: SpendingTotals) -> None:
-    for limit in limits:
-        spent = limit.spent(standing)
-        if spent >= limit.most:
-            where = "today" if limit.is_daily else "in this conversation"
-            remedy = "it resets tomorrow" if limit.is_daily else "/new starts another conversation"
-            raise SpendingLimit(
-                f"{limit.key} is reached, {limit.in_words(spent)} {where}: {remedy}, "
-                "or set it higher"
-            )
+def read_day(path: Path, day: str) -> Spent | None:
+    """Return a day's count for another process; None if nothing can be read."""
+    address = f"file:{quote(str(path))}?mode=ro"
+    try:
+        with contextlib.closing(
+            sqlite3.connect(address, uri=True, timeout=_READ_TIMEOUT_S)
+        ) as connection:
+            return _of(connection, _DAY, day)
+    except sqlite3.Error:
+        return None
 
 
-def _limits(settings: MainProviderSettings) -> list[Limit]:
-    every = (Limit(key, getattr(settings, key.removeprefix("provider."))) for key in _KEYS)
-    return [limit for limit in every if limit.most]
+def _standing(db: sqlite3.Connection, day: str, conversation: str) -> SpendingTotals:
+    return SpendingTotals(_of(db, _DAY, day), _of(db, _CONVERSATION, conversation))
 
 
-async def _tell_the_log(text: str) -> None:
-    _log.warning("provider: spending (message=%s)", text)
+def _of(db: sqlite3.Connection, kind: str, name: str) -> Spent:
+    row = db.execute(_SELECT, (kind, name)).fetchone()
+    return Spent() if row is None else Spent(*row)
+
+
+def _write(db: sqlite3.Connection, waiting: list[_Entry]) -> None:
+    for when, where, spent in waiting:
+        numbers = tuple(getattr(spent, name) for name in _COLUMNS)
+        db.execute(_ADD, (_DAY, when, *numbers))
+        if where:
+            db.execute(_ADD, (_CONVERSATION, where, *numbers))

@@ -14,7 +14,7 @@ from agent.health.status import (
     write_status,
 )
 from agent.messaging.journal import open_agent_db
-from agent.providers.costs import SpendingLedger, Spent
+from agent.providers.spending import SpendingLedger, Spent
 from agent.schedule.job_store import JobStore
 from agent.system.clock import SystemClock
 from tests.fakes.job_run import job

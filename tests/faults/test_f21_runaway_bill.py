@@ -12,8 +12,8 @@ from agent.errors import SpendingLimit
 from agent.messaging.journal import open_agent_db
 from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, Provider
-from agent.providers.costs import read_day, today
 from agent.providers.section import MainProviderSettings
+from agent.providers.spending import read_day, today
 from agent.settings import Settings
 from agent.storage.worker import DatabaseWorker
 from tests.canaries import secret

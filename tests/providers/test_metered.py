@@ -12,13 +12,13 @@ from agent.messages import ChatMessage, Image, Role
 from agent.messaging.journal import open_agent_db
 from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, ChatResponse, TextDelta
-from agent.providers.costs import SpendingLedger
 from agent.providers.create import chain, service_provider
 from agent.providers.metered import IMAGE_TOKENS, MeteredProvider
 from agent.providers.prices import Prices
 from agent.providers.section import MainProviderSettings, Price
 from agent.providers.settings import ProviderSettings
-from agent.providers.spending import Budget
+from agent.providers.spending import SpendingLedger
+from agent.providers.spending_limits import Budget
 from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import (

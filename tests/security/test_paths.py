@@ -18,7 +18,6 @@ from agent.security.paths import (
     HERE,
     MAX_PARTS,
     FolderEntry,
-    change_beneath,
     list_beneath,
     open_beneath,
     parts_of,
@@ -398,11 +397,3 @@ def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path, tmp_pat
 
 def test_the_limits_are_the_file_systems() -> None:
     assert os.pathconf("/", "PC_NAME_MAX") >= paths.MAX_PART_BYTES
-
-
-@pytest.mark.parametrize("mode", [0o644, 0o755])
-def test_a_changed_file_keeps_its_mode(root: Path, mode: int) -> None:
-    (root / "notes/today.md").chmod(mode)
-    change_beneath(root, "notes/today.md", lambda file: file.read() + b", changed")
-    assert (root / "notes/today.md").read_bytes() == b"inside, changed"
-    assert (root / "notes/today.md").stat().st_mode & 0o777 == mode
