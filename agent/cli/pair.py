@@ -7,8 +7,8 @@ from agent.access.people import OWNER_ID
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
 from agent.cli import configuration, exits
+from agent.cli.file_ownership import hand_over
 from agent.cli.output import say, say_json
-from agent.cli.ownership import hand_over
 from agent.errors import BadArguments
 from agent.system.clock import SystemClock
 

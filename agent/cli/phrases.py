@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from agent.access.people import OWNER_ID
 from agent.app.access import AccessControl
 from agent.cli import configuration, exits
+from agent.cli.file_ownership import hand_over
 from agent.cli.output import clean, say, say_json, say_table
-from agent.cli.ownership import hand_over
 from agent.errors import BadArguments
 from agent.settings import Paths
 from agent.storage.phrases import Phrase, PhraseCall, Phrases, PhraseState, phrase_key

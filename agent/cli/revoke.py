@@ -6,8 +6,8 @@ from agent.access.people import PairedGroup, PeopleStore
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
 from agent.cli import configuration, exits
+from agent.cli.file_ownership import hand_over
 from agent.cli.output import say
-from agent.cli.ownership import hand_over
 from agent.errors import BadArguments
 from agent.storage.phrases import Phrases
 from agent.system.clock import SystemClock
