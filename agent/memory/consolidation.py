@@ -88,6 +88,7 @@ class Consolidation:
         self._memory = memory
         self._provider = provider
         self._state_file = state_file
+        self._progress: _Progress | None = None
         self._clock = clock
 
     async def run(self) -> None:
@@ -122,13 +123,15 @@ class Consolidation:
             StorageFull: as above.
         """
         async with self._turn:
-            progress = await asyncio.to_thread(_load, self._state_file)
+            progress = await self._loaded()
             read = 0
             while heard := await self._listen(progress.kept, MOST_READ):
-                for one in heard:
-                    await self._keep(one)
-                kept = heard[-1].heard_id
-                progress = await self._save(msgspec.structs.replace(progress, kept=kept))
+                stored = [await self._keep(one) for one in heard]
+                progress = msgspec.structs.replace(progress, kept=heard[-1].heard_id)
+                if any(stored):
+                    await self._save(progress)
+                # Most messages leave nothing: to read them again is cheaper than to write each down
+                self._progress = progress
                 read += len(heard)
             return read
 
@@ -144,7 +147,7 @@ class Consolidation:
             return await self._draw_all()
 
     async def _draw_all(self) -> int:
-        progress = await asyncio.to_thread(_load, self._state_file)
+        progress = await self._loaded()
         facts = 0
         while heard := await self._listen(progress.drawn, MOST_READ):
             drawn, progress = await self._draw(heard, progress)
@@ -153,16 +156,18 @@ class Consolidation:
                 break
         return facts
 
-    async def _keep(self, heard: HeardMessage) -> None:
+    async def _keep(self, heard: HeardMessage) -> bool:
+        """Return true if the memory may have changed."""
         if not says_something(heard.text):
-            return
+            return False
         if is_about_the_last(heard):
             await self._pin_the_last(heard)
-            return
+            return True
         await self._keep_for(heard, Scope(heard.person, heard.conversation))
         if heard.group is not None:
             # Whoever was there heard it: it is the group's beside being the person's
             await self._keep_for(heard, Scope(None, heard.conversation, heard.group))
+        return True
 
     async def _keep_for(self, heard: HeardMessage, scope: Scope) -> None:
         text = heard.text[:MAX_MESSAGE_CHARS]
@@ -268,9 +273,15 @@ class Consolidation:
         if isinstance(self._memory, Chronicled):
             await self._memory.settle(entry)
 
+    async def _loaded(self) -> _Progress:
+        if self._progress is None:
+            self._progress = await asyncio.to_thread(_load, self._state_file)
+        return self._progress
+
     async def _save(self, progress: _Progress) -> _Progress:
         content = msgspec.json.encode(progress)
         await asyncio.to_thread(write_atomic, self._state_file, content)
+        self._progress = progress
         return progress
 
 

@@ -8,12 +8,14 @@ import pytest
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable, NetworkError, StorageFull
+from agent.memory import consolidation
 from agent.memory.base import CONVERSATION, CORE, HeardMessage, Scope
 from agent.memory.consolidation import LOOK_S, MAX_ATTEMPTS, Consolidation
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.providers.offline.provider import OfflineProvider
+from agent.storage.files import write_atomic
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, UnreachableProvider
 from tests.waits import wait_until
@@ -341,3 +343,25 @@ async def test_a_wish_that_somebody_pasted_is_not_pinned(home: Home) -> None:
     await home.open(None).keep()
     assert await home.memory.pinned(OWNER) == []
     assert await home.memory.pinned(GUEST) == []
+
+
+async def test_small_talk_writes_nothing_to_the_card(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Path] = []
+
+    def write(path: Path, content: bytes) -> None:
+        written.append(path)
+        write_atomic(path, content)
+
+    monkeypatch.setattr(consolidation, "write_atomic", write)
+    kept = home.open(None)
+    home.say("My sister is called Mei, by the way")
+    await kept.keep()
+    assert len(written) == 1
+    for text in ("ok", "thanks", "/status"):
+        home.say(text)
+        assert await kept.keep() == 1
+    assert len(written) == 1
+    await kept.catch_up()
+    assert await home.open(None).keep() == 0
