@@ -1,7 +1,6 @@
 """Search in `brain.db`: find by words and vectors, widen, inspect, rank."""
 
 import json
-import re
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +22,9 @@ from agent.memory.ranking import (
     rank,
 )
 from agent.memory.sessions import SessionTurn
-from agent.memory.text import asked_tokens, is_marked, tokens
+from agent.memory.text import asked_tokens, tokens
 from agent.memory.times import Span
+from agent.memory.understanding import token_weights, understood
 from agent.messages import Provenance
 
 # Below it nobody vouches for what is said
@@ -38,7 +38,7 @@ _SAME = 0.6
 # A memory is known by its beginning
 _COMPARED_TOKENS = 64
 # "Yesterday the boiler broke" is told a day or two after it
-_TOLD_LATER_S = 2 * 86_400.0
+TOLD_LATER_S = 2 * 86_400.0
 _TRUSTED_NAMES = json.dumps([one.name.lower() for one in Provenance if one >= TRUSTED])
 
 
@@ -62,7 +62,7 @@ def _said_then(db: sqlite3.Connection, span: Span, scope: Scope) -> list[int]:
     found = db.execute(
         "SELECT id FROM entries WHERE owner IN (SELECT value FROM json_each(?))"
         " AND created_at_s >= ? AND created_at_s < ? ORDER BY created_at_s DESC LIMIT ?",
-        [json.dumps(scope.owners), span.start_s, span.end_s + _TOLD_LATER_S, CANDIDATES],
+        [json.dumps(scope.owners), span.start_s, span.end_s + TOLD_LATER_S, CANDIDATES],
     )
     return [row[0] for row in found]
 
@@ -100,9 +100,6 @@ if TYPE_CHECKING:
 MAX_ASKED_TOKENS = 32
 # Memories of people that are looked at besides when untrusted ones have taken every place
 PEOPLES = 20
-# A word that asks for nothing still has a meaning beside the others
-_EMPTY_WORD_WEIGHT = 0.05
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +140,10 @@ class _Search:
         self._asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
         self._hits = self._searched()
         self.scales = Scales(
-            self._hits.scale, self._meaning_scale(), understood(question), words.newest(db)
+            self._hits.scale,
+            self._meaning_scale(),
+            understood(question.text, question.reading),
+            words.newest(db),
         )
 
     def best(self) -> list[SessionTurn]:
@@ -205,7 +205,7 @@ class _Search:
             return {}
         from agent.memory import closeness  # noqa: PLC0415 - numpy, which a reading has loaded
 
-        weighed = _token_weights(self._question.text, reading.spans, weights)
+        weighed = token_weights(self._question.text, reading.spans, weights)
         asked = closeness.AskedWords(reading.tokens, weighed)
         stored = rows.tokens_of(self._db, memory_ids, self._question.model)
         return closeness.closest(asked, stored)
@@ -216,36 +216,3 @@ class _Search:
             return Scale(0.0, 0.0)
         count = len(similar.memory_ids)
         return Scale.of_spread(count, similar.mean, similar.deviation, USUAL_COSINES)
-
-
-def understood(question: MemoryQuestion) -> float:
-    """Return the share of the question's words that the model knows; all if it does not tell."""
-    reading = question.reading
-    words = list(_WORD.finditer(question.text))
-    if reading is None or reading.spans is None or not words:
-        return 1.0
-    known = {place for span in reading.spans for place in range(*span)}
-    if reading.drops_marks:
-        # Without its marks it is another word: in Vietnamese most are, in Spanish one of ten
-        marked = (word.span() for word in words if is_marked(word[0]))
-        known.difference_update(*(range(*span) for span in marked))
-    letters = {place for word in words for place in range(*word.span())}
-    return len(letters & known) / len(letters)
-
-
-def _token_weights(
-    question: str, spans: Sequence[tuple[int, int]], weights: Mapping[str, float]
-) -> list[float]:
-    """Return each token's weight: that of its word, shared among the word's pieces."""
-    found = [(match.span(), list(tokens(match[0]))) for match in _WORD.finditer(question)]
-    told: list[float] = []
-    for start, _ in spans:
-        own = next((word for word in found if word[0][0] <= start < word[0][1]), None)
-        if own is None or not own[1]:
-            told.append(0.0)
-            continue
-        (first, end), inside = own
-        pieces = sum(first <= other < end for other, _ in spans)
-        whole = sum(weights.get(token, _EMPTY_WORD_WEIGHT) for token in inside) / len(inside)
-        told.append(whole / pieces)
-    return told

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from agent.embeddings.base import Embedder, PassageReading
 from agent.errors import MemoryUnavailable
-from agent.memory import curation, facts, forgetting, rows, search, sessions
+from agent.memory import curation, facts, forgetting, rows, search, sessions, understanding
 from agent.memory.base import (
     CORE,
     MAX_CONTENT_CHARS,
@@ -132,6 +132,8 @@ class SqliteMemory:
         if query in {"", _EVERYTHING}:
             return await self.list(replace(scope, session=None), limit=limit)
         reading = await self._meanings.read(query, asked=True)
+        if not understanding.is_understood(query, reading):
+            reading = None
         return await self._brain.look(lambda db: self._find(db, query, reading, limit, scope))
 
     async def get(self, key: str, scope: Scope) -> MemoryEntry | None:

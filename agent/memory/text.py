@@ -67,6 +67,23 @@ def tokens(text: str) -> Iterator[str]:
             yield from _pairs(list(group))
 
 
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Return the beginning and end of each run of letters, marks and numbers."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for is_between, group in groupby(text, lambda one: _kind(one) is _Kind.SEPARATOR):
+        end = start + len(list(group))
+        if not is_between:
+            spans.append((start, end))
+        start = end
+    return spans
+
+
+def is_paired(character: str) -> bool:
+    """Return true if the character is of a script that is searched by pairs."""
+    return _kind(character) is _Kind.PAIRED
+
+
 def asked_tokens(text: str, limit: int) -> list[str]:
     """Return each token that a question asks for; all of them if all are stop words."""
     distinct = dict.fromkeys(tokens(text))
@@ -77,8 +94,9 @@ def asked_tokens(text: str, limit: int) -> list[str]:
 def is_marked(word: str) -> bool:
     """Return true if a letter has an accent, a tone or the like; scripts of pairs have none."""
     parts = unicodedata.normalize("NFD", word)
-    is_paired = any(_kind(character) is _Kind.PAIRED for character in normalise(word))
-    return not is_paired and any(unicodedata.category(part) == "Mn" for part in parts)
+    if any(map(is_paired, normalise(word))):
+        return False
+    return any(unicodedata.category(part) == "Mn" for part in parts)
 
 
 def _pairs(run: list[str]) -> Iterator[str]:
