@@ -14,11 +14,7 @@ from numpy.typing import NDArray
 
 from agent.memory.ranking import Scale
 from agent.memory.vectors import Similarities
-from agent.memory.words import Coverage, newest, quoted, rarity
-
-# The usual constants of BM25, for a word that is in a text once
-_SATURATION = 1.2
-_LENGTH_SHARE = 0.75
+from agent.memory.words import LENGTH_SHARE, SATURATION, Coverage, newest, quoted, rarity
 
 _HAVING = "SELECT group_concat(rowid) FROM memory_words WHERE memory_words MATCH ?"
 # Those that have no vector (yet) and may still be seen
@@ -88,8 +84,8 @@ def search(
         sums[np.searchsorted(matched, ids)] += weights[token]
     seen, lengths = _seen(db, matched, owners, similar)
     usual = similar.mean_length or (float(lengths.mean()) if len(lengths) else 0.0)
-    share = 1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / max(1.0, usual)
-    strengths = sums[seen] * (1 + _SATURATION) / (1 + _SATURATION * share)
+    share = 1 - LENGTH_SHARE + LENGTH_SHARE * lengths / max(1.0, usual)
+    strengths = sums[seen] * (1 + SATURATION) / (1 + SATURATION * share)
     return Matches(matched[seen], strengths, having, weights, len(similar.memory_ids))
 
 

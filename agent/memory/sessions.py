@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -79,10 +79,14 @@ def said_before(db: sqlite3.Connection, memory_id: int) -> str:
 
 def around(db: sqlite3.Connection, turns: Iterable[SessionTurn]) -> MemoryNeighbours:
     """Return these memories with two turns either side of each."""
+    return joined(_window(db, turn) for turn in turns)
+
+
+def joined(windows: Iterable[Sequence[int]]) -> MemoryNeighbours:
+    """Return the memories of these pieces of conversations, each in order."""
     ids: set[int] = set()
     following: dict[int, int] = {}
-    for turn in turns:
-        window = _window(db, turn)
+    for window in windows:
         ids.update(window)
         following.update(pairwise(window))
     preceding = {after: before for before, after in following.items()}

@@ -98,6 +98,11 @@ def encode(vector: Vector) -> bytes:
     return vector.astype(_STORED).tobytes()
 
 
+def decoded(stored: bytes) -> Vector:
+    """Return the vector of `encode`."""
+    return np.frombuffer(stored, _STORED).astype(np.float32)
+
+
 class VectorIndex:
     """All vectors of one model."""
 

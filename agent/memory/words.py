@@ -11,7 +11,10 @@ from agent.memory.ranking import Scale
 
 # As if every store held this many memories about something else: in a small one, words that all
 # memories share still count for something
-_UNRELATED_MEMORIES = 20
+UNRELATED_MEMORIES = 20
+# The usual constants of BM25, for a word that is in a text once
+SATURATION = 1.2
+LENGTH_SHARE = 0.75
 
 _HITS = """
 SELECT entries.id, -bm25(memory_words)
@@ -98,7 +101,7 @@ def newest(db: sqlite3.Connection) -> int:
 
 def rarity(number: int, memories: int) -> float:
     """Return the weight of a token that so many of the memories have."""
-    return math.log(1 + (memories + _UNRELATED_MEMORIES) / (number + 1))
+    return math.log(1 + (memories + UNRELATED_MEMORIES) / (number + 1))
 
 
 def quoted(token: str) -> str:

@@ -1,7 +1,8 @@
 """Long-term memory in a PostgreSQL server, which several agents can share.
 
-Meaning is searched where the server has pgvector, words by trigrams where it has pg_trgm and by
-patterns where it has neither. Embedding happens here, outside of every transaction.
+Meaning is searched where the server has pgvector, elsewhere it ranks what words have found; slips
+of the finger are met by trigrams where it has pg_trgm. Embedding happens here, outside of every
+transaction.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from agent.config import Secret
-from agent.embeddings.base import Embedder
+from agent.embeddings.base import Embedder, PassageReading, TextPassage, readings
 from agent.errors import EmbedderUnavailable, MemoryUnavailable
 from agent.memory.base import (
     CORE,
@@ -26,12 +27,14 @@ from agent.memory.base import (
 )
 from agent.memory.curation import Marks
 from agent.memory.keys import key_of, searched_text
-from agent.memory.postgres import curation, rows, vectors
+from agent.memory.postgres import curation, neighbours, rows, vectors
 from agent.memory.postgres.connection import Server
+from agent.memory.postgres.question import MAX_ASKED_TOKENS, PostgresQuestion
 from agent.memory.postgres.rows import PostgresDraft, restored
 from agent.memory.postgres.schema import Connection
-from agent.memory.postgres.search import MAX_ASKED_TOKENS, PostgresQuestion, find
+from agent.memory.postgres.search import find
 from agent.memory.text import asked_tokens
+from agent.memory.understanding import is_understood
 from agent.messages import Provenance
 from agent.system.clock import Clock
 
@@ -71,7 +74,6 @@ _EVERYTHING = "*"
 _EVERYBODY = Scope()
 
 _Entries = list[MemoryEntry]
-_Vector = Sequence[float]
 
 
 class PostgresMemory:
@@ -104,19 +106,22 @@ class PostgresMemory:
             )
         source = source[:MAX_SOURCE_CHARS]
         draft = PostgresDraft(key or key_of(content), content, category, scope, provenance, source)
-        vector = await self._vector(searched_text(draft.key, draft.content))
-        self._may_lack_vectors |= vector is None
-        return await self._server.run(partial(self._put, draft=draft, vector=vector))
+        before = await self._said_before(scope)
+        reading = await self._read(searched_text(draft.key, draft.content), before)
+        self._may_lack_vectors |= reading is None
+        return await self._server.run(partial(self._put, draft=draft, reading=reading))
 
     async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
         query = _clean(query).strip()
         if query in {"", _EVERYTHING}:
             return await self.list(replace(scope, session=None), limit=limit)
-        vector = await self._vector(query)
-        self._fill_in_background(knows_model=vector is not None)
-        return await self._server.run(
-            partial(self._find, query=query, vector=vector, limit=limit, scope=scope)
-        )
+        reading = await self._read(query, asked=True)
+        self._fill_in_background(knows_model=reading is not None)
+        if not is_understood(query, reading):
+            reading = None
+        model = self._embedder.model_id
+        question = PostgresQuestion(query, scope, reading, model, self._clock.wall_s())
+        return await self._server.run(partial(self._find, question=question, limit=limit))
 
     async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
         return await self._server.run(partial(rows.get, key=_clean(key), scope=scope))
@@ -226,45 +231,54 @@ class PostgresMemory:
     def _details(self) -> dict[str, str]:
         can = self._server.abilities
         return {
-            "words": "by trigrams (pg_trgm)" if can.trigrams else "by patterns: no pg_trgm",
-            "meaning": "by pgvector" if can.vectors else "not searched: no pgvector",
+            "words": "by stems and trigrams (pg_trgm)" if can.trigrams else "by stems: no pg_trgm",
+            "meaning": "by pgvector" if can.vectors else "of what words find: no pgvector",
         }
 
     async def _put(
-        self, connection: Connection, draft: PostgresDraft, vector: _Vector | None
+        self, connection: Connection, draft: PostgresDraft, reading: PassageReading | None
     ) -> MemoryEntry:
         entry = await rows.put(connection, draft, self._clock.wall_s())
-        if self._server.abilities.vectors:
-            # The old content's vectors say nothing of the new one, whatever their model
-            await vectors.drop(connection, entry.memory_id)
-            if vector is not None:
-                await vectors.put(connection, entry.memory_id, self._embedder.model_id, vector)
+        can = self._server.abilities
+        # The old content's readings say nothing of the new one, whatever their model
+        await vectors.drop(connection, entry.memory_id, can)
+        if reading is not None:
+            model = self._embedder.model_id
+            await vectors.put(connection, entry.memory_id, model, reading, can)
         return entry
 
     async def _put_back(self, connection: Connection, entry: MemoryEntry) -> MemoryEntry:
         kept = await rows.restore(connection, entry)
-        if self._server.abilities.vectors:
-            await vectors.drop(connection, kept.memory_id)
+        await vectors.drop(connection, kept.memory_id, self._server.abilities)
         return kept
 
     async def _find(
-        self, connection: Connection, query: str, vector: _Vector | None, limit: int, scope: Scope
+        self, connection: Connection, question: PostgresQuestion, limit: int
     ) -> _Entries:
-        can = self._server.abilities
-        seen = vector if can.vectors else None
-        question = PostgresQuestion(query, scope, seen, self._embedder.model_id)
-        return await find(connection, question, can, limit)
+        return await find(connection, question, self._server.abilities, limit)
 
-    async def _vector(self, text: str) -> _Vector | None:
-        """Return the text's vector; None if words must do."""
+    async def _said_before(self, scope: Scope) -> str:
+        if scope.session is None or not self._embedder.dimensions:
+            return ""
+        names = (rows.name_of(scope.session), rows.name_of(scope.owner))
+        return await self._server.run(
+            partial(neighbours.said_before, session=names[0], owner=names[1])
+        )
+
+    async def _read(
+        self, text: str, before: str = "", *, asked: bool = False
+    ) -> PassageReading | None:
+        """Return the model's reading of a text, or None if words must do."""
         try:
             async with asyncio.timeout(EMBED_TIMEOUT_S):
-                return list(map(float, (await self._embedder.embed([text]))[0]))
+                [reading] = await readings(self._embedder, [TextPassage(text, before)], asked=asked)
         except EmbedderUnavailable as err:
             _log.debug("memory: recall by words alone: %s", err)
+            return None
         except TimeoutError:
             _log.warning("memory: embedding model too slow (limit_s=%s)", EMBED_TIMEOUT_S)
-        return None
+            return None
+        return reading
 
     def _fill_in_background(self, *, knows_model: bool) -> None:
         """Embed memories without a vector of this model, in one task that `aclose` ends."""
@@ -279,16 +293,15 @@ class PostgresMemory:
             self._may_lack_vectors = False
             while batch := await self._server.run(self._unembedded):
                 async with asyncio.timeout(EMBED_TIMEOUT_S):
-                    new = await self._embedder.embed([row.text for row in batch])
-                made = [(row, list(map(float, one))) for row, one in zip(batch, new, strict=True)]
-                await self._server.run(partial(vectors.fill, model=model, made=made))
+                    new = await readings(self._embedder, [row.passage for row in batch])
+                made = list(zip(batch, new, strict=True))
+                can = self._server.abilities
+                await self._server.run(partial(vectors.fill, model=model, made=made, abilities=can))
         except (EmbedderUnavailable, MemoryUnavailable, TimeoutError) as err:
             _log.warning("memory: embedding stopped early: %s", err)
             self._may_lack_vectors = True
 
     async def _unembedded(self, connection: Connection) -> Sequence[vectors.PostgresUnembedded]:
-        if not self._server.abilities.vectors:
-            return []
         return await vectors.unembedded(connection, self._embedder.model_id, FILL_BATCH)
 
 

@@ -205,8 +205,21 @@ async def count(connection: Connection, scope: Scope | None) -> int:
     return int(str(row[0]))
 
 
+async def highest_id(connection: Connection) -> int:
+    """Return the highest id: about as many memories there are, and nothing is counted."""
+    found = await connection.execute("SELECT coalesce(max(id), 0) FROM memories")
+    row = await found.fetchone()
+    assert row is not None
+    return int(str(row[0]))
+
+
 def owners_of(scope: Scope) -> list[str]:
-    return [escaped(_clean(owner)) for owner in scope.owners]
+    return list(map(name_of, scope.owners))
+
+
+def name_of(name: str) -> str:
+    """Return the name of an owner or a session as PostgreSQL holds it."""
+    return escaped(_clean(name))
 
 
 def entry_of(row: Row) -> MemoryEntry:

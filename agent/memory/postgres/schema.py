@@ -39,7 +39,33 @@ CREATE TABLE memories (
 CREATE INDEX memories_newest ON memories (updated_at_s);
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 """
-MIGRATIONS = (_MEMORIES,)
+# Words are found by their stems, as in `brain.db`; a server does that itself, so that agents of an
+# earlier version may share the brain. What a model reads of a text is kept on every server
+_STEMS = """
+SET LOCAL statement_timeout = 0;
+CREATE FUNCTION stems(words text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path = pg_catalog AS $$
+    SELECT coalesce(array_agg(DISTINCT coalesce((ts_lexize('pg_catalog.english_stem', bare))[1],
+        bare)), '{}')
+    FROM unnest(string_to_array(btrim(words), ' ')) AS word,
+        LATERAL (SELECT regexp_replace(normalize(word, NFD), '[\u0300-\u036f]', '', 'g') AS bare)
+            AS folded
+    WHERE bare <> ''
+$$;
+ALTER TABLE memories ADD COLUMN stems text[] GENERATED ALWAYS AS (stems(words)) STORED;
+CREATE INDEX memories_stems ON memories USING gin (stems);
+CREATE INDEX memories_session ON memories (session, owner, id) WHERE session IS NOT NULL;
+CREATE TABLE memory_readings (
+    memory_id bigint REFERENCES memories (id) ON DELETE CASCADE,
+    model text NOT NULL,
+    -- 16-bit floats, little-endian
+    vector bytea NOT NULL,
+    -- One bit for each dimension of each token's vector
+    tokens bytea,
+    PRIMARY KEY (memory_id, model)
+);
+"""
+MIGRATIONS = (_MEMORIES, _STEMS)
 _VECTORS = """
 CREATE TABLE memory_vectors (
     memory_id bigint REFERENCES memories (id) ON DELETE CASCADE,

@@ -1,184 +1,103 @@
-"""Search in the shared brain: words by trigrams or patterns, meaning by pgvector.
+"""Search in the shared brain: find by words and vectors, widen, inspect, rank.
 
-The server finds and counts; `ranking` orders, as it does for every other store.
+The server finds and counts; which memories are looked at, and their order, are decided as for
+`brain.db`. Without pgvector words alone find, and the model helps to rank what they found.
 """
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from agent.memory.base import MemoryEntry, Scope
+from agent.memory.base import MemoryEntry
 from agent.memory.candidate import MemoryCandidate
 from agent.memory.cues import cues_of
-from agent.memory.postgres import rows, vectors
+from agent.memory.postgres import hits, meaning, neighbours, rows
+from agent.memory.postgres.hits import PostgresHits
+from agent.memory.postgres.meaning import PostgresNear
+from agent.memory.postgres.question import PostgresQuestion
 from agent.memory.postgres.schema import Connection, ServerExtensions
-from agent.memory.ranking import CANDIDATES, Scale, Scales, rank
-from agent.memory.sessions import MemoryNeighbours
-from agent.memory.text import asked_tokens
-
-# Longer questions are searched by their first telling words: each one costs a look at the index
-MAX_ASKED_TOKENS = 32
-# A token fits whole, as the beginning of a word, or nearly: endings and slips of the finger
-_BEGINNING_FITS = 0.8
-_LEAST_FUZZY_CHARS = 4
-# Of English words mostly; a stem that is too short would fit anything
-_ENDING = re.compile(r"(?<=[^\W\d_]{4})(?:ing|ed|es|s)\Z")
-_SEEN = "m.owner = ANY(%(owners)s) AND m.superseded_by IS NULL"
-# What only nearly fits is looked for where nothing else has such a word: trigrams are slow
-_BY_TRIGRAMS = f"""
-UNION ALL
-SELECT m.id, a.n, {_BEGINNING_FITS} * word_similarity(a.token, m.words), length(m.words)
-FROM asked a JOIN memories m ON a.token <%% m.words
-WHERE {_SEEN} AND length(a.token) >= {_LEAST_FUZZY_CHARS}
-    AND NOT EXISTS (SELECT 1 FROM by_pattern p WHERE p.n = a.n)
-"""  # noqa: S608 - our own constants
-# Rare words weigh more; a long memory has many words by chance, so it gets a little less
-_HITS = f"""
-WITH asked AS MATERIALIZED (
-    SELECT token, n, '%% ' || token || ' %%' AS whole, '%% ' || beginning || '%%' AS beginning
-    FROM unnest(%(asked)s::text[], %(beginnings)s::text[])
-        WITH ORDINALITY AS t (token, beginning, n)
-), by_pattern AS MATERIALIZED (
-    SELECT m.id, a.n, length(m.words) AS size,
-        CASE WHEN m.words LIKE a.whole THEN 1.0::double precision
-            ELSE {_BEGINNING_FITS} END AS fit
-    FROM asked a JOIN memories m ON m.words LIKE a.beginning WHERE {_SEEN}
-), fits AS MATERIALIZED (
-    SELECT id, n, fit, size FROM by_pattern {{by_trigrams}}
-), counts AS MATERIALIZED (
-    SELECT n, count(*) AS count FROM fits GROUP BY n
-), weights AS MATERIALIZED (
-    SELECT a.n, ln(1 + ((SELECT count(*) FROM memories m WHERE {_SEEN}) + 20.0)
-        / (1 + coalesce(counts.count, 0)))::double precision AS weight
-    FROM asked a LEFT JOIN counts USING (n)
-), hits AS MATERIALIZED (
-    SELECT id, sum(fit * weight) / ln(2.7 + max(size) / 100.0)::double precision AS strength,
-        sum(fit * weight) / (SELECT sum(weight) FROM weights) AS coverage
-    FROM fits JOIN weights USING (n) GROUP BY id
-), numbers AS MATERIALIZED (
-    SELECT count(*) AS count, sum(strength) AS sum, sum(strength * strength) AS squares FROM hits
-)
-SELECT id, strength, coverage, numbers.count, numbers.sum, numbers.squares
-FROM hits, numbers WHERE id = ANY(%(also)s)
-    OR id IN (SELECT id FROM hits ORDER BY strength DESC, id DESC LIMIT %(limit)s)
-"""  # noqa: S608 - as above
-_NEAR = f"""
-WITH every AS MATERIALIZED (
-    SELECT v.memory_id AS id, 1 - (v.vector <=> %(vector)s::vector) AS cosine
-    FROM memory_vectors v JOIN memories m ON m.id = v.memory_id
-    WHERE v.model = %(model)s AND vector_dims(v.vector) = %(dimensions)s AND {_SEEN}
-)
-SELECT id, cosine, (SELECT avg(cosine) FROM every), (SELECT stddev_pop(cosine) FROM every)
-FROM every ORDER BY cosine DESC, id DESC LIMIT %(limit)s
-"""  # noqa: S608 - as above
-
-
-@dataclass(frozen=True, slots=True)
-class PostgresQuestion:
-    """A question with its scope; `vector` is None if words must do."""
-
-    text: str
-    scope: Scope
-    vector: Sequence[float] | None = None
-    model: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Near:
-    """Nearest memories in meaning, and the scale of all cosines."""
-
-    cosines: dict[int, float]
-    scale: Scale
-
-
-@dataclass(frozen=True, slots=True)
-class _Hits:
-    """Matches by words: strength and coverage by id, and the scale of all strengths."""
-
-    strengths: dict[int, float]
-    coverages: dict[int, float]
-    scale: Scale
+from agent.memory.ranking import CANDIDATES, FOUND, Scales, rank
+from agent.memory.search import PEOPLES, is_flooded, spread
+from agent.memory.sessions import SessionTurn
+from agent.memory.understanding import understood
 
 
 async def find(
     connection: Connection, question: PostgresQuestion, abilities: ServerExtensions, limit: int
 ) -> list[MemoryEntry]:
     """Return the most relevant visible memories with scores."""
-    asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
-    near = await _near(connection, question)
-    hits = await _hits(connection, question, asked, abilities, list(near.cosines))
-    ids = near.cosines.keys() | hits.strengths.keys()
-    nothing = None if not asked else 0.0
-    entries = await rows.by_id(connection, list(ids), question.scope)
-    candidates = [
-        MemoryCandidate(
-            entry,
-            hits.strengths.get(memory_id, 0.0),
-            hits.coverages.get(memory_id, nothing),
-            near.cosines.get(memory_id),
-        )
-        for memory_id, entry in entries.items()
-    ]
-    scales = Scales(hits.scale, near.scale)
-    around = MemoryNeighbours(frozenset(entries))
-    ranked = rank(candidates, scales, cues_of(question.text), around)
+    near = await meaning.nearest(connection, question, abilities, FOUND)
+    found = await hits.search(connection, question, abilities, list(near.cosines), FOUND)
+    search = _PostgresSearch(connection, question, near, found)
+    best = await search.best()
+    if is_flooded(best, CANDIDATES):
+        best += await search.best_of_people()
+    cues = cues_of(question.text, question.now_s)
+    ids = {one.memory_id for one in best}
+    if cues.span is not None:
+        ids.update(await neighbours.said_then(connection, cues.span, question.scope))
+    around = await neighbours.around(connection, ids)
+    candidates = await search.looked_at(around.memory_ids)
+    scales = replace(search.scales, memories=await rows.highest_id(connection))
+    ranked = spread(rank(candidates, scales, cues, around))
     return [replace(one.entry, score=one.score) for one in ranked[: max(0, limit)]]
 
 
-async def _near(connection: Connection, question: PostgresQuestion) -> _Near:
-    if question.vector is None:
-        return _Near({}, Scale(0.0, 0.0))
-    found = await connection.execute(
-        _NEAR,
-        {
-            "vector": vectors.literal(question.vector),
-            "dimensions": len(question.vector),
-            "model": question.model,
-            "owners": rows.owners_of(question.scope),
-            "limit": CANDIDATES,
-        },
-    )
-    nearest = [tuple(map(_number, row)) for row in await found.fetchall()]
-    if not nearest:
-        return _Near({}, Scale(0.0, 0.0))
-    return _Near({int(row[0]): row[1] for row in nearest}, Scale(*nearest[0][2:]))
+class _PostgresSearch:
+    """Search for the answer to one question."""
 
+    def __init__(
+        self,
+        connection: Connection,
+        question: PostgresQuestion,
+        near: PostgresNear,
+        found: PostgresHits,
+    ) -> None:
+        self._connection = connection
+        self._question = question
+        self._near = near
+        self._hits = found
+        self.scales = Scales(found.scale, near.scale, understood(question.text, question.reading))
 
-async def _hits(
-    connection: Connection,
-    question: PostgresQuestion,
-    asked: Sequence[str],
-    abilities: ServerExtensions,
-    also: Sequence[int],
-) -> _Hits:
-    if not asked:
-        return _Hits({}, {}, Scale(0.0, 0.0))
-    by_trigrams = _BY_TRIGRAMS if abilities.trigrams else ""
-    found = await connection.execute(
-        _HITS.format(by_trigrams=by_trigrams).encode(),
-        {
-            "asked": list(asked),
-            "beginnings": list(map(_beginning, asked)),
-            "owners": rows.owners_of(question.scope),
-            "also": list(also),
-            "limit": CANDIDATES,
-        },
-    )
-    matches = [tuple(map(_number, row)) for row in await found.fetchall()]
-    if not matches:
-        return _Hits({}, {}, Scale(0.0, 0.0))
-    count, total, squares = matches[0][3:]
-    return _Hits(
-        {int(row[0]): row[1] for row in matches},
-        {int(row[0]): row[2] for row in matches},
-        Scale.of_sums(int(count), total, squares),
-    )
+    async def best(self) -> list[SessionTurn]:
+        """Return the memories that stand out most by words and vector together."""
+        ids = self._near.cosines.keys() | self._hits.strengths.keys()
+        return await self._standing_out(ids, self._hits, CANDIDATES)
 
+    async def best_of_people(self) -> list[SessionTurn]:
+        """Return the best among the memories that people vouch for."""
+        ids = await neighbours.of_people(self._connection, self._question.scope)
+        found = await hits.completed(self._connection, self._question, self._hits, ids)
+        return await self._standing_out(ids, found, PEOPLES)
 
-def _beginning(token: str) -> str:
-    """Return the common beginning of a word's forms, as far as an ending reveals it."""
-    return _ENDING.sub("", token)
+    async def looked_at(self, memory_ids: Collection[int]) -> list[MemoryCandidate]:
+        """Return everything that is known of these memories."""
+        question = self._question
+        entries = await rows.by_id(self._connection, list(memory_ids), question.scope)
+        found = await hits.completed(self._connection, question, self._hits, entries)
+        covered = found.coverage
+        known = await meaning.known(self._connection, question, list(entries), covered.weights)
+        if not self._near.cosines:
+            self.scales = replace(self.scales, meaning=known.scale)
+        return [
+            MemoryCandidate(
+                entry,
+                found.strengths.get(memory_id, 0.0),
+                covered.parts.get(memory_id, 0.0) if question.asked else None,
+                known.cosines.get(memory_id, self._near.cosines.get(memory_id)),
+                known.closeness.get(memory_id),
+            )
+            for memory_id, entry in entries.items()
+        ]
 
-
-def _number(value: object) -> float:
-    return float(str(value))
+    async def _standing_out(
+        self, ids: Collection[int], found: PostgresHits, limit: int
+    ) -> list[SessionTurn]:
+        any_words = 0.0 if self._question.asked else None
+        standing = {
+            one: self.scales.of(
+                found.strengths.get(one, 0.0), any_words, self._near.cosines.get(one)
+            )
+            for one in ids
+        }
+        best: Sequence[int] = sorted(ids, key=lambda one: (standing[one], one), reverse=True)
+        return await neighbours.turns(self._connection, best[:limit])

@@ -1,65 +1,120 @@
-"""The vectors of a shared brain, in pgvector's type; each belongs to a memory and a model."""
+"""Readings of a model in the shared brain; each belongs to a memory and a model.
+
+Every server keeps them as bytes; one with pgvector keeps the vector in its type too, to search it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent.embeddings.base import PassageReading, TextPassage
 from agent.memory.keys import searched_text
+from agent.memory.postgres import neighbours
 from agent.memory.postgres.rows import escaped, restored
-from agent.memory.postgres.schema import Connection
+from agent.memory.postgres.schema import Connection, ServerExtensions
+
+_UNEMBEDDED = """
+SELECT id, key, content, session, owner FROM memories m WHERE superseded_by IS NULL AND NOT EXISTS
+    (SELECT 1 FROM memory_readings r WHERE r.memory_id = m.id AND r.model = %s)
+ORDER BY id DESC LIMIT %s
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresUnembedded:
-    """A memory without a vector of a model, and the text to embed."""
+    """A memory without a reading of a model, and what to read."""
 
     memory_id: int
     content: str
-    text: str
+    passage: TextPassage
 
 
-async def put(connection: Connection, memory_id: int, model: str, vector: Sequence[float]) -> None:
+@dataclass(frozen=True, slots=True)
+class StoredReading:
+    """A reading as bytes; `tokens` is None where the model tells none."""
+
+    vector: bytes
+    tokens: bytes | None
+
+
+async def put(
+    connection: Connection,
+    memory_id: int,
+    model: str,
+    reading: PassageReading,
+    abilities: ServerExtensions,
+) -> None:
+    from agent.memory import closeness  # noqa: PLC0415 - numpy, which a reading has loaded
+    from agent.memory.vectors import encode  # noqa: PLC0415 - the same
+
     await connection.execute(
-        "INSERT INTO memory_vectors (memory_id, model, vector) VALUES (%s, %s, %s::vector)"
-        " ON CONFLICT (memory_id, model) DO UPDATE SET vector = excluded.vector",
-        [memory_id, model, literal(vector)],
+        "INSERT INTO memory_readings (memory_id, model, vector, tokens) VALUES (%s, %s, %s, %s)"
+        " ON CONFLICT (memory_id, model) DO UPDATE"
+        " SET vector = excluded.vector, tokens = excluded.tokens",
+        [memory_id, model, encode(reading.vector), closeness.packed(reading.tokens)],
     )
+    if abilities.vectors:
+        await connection.execute(
+            "INSERT INTO memory_vectors (memory_id, model, vector) VALUES (%s, %s, %s::vector)"
+            " ON CONFLICT (memory_id, model) DO UPDATE SET vector = excluded.vector",
+            [memory_id, model, literal(reading.vector.tolist())],
+        )
 
 
-async def drop(connection: Connection, memory_id: int) -> None:
-    await connection.execute("DELETE FROM memory_vectors WHERE memory_id = %s", [memory_id])
+async def drop(connection: Connection, memory_id: int, abilities: ServerExtensions) -> None:
+    await connection.execute("DELETE FROM memory_readings WHERE memory_id = %s", [memory_id])
+    if abilities.vectors:
+        await connection.execute("DELETE FROM memory_vectors WHERE memory_id = %s", [memory_id])
+
+
+async def stored(
+    connection: Connection, model: str, memory_ids: Sequence[int]
+) -> dict[int, StoredReading]:
+    """Return this model's readings of these memories."""
+    # As they are: written out as text they would be twice as long
+    cursor = connection.cursor(binary=True)
+    await cursor.execute(
+        "SELECT memory_id, vector, tokens FROM memory_readings"
+        " WHERE model = %s AND memory_id = ANY(%s)",
+        [model, list(memory_ids)],
+    )
+    return {
+        int(str(memory_id)): StoredReading(_bytes(vector) or b"", _bytes(tokens))
+        for memory_id, vector, tokens in await cursor.fetchall()
+    }
 
 
 async def unembedded(connection: Connection, model: str, limit: int) -> list[PostgresUnembedded]:
-    """Return the newest memories without a vector of this model."""
-    found = await connection.execute(
-        "SELECT id, key, content FROM memories m WHERE superseded_by IS NULL AND NOT EXISTS"
-        " (SELECT 1 FROM memory_vectors v WHERE v.memory_id = m.id AND v.model = %s)"
-        " ORDER BY id DESC LIMIT %s",
-        [model, limit],
-    )
-    return [
-        PostgresUnembedded(
-            int(str(memory_id)),
-            restored(content),
-            searched_text(restored(key), restored(content)),
-        )
-        for memory_id, key, content in await found.fetchall()
-    ]
+    """Return the newest memories without a reading of this model."""
+    found = await connection.execute(_UNEMBEDDED, [model, limit])
+    lacking = []
+    for memory_id, key, content, session, owner in await found.fetchall():
+        number, said = int(str(memory_id)), restored(content)
+        before = await neighbours.said_before(connection, session, owner, number)
+        passage = TextPassage(searched_text(restored(key), said), before)
+        lacking.append(PostgresUnembedded(number, said, passage))
+    return lacking
 
 
 async def fill(
-    connection: Connection, model: str, made: Sequence[tuple[PostgresUnembedded, Sequence[float]]]
+    connection: Connection,
+    model: str,
+    made: Sequence[tuple[PostgresUnembedded, PassageReading]],
+    abilities: ServerExtensions,
 ) -> None:
-    """Give memories their vectors, unless their text has changed."""
-    for row, vector in made:
-        await connection.execute(
-            "INSERT INTO memory_vectors (memory_id, model, vector)"
-            " SELECT id, %s, %s::vector FROM memories WHERE id = %s AND content = %s"
-            " ON CONFLICT (memory_id, model) DO NOTHING",
-            [model, literal(vector), row.memory_id, escaped(row.content)],
+    """Give memories their readings, unless their text has changed."""
+    for row, reading in made:
+        found = await connection.execute(
+            "SELECT 1 FROM memories WHERE id = %s AND content = %s FOR SHARE",
+            [row.memory_id, escaped(row.content)],
         )
+        if await found.fetchone() is not None:
+            await put(connection, row.memory_id, model, reading, abilities)
 
 
 def literal(vector: Sequence[float]) -> str:
     """Return a vector as pgvector reads it."""
     return f"[{','.join(map(str, vector))}]"
+
+
+def _bytes(value: object) -> bytes | None:
+    return bytes(value) if isinstance(value, bytes | memoryview) else None

@@ -64,7 +64,7 @@ async def test_a_word_with_another_ending_or_a_slip_is_found_by_trigrams(
     for asked in ("penicilin", "treats"):
         found = await memory.recall(asked, 1, MEI)
         assert [entry.content for entry in found] == ["mei was treated with penicillin"]
-    assert (await memory.stats()).details["words"] == "by trigrams (pg_trgm)"
+    assert (await memory.stats()).details["words"] == "by stems and trigrams (pg_trgm)"
 
 
 async def test_without_trigrams_words_and_their_beginnings_are_found(
@@ -75,7 +75,7 @@ async def test_without_trigrams_words_and_their_beginnings_are_found(
     await memory.store("", "the cat sleeps in the hay", scope=MEI)
     found = await memory.recall("who repair boilers? Schneid", 1, MEI)
     assert [entry.content for entry in found] == ["the boiler was repaired by Schneider"]
-    assert (await memory.stats()).details["words"] == "by patterns: no pg_trgm"
+    assert (await memory.stats()).details["words"] == "by stems: no pg_trgm"
 
 
 async def test_meaning_is_searched_where_there_is_pgvector(
