@@ -16,6 +16,7 @@ _MODULES = {
     "pin": "memory_change",
     "unpin": "memory_change",
     "import": "memory_change",
+    "check": "memory_check",
     "rebuild": "memory_change",
     "snapshot": "memory_change",
     "migrate": "memory_migrate",

@@ -68,6 +68,12 @@ def _add_memory_changes(actions: Commands) -> None:
     brought.add_argument(
         "--yes", action="store_true", help="do not ask for confirmation of owner and user"
     )
+    add(
+        actions,
+        "check",
+        "Compare texts, word index, vectors and snapshot, and mend what differs",
+        json=True,
+    )
     add(actions, "rebuild", "Rebuild the word index and the vectors from the memories")
     add(actions, "snapshot", "Write all memories to MEMORY_SNAPSHOT.md now")
     migrate = add(

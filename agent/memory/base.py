@@ -7,9 +7,12 @@ the source of what it says for ever. `Memory` is what every backend does, `Curat
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from agent.messages import Provenance
+
+if TYPE_CHECKING:
+    from agent.memory.inspection import Inspection
 
 # Long-term facts, preferences, decisions
 CORE = "core"
@@ -283,6 +286,14 @@ class Tidied:
     merged: int = 0
     evicted: int = 0
     is_sound: bool = True
+
+
+@runtime_checkable
+class Inspects(Protocol):
+    """A store that keeps things twice and compares them; found by `isinstance`."""
+
+    async def inspect(self) -> "Inspection":
+        """Compare text, index, vectors and snapshot, and mend what one of the others tells."""
 
 
 @runtime_checkable

@@ -9,9 +9,10 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -131,6 +132,8 @@ R = TypeVar("R")
 
 # A call waits at most this long: the database's own wait for another writer, twice
 CALL_TIMEOUT_S = 10.0
+# Memories of a snapshot that are compared at a time: a question waits for no more
+SNAPSHOT_PIECE = 200
 # Errors that constant statements raise only on a file that is not what was written
 _DAMAGED = frozenset(
     {
@@ -208,6 +211,21 @@ class Brain:
         """Note that this memory lives, although it was forgotten once; for a job."""
         if self._path != IN_RAM:
             self._tombstones.allow(entry)
+
+    async def own_snapshot(self) -> AsyncIterator[list[MemoryEntry]]:
+        """Yield the newest whole snapshot that this device wrote, in pieces, if there is one."""
+        if self._path == IN_RAM:
+            return
+        entries = await asyncio.to_thread(self._newest_own)
+        while piece := await asyncio.to_thread(lambda: list(islice(entries, SNAPSHOT_PIECE))):
+            yield piece
+
+    def _newest_own(self) -> Iterator[MemoryEntry]:
+        own = (one for one in self._snapshots.every() if self._snapshots.is_ours(one))
+        newest = next(own, None)
+        if newest is None:
+            return iter(())
+        return filter(None, newest.entries())
 
     async def aclose(self) -> None:
         if not self._closed:

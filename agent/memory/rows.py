@@ -9,15 +9,17 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.memory.base import MemoryEntry, Scope
+from agent.memory.base import EVERYBODYS, MemoryEntry, Scope
 from agent.memory.keys import key_of, searched_text
-from agent.memory.record import COLUMNS, PLACES, entry_of, row_of
+from agent.memory.record import COLUMNS, NAMES, PLACES, entry_of, row_of
 from agent.memory.text import tokens
 from agent.messages import Provenance
 
 # Entries that are read at a time when all of them are
 PAGE_ROWS = 500
 _LAST_ID = 2**63 - 1
+# Ids that are looked up one by one where a damaged database cannot be read in order
+MAX_GAP = 100_000
 _SEEN = "owner IN (SELECT value FROM json_each(:owners))"
 
 
@@ -257,14 +259,17 @@ def still_holds(db: sqlite3.Connection, row: Unembedded) -> bool:
 
 
 def readable(db: sqlite3.Connection) -> list[MemoryEntry]:
-    """Return every memory up to the first unreadable one."""
-    saved: list[MemoryEntry] = []
-    try:
-        saved.extend(map(entry_of, db.execute(f"SELECT {COLUMNS} FROM memories NOT INDEXED")))  # noqa: S608 - our own constant
-    except (sqlite3.DatabaseError, ValueError):
-        # What was read so far is better than nothing
-        return saved
-    return saved
+    """Return every memory that can be read: from both ends, then one by one between them."""
+    front: dict[int, MemoryEntry] = {}
+    if _read_towards(db, "ASC", front):
+        return [entry for entry in front.values() if _is_believed(db, entry)]
+    back: dict[int, MemoryEntry] = {}
+    _read_towards(db, "DESC", back)
+    first = max(front, default=0) + 1
+    between = range(first, min(min(back, default=first + MAX_GAP), first + MAX_GAP))
+    alone = [_read_alone(db, memory_id) for memory_id in between]
+    found = front | back | {one.memory_id: one for one in alone if one is not None}
+    return [found[memory_id] for memory_id in sorted(found) if _is_believed(db, found[memory_id])]
 
 
 def rebuild(db: sqlite3.Connection, after_id: int) -> list[int]:
@@ -278,6 +283,65 @@ def rebuild(db: sqlite3.Connection, after_id: int) -> list[int]:
     for entry in entries:
         _index(db, entry.memory_id, entry.key, entry.content)
     return [entry.memory_id for entry in entries]
+
+
+def indexed(db: sqlite3.Connection, memory_id: int) -> str | None:
+    """Return the words that the index has of a memory."""
+    row = db.execute("SELECT words FROM memory_words WHERE rowid = ?", [memory_id]).fetchone()
+    return None if row is None else str(row[0])
+
+
+def words_of(db: sqlite3.Connection, entry: MemoryEntry) -> str:
+    """Return the words that the index should have of a memory."""
+    return _words(db, entry.memory_id, entry.key, entry.content)
+
+
+def index_again(db: sqlite3.Connection, entry: MemoryEntry) -> None:
+    _refresh(db, entry.memory_id)
+
+
+def overwrite(db: sqlite3.Connection, entry: MemoryEntry) -> None:
+    """Set every field of the memory with this id.
+
+    Raises:
+        sqlite3.IntegrityError: its key is another memory's.
+    """
+    values = ", ".join(f"{name} = :{name}" for name in NAMES if name != "id")
+    db.execute(f"UPDATE memories SET {values} WHERE id = :id", row_of(entry))  # noqa: S608 - ours
+    _reindexed(db, entry.memory_id)
+
+
+def _read_towards(db: sqlite3.Connection, way: str, found: dict[int, MemoryEntry]) -> bool:
+    """Read into `found` until something is unreadable; return true if nothing was."""
+    ordered = f"SELECT {COLUMNS} FROM memories NOT INDEXED ORDER BY id {way}"  # noqa: S608 - ours
+    try:
+        for row in db.execute(ordered):
+            entry = entry_of(row)
+            found.setdefault(entry.memory_id, entry)
+    except (sqlite3.DatabaseError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _read_alone(db: sqlite3.Connection, memory_id: int) -> MemoryEntry | None:
+    try:
+        row = db.execute(
+            f"SELECT {COLUMNS} FROM memories NOT INDEXED WHERE id = ?",  # noqa: S608 - ours
+            [memory_id],
+        ).fetchone()
+    except (sqlite3.DatabaseError, ValueError, OverflowError):
+        return None
+    return None if row is None else entry_of(row)
+
+
+def _is_believed(db: sqlite3.Connection, entry: MemoryEntry) -> bool:
+    """Return false if a memory lost its owner by damage, which would give it to everybody."""
+    if entry.scope.owner != EVERYBODYS:
+        return True
+    try:
+        return indexed(db, entry.memory_id) == words_of(db, entry)
+    except (sqlite3.DatabaseError, ValueError):
+        return False
 
 
 def _hidden_by(db: sqlite3.Connection, memory_id: int) -> dict[int, str]:
@@ -308,16 +372,20 @@ def _refresh(db: sqlite3.Connection, memory_id: int) -> None:
 
 
 def _index(db: sqlite3.Connection, memory_id: int, key: str, content: str) -> None:
-    """Index a memory's words, and those of what it contradicted: both answer the same question."""
+    db.execute(
+        "INSERT INTO memory_words (rowid, words) VALUES (?, ?)",
+        [memory_id, _words(db, memory_id, key, content)],
+    )
+
+
+def _words(db: sqlite3.Connection, memory_id: int, key: str, content: str) -> str:
+    """Return a memory's words, and those of what it contradicted: both answer one question."""
     texts = [searched_text(key, content)]
     if hidden := _hidden_by(db, memory_id):
         from agent.memory.statement import contradicts  # noqa: PLC0415 - few hide anything
 
         texts += [other for other in hidden.values() if contradicts(content, other)]
-    db.execute(
-        "INSERT INTO memory_words (rowid, words) VALUES (?, ?)",
-        [memory_id, " ".join(token for text in texts for token in tokens(text))],
-    )
+    return " ".join(token for text in texts for token in tokens(text))
 
 
 def _unindex(db: sqlite3.Connection, memory_id: int) -> None:

@@ -4,6 +4,7 @@ What `store` returned is durable. Embedding happens before and outside of the da
 absence only leaves recall to words, and what was stored without it is embedded later.
 """
 
+import logging
 import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -14,7 +15,16 @@ from typing import TypeVar
 
 from agent.embeddings.base import Embedder, PassageReading
 from agent.errors import MemoryUnavailable
-from agent.memory import curation, facts, forgetting, rows, search, sessions, understanding
+from agent.memory import (
+    curation,
+    facts,
+    forgetting,
+    inspection,
+    rows,
+    search,
+    sessions,
+    understanding,
+)
 from agent.memory.base import (
     CORE,
     MAX_CONTENT_CHARS,
@@ -74,6 +84,8 @@ def _vectors(db: sqlite3.Connection) -> str:
     rows = db.execute("SELECT model, count(*) FROM memory_vectors GROUP BY model ORDER BY 2 DESC")
     return ", ".join(f"{number} of {model}" for model, number in rows) or "none"
 
+
+_log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
@@ -225,6 +237,23 @@ class SqliteMemory:
             rebuilt, last_id = rebuilt + len(page), page[-1]
         return rebuilt
 
+    async def inspect(self) -> inspection.Inspection:
+        """Compare text, index, vectors and snapshot, and mend what one of the others tells."""
+        sure: set[int] = set()
+        texts = 0
+        async for kept in self._brain.own_snapshot():
+            mended = await self._reloading(partial(inspection.mend_texts, kept=kept))
+            texts += len(mended)
+            sure.update(await self._brain.look(partial(inspection.confirmed, kept=kept)))
+        whole = inspection.Inspection(texts=texts)
+        while True:
+            part = await self._reloading(
+                partial(inspection.inspect_page, after_id=whole.last_id, sure=sure)
+            )
+            whole = whole.joined(part)
+            if not part.memories:
+                return whole
+
     async def tidy(self, limits: StoreLimits) -> Tidied:
         """Tidy in batches, so that a question waits for one of them at most."""
         now_s = self._clock.wall_s()
@@ -236,6 +265,10 @@ class SqliteMemory:
         )
         pruned, merged, evicted = [await self._until_done(job) for job in jobs]
         is_whole = await self._brain.run(is_sound)
+        if is_whole:
+            inspected = await self.inspect()
+            if inspected.texts or inspected.words or inspected.vectors or inspected.doubtful:
+                _log.warning("memory: inspected: %s", inspected.sentence)
         tidied = Tidied(pruned, merged, evicted, is_whole)
         await self._brain.run(partial(note_tidied, tidied=tidied, now_s=now_s))
         return tidied

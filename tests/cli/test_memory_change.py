@@ -1,6 +1,8 @@
 import asyncio
 import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -150,3 +152,38 @@ def test_the_index_is_made_anew(capsys: pytest.CaptureFixture[str]) -> None:
     assert "3 memories" in capsys.readouterr().out
     main(["memory", "search", "小美", "--json"])
     assert json.loads(capsys.readouterr().out)[0]["key"] == "sister"
+
+
+def test_a_check_mends_what_the_snapshot_tells(
+    remembered: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["memory", "check"]) == exits.OK
+    assert capsys.readouterr().out == "3 memories are whole\n"
+    main(["memory", "snapshot"])
+    with closing(sqlite3.connect(remembered)) as db:
+        db.execute("UPDATE memories SET content = 'is stucj' WHERE key = 'valve'")
+        db.commit()
+    capsys.readouterr()
+    assert main(["memory", "check", "--json"]) == exits.OK
+    assert json.loads(capsys.readouterr().out) == {
+        "memories": 3,
+        "texts": 1,
+        "words": 0,
+        "vectors": 0,
+        "doubtful": [],
+    }
+    main(["memory", "show", "valve"])
+    assert "is stuck" in capsys.readouterr().out
+
+
+def test_a_check_names_what_nothing_tells(
+    remembered: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(sqlite3.connect(remembered)) as db:
+        db.execute("UPDATE memories SET content = 'is stucj' WHERE key = 'valve'")
+        db.commit()
+    (remembered.parent / "MEMORY_SNAPSHOT.md").unlink(missing_ok=True)
+    assert main(["memory", "check"]) == exits.FAILED
+    said = capsys.readouterr()
+    assert "1 in doubt" in said.out
+    assert "valve: text and word index differ" in said.out + said.err

@@ -25,6 +25,7 @@ from scripts.lib.bench import (
     peer,
     returned,
     scanned,
+    shared_brain,
     stored,
     truths,
     unrelated,
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure, print, and say by the exit status whether every bar is held."""
     given = _parser().parse_args(arguments)
     extent = QUICK if given.quick else WHOLE
-    if given.only and given.only != "unrelated":
+    if given.only and given.only not in _WITH_DATA:
         return _shown(_rows(given.only, dict(_made(extent))[given.only]))
     if given.data is None:
         print("bench-memory: name the folder with the data sets by --data", file=sys.stderr)
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"bench-memory: no model in {given.model}: run scripts/setup", file=sys.stderr)
         return 2
     if given.only:
-        parts = _beside(datasets, given.model)
+        parts = _WITH_DATA[given.only](datasets, given.model)
         return _shown([row for name, measure in parts for row in _rows(name, measure)])
     rows = list(measured(datasets, given.model, extent, given.sentence_transformers))
     print()
@@ -134,6 +135,7 @@ def _counted(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[P
             for one in datasets
         ),
         *_beside(datasets, model),
+        *_shared(datasets, model),
         (f"{extent.kills} kills", partial(killed.measure, extent.kills)),
         *_made(extent),
     ]
@@ -146,6 +148,19 @@ def _beside(datasets: Sequence[Dataset], model: Path) -> list[Part]:
         (f"unrelated to {one.name}", partial(unrelated.measure, one, model))
         for one in conversations
     ]
+
+
+def _shared(datasets: Sequence[Dataset], model: Path) -> list[Part]:
+    """PostgreSQL beside sqlite."""
+    conversations = [one for one in datasets if one.is_conversation]
+    return [
+        (f"{one.name} in PostgreSQL", partial(shared_brain.measure, one, model))
+        for one in conversations
+    ]
+
+
+# Parts that need a data set
+_WITH_DATA = {"unrelated": _beside, "postgres": _shared}
 
 
 def _made(extent: Extent) -> list[Part]:
@@ -174,10 +189,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="the folder with the data sets")
     parser.add_argument(
         "--only",
-        choices=("truths", "times", "commands", "forgets", "unrelated"),
+        choices=("truths", "times", "commands", "forgets", *_WITH_DATA),
         help="one part alone, without a data set: contradictions and kept facts, named"
         " times, device commands beside household memories, forgetting under kills and losses;"
-        " with --data: messages that nothing stored is about",
+        " with --data: messages that nothing stored is about, PostgreSQL beside sqlite",
     )
     parser.add_argument("--model", type=Path, default=ROOT / ".barnacle" / "model")
     parser.add_argument(

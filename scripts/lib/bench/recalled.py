@@ -13,7 +13,7 @@ import numpy as np
 from agent.embeddings.base import PassageReading, TextPassage
 from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
-from agent.memory.base import CONVERSATION, Scope
+from agent.memory.base import CONVERSATION, Memory, Scope
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
 from scripts.lib.bench.datasets import Dataset, Document
@@ -112,7 +112,7 @@ async def agent(stores: Sequence[Dataset], embedder: KeptReadings | NoEmbedder) 
     return shares
 
 
-async def stored(memory: SqliteMemory, store: Dataset, clock: StoryClock) -> dict[str, str]:
+async def stored(memory: Memory, store: Dataset, clock: StoryClock) -> dict[str, str]:
     """The documents by the keys of their memories."""
     keys: dict[str, str] = {}
     said_s = time.monotonic()

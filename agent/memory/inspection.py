@@ -1,0 +1,161 @@
+"""Inspection of `brain.db`: text, word index, vectors and snapshot, each held against the others.
+
+A flipped bit in a text breaks no database. Its word index then says something else, and a snapshot
+that this store wrote tells which of them is right. Every function runs inside a transaction of its
+caller.
+"""
+
+import math
+import sqlite3
+import struct
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
+
+from agent.memory import rows
+from agent.memory.base import MemoryEntry
+from agent.memory.record import COLUMNS, entry_of
+
+# What may change while the time of the last change stays: nobody says a text again to pin it
+_MARKS = ("importance", "pinned", "superseded_by", "score", "until_s")
+_SAID = [field.name for field in fields(MemoryEntry) if field.name not in _MARKS]
+# Of 16-bit numbers, whose squares should add up to 1
+_NUMBER_BYTES = 2
+_LENGTH_TOLERANCE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """Result of an inspection.
+
+    Args:
+        memories: looked at.
+        texts: damaged memories that came back from the snapshot.
+        words: memories that were indexed again.
+        vectors: damaged ones, made again by the model.
+        doubtful: keys whose text and index differ, and no snapshot tells which is right.
+        last_id: of this part.
+    """
+
+    memories: int = 0
+    texts: int = 0
+    words: int = 0
+    vectors: int = 0
+    doubtful: tuple[str, ...] = ()
+    last_id: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """Return the result as a sentence."""
+        if not (self.texts or self.words or self.vectors or self.doubtful):
+            return f"{self.memories} memories are whole"
+        said = (
+            f"{self.memories} memories: {self.texts} damaged texts came back from the snapshot,"
+            f" {self.words} indexed again, {self.vectors} damaged vectors removed"
+        )
+        return f"{said}, {len(self.doubtful)} in doubt" if self.doubtful else said
+
+    def joined(self, other: "Inspection") -> "Inspection":
+        """Return the result of both parts."""
+        return Inspection(
+            self.memories + other.memories,
+            self.texts + other.texts,
+            self.words + other.words,
+            self.vectors + other.vectors,
+            self.doubtful + other.doubtful,
+            other.last_id,
+        )
+
+
+def mend_texts(db: sqlite3.Connection, kept: Sequence[MemoryEntry]) -> list[int]:
+    """Restore texts that differ from the snapshot without having been changed; return their ids."""
+    return [entry.memory_id for entry in kept if _is_damaged(db, entry) and _mended(db, entry)]
+
+
+def inspect_page(db: sqlite3.Connection, after_id: int, sure: Collection[int]) -> Inspection:
+    """Compare the next memories with their index and vectors, and mend those.
+
+    Args:
+        sure: ids whose text a snapshot confirms.
+    """
+    entries = rows.page(db, after_id)
+    if not entries:
+        return Inspection(words=_orphans(db), last_id=after_id)
+    words, doubtful = 0, []
+    for entry in entries:
+        indexed = rows.indexed(db, entry.memory_id)
+        if indexed == rows.words_of(db, entry):
+            continue
+        if indexed is None or entry.memory_id in sure:
+            rows.index_again(db, entry)
+            words += 1
+        else:
+            doubtful.append(entry.key)
+    last_id = entries[-1].memory_id
+    vectors = _mend_vectors(db, after_id, last_id)
+    return Inspection(len(entries), 0, words, vectors, tuple(doubtful), last_id)
+
+
+def confirmed(db: sqlite3.Connection, kept: Sequence[MemoryEntry]) -> list[int]:
+    """Return the ids of those memories that are as the snapshot has them."""
+    return [one.memory_id for one in kept if (held := _held(db, one)) and not _differ(held, one)]
+
+
+def _is_damaged(db: sqlite3.Connection, kept: MemoryEntry) -> bool:
+    held = _held(db, kept)
+    if held is None or held.updated_at_s != kept.updated_at_s or not _differ(held, kept):
+        return False
+    indexed = rows.indexed(db, kept.memory_id)
+    # Changed in earnest, by somebody whose clock stood still: index and text agree
+    is_changed = indexed == rows.words_of(db, held) and indexed != rows.words_of(db, kept)
+    return not is_changed
+
+
+def _mended(db: sqlite3.Connection, kept: MemoryEntry) -> bool:
+    held = _held(db, kept)
+    assert held is not None
+    mended = replace(kept, importance=held.importance, pinned=held.pinned)
+    try:
+        rows.overwrite(db, replace(mended, superseded_by=held.superseded_by))
+    except sqlite3.IntegrityError:
+        # Its key is another memory's by now
+        return False
+    return True
+
+
+def _held(db: sqlite3.Connection, kept: MemoryEntry) -> MemoryEntry | None:
+    row = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE id = ?",  # noqa: S608 - our own constant
+        [kept.memory_id],
+    ).fetchone()
+    return None if row is None else entry_of(row)
+
+
+def _differ(one: MemoryEntry, other: MemoryEntry) -> bool:
+    return any(getattr(one, name) != getattr(other, name) for name in _SAID)
+
+
+def _orphans(db: sqlite3.Connection) -> int:
+    """Remove words of memories that are gone; return how many."""
+    gone = db.execute("SELECT rowid FROM memory_words WHERE rowid NOT IN (SELECT id FROM memories)")
+    ids = [row[0] for row in gone]
+    db.executemany("DELETE FROM memory_words WHERE rowid = ?", [[one] for one in ids])
+    return len(ids)
+
+
+def _mend_vectors(db: sqlite3.Connection, after_id: int, last_id: int) -> int:
+    """Remove vectors that no model has made; return how many."""
+    stored = db.execute(
+        "SELECT memory_id, vector FROM memory_vectors WHERE memory_id > ? AND memory_id <= ?",
+        [after_id, last_id],
+    )
+    damaged = [memory_id for memory_id, vector in stored if not _is_unit(vector)]
+    db.executemany("DELETE FROM memory_vectors WHERE memory_id = ?", [[one] for one in damaged])
+    return len(damaged)
+
+
+def _is_unit(vector: object) -> bool:
+    if not isinstance(vector, bytes) or not vector or len(vector) % _NUMBER_BYTES:
+        return False
+    numbers = struct.unpack(f"<{len(vector) // _NUMBER_BYTES}e", vector)
+    squares = sum(number * number for number in numbers)
+    return math.isfinite(squares) and abs(math.sqrt(squares) - 1) <= _LENGTH_TOLERANCE
