@@ -26,6 +26,8 @@ CONNECT_TIMEOUT_S = 5
 STATEMENT_TIMEOUT_S = 5
 # A call waits at most this long, a new connection and a statement included
 CALL_TIMEOUT_S = 10.0
+# New columns and indexes of a brain of a million memories; calls fail meanwhile, and do not end it
+PREPARE_TIMEOUT_S = 600.0
 # A server that did not answer is left alone: conversations go on without waiting each time
 COOL_DOWN_S = 10.0
 _MAX_REASON_CHARS = 300
@@ -41,6 +43,8 @@ class Server:
         self._clock = clock
         self._turn = asyncio.Lock()
         self._connection: Connection | None = None
+        # It goes on when a call has waited long enough, and the next call waits for the same one
+        self._opening: asyncio.Task[Connection] | None = None
         self._failure: tuple[float, str] | None = None
         self._closed = False
         self.abilities = ServerExtensions()
@@ -64,6 +68,11 @@ class Server:
     async def aclose(self) -> None:
         async with self._turn:
             self._closed = True
+            if self._opening is not None:
+                self._opening.cancel()
+                [opened] = await asyncio.gather(self._opening, return_exceptions=True)
+                if isinstance(opened, psycopg.AsyncConnection):
+                    await opened.close()
             if self._connection is not None:
                 await self._connection.close()
 
@@ -90,15 +99,33 @@ class Server:
         now_s = self._clock.monotonic_s()
         if self._failure is not None and now_s < self._failure[0] + COOL_DOWN_S:
             raise MemoryUnavailable(f"PostgreSQL cannot be reached: {self._failure[1]}")
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._connect())
+            # Whoever waits hears of it; nobody may wait any more
+            self._opening.add_done_callback(lambda task: task.cancelled() or task.exception())
+        opening = self._opening
         try:
-            self._connection = await self._connect()
+            self._connection = await asyncio.shield(opening)
         except (psycopg.Error, TimeoutError) as err:
             self._failure = now_s, reason(err)
             raise MemoryUnavailable(f"PostgreSQL cannot be reached: {reason(err)}") from err
+        finally:
+            if opening.done():
+                self._opening = None
         self._failure = None
         return self._connection
 
     async def _connect(self) -> Connection:
+        connection = await self._entered()
+        try:
+            async with asyncio.timeout(PREPARE_TIMEOUT_S):
+                self.abilities = await prepare(connection)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _entered(self) -> Connection:
         async with asyncio.timeout(CALL_TIMEOUT_S):
             connection = await psycopg.AsyncConnection.connect(
                 self._url.reveal(),
@@ -110,7 +137,6 @@ class Server:
                 await connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_S * 1000}")
                 # Memories are few enough to stay in RAM: looking things up beats reading all
                 await connection.execute("SET random_page_cost = 1.1")
-                self.abilities = await prepare(connection)
             except BaseException:
                 await connection.close()
                 raise

@@ -9,7 +9,7 @@ import pytest
 from agent.config import Secret
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
-from agent.memory.postgres import connection
+from agent.memory.postgres import connection, schema
 from agent.memory.postgres.connection import Connection, Server, reason
 from agent.memory.postgres.memory import PostgresMemory
 from agent.memory.postgres.schema import MIGRATIONS
@@ -165,3 +165,19 @@ async def test_a_user_who_may_not_make_anything_is_told(
     memory = open_memory(url.replace("//barnacle:", "//guest:"), NoEmbedder())
     with pytest.raises(MemoryUnavailable, match="permission denied"):
         await memory.count()
+
+
+async def test_a_large_brain_is_brought_up_to_date_for_longer_than_a_call_waits(
+    debian_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "SET LOCAL statement_timeout = 0; SELECT pg_sleep(6)"
+    monkeypatch.setattr(schema, "MIGRATIONS", (*MIGRATIONS, slow))
+    monkeypatch.setattr(connection, "CALL_TIMEOUT_S", 3.0)
+    memory = PostgresMemory(Secret(debian_server.fresh_url()), NoEmbedder(), SteppedClock())
+    with pytest.raises(MemoryUnavailable, match="took longer"):
+        await memory.count()
+    opening = memory._server._opening
+    assert opening is not None
+    await opening
+    assert await memory.count() == 0
+    await memory.aclose()
