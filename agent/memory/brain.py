@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent.errors import MemoryUnavailable, StorageFull
-from agent.memory import facts, forgetting, rows
+from agent.memory import facts, forgetting, rows, salvage
 from agent.memory.base import MemoryEntry
 from agent.memory.generations import Generations
 from agent.memory.schema import MIGRATIONS
@@ -97,7 +97,7 @@ def _salvaged(db: sqlite3.Connection, path: Path, tombstones: Tombstones) -> str
         uri = f"{damaged.absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as old:
             old.text_factory = _decoded
-            found = rows.readable(old)
+            found = salvage.readable(old)
     except (sqlite3.Error, UnicodeError):
         found = []
     merged = merge_entries(db, _living(found, tombstones))
@@ -285,7 +285,7 @@ class Brain:
 
 async def _saved(worker: DatabaseWorker) -> list[MemoryEntry]:
     try:
-        return await worker.transact(lambda db: _tolerantly(db, rows.readable))
+        return await worker.transact(lambda db: _tolerantly(db, salvage.readable))
     except (sqlite3.Error, UnicodeError, StorageFull):
         return []
 

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.memory.base import EVERYBODYS, MemoryEntry, Scope
+from agent.memory.base import MemoryEntry, Scope
 from agent.memory.keys import key_of, searched_text
 from agent.memory.record import COLUMNS, NAMES, PLACES, entry_of, row_of
 from agent.memory.text import tokens
@@ -18,8 +18,6 @@ from agent.messages import Provenance
 # Entries that are read at a time when all of them are
 PAGE_ROWS = 500
 _LAST_ID = 2**63 - 1
-# Ids that are looked up one by one where a damaged database cannot be read in order
-MAX_GAP = 100_000
 _SEEN = "owner IN (SELECT value FROM json_each(:owners))"
 
 
@@ -258,20 +256,6 @@ def still_holds(db: sqlite3.Connection, row: Unembedded) -> bool:
     return found.fetchone() is not None
 
 
-def readable(db: sqlite3.Connection) -> list[MemoryEntry]:
-    """Return every memory that can be read: from both ends, then one by one between them."""
-    front: dict[int, MemoryEntry] = {}
-    if _read_towards(db, "ASC", front):
-        return [entry for entry in front.values() if _is_believed(db, entry)]
-    back: dict[int, MemoryEntry] = {}
-    _read_towards(db, "DESC", back)
-    first = max(front, default=0) + 1
-    between = range(first, min(min(back, default=first + MAX_GAP), first + MAX_GAP))
-    alone = [_read_alone(db, memory_id) for memory_id in between]
-    found = front | back | {one.memory_id: one for one in alone if one is not None}
-    return [found[memory_id] for memory_id in sorted(found) if _is_believed(db, found[memory_id])]
-
-
 def rebuild(db: sqlite3.Connection, after_id: int) -> list[int]:
     """Make the words of the next memories again and drop their vectors; return their ids."""
     entries = page(db, after_id)
@@ -309,39 +293,6 @@ def overwrite(db: sqlite3.Connection, entry: MemoryEntry) -> None:
     values = ", ".join(f"{name} = :{name}" for name in NAMES if name != "id")
     db.execute(f"UPDATE memories SET {values} WHERE id = :id", row_of(entry))  # noqa: S608 - ours
     _reindexed(db, entry.memory_id)
-
-
-def _read_towards(db: sqlite3.Connection, way: str, found: dict[int, MemoryEntry]) -> bool:
-    """Read into `found` until something is unreadable; return true if nothing was."""
-    ordered = f"SELECT {COLUMNS} FROM memories NOT INDEXED ORDER BY id {way}"  # noqa: S608 - ours
-    try:
-        for row in db.execute(ordered):
-            entry = entry_of(row)
-            found.setdefault(entry.memory_id, entry)
-    except (sqlite3.DatabaseError, ValueError, OverflowError):
-        return False
-    return True
-
-
-def _read_alone(db: sqlite3.Connection, memory_id: int) -> MemoryEntry | None:
-    try:
-        row = db.execute(
-            f"SELECT {COLUMNS} FROM memories NOT INDEXED WHERE id = ?",  # noqa: S608 - ours
-            [memory_id],
-        ).fetchone()
-    except (sqlite3.DatabaseError, ValueError, OverflowError):
-        return None
-    return None if row is None else entry_of(row)
-
-
-def _is_believed(db: sqlite3.Connection, entry: MemoryEntry) -> bool:
-    """Return false if a memory lost its owner by damage, which would give it to everybody."""
-    if entry.scope.owner != EVERYBODYS:
-        return True
-    try:
-        return indexed(db, entry.memory_id) == words_of(db, entry)
-    except (sqlite3.DatabaseError, ValueError):
-        return False
 
 
 def _hidden_by(db: sqlite3.Connection, memory_id: int) -> dict[int, str]:

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from agent.errors import MemoryUnavailable
-from agent.memory import rows, zeroclaw
+from agent.memory import salvage, zeroclaw
 from agent.memory.base import CONVERSATION, CORE, DAILY, MAX_CONTENT_CHARS, MemoryEntry, Scope
 from agent.messages import Provenance
 
@@ -32,7 +32,7 @@ def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEn
         with closing(sqlite3.connect(uri, uri=True)) as db:
             columns = {row[1] for row in db.execute("PRAGMA table_xinfo(memories)")}
             if columns >= _OURS:
-                return iter(rows.readable(db))
+                return iter(salvage.readable(db))
             if columns >= _THEIRS:
                 return iter(_entries(db, columns, scope, provenance))
     except sqlite3.Error as err:

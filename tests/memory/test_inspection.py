@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 
 from agent.embeddings.none import NoEmbedder
-from agent.memory import rows
 from agent.memory.base import MemoryEntry, StoreLimits
-from agent.memory.schema import MIGRATIONS
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
 from agent.messages import Provenance
-from agent.storage.database import open_database
 from tests.contracts.people import EVERYBODY, MEI
 from tests.fakes.clock import SteppedClock
 from tests.fakes.embedders import LetterEmbedder
@@ -150,42 +147,3 @@ async def test_a_vector_that_no_model_made_is_made_again(tmp_path: Path) -> None
     await memory._meanings.filling
     assert (await memory.stats()).details["vectors"].startswith("21 of ")
     await memory.aclose()
-
-
-def test_salvage_goes_on_behind_an_unreadable_row(tmp_path: Path) -> None:
-    path = tmp_path / "brain.db"
-    pages = _of_many_pages(path)
-    damaged = bytearray(path.read_bytes())
-    # One page in the middle of the texts
-    place = damaged.index(b"fact 100 ")
-    start = place - place % 4096
-    damaged[start : start + 4096] = bytes(4096)
-    path.write_bytes(damaged)
-    with closing(sqlite3.connect(path)) as db:
-        found = {entry.key for entry in rows.readable(db)}
-    assert len(found) >= pages - 30
-    assert {"k1", f"k{pages}"} <= found
-
-
-def test_salvage_gives_nobodys_row_to_everybody(tmp_path: Path) -> None:
-    path = tmp_path / "brain.db"
-    _of_many_pages(path)
-    changed(path, "INSERT INTO memories (key, content, category, provenance, created_at_s,"
-            " updated_at_s) VALUES ('lost', 'a lost owner', 'core', 'owner', 1, 1)")  # fmt: skip
-    with closing(open_database(path, MIGRATIONS)) as db:
-        entry = rows.held(db, "", "lost")
-        assert entry is not None
-        assert "lost" not in {one.key for one in rows.readable(db)}
-        rows.index_again(db, entry)
-        assert "lost" in {one.key for one in rows.readable(db)}
-
-
-def _of_many_pages(path: Path) -> int:
-    """A database of that many memories, ten a page."""
-    with closing(open_database(path, MIGRATIONS)) as db:
-        for number in range(1, 301):
-            content = f"fact {number} " + "word " * 60
-            draft = rows.MemoryDraft(f"k{number}", content, "core", MEI, Provenance.OWNER)
-            rows.put(db, draft, 1.0)
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return 300

@@ -11,6 +11,7 @@ from scripts.lib.bench.datasets import Dataset, load
 from scripts.lib.bench.found import sentence_row
 from scripts.lib.bench.recalled import Shares
 from scripts.lib.bench.table import NO_BAR
+from tests.fakes.postgres import DEBIAN, PGVECTOR, unavailable_reason
 
 TINY = memory.Extent(queries=10, memories=40, stores=5, texts=3, kills=1, forgets=1, vectors=(100,))
 _OF_MADE_DATA = (
@@ -69,6 +70,12 @@ def test_every_row_is_measured(
         "276 unrelated messages, 3 turns stored, with the model",
         "276 unrelated messages, 3 turns stored, words only",
         *_OF_MADE_DATA,
+        *(
+            f"chat in one PostgreSQL, {kind}, {what}"
+            for kind in (PGVECTOR, DEBIAN)
+            if unavailable_reason(kind) is None
+            for what in ("with the model", "words only")
+        ),
     }
     for found in ("chat, a store for each", "chat, all in one store", "xquad-en, with the model"):
         assert rows[found].measured == "100.0 / 100.0 / 100.0 / 100.0"
