@@ -7,12 +7,9 @@ the source of what it says for ever. `Memory` is what every backend does, `Curat
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from agent.messages import Provenance
-
-if TYPE_CHECKING:
-    from agent.memory.inspection import Inspection
 
 # Long-term facts, preferences, decisions
 CORE = "core"
@@ -288,11 +285,54 @@ class Tidied:
     is_sound: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """Result of an inspection.
+
+    Args:
+        memories: looked at.
+        texts: damaged memories that came back from the snapshot.
+        words: memories that were indexed again.
+        vectors: damaged ones, made again by the model.
+        doubtful: keys whose text and index differ, and no snapshot tells which is right.
+        last_id: of this part.
+    """
+
+    memories: int = 0
+    texts: int = 0
+    words: int = 0
+    vectors: int = 0
+    doubtful: tuple[str, ...] = ()
+    last_id: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """Return the result as a sentence."""
+        if not (self.texts or self.words or self.vectors or self.doubtful):
+            return f"{self.memories} memories are whole"
+        said = (
+            f"{self.memories} memories: {self.texts} damaged texts came back from the snapshot,"
+            f" {self.words} indexed again, {self.vectors} damaged vectors removed"
+        )
+        return f"{said}, {len(self.doubtful)} in doubt" if self.doubtful else said
+
+    def joined(self, other: "Inspection") -> "Inspection":
+        """Return the result of both parts."""
+        return Inspection(
+            self.memories + other.memories,
+            self.texts + other.texts,
+            self.words + other.words,
+            self.vectors + other.vectors,
+            self.doubtful + other.doubtful,
+            other.last_id,
+        )
+
+
 @runtime_checkable
 class Inspects(Protocol):
     """A store that keeps things twice and compares them; found by `isinstance`."""
 
-    async def inspect(self) -> "Inspection":
+    async def inspect(self) -> Inspection:
         """Compare text, index, vectors and snapshot, and mend what one of the others tells."""
 
 

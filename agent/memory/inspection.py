@@ -9,10 +9,10 @@ import math
 import sqlite3
 import struct
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from agent.memory import rows
-from agent.memory.base import MemoryEntry
+from agent.memory.base import Inspection, MemoryEntry
 from agent.memory.record import COLUMNS, entry_of
 
 # What may change while the time of the last change stays: nobody says a text again to pin it
@@ -21,49 +21,6 @@ _SAID = [field.name for field in fields(MemoryEntry) if field.name not in _MARKS
 # Of 16-bit numbers, whose squares should add up to 1
 _NUMBER_BYTES = 2
 _LENGTH_TOLERANCE = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Inspection:
-    """Result of an inspection.
-
-    Args:
-        memories: looked at.
-        texts: damaged memories that came back from the snapshot.
-        words: memories that were indexed again.
-        vectors: damaged ones, made again by the model.
-        doubtful: keys whose text and index differ, and no snapshot tells which is right.
-        last_id: of this part.
-    """
-
-    memories: int = 0
-    texts: int = 0
-    words: int = 0
-    vectors: int = 0
-    doubtful: tuple[str, ...] = ()
-    last_id: int = 0
-
-    @property
-    def sentence(self) -> str:
-        """Return the result as a sentence."""
-        if not (self.texts or self.words or self.vectors or self.doubtful):
-            return f"{self.memories} memories are whole"
-        said = (
-            f"{self.memories} memories: {self.texts} damaged texts came back from the snapshot,"
-            f" {self.words} indexed again, {self.vectors} damaged vectors removed"
-        )
-        return f"{said}, {len(self.doubtful)} in doubt" if self.doubtful else said
-
-    def joined(self, other: "Inspection") -> "Inspection":
-        """Return the result of both parts."""
-        return Inspection(
-            self.memories + other.memories,
-            self.texts + other.texts,
-            self.words + other.words,
-            self.vectors + other.vectors,
-            self.doubtful + other.doubtful,
-            other.last_id,
-        )
 
 
 def mend_texts(db: sqlite3.Connection, kept: Sequence[MemoryEntry]) -> list[int]:

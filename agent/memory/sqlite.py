@@ -30,6 +30,7 @@ from agent.memory.base import (
     MAX_CONTENT_CHARS,
     MAX_KEY_CHARS,
     MAX_SOURCE_CHARS,
+    Inspection,
     MemoryEntry,
     MemoryStats,
     Scope,
@@ -237,7 +238,7 @@ class SqliteMemory:
             rebuilt, last_id = rebuilt + len(page), page[-1]
         return rebuilt
 
-    async def inspect(self) -> inspection.Inspection:
+    async def inspect(self) -> Inspection:
         """Compare text, index, vectors and snapshot, and mend what one of the others tells."""
         sure: set[int] = set()
         texts = 0
@@ -245,7 +246,7 @@ class SqliteMemory:
             mended = await self._reloading(partial(inspection.mend_texts, kept=kept))
             texts += len(mended)
             sure.update(await self._brain.look(partial(inspection.confirmed, kept=kept)))
-        whole = inspection.Inspection(texts=texts)
+        whole = Inspection(texts=texts)
         while True:
             part = await self._reloading(
                 partial(inspection.inspect_page, after_id=whole.last_id, sure=sure)

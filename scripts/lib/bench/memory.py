@@ -36,6 +36,9 @@ from scripts.lib.bench.table import Row, show
 
 ROOT = Path(__file__).resolve().parents[3]
 
+# Parts that need a data set: messages that nothing stored is about; PostgreSQL beside sqlite
+_WITH_DATA = {"unrelated": unrelated.measure, "postgres": shared_brain.measure}
+
 Measure = Callable[[], Row | list[Row]]
 Part = tuple[str, Measure]
 
@@ -74,16 +77,14 @@ def main(arguments: Sequence[str]) -> int:
         print(f"bench-memory: no model in {given.model}: run scripts/setup", file=sys.stderr)
         return 2
     if given.only:
-        parts = _WITH_DATA[given.only](datasets, given.model)
+        parts = _of_conversations(given.only, datasets, given.model)
         return _shown([row for name, measure in parts for row in _rows(name, measure)])
-    rows = list(measured(datasets, given.model, extent, given.sentence_transformers))
-    print()
-    show(rows)
+    held = _shown(list(measured(datasets, given.model, extent, given.sentence_transformers)))
     print(
         "\nfound: R@1 / R@5 / R@10 / nDCG@10 in %: the share of the evidence among the first 1, 5"
         " and 10,\nand how early it comes"
     )
-    return 0 if all(row.held is not False for row in rows) else 1
+    return held
 
 
 def _shown(rows: Sequence[Row]) -> int:
@@ -134,33 +135,17 @@ def _counted(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[P
             (one.name, partial(found.measure, one.thinned(extent.queries), model))
             for one in datasets
         ),
-        *_beside(datasets, model),
-        *_shared(datasets, model),
+        *_of_conversations("unrelated", datasets, model),
+        *_of_conversations("postgres", datasets, model),
         (f"{extent.kills} kills", partial(killed.measure, extent.kills)),
         *_made(extent),
     ]
 
 
-def _beside(datasets: Sequence[Dataset], model: Path) -> list[Part]:
-    """Messages that nothing of a data set is about."""
-    conversations = [one for one in datasets if one.is_conversation]
-    return [
-        (f"unrelated to {one.name}", partial(unrelated.measure, one, model))
-        for one in conversations
-    ]
-
-
-def _shared(datasets: Sequence[Dataset], model: Path) -> list[Part]:
-    """PostgreSQL beside sqlite."""
-    conversations = [one for one in datasets if one.is_conversation]
-    return [
-        (f"{one.name} in PostgreSQL", partial(shared_brain.measure, one, model))
-        for one in conversations
-    ]
-
-
-# Parts that need a data set
-_WITH_DATA = {"unrelated": _beside, "postgres": _shared}
+def _of_conversations(kind: str, datasets: Sequence[Dataset], model: Path) -> list[Part]:
+    measure = _WITH_DATA[kind]
+    talks = [one for one in datasets if one.is_conversation]
+    return [(f"{one.name}, {kind}", partial(measure, one, model)) for one in talks]
 
 
 def _made(extent: Extent) -> list[Part]:
