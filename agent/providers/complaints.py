@@ -48,10 +48,14 @@ _NOT_OVERFLOW = re.compile(
 )
 # llama.cpp has it as a field; others say it in their sentence
 _WINDOW = re.compile(
-    r"\"n_ctx\": ?([0-9]{3,8})\b"
+    r"(?:\"n_ctx\": ?|\bmax_model_len=)([0-9]{3,8})\b"
     r"|(?:maximum context length is|available context size \(|context length of only)"
     r" ?([0-9]{3,8})\b",
     re.IGNORECASE,
+)
+# vLLM, which compares the limit with the window before it has read the prompt
+_ANSWER_WORDS = re.compile(
+    r"max_(?:completion_)?tokens(?:=[0-9]+ cannot be greater than max_model_len|' is too large)"
 )
 _NO_TOOLS_WORDS = re.compile(
     r"(unknown|unsupported|unrecognized|unexpected)[^.]{0,40}[`'\" ]tools?\b"
@@ -144,6 +148,11 @@ def window(body: str) -> int | None:
     """Return the tokens that the model takes, where the refusal of a long request says so."""
     found = _WINDOW.search(body)
     return None if found is None else int(found[1] or found[2])
+
+
+def answer_window(body: str) -> int | None:
+    """Return the window, where the limit of the answer alone was refused as too large."""
+    return window(body) if _ANSWER_WORDS.search(body) else None
 
 
 def shaped(body: object) -> Complaint:

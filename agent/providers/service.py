@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from agent.errors import ContextOverflow, NetworkError, TransientProviderError
 from agent.net.http import HttpClient
-from agent.providers import failures, service_json
+from agent.providers import complaints, failures, service_json
 from agent.providers.answer import AnswerBuilder
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
 from agent.providers.endpoint import Endpoint
@@ -28,6 +28,8 @@ MAX_MODEL_LIST_BYTES = 8 * 1024 * 1024
 MAX_MODEL_CHARS = 200
 # One for each parameter that models are known to differ in, and none twice
 MAX_ADAPTATIONS = 4
+# Part of a learnt window that an answer may take, as a turn divides it: a quarter
+_ANSWER_SHARE = 4
 _BAD_REQUEST = frozenset({400, 422})
 
 M = TypeVar("M")
@@ -103,7 +105,7 @@ class ServiceProvider(Provider, Generic[M]):
             # After the reason for stopping only the token count can be missing
             if not answer.is_ended:
                 raise TransientProviderError(f"{err}{answer.place()}") from err
-        yield answer.response(sampling.max_tokens)
+        yield answer.response(self._in_window(sampling).max_tokens)
 
     def capabilities(self, model: str | None = None) -> Capabilities:
         asked = model or self._sampling.model
@@ -140,7 +142,7 @@ class ServiceProvider(Provider, Generic[M]):
         deadline = Deadline(self._patience.total_s)
         dialect = self._dialects.get(model) or self._wire.first_dialect(self._endpoint.host, model)
         for attempts_left in reversed(range(MAX_ADAPTATIONS + 1)):
-            post = self._wire.write(request, sampling, dialect)
+            post = self._wire.write(request, self._in_window(sampling), dialect)
             async with self._exchange("POST", post, model, deadline) as reader:
                 if reader.is_ok:
                     self._dialects[model] = dialect
@@ -154,7 +156,25 @@ class ServiceProvider(Provider, Generic[M]):
                                 return
                     return
                 refusal = await reader.refusal()
+            if attempts_left and self._learns_window(refusal, sampling):
+                continue
             dialect = self._dialect_after(refusal, model, dialect, attempts_left)
+
+    def _learns_window(self, refusal: failures.ServiceRefusal, sampling: Sampling) -> bool:
+        """Learn the window from a refusal of the answer's limit; return true to ask again."""
+        window = complaints.answer_window(refusal.body)
+        if window is None or window > self._in_window(sampling).max_tokens:
+            return False
+        self._windows[sampling.model] = window
+        _log.info("provider: window learnt (model=%s, tokens=%d)", sampling.model, window)
+        return True
+
+    def _in_window(self, sampling: Sampling) -> Sampling:
+        """Return the sampling with a limit that leaves room for a prompt in a learnt window."""
+        window = self._windows.get(sampling.model)
+        if window is None or sampling.max_tokens < window:
+            return sampling
+        return replace(sampling, max_tokens=window // _ANSWER_SHARE)
 
     def _dialect_after(
         self, refusal: failures.ServiceRefusal, model: str, dialect: M, attempts_left: int
