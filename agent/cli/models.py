@@ -21,7 +21,7 @@ _NO_MODEL = "none"
 
 
 # In the place of a service
-_PROBE, _LOCAL = "probe", "local"
+_PROBE, _CHECK, _LOCAL = "probe", "check", "local"
 
 
 def run(arguments: Namespace) -> int:
@@ -29,6 +29,10 @@ def run(arguments: Namespace) -> int:
         from agent.cli import model_probe  # noqa: PLC0415 - it loads a whole turn
 
         return model_probe.run(arguments)
+    if arguments.service == _CHECK:
+        from agent.cli import model_check  # noqa: PLC0415 - done once
+
+        return model_check.run(arguments)
     if arguments.service == _LOCAL:
         from agent.cli import model_local  # noqa: PLC0415 - done once
 

@@ -190,7 +190,8 @@ def _add_models(commands: Commands) -> None:
         "models",
         "List the models of a service, or the known services; try out the configured model",
         examples="  barnacle models\n  barnacle models groq\n  barnacle models --services\n"
-        "  barnacle models probe\n  sudo barnacle models local /srv/models/qwen3-4b-q4_k_m.gguf\n",
+        "  barnacle models check\n  barnacle models probe\n"
+        "  sudo barnacle models local /srv/models/qwen3-4b-q4_k_m.gguf\n",
         json=True,
     )
     models.add_argument(
@@ -198,7 +199,8 @@ def _add_models(commands: Commands) -> None:
         nargs="?",
         type=text,
         help="ask this service instead of the configured one; `probe` runs twenty tasks against "
-        "the configured model, on a board in memory; `local` chooses the file of the device's own",
+        "the configured model, on a board in memory; `check` tries how the service speaks, in "
+        "lines to report; `local` chooses the file of the device's own",
     )
     models.add_argument("file", nargs="?", type=text, help="model file (GGUF) for `local`")
     models.add_argument("--sha256", type=text, help="hash that the file must have, for `local`")

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from agent.app.probe.service import ServiceCheck, WireVerdict
 from agent.errors import ContextOverflow, ProviderError, TransientProviderError
 from agent.messages import Effect
 from agent.net.http import HttpClient
@@ -206,3 +207,13 @@ async def test_the_chain_answers_with_this_server(address: str) -> None:
         assert shown == response.text != ""
     finally:
         await http.aclose()
+
+
+async def test_the_check_of_a_service_finds_that_it_speaks_as_expected(address: str) -> None:
+    async with service(address) as model:
+        found = await ServiceCheck(model, "tiny", WINDOW, has_grammar=True).run(lambda _one: None)
+    verdicts = {one.subject: one.verdict for one in found}
+    # The others depend on what the noise says
+    sure = ("list of models", "answer under a schema", "too long a conversation")
+    assert [verdicts[subject] for subject in sure] == [WireVerdict.RIGHT] * len(sure), found
+    assert len(found) == 7
