@@ -1,10 +1,10 @@
 """File of the newest batches, which are not in the database yet: slots that are used in turn.
 
-A commit of SQLite writes several blocks of a card; a slot is one. The room is taken once, so a
-full disk stops nothing here, and a slot that a power cut has torn fails its checksum and is empty.
+A commit of SQLite writes several blocks of a card; a batch is a sector or two of its slot. The room
+is taken once, so a full disk stops nothing here, and a slot that a power cut has torn fails its
+checksum and is empty.
 """
 
-import os
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
@@ -14,9 +14,10 @@ import msgspec
 
 from agent.errors import StorageFull
 from agent.readings.batch import Batch, Values
+from agent.readings.sectors import PAGE_BYTES, SectorFile
 
-# What a card writes at once
-SLOT_BYTES = 4096
+# Of a batch no more than the sectors that it fills is written: mostly one of eight
+SLOT_BYTES = PAGE_BYTES
 # More than two days of a commit every ten minutes
 SLOTS = 320
 _HEADER = struct.Struct("<4sIH")
@@ -41,6 +42,7 @@ class Ring:
 
     def __init__(self, path: Path, slots: int = SLOTS) -> None:
         self._path = path
+        self._file = SectorFile(path)
         self.slots = slots
 
     def read(self) -> list[Batch]:
@@ -59,34 +61,20 @@ class Ring:
             StorageFull: nothing is certain of it.
         """
         parts = _parts(batch)
+        slots = [(part.number % self.slots * SLOT_BYTES, slot) for part, slot in parts]
         try:
-            handle = self._opened()
-            try:
-                for part, slot in parts:
-                    os.pwrite(handle, slot, part.number % self.slots * SLOT_BYTES)
-                os.fdatasync(handle)
-            finally:
-                os.close(handle)
+            self._file.write(slots, self.slots * SLOT_BYTES)
         except OSError as err:
             raise StorageFull(f"{self._path} was not written: {err}") from err
         return [part for part, _ in parts]
 
-    def _opened(self) -> int:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if os.fstat(handle).st_size < self.slots * SLOT_BYTES:
-            # Written, not only reserved: later writes then change no table of the file system
-            os.pwrite(handle, bytes(self.slots * SLOT_BYTES), 0)
-            os.fsync(handle)
-        return handle
-
 
 def _parts(batch: Batch) -> list[tuple[Batch, bytes]]:
-    """Return the batch in as many parts as it needs, each with its slot."""
+    """Return the batch in as many parts as it needs, each with what its slot begins with."""
     content = zlib.compress(msgspec.msgpack.encode(_written(batch)), _LEVEL)
     if len(content) <= _ROOM_BYTES:
         header = _HEADER.pack(_MAGIC, zlib.crc32(content), len(content))
-        return [(batch, (header + content).ljust(SLOT_BYTES, b"\0"))]
+        return [(batch, header + content)]
     first, second = _halves(batch)
     parts = _parts(first)
     second.number = first.number + len(parts)

@@ -6,6 +6,7 @@ import pytest
 from agent.errors import StorageFull
 from agent.readings.batch import EARLIEST_MS, Batch, offsets, placed
 from agent.readings.ring import SLOT_BYTES, Ring
+from agent.readings.sectors import SECTOR_BYTES
 
 SLOTS = 16
 NOW_MS = 1_800_000_000_000
@@ -27,15 +28,17 @@ def test_a_written_batch_is_read_back(tmp_path: Path) -> None:
     assert Ring(tmp_path / "ring", SLOTS).read() == written
 
 
-def test_one_write_of_a_card_is_one_block(tmp_path: Path) -> None:
+def test_a_commit_writes_one_sector(tmp_path: Path) -> None:
     path = tmp_path / "ring"
     ring = Ring(path, SLOTS)
     ring.write(batch(1))
+    # As an earlier round has left it
+    path.write_bytes(b"\xff" * (SLOTS * SLOT_BYTES))
     before = path.read_bytes()
     ring.write(batch(2))
     after = path.read_bytes()
-    changed = {at // SLOT_BYTES for at in range(len(before)) if before[at] != after[at]}
-    assert (len(before), changed) == (len(after), {2})
+    changed = {at // SECTOR_BYTES for at in range(len(before)) if before[at] != after[at]}
+    assert (len(before), changed) == (len(after), {2 * SLOT_BYTES // SECTOR_BYTES})
 
 
 def test_a_large_batch_takes_several_slots_and_loses_nothing(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """A history of weather-like values, in the record of readings and as plain rows of SQLite."""
 
+import asyncio
 import math
+import os
 import random
 import sqlite3
 import time
@@ -26,8 +28,13 @@ def value_of(sensor: int, minute: int, noise: random.Random) -> float:
 
 
 async def recorded(
-    store: ReadingStore, days: int, commit_minutes: int, begin: int = 0
+    store: ReadingStore, days: int, commit_minutes: int, begin: int = 0, *, is_synced: bool = False
 ) -> list[Series]:
+    """Record so many days.
+
+    Args:
+        is_synced: each commit is followed by what a file system writes in the minutes after it.
+    """
     noise = random.Random(1)  # noqa: S311 - a series that is the same again
     every = [
         await store.series(SeriesKind(f"sensor{one}.temperature", "°C"), 60)
@@ -39,6 +46,8 @@ async def recorded(
             store.add(series, minute * 60.0, value_of(number, minute, noise))
         if minute % commit_minutes == commit_minutes - 1:
             await store.commit(BEGIN_MS + minute * 60_000)
+            if is_synced:
+                await asyncio.to_thread(os.sync)
     return every
 
 
