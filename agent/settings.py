@@ -223,6 +223,10 @@ class Paths:
         return self.state_dir / ("watches.json" if is_first else f"watches-{board.name}.json")
 
     @property
+    def reading_notices(self) -> Path:
+        return self.state_dir / "reading_notices.json"
+
+    @property
     def readings_db(self) -> Path:
         return self.state_dir / "readings.db"
 

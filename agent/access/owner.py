@@ -6,13 +6,13 @@ What is told is kept until the owner has it: over restarts, and while no channel
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from agent.access.owner_contact import OwnerContact
 from agent.access.people import OWNER_ID
-from agent.messages import Address, Inbound
+from agent.messages import Address, Attachment, Inbound
 from agent.passage import Passage, Provenance
 from agent.system.clock import Clock
 
@@ -27,8 +27,22 @@ class Owner(Protocol):
 
     async def tell(self, text: str) -> None: ...
 
+    async def show(self, text: str, files: Sequence[Attachment], line: str) -> None:
+        """Tell with files; where none can go, `line` is what they show."""
+
     async def begin(self, subject: str, words: Passage) -> None:
         """A turn on what a sensor said; what it wants to do still asks the owner."""
+
+
+class Announce(Protocol):
+    """Keeps a text for somebody and sends it."""
+
+    async def __call__(self, to: Address, text: str, files: Sequence[Attachment] = ()) -> None: ...
+
+
+def takes_none(_channel: str) -> bool:
+    """Return false: of a channel about which nothing is known."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +50,15 @@ class ReachedOwner:
     """The owner wherever they are: told there, or when they come by, with the time it happened.
 
     Args:
-        announce: keeps a text for somebody and sends it.
         begin_turn: takes a message as if it had come from the owner's channel.
+        takes_files: says if a channel does.
     """
 
     whereabouts: OwnerContact
     clock: Clock
-    announce: Callable[[Address, str], Awaitable[None]]
+    announce: Announce
     begin_turn: Callable[[Inbound], Awaitable[None]]
+    takes_files: Callable[[str], bool] = takes_none
 
     async def tell(self, text: str) -> None:
         if places := self.whereabouts.places:
@@ -52,6 +67,13 @@ class ReachedOwner:
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.clock.wall_s()))
         await self.announce(self.whereabouts.waiting_place, f"{at}: {text}")
         _log.warning("owner: not reachable, message stored (text=%s)", text)
+
+    async def show(self, text: str, files: Sequence[Attachment], line: str) -> None:
+        places = self.whereabouts.places
+        if files and places and self.takes_files(places[0].channel):
+            await self.announce(places[0], text, files)
+        else:
+            await self.tell(f"{text}\n{line}".strip())
 
     async def begin(self, subject: str, words: Passage) -> None:
         if not (places := self.whereabouts.places):

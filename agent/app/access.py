@@ -17,7 +17,7 @@ from agent.access.pairing_codes import CODE_TTL_S, Codes
 from agent.access.people import PeopleStore, Person
 from agent.channels.base import Channel
 from agent.channels.terminal import LOCAL, OWNER, TerminalChannel
-from agent.messages import Address, Inbound
+from agent.messages import Address, Attachment, Inbound
 from agent.messaging.delivery import Delivery
 from agent.settings import Paths
 from agent.system.activity import Activity
@@ -95,12 +95,12 @@ class OpenedAccess:
     ) -> ReachedOwner:
         """The owner, for whatever has something to say to them."""
 
-        async def announce(to: Address, text: str) -> None:
-            message = await delivery.announce(to.channel, to.target, text)
+        async def announce(to: Address, text: str, files: Sequence[Attachment] = ()) -> None:
+            message = await delivery.announce(to.channel, to.target, text, files=files)
             if message is not None and delivery.attends(message):
                 tasks.create_task(delivery.send(message))
 
-        return ReachedOwner(self.owner, self.clock, announce, take)
+        return ReachedOwner(self.owner, self.clock, announce, take, delivery.takes_files)
 
     async def greet_nobody(self) -> None:
         """Log how to become the owner, on platforms without one."""

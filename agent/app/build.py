@@ -244,6 +244,7 @@ async def at_work(
             for work in (
                 agent.mcp.run(owner.tell),
                 agent.machine_health.run(owner.tell),
+                agent.peripherals.notice(owner),
                 *(watcher.run(owner) for watcher in agent.watchers),
                 _reload(agent, conversations, opened.owner.confirm, owner.tell),
                 _once(dispatcher.resumed, run_jobs),

@@ -21,6 +21,7 @@ from agent.system.clock import Clock
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent.access.owner import Owner
     from agent.app.readings import ReadingRecord
     from agent.app.tools import ToolParts
     from agent.link.board import SerialBoard
@@ -129,6 +130,11 @@ class Peripherals:
             await asyncio.Event().wait()
         finally:
             self._let_go()
+
+    async def notice(self, owner: "Owner") -> None:
+        """Tell the owner of unusual readings until cancelled."""
+        if self.record is not None:
+            await self.record.notice(owner)
 
     def _settle(self) -> None:
         from agent.peripherals.gpio import trouble_with_pins

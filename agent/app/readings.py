@@ -20,10 +20,13 @@ from agent.system.clock import Clock
 from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
 
 if TYPE_CHECKING:
+    from agent.access.owner import Owner
     from agent.peripherals.gpio import PiPins
     from agent.tools.base import AnyTool
     from agent.tools.readings_draw import ReadingArtist
 
+# A start has better things to do, and nothing is unusual before a quarter of an hour is over
+_FIRST_NOTICE_S = 60.0
 # A machine that has run so long without the network's time has a clock of its own, or none at all
 _WAIT_FOR_TIME_S = 3600.0
 
@@ -80,6 +83,17 @@ class ReadingRecord:
             await recorder.run()
         finally:
             await self.store.aclose()
+
+    async def notice(self, owner: "Owner") -> None:
+        """Tell the owner what is unusual or broken, until cancelled."""
+        alarms_a_week = self._settings.readings.false_alarms_per_week
+        if not alarms_a_week:
+            return
+        await self._clock.sleep(_FIRST_NOTICE_S)
+        from agent.hardware.notices import Noticer  # noqa: PLC0415 - for those who are told
+
+        noticer = Noticer(self.artist, alarms_a_week, self._paths.reading_notices, self._clock)
+        await noticer.run(owner)
 
     def _sources(self, pins: "PiPins | None") -> Iterator[ReadingSource]:
         yield from map(BoardReadings, self._boards)

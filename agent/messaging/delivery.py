@@ -7,13 +7,13 @@ goes to one place goes one after the other, part by part.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from agent.channels.base import Channel
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, StorageFull
-from agent.messages import Inbound, Outbound
+from agent.messages import Attachment, Inbound, Outbound
 from agent.messaging import outbox
 from agent.security.redact import Redactor
 from agent.storage.worker import DatabaseWorker
@@ -116,7 +116,12 @@ class Delivery:
             _log.error("delivery: outbox not readable (channel=%s, error=%s)", message.channel, err)
 
     async def announce(
-        self, channel: str, recipient: str, text: str, thread: str | None = None
+        self,
+        channel: str,
+        recipient: str,
+        text: str,
+        thread: str | None = None,
+        files: Sequence[Attachment] = (),
     ) -> Outbound | None:
         """Commit what nobody has asked for, to be sent now or when the channel is there again.
 
@@ -125,12 +130,14 @@ class Delivery:
         text = self._redactor.redact(text)
         try:
             return await self._journal.transact(
-                lambda db: outbox.announce(db, channel, recipient, text, thread)
+                lambda db: outbox.announce(db, channel, recipient, text, thread, files)
             )
         except StorageFull as err:
             _log.error("delivery: not stored (text=%s, error=%s)", text, err)
             if channel in self._channels:
-                await self.send_unrecorded(Outbound(0, channel, recipient, text, "", thread))
+                await self.send_unrecorded(
+                    Outbound(0, channel, recipient, text, "", thread, files=tuple(files))
+                )
             return None
 
     async def send_unrecorded(self, answer: Outbound) -> bool:

@@ -44,7 +44,7 @@ def add(
             message.answers,
             text,
             OutboxState.PENDING.value,
-            msgspec.json.encode(files) if files else None,
+            _kept(files),
         ),
     )
     return Outbound(
@@ -64,12 +64,13 @@ def announce(
     recipient: str,
     text: str,
     thread: str | None = None,
+    files: Sequence[Attachment] = (),
 ) -> Outbound:
     """Something that nobody has asked for; of those that wait too long the oldest are given up."""
     cursor = connection.execute(
-        "INSERT INTO outbox (channel, recipient, thread, in_reply_to, text, state)"
-        " VALUES (?, ?, ?, '', ?, ?)",
-        (channel, recipient, thread, text, OutboxState.PENDING.value),
+        "INSERT INTO outbox (channel, recipient, thread, in_reply_to, text, state, files)"
+        " VALUES (?, ?, ?, '', ?, ?, ?)",
+        (channel, recipient, thread, text, OutboxState.PENDING.value, _kept(files)),
     )
     connection.execute(
         "UPDATE outbox SET state = ? WHERE id IN (SELECT id FROM outbox WHERE state = 'pending'"
@@ -77,7 +78,8 @@ def announce(
         " OFFSET ?)",
         (OutboxState.DEAD.value, channel, recipient, MAX_ANNOUNCEMENTS_KEPT),
     )
-    return Outbound(cursor.lastrowid or 0, channel, recipient, text, "", thread)
+    made = cursor.lastrowid or 0
+    return Outbound(made, channel, recipient, text, "", thread, files=tuple(files))
 
 
 def batches(messages: Sequence[Outbound]) -> list[list[Outbound]]:
@@ -158,6 +160,10 @@ def _fits(batch: Sequence[Outbound], message: Outbound) -> bool:
 def _outbound(row: tuple[Any, ...]) -> Outbound:
     *own, files = row
     return replace(Outbound(*own), files=_files(files), was_left=True)
+
+
+def _kept(files: Sequence[Attachment]) -> bytes | None:
+    return msgspec.json.encode(files) if files else None
 
 
 def _files(kept: bytes | None) -> _Files:

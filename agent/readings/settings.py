@@ -21,6 +21,10 @@ class ReadingsSettings(ConfigSection, frozen=True, kw_only=True):
     # As long as each minute is kept; quarters of an hour are kept for three years
     days: Annotated[int, Meta(ge=2, le=3660)] = 60
 
+    # How often something may be called unusual that is not, of all sensors of boards together; 0
+    # notices nothing
+    false_alarms_per_week: Annotated[float, Meta(ge=0, le=100)] = 1.0
+
     def cadence_s(self, name: str) -> int:
         """Return the seconds between two values; 0 where the reading is not recorded."""
         return CADENCES_S[self.channels.get(name, self.record)]

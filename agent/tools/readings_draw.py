@@ -94,6 +94,10 @@ class ReadingArtist:
             path = await self._picture(series, span, rows, dark=arguments.dark)
         return Drawing(series, span, rows, line_of(rows, span), path)
 
+    def file_of(self, drawing: Drawing) -> Path | None:
+        """Return the file of the picture; None where there is none."""
+        return self._workspace / drawing.path if drawing.path else None
+
     async def _picture(self, series: Series, span: Span, rows: Columns, *, dark: bool) -> str:
         cadence_s = series.cadence_s if span.length_ms <= _FINE_MS else _QUARTER_S
         title = heading(series.name, series.kind.unit, span, self.desk.zone)

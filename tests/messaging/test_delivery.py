@@ -46,6 +46,20 @@ async def _left(journal: DatabaseWorker) -> list[str]:
     return [message.text for message in await journal.transact(outbox.undelivered)]
 
 
+async def test_a_picture_goes_with_what_nobody_asked_for_and_waits_with_it(
+    journal: DatabaseWorker,
+) -> None:
+    picture = Attachment("/workspace/reading.png", "image/png", "reading.png", 9)
+    channel = FakeChannel()
+    delivery = _delivery(journal, channel)
+    message = await delivery.announce("fake", "chat", "It is hot.", files=[picture])
+    assert message is not None
+    (kept,) = await journal.transact(outbox.undelivered)
+    assert kept.files == (picture,)
+    assert await delivery.send(message)
+    assert [part.files for part in channel.sent] == [(picture,)]
+
+
 async def test_an_answer_goes_in_the_parts_that_the_platform_takes(
     journal: DatabaseWorker,
 ) -> None:

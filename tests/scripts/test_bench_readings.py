@@ -9,7 +9,17 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.timeout(240)
 def test_the_whole_record_is_measured(tmp_path: Path) -> None:
-    command = [sys.executable, "scripts/lib", "bench.readings", "--days", "2", "--kills", "2"]
+    command = [
+        sys.executable,
+        "scripts/lib",
+        "bench.readings",
+        "--days",
+        "2",
+        "--kills",
+        "2",
+        "--noticed",
+        "0",
+    ]
     ended = subprocess.run(
         [*command, "--folder", str(tmp_path)],
         cwd=_ROOT,

@@ -1,4 +1,4 @@
-"""Measures the record of readings: bytes to the card, questions, drawings, and kills.
+"""Measures the record of readings: bytes to the card, questions, drawings, kills and notices.
 
 20 sensors with a value a minute and weather-like noise; a year of them is in the store where
 questions are timed. Plain rows in SQLite are asked the same in the same run.
@@ -23,6 +23,8 @@ from agent.readings.periods import Span
 from agent.readings.store import DAY_MS, ReadingStore
 from agent.readings.summary import summarize
 from agent.tools.readings_draw import PROGRAM
+from scripts.lib.bench.reading_anomalies import SENSORS as NOTICED
+from scripts.lib.bench.reading_anomalies import noticed_rows
 from scripts.lib.bench.reading_history import (
     ASKED,
     BEGIN_MS,
@@ -53,9 +55,12 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench-readings", description=__doc__)
     parser.add_argument("--days", type=int, default=DAYS, help=f"in the store, default {DAYS}")
     parser.add_argument("--kills", type=int, default=KILLS, help=f"default {KILLS}")
+    parser.add_argument(
+        "--noticed", type=int, default=NOTICED, help=f"sensors with anomalies, default {NOTICED}"
+    )
     parser.add_argument("--folder", type=Path, help="on a disk that nobody else writes to")
     wanted = parser.parse_args(arguments)
-    days, kills = wanted.days, wanted.kills
+    days, kills, sensors = wanted.days, wanted.kills, wanted.noticed
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(dir=wanted.folder) as name:
         folder = Path(name)
@@ -63,6 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         rows += asyncio.run(_asked(folder / "asked", days))
         rows += asyncio.run(_drawn())
         rows.append(killed_row(folder / "killed", kills))
+    rows += noticed_rows(sensors)
     show(rows)
     return int(any(row.held is False for row in rows))
 
