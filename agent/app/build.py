@@ -242,8 +242,7 @@ async def at_work(
             owner = agent.access.owner = opened.reached(delivery, deliver, tasks)
             run_jobs = _jobs(agent, delivery, deliver, opened)
             for work in (
-                agent.mcp.run(owner.tell),
-                agent.machine_health.run(owner.tell),
+                *(run(owner.tell) for run in (agent.mcp.run, agent.machine_health.run)),
                 agent.peripherals.notice(owner),
                 *(watcher.run(owner) for watcher in agent.watchers),
                 _reload(agent, conversations, opened.owner.confirm, owner.tell),

@@ -18,6 +18,8 @@ from agent.readings.periods import local_time
 
 DAY_MS, HOUR_MS, QUARTER_MS = 86_400_000, 3_600_000, 900_000
 WEEK_HOURS, DAY_HOURS = 168, 24
+# The time of computers begins with a Thursday
+_FIRST_HOUR = 3 * DAY_HOURS
 # Nothing is unusual for somebody who has seen less than this
 LEAST_DAYS = 14
 # The first is found beside levels that wander with the hours; the second beside steady ones
@@ -135,21 +137,20 @@ def places(rows: Columns, course: Sequence[float], zone: tzinfo | None = None) -
 
 
 class _Hours:
-    """Hours of the week in local time; one look for each hour, since a look is slow."""
+    """Hours of the week in local time; the zone is asked once an hour, since that is slow."""
 
     def __init__(self, zone: tzinfo | None) -> None:
         self._zone = zone
-        self._begin_ms = -HOUR_MS
-        self._hour = 0
+        self._begin = -1
+        self._ahead_ms = 0
 
     def of(self, at_ms: int) -> int:
-        begin_ms = at_ms // QUARTER_MS * QUARTER_MS
-        # Zones differ by quarters of an hour
-        if begin_ms != self._begin_ms:
-            local = local_time(at_ms, self._zone)
-            self._hour = local.weekday() * DAY_HOURS + local.hour
-            self._begin_ms = begin_ms
-        return self._hour
+        begin = at_ms // HOUR_MS
+        if begin != self._begin:
+            ahead = local_time(at_ms, self._zone).utcoffset()
+            self._ahead_ms = 0 if ahead is None else round(ahead.total_seconds() * 1000)
+            self._begin = begin
+        return ((at_ms + self._ahead_ms) // HOUR_MS + _FIRST_HOUR) % WEEK_HOURS
 
 
 def _middles(known: Sequence[Place]) -> list[float] | None:

@@ -55,7 +55,7 @@ async def test_without_a_channel_words_are_kept_with_their_time_and_nothing_is_d
     assert kept.begun == []
 
 
-PICTURE = Attachment("/workspace/reading.png", "image/png")
+PICTURE = Attachment("drawings/reading.png", "image/png")
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ async def _left(journal: DatabaseWorker) -> list[str]:
 async def test_a_picture_goes_with_what_nobody_asked_for_and_waits_with_it(
     journal: DatabaseWorker,
 ) -> None:
-    picture = Attachment("/workspace/reading.png", "image/png", "reading.png", 9)
+    picture = Attachment("drawings/reading.png", "image/png", "reading.png", 9)
     channel = FakeChannel()
     delivery = _delivery(journal, channel)
     message = await delivery.announce("fake", "chat", "It is hot.", files=[picture])

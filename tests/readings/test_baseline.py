@@ -1,6 +1,6 @@
 import math
 import random
-from datetime import UTC
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -106,3 +106,11 @@ def test_a_gap_is_no_part_of_a_level() -> None:
     rows = Columns(*([*column[:QUARTERS], *column[4 * QUARTERS :]] for column in rows.every()))  # type: ignore[arg-type]  # each column keeps its type
     at_ms = [one.at_ms for one in places(rows, NO_COURSE, UTC)]
     assert at_ms[QUARTERS // 2] == BEGIN_MS + int(4.5 * DAY_MS)
+
+
+@pytest.mark.parametrize("hours_ahead", [0, 5.75, -3.5, 2])
+def test_hours_are_those_of_the_wall(hours_ahead: float) -> None:
+    zone = timezone(timedelta(hours=hours_ahead))
+    for place in places(quarters(days(9)), NO_COURSE, zone):
+        local = datetime.fromtimestamp(place.at_ms / 1000, tz=zone)
+        assert place.hour == local.weekday() * 24 + local.hour
