@@ -69,7 +69,7 @@ class ReadingRecord:
     async def plot(self, text: str, *, takes_files: bool) -> str:
         """Return the answer to `/plot`, with the marker of a picture where files can go."""
         from agent.access.commands import argument_of  # noqa: PLC0415 - for those who ask
-        from agent.tools.plot_words import plotted  # noqa: PLC0415 - as above
+        from agent.tools.readings_draw import plotted  # noqa: PLC0415 - as above
 
         return await plotted(self.artist, argument_of(text), takes_files=takes_files)
 

@@ -1,19 +1,16 @@
 """`barnacle memory pin | unpin | import | rebuild | snapshot`: putting memories in order."""
 
 import os
-import sys
 from argparse import Namespace
 
 from agent.cli import exits, memory_text
 from agent.cli.memory_store import looked_into, opened, place_of
-from agent.cli.output import clean, say
+from agent.cli.output import agreed, clean, say
 from agent.config import expanded
-from agent.errors import BarnacleError, MemoryUnavailable
+from agent.errors import MemoryUnavailable
 from agent.memory.base import Curated, Memory, Scope
 from agent.memory.transfer import snapshot_folder, take_snapshot
 from agent.messages import Provenance
-
-_YES = frozenset({"y", "yes"})
 
 
 async def run(arguments: Namespace) -> int:
@@ -42,15 +39,6 @@ async def _pin(arguments: Namespace, memory: Memory) -> int:
             raise memory_text.no_such(key, arguments.person)
         say(f"{clean(key)} {'is in every prompt now' if is_pin else 'is recalled like others now'}")
     return exits.OK
-
-
-def agreed(arguments: Namespace, what: str) -> bool:
-    """Return true if the person agrees, by a word or by `--yes`."""
-    if arguments.yes:
-        return True
-    if not sys.stdin.isatty():
-        raise BarnacleError(f"{what}? This is no terminal to ask in: add --yes to confirm")
-    return input(f"{what}? [y/N] ").strip().lower() in _YES
 
 
 async def _import(arguments: Namespace, memory: Memory) -> int:

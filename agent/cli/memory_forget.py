@@ -5,9 +5,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from agent.cli import exits, memory_text
-from agent.cli.memory_change import agreed
 from agent.cli.memory_store import looked_into, place_of
-from agent.cli.output import clean, say
+from agent.cli.output import agreed, clean, say
 from agent.errors import MemoryUnavailable
 from agent.memory.base import Catalogued, Chronicled, Curated, Memory, MemoryEntry, Scope
 

@@ -1,5 +1,6 @@
 """`barnacle models`: what the configured service has, or which services are known."""
 
+import importlib
 import os
 from argparse import Namespace
 
@@ -20,23 +21,14 @@ from agent.providers.settings import ProviderSettings
 _NO_MODEL = "none"
 
 
-# In the place of a service
-_PROBE, _CHECK, _LOCAL = "probe", "check", "local"
+# In the place of a service; each is loaded when it is chosen
+_MODULES = {"probe": "model_probe", "check": "model_check", "local": "model_local"}
 
 
 def run(arguments: Namespace) -> int:
-    if arguments.service == _PROBE:
-        from agent.cli import model_probe  # noqa: PLC0415 - it loads a whole turn
-
-        return model_probe.run(arguments)
-    if arguments.service == _CHECK:
-        from agent.cli import model_check  # noqa: PLC0415 - done once
-
-        return model_check.run(arguments)
-    if arguments.service == _LOCAL:
-        from agent.cli import model_local  # noqa: PLC0415 - done once
-
-        return model_local.run(arguments)
+    if arguments.service in _MODULES:
+        module = importlib.import_module(f"agent.cli.{_MODULES[arguments.service]}")
+        return int(module.run(arguments))
     if arguments.services:
         return _show_services(as_json=arguments.json)
     settings: ProviderSettings = configuration.load(arguments)[0].provider

@@ -2,9 +2,12 @@
 
 import getpass
 import json
+import sys
+from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agent.errors import BarnacleError
 from agent.text.printable import printable_line, printable_text
 
 
@@ -53,3 +56,12 @@ def say_table(rows: Iterable[Sequence[str]], indent: str = "") -> None:
     for row in cleaned:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         print(f"{indent}{'  '.join(cells).rstrip()}")
+
+
+def agreed(arguments: Namespace, what: str) -> bool:
+    """Return true if the person agrees, by a word or by `--yes`."""
+    if arguments.yes:
+        return True
+    if not sys.stdin.isatty():
+        raise BarnacleError(f"{what}? This is no terminal to ask in: add --yes to confirm")
+    return input(f"{what}? [y/N] ").strip().lower() in {"y", "yes"}

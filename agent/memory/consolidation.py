@@ -27,10 +27,17 @@ from agent.memory.base import (
     MemoryEntry,
     Scope,
 )
-from agent.memory.drawn_facts import INSTRUCTION, Fact, Unusable, facts_of, question
 from agent.memory.grounding import is_grounded
 from agent.memory.keys import key_of
-from agent.memory.standing_wish import is_about_the_last, is_standing
+from agent.memory.message_facts import (
+    INSTRUCTION,
+    Fact,
+    Unusable,
+    facts_of,
+    is_about_the_last,
+    is_standing,
+    question,
+)
 from agent.memory.telling import MAX_MESSAGE_CHARS, is_stated, says_something, trusted
 from agent.messages import ChatMessage, Provenance
 from agent.passage import outside, own

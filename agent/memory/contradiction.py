@@ -4,12 +4,17 @@ Both stay: the old one is hidden behind the new one, from the day on which that 
 brought back. Never does less trusted text close what is trusted more.
 """
 
+import json
 import re
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.memory.base import Chronicled, Curated, MemoryEntry
+from agent.memory.base import Chronicled, Curated, MemoryEntry, Scope
+from agent.memory.record import COLUMNS, entry_of
 from agent.memory.statement import contradicts
+from agent.memory.text import asked_tokens
+from agent.memory.words import quoted
 
 # A question for what was so before
 _PAST_ASKED = re.compile(
@@ -21,6 +26,16 @@ _PAST_ASKED = re.compile(
     r"|travaillais|s'appelait)\b|以前|之前|原来|原先|过去|曾经|从前|前は|前の|昔|もともと|かつて|でしたか|ましたか|していた",
     re.IGNORECASE,
 )
+# The newest of them: the story of one thing, as far as anybody reads it
+_MOST_TOLD = 200
+_MOST_TOKENS = 8
+
+_NAMING = f"""
+SELECT {COLUMNS} FROM memories
+WHERE owner IN (SELECT value FROM json_each(?))
+    AND id IN (SELECT rowid FROM memory_words WHERE memory_words MATCH ?)
+ORDER BY created_at_s DESC, id DESC LIMIT ?
+"""  # noqa: S608 - our own constants
 
 
 async def settle(memory: Curated, known: Sequence[MemoryEntry], entry: MemoryEntry) -> list[str]:
@@ -60,3 +75,30 @@ def asks_for_the_past(question: str) -> bool:
 def _closes(new: MemoryEntry, old: MemoryEntry) -> bool:
     is_apart = old.key != new.key and old.scope.owner == new.scope.owner
     return is_apart and contradicts(new.content, old.content)
+
+
+def timeline(db: sqlite3.Connection, thing: str, scope: Scope) -> list[MemoryEntry]:
+    """Return the memories with every word of the thing, oldest first, with their ends."""
+    asked = asked_tokens(thing, _MOST_TOKENS)
+    if not asked:
+        return []
+    words = " AND ".join(map(quoted, asked))
+    found = db.execute(_NAMING, [json.dumps(scope.owners), words, _MOST_TOLD])
+    told = [_ended(db, entry_of(row)) for row in found]
+    return [entry for entry in reversed(told) if entry is not None]
+
+
+def _ended(db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry | None:
+    """Return the memory with its end; None for what only repeats another one."""
+    if entry.superseded_by is None:
+        return entry
+    row = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE id = ?",  # noqa: S608 - our own constants
+        [entry.superseded_by],
+    ).fetchone()
+    if row is None:
+        return entry
+    later = entry_of(row)
+    if not contradicts(later.content, entry.content):
+        return None
+    return replace(entry, until_s=later.created_at_s)

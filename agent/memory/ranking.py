@@ -20,7 +20,6 @@ from itertools import accumulate
 from agent.memory.base import MemoryEntry
 from agent.memory.candidate import MemoryCandidate
 from agent.memory.cues import Cues, is_question, speaker_of
-from agent.memory.doubt import Store, belief
 from agent.memory.sessions import MemoryNeighbours
 
 # Memories of each kind that are found, and of all that are then looked at closely with what was
@@ -60,6 +59,20 @@ _BEST_OF_SESSION = 3
 _USUAL_MEMORIES = 20
 USUAL_COSINES = 0.12
 USUAL_CLOSENESS = 0.05
+# What is doubted scores this part: less than `memory.min_score`, however well one word fits
+DOUBTED = 0.39
+# In a store of so few memories nothing is doubted, and in one of so many everything fully
+_FEW, _MANY = 50, 700
+# As many as a prompt shows
+_FIRST = 5
+# Most of the telling words, and not only everybody's words
+_COVERAGE, _STRENGTH = 0.55, 5.0
+# Words and conversation together
+_STANDING = 6.5
+# A model that understands tells better; words must say more to overrule it
+_COSINE = 0.32
+_COVERAGE_BESIDE, _STRENGTH_BESIDE = 0.65, 6.0
+_UNDERSTOOD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,3 +277,52 @@ def _mean(weighed: Iterable[tuple[float | None, float]]) -> float:
     known = [(value, weight) for value, weight in weighed if value is not None]
     whole = sum(weight for _, weight in known)
     return sum(value * weight for value, weight in known) / whole if whole else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Circumstances of a search.
+
+    Args:
+        memories: in the store; 0 where nobody counts them, and nothing is doubted.
+        understood: which part of the question the model has words for.
+    """
+
+    memories: int = 0
+    understood: float = 1.0
+
+    @property
+    def size(self) -> float:
+        """Return 0 for a small store to 1 for a large one."""
+        if self.memories <= _FEW:
+            return 0.0
+        return min(1.0, math.log(self.memories / _FEW) / math.log(_MANY / _FEW))
+
+
+def belief(ordered: Sequence[MemoryCandidate], standing: float, store: Store) -> float:
+    """Return the factor for every score: 1, or `DOUBTED`.
+
+    Args:
+        ordered: best first.
+        standing: of the best.
+    """
+    first = ordered[:_FIRST]
+    if not first or not store.size:
+        return 1.0
+    cosines = [one.cosine for one in first if one.cosine is not None]
+    if not cosines:
+        is_told = standing >= _STANDING * store.size or any(
+            _has_words(one, _COVERAGE, _STRENGTH, store.size) for one in first
+        )
+    elif store.understood >= _UNDERSTOOD:
+        is_told = max(cosines) >= _COSINE * store.size or any(
+            _has_words(one, _COVERAGE_BESIDE, _STRENGTH_BESIDE, store.size) for one in first
+        )
+    else:
+        is_told = True
+    return 1.0 if is_told else DOUBTED
+
+
+def _has_words(one: MemoryCandidate, coverage: float, strength: float, size: float) -> bool:
+    is_covered = (one.coverage or 0.0) >= coverage * size
+    return is_covered and one.strength >= strength * size

@@ -212,9 +212,11 @@ class SqliteMemory:
         return await self._brain.look(partial(rows.pinned, scope=scope))
 
     async def about(self, thing: str, scope: Scope) -> _Entries:
-        from agent.memory import timeline  # noqa: PLC0415 - for those who ask
+        from agent.memory import contradiction  # noqa: PLC0415 - for those who ask
 
-        return await self._brain.look(partial(timeline.about, thing=_clean(thing), scope=scope))
+        return await self._brain.look(
+            partial(contradiction.timeline, thing=_clean(thing), scope=scope)
+        )
 
     async def doomed(self, key: str, scope: Scope) -> _Entries:
         return await self._brain.look(partial(forgetting.doomed, key=_clean(key), scope=scope))

@@ -19,7 +19,7 @@ from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
 from agent.providers.reader import RequestTimeouts
 from agent.providers.reliable import ReliableProvider
-from agent.providers.router import RouterProvider
+from agent.providers.router import RouterProvider, VisionProvider
 from agent.providers.section import MainProviderSettings
 from agent.providers.service import ServiceProvider
 from agent.providers.settings import (
@@ -29,7 +29,6 @@ from agent.providers.settings import (
     ProviderSettings,
     endpoint,
 )
-from agent.providers.vision import VisionProvider
 from agent.providers.wire import Sampling, WireFormat
 from agent.system.clock import Clock
 

@@ -1,13 +1,16 @@
 """Failures of a service, turned into one of our errors with one sentence.
 
-Decided by status and error code, then by the service's words, never by digits found in a text.
+Decided by status and error code, then by the service's words, never by digits found in a text. The
+time to wait is told by headers in several ways: `6m0s`, seconds, milliseconds, a date, the time
+since 1970. The limit that is used up counts, not the one that ends last.
 """
 
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from agent.errors import (
     ContextOverflow,
@@ -19,7 +22,7 @@ from agent.errors import (
     ToolsUnsupported,
     TransientProviderError,
 )
-from agent.providers import complaints, rate_limits
+from agent.providers import complaints
 from agent.providers.complaints import Complaint
 from agent.security.redact import Redactor
 from agent.text.printable import printable_line
@@ -54,6 +57,17 @@ _STATUS_OF_CODE = {
 }
 _PUT_KEY = "set a valid key in provider.api_key or the service's own variable"
 _ELSEWHERE = "this network may show a sign-in page, or provider.base_url is wrong"
+# `x-ratelimit-reset-tokens`, `anthropic-ratelimit-tokens-reset`, `ratelimit-reset`
+_RESET = re.compile(r"(?P<before>.*ratelimit-(?:.*-)?)reset(?P<after>(?:-.*)?)")
+_SPAN = re.compile(
+    r"(?:(?P<h>[0-9]{1,4})h)?(?:(?P<m>[0-9]{1,4})m(?!s))?"
+    r"(?:(?P<s>[0-9]{1,6}(?:\.[0-9]{1,9})?)s)?(?:(?P<ms>[0-9]{1,9}(?:\.[0-9]{1,9})?)ms)?"
+)
+_NUMBER = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,9})?")
+# Later than any number of seconds to wait, earlier than any time since 1970 that is to come
+_SINCE_1970 = 1_000_000_000.0
+# The same in milliseconds
+_SINCE_1970_MS = 1_000_000_000_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +162,7 @@ def _explained(
 
 def _renewed_in(refusal: ServiceRefusal) -> str:
     """Return the seconds until a limit is renewed; empty if no header tells it."""
-    wait_s = rate_limits.wait_s(refusal.limits, time.time())
+    wait_s = renewal_wait_s(refusal.limits, time.time())
     return "" if wait_s is None else str(wait_s)
 
 
@@ -214,3 +228,47 @@ def _not_found(service: ServiceTarget, said: str, complaint: Complaint) -> str:
             f"{service.host} has no model {service.model} for this key{said}: change provider.model"
         )
     return f"{service.url} does not exist{said}: change provider.base_url"
+
+
+def renewal_wait_s(headers: Mapping[str, str], now_s: float) -> float | None:
+    """Return the seconds until a request may pass again; None where no header says so.
+
+    Args:
+        headers: with names in lower case.
+        now_s: time since 1970.
+    """
+    waits = []
+    for name, value in headers.items():
+        found = _RESET.fullmatch(name)
+        wait = None if found is None else _wait_s(value.strip(), now_s)
+        if found is not None and wait is not None:
+            left = headers.get(f"{found['before']}remaining{found['after']}", "")
+            waits.append((wait, left.strip()))
+    used_up = [wait for wait, left in waits if left in {"0", "0.0"}]
+    # All that are used up have to be renewed; of unknown ones, the first may do
+    return max(used_up) if used_up else _first(wait for wait, _ in waits)
+
+
+def _first(waits: Iterable[float]) -> float | None:
+    return min(waits, default=None)
+
+
+def _wait_s(value: str, now_s: float) -> float | None:
+    if _NUMBER.fullmatch(value):
+        return _of_number(float(value), now_s)
+    span = _SPAN.fullmatch(value) if value else None
+    if span is not None:
+        h, m, s, ms = (float(span[part] or 0) for part in ("h", "m", "s", "ms"))
+        return 3600 * h + 60 * m + s + ms / 1000
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    # Without a zone it is nobody's time
+    return max(0.0, moment.timestamp() - now_s) if moment.tzinfo is not None else None
+
+
+def _of_number(value: float, now_s: float) -> float:
+    if value >= _SINCE_1970_MS:
+        value /= 1000
+    return max(0.0, value - now_s) if value >= _SINCE_1970 else value

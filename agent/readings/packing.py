@@ -9,8 +9,15 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.readings.codec import pack_buckets, pack_values, unpack_buckets, unpack_values
-from agent.readings.columns import Columns, in_buckets, merged
+from agent.readings.columns import (
+    Columns,
+    in_buckets,
+    merged,
+    pack_buckets,
+    pack_values,
+    unpack_buckets,
+    unpack_values,
+)
 from agent.readings.series import Series, SeriesKind
 
 MIGRATIONS = (

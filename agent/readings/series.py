@@ -1,6 +1,22 @@
 """Series: a reading by its name, with its unit, as it is kept over the years."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+
+from agent.errors import BadArguments
+
+# What a unit measures, in the words that a model and the offline provider use
+_MEASURED = {
+    "°C": ("temperature", "warmth", "cold"),
+    "%": ("humidity", "moisture"),
+    "hPa": ("pressure",),
+    "V": ("voltage",),
+    "lx": ("brightness", "light"),
+    "cm": ("distance", "level"),
+}
+# Temperatures of chips are not what somebody means who asks for "the temperature"
+_CHIPS = ("mcu_temperature", "machine.")
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +47,55 @@ class Series:
     @property
     def name(self) -> str:
         return self.kind.name
+
+
+def find_series(
+    every: Sequence[Series], said: str, called: Mapping[str, Collection[str]]
+) -> Series:
+    """Return the one reading that is meant.
+
+    Args:
+        called: aliases, places and groups of a pin, by its name.
+
+    Raises:
+        BadArguments: none is, or several are; the text names those there are.
+    """
+    wanted = " ".join(said.casefold().replace("_", " ").split())
+    ranked = [(rank, one) for one in every if (rank := _rank(one, wanted, called)) is not None]
+    if not ranked:
+        raise BadArguments(f"nothing is recorded as {said!r}; there are {_named(every)}")
+    best = min(rank for rank, _ in ranked)
+    found = [one for rank, one in ranked if rank == best]
+    if len(found) > 1:
+        raise BadArguments(f"{said!r} may be one of {_named(found)}: name one of them")
+    return found[0]
+
+
+def pin_of(series: Series) -> str:
+    """Return the pin that the reading is of, without the name of its board."""
+    return series.name.rpartition(":")[2].partition(".")[0]
+
+
+def _rank(series: Series, wanted: str, called: Mapping[str, Collection[str]]) -> int | None:
+    """Return how near the words come, 0 is nearest; None where they do not fit."""
+    name = series.name.replace("_", " ")
+    short = name.rpartition(":")[2]
+    pin, _, part = short.partition(".")
+    words = {one.casefold() for one in called.get(pin_of(series), ())}
+    measures = {part or pin, *_MEASURED.get(series.kind.unit, ())}
+    penalty = 10 if series.name.startswith(_CHIPS) else 0
+    if wanted in {name, short}:
+        return 0
+    if wanted == pin or wanted in words:
+        return 1 if not part else 2
+    if any(wanted == f"{one} {measure}" for one in (pin, *words) for measure in measures):
+        return 1
+    if wanted == part:
+        return 3 + penalty
+    return 4 + penalty if wanted in measures else None
+
+
+def _named(every: Sequence[Series]) -> str:
+    names = [one.name for one in every]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more if names else "no readings yet"

@@ -10,9 +10,8 @@ from agent.errors import BadArguments
 from agent.messages import Effect
 from agent.passage import Fact, Passage, Provenance, configured, echo, outside, own
 from agent.readings.columns import Columns
-from agent.readings.names import find_series, pin_of
 from agent.readings.periods import Period, Span, last_hours, local_time, span_of
-from agent.readings.series import Series
+from agent.readings.series import Series, find_series, pin_of
 from agent.readings.summary import Limit, Moment, Summary, gaps, summarize
 from agent.security.shares import READINGS
 from agent.system.clock import Clock

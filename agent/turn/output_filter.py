@@ -12,8 +12,8 @@ from pathlib import Path
 
 from agent.channels.base import Abilities
 from agent.messages import Inbound, Provenance, Role
+from agent.text.printable import without_turning
 from agent.turn.answer_files import MAX_FILES, EnclosedFiles, enclosed, named_files
-from agent.turn.artifacts import without_artifacts
 from agent.turn.outcome import TurnOutcome
 from agent.turn.untrusted_links import TRUSTED, without_strange_links
 
@@ -21,6 +21,21 @@ from agent.turn.untrusted_links import TRUSTED, without_strange_links
 MayGo = Callable[[str], Awaitable[str]]
 NOTHING_LEFT = "(the model gave an empty answer)"
 _NOTES = ("[used tool", "[tool call", "[tool result", "[tool use")
+# Blocks and spans of code stay as they are
+_CODE = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`)", re.DOTALL)
+_NOTE = re.compile(
+    r"^\[(?:used tools?|tool (?:call|result|use)s?)\b[^\]\n]*\]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_STAGE_TALK = re.compile(
+    r"\A(?:(?:(?:ok(?:ay)?|sure|alright)[,.!] )?(?:let me|i'll|i will|i'm going to) (?:now )?"
+    r"(?:check|look|see|search|read|fetch|get|try|find|use|call|open|query)\b"
+    r"|(?:searching|checking|fetching|looking up|reading|calling)\b)[^\n]{0,160}"
+    r"(?:\.\.\.|…|:|\.)[ \t]*(?:\n+|\Z)",
+    re.IGNORECASE,
+)
+# Lines of talk before the answer itself; more is the answer
+_MOST_TALK = 3
 
 
 async def _it_may(_path: str) -> str:
@@ -113,3 +128,27 @@ class StreamedDraft:
         if fit and fit != self._shown:
             self._shown = fit
             await self._show(fit)
+
+
+def without_artifacts(text: str, *, used_tools: bool) -> str:
+    """Return the text for a person; empty if there was nothing for one.
+
+    Args:
+        used_tools: what was announced before the answer has been done by now.
+    """
+    text = without_turning(text)
+    pieces = _CODE.split(text)
+    # Every second piece is code
+    kept = [_NOTE.sub("", one) if at % 2 == 0 else one for at, one in enumerate(pieces)]
+    cleaned = re.sub(r"\n{3,}", "\n\n", "".join(kept)).strip() if kept != pieces else text
+    return _without_stage_talk(cleaned) if used_tools else cleaned
+
+
+def _without_stage_talk(text: str) -> str:
+    rest = text
+    for _ in range(_MOST_TALK):
+        rest, count = _STAGE_TALK.subn("", rest, count=1)
+        if not count:
+            break
+    # Where nothing else was said it is the answer
+    return rest.lstrip() or text

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from agent.access.people import PersonAccount
-from agent.channels.mqtt.channel import broker_of
+from agent.channels.mqtt.channel import MqttState, broker_of
 from agent.channels.mqtt.client import connected
 from agent.channels.mqtt.messages import MqttTopics
-from agent.channels.mqtt.state import MqttState
 from agent.channels.ntfy.channel import NtfyCursor
 from agent.channels.settings import MqttSettings
 from tests.fakes import mosquitto, mqtt_peer, ntfy_server

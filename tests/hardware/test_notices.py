@@ -6,8 +6,7 @@ import pytest
 
 from agent.hardware.notices import Noticer, sentence
 from agent.readings.baseline import QUARTER_MS
-from agent.readings.broken import Fault
-from agent.readings.judge import Notice
+from agent.readings.judge import Fault, Notice
 from agent.readings.packing import Retention
 from agent.readings.series import Series, SeriesKind
 from agent.readings.store import DAY_MS, ReadingStore

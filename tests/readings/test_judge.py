@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from datetime import UTC
 
 from agent.readings.baseline import DAY_MS, QUARTER_MS
-from agent.readings.broken import Fault
 from agent.readings.columns import Columns
-from agent.readings.judge import Judge, Notice
+from agent.readings.judge import Fault, Judge, Notice
 from agent.readings.series import Series, SeriesKind
 
 BEGIN_MS = 19_723 * DAY_MS

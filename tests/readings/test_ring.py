@@ -5,8 +5,7 @@ import pytest
 
 from agent.errors import StorageFull
 from agent.readings.batch import EARLIEST_MS, Batch, offsets, placed
-from agent.readings.ring import SLOT_BYTES, Ring
-from agent.readings.sectors import SECTOR_BYTES
+from agent.readings.ring import SECTOR_BYTES, SLOT_BYTES, Ring
 
 SLOTS = 16
 NOW_MS = 1_800_000_000_000

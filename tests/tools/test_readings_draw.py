@@ -11,9 +11,8 @@ from agent.readings.packing import Retention
 from agent.readings.series import SeriesKind
 from agent.readings.store import ReadingStore
 from agent.tools.base import ToolContext
-from agent.tools.plot_words import USAGE, arguments_of, plotted
 from agent.tools.readings import ReadingDesk
-from agent.tools.readings_draw import ReadingArtist, ReadingsDrawTool
+from agent.tools.readings_draw import USAGE, ReadingArtist, ReadingsDrawTool, arguments_of, plotted
 from tests.fakes.clock import SteppedClock
 
 CONTEXT = ToolContext("c", "owner", Provenance.OWNER)

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.turn.artifacts import without_artifacts
-from agent.turn.output_filter import certain
+from agent.turn.output_filter import certain, without_artifacts
 
 LEAVINGS = ("\n[Used tools: shell, web_search]\n", "\n[Tool results]\n", "\n[tool calls: 2]\n")
 WORDS = (

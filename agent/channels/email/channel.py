@@ -13,11 +13,12 @@ from agent.channels.certificate_authority import trust
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.delivery_steps import unsendable
-from agent.channels.email.commands import command_in, is_a_command
 from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.inbound import (
     EmailFile,
     ReceivedEmail,
+    command_in,
+    is_a_command,
     parsed,
     read_letter,
     why_not_for_us,

@@ -1,8 +1,15 @@
-"""MQTT channel, and the platform that builds it from the settings."""
+"""MQTT channel, the platform that builds it from the settings, and its state over restarts.
+
+A broker says again what it was not told of; the same message must be known by the same id then.
+MQTT gives none, only a number that is used again: so the ids that we gave are kept.
+"""
 
 import asyncio
+import hashlib
+import json
 import logging
 import secrets
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +25,13 @@ from agent.channels.mqtt.board_mirror import BoardMirror
 from agent.channels.mqtt.client import MqttArrival, MqttBroker, MqttConnection, connected
 from agent.channels.mqtt.home_assistant import HomeAssistantDevice
 from agent.channels.mqtt.messages import HOME, MqttTopics
-from agent.channels.mqtt.state import MqttState
 from agent.channels.platform import Platform, PlatformContext, SetupKey
 from agent.channels.settings import ChannelsSettings, MqttSettings
 from agent.config import Secret
 from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.link.base import Board
 from agent.messages import Address, Inbound, Outbound
+from agent.storage.files import write_atomic
 from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -38,6 +45,8 @@ NOBODY_RETRY_S = 10.0
 HINT = "Your answer is read by a program or on a panel: short plain sentences."
 # At least once what people write; at most once what moves something
 _LETTERS, _COMMANDS = 1, 0
+# More than a broker is allowed to have under way to us at once
+MAX_RECENT = 64
 
 
 class MqttChannel(Channel):
@@ -238,3 +247,52 @@ def _wanted(channels: ChannelsSettings) -> MqttSettings:
 
 def _password(wanted: MqttSettings, environ: Mapping[str, str]) -> Secret:
     return find_secret("mqtt_password", wanted.password, wanted.password_file, environ)
+
+
+class MqttState:
+    """State of one device at one broker."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._client_id = ""
+        # By the broker's number of a message: what it was, and the id that we gave it
+        self._recent: OrderedDict[int, tuple[str, str]] = OrderedDict()
+
+    async def client_id(self) -> str:
+        """Return the device's client id, made at the first use."""
+        if not self._client_id:
+            await asyncio.to_thread(self._load)
+        return self._client_id
+
+    async def message_id(self, number: int, topic: str, payload: bytes, *, is_again: bool) -> str:
+        """Return the id of a message without one.
+
+        Raises:
+            StorageFull: it cannot be kept, so that the message must not be confirmed.
+        """
+        digest = hashlib.sha256(topic.encode() + b"\0" + payload).hexdigest()
+        known = self._recent.get(number)
+        if is_again and known is not None and known[0] == digest:
+            return known[1]
+        given = secrets.token_hex(8)
+        self._recent.pop(number, None)
+        self._recent[number] = (digest, given)
+        while len(self._recent) > MAX_RECENT:
+            self._recent.popitem(last=False)
+        await asyncio.to_thread(self._write)
+        return given
+
+    def _load(self) -> None:
+        try:
+            told = json.loads(self._path.read_bytes())
+            recent = [(int(number), (str(one), str(two))) for number, one, two in told["recent"]]
+            self._recent = OrderedDict(recent[-MAX_RECENT:])
+            self._client_id = str(told["client_id"])
+        except (OSError, ValueError, TypeError, KeyError):
+            self._client_id = f"barnacle-{secrets.token_hex(4)}"
+            self._write()
+
+    def _write(self) -> None:
+        recent = [(number, *told) for number, told in self._recent.items()]
+        told = {"client_id": self._client_id, "recent": recent}
+        write_atomic(self._path, json.dumps(told).encode())

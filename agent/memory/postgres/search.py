@@ -4,28 +4,109 @@ The server finds and counts; which memories are looked at, and their order, are 
 `brain.db`. Without pgvector words alone find, and the model helps to rank what they found.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from agent.memory.base import MemoryEntry
 from agent.memory.candidate import MemoryCandidate
 from agent.memory.cues import cues_of
-from agent.memory.postgres import hits, meaning, neighbours, rows
+from agent.memory.postgres import hits, neighbours, rows, vectors
 from agent.memory.postgres.hits import PostgresHits
-from agent.memory.postgres.meaning import PostgresNear
 from agent.memory.postgres.question import PostgresQuestion
+from agent.memory.postgres.rows import owners_of
 from agent.memory.postgres.schema import Connection, ServerExtensions
-from agent.memory.ranking import CANDIDATES, FOUND, Scales, rank
+from agent.memory.ranking import CANDIDATES, FOUND, USUAL_COSINES, Scale, Scales, rank
 from agent.memory.search import PEOPLES, is_flooded, spread
 from agent.memory.sessions import SessionTurn
-from agent.memory.understanding import understood
+from agent.memory.understanding import token_weights, understood
+
+_NEAR = """
+WITH every AS MATERIALIZED (
+    SELECT v.memory_id AS id, 1 - (v.vector <=> %(vector)s::vector) AS cosine
+    FROM memory_vectors v JOIN memories m ON m.id = v.memory_id
+    WHERE v.model = %(model)s AND vector_dims(v.vector) = %(dimensions)s
+        AND m.owner = ANY(%(owners)s) AND m.superseded_by IS NULL
+)
+SELECT id, cosine, numbers.count, numbers.mean, numbers.deviation
+FROM every, (
+    SELECT count(*) AS count, avg(cosine) AS mean, stddev_pop(cosine) AS deviation FROM every
+) AS numbers ORDER BY cosine DESC, id DESC LIMIT %(limit)s
+"""
+_NOTHING = Scale(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresNear:
+    """Cosines and closeness of memories to a question, by id; `scale` is of all cosines."""
+
+    cosines: Mapping[int, float] = field(default_factory=dict)
+    closeness: Mapping[int, float] = field(default_factory=dict)
+    scale: Scale = _NOTHING
+
+
+async def nearest(
+    connection: Connection, question: PostgresQuestion, abilities: ServerExtensions, limit: int
+) -> PostgresNear:
+    """Return the nearest visible memories; none where the server cannot tell."""
+    if question.reading is None or not abilities.vectors:
+        return PostgresNear()
+    vector = question.reading.vector.tolist()
+    found = await connection.execute(
+        _NEAR,
+        {
+            "vector": vectors.literal(vector),
+            "dimensions": len(vector),
+            "model": question.model,
+            "owners": owners_of(question.scope),
+            "limit": limit,
+        },
+    )
+    near = [tuple(map(_number, row)) for row in await found.fetchall()]
+    if not near:
+        return PostgresNear()
+    count, mean, deviation = near[0][2:]
+    scale = Scale.of_spread(int(count), mean, deviation, USUAL_COSINES)
+    return PostgresNear({int(row[0]): row[1] for row in near}, scale=scale)
+
+
+async def known_meaning(
+    connection: Connection,
+    question: PostgresQuestion,
+    memory_ids: Sequence[int],
+    weights: Mapping[str, float],
+) -> PostgresNear:
+    """Return what this model's readings of these memories tell."""
+    reading = question.reading
+    if reading is None:
+        return PostgresNear()
+    from agent.memory import closeness  # noqa: PLC0415 - numpy, which a reading has loaded
+    from agent.memory.vectors import decoded  # noqa: PLC0415 - the same
+
+    stored = await vectors.stored(connection, question.model, memory_ids)
+    cosines = {
+        memory_id: float(decoded(one.vector) @ reading.vector)
+        for memory_id, one in stored.items()
+        if len(decoded(one.vector)) == len(reading.vector)
+    }
+    close: Mapping[int, float] = {}
+    if reading.spans:
+        asked = closeness.AskedWords(
+            reading.tokens, token_weights(question.text, reading.spans, weights)
+        )
+        packed = {one: kept.tokens for one, kept in stored.items() if kept.tokens is not None}
+        close = closeness.closest(asked, packed)
+    return PostgresNear(cosines, close, Scale.of_values(cosines.values(), USUAL_COSINES))
+
+
+def _number(value: object) -> float:
+    return float(str(value))
 
 
 async def find(
     connection: Connection, question: PostgresQuestion, abilities: ServerExtensions, limit: int
 ) -> list[MemoryEntry]:
     """Return the most relevant visible memories with scores."""
-    near = await meaning.nearest(connection, question, abilities, FOUND)
+    near = await nearest(connection, question, abilities, FOUND)
     found = await hits.search(connection, question, abilities, list(near.cosines), FOUND)
     search = _PostgresSearch(connection, question, near, found)
     best = await search.best()
@@ -75,7 +156,7 @@ class _PostgresSearch:
         entries = await rows.by_id(self._connection, list(memory_ids), question.scope)
         found = await hits.completed(self._connection, question, self._hits, entries)
         covered = found.coverage
-        known = await meaning.known(self._connection, question, list(entries), covered.weights)
+        known = await known_meaning(self._connection, question, list(entries), covered.weights)
         if not self._near.cosines:
             self.scales = replace(self.scales, meaning=known.scale)
         return [

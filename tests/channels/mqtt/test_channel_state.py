@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.mqtt.state import MAX_RECENT, MqttState
+from agent.channels.mqtt.channel import MAX_RECENT, MqttState
 from agent.storage.files import write_atomic
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.memory.base import CORE, DAILY
-from agent.memory.drawn_facts import MAX_FACT_CHARS, MAX_FACTS, Unusable, facts_of, question
+from agent.memory.message_facts import MAX_FACT_CHARS, MAX_FACTS, Unusable, facts_of, question
 from agent.memory.telling import PASTED_CHARS, trust_of
 from agent.messages import Provenance
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.turn.artifacts import without_artifacts
+from agent.turn.output_filter import without_artifacts
 
 CALL = '{"name": "shell", "arguments": {"command": "ls {x}"}}'
 

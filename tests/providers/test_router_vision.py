@@ -2,7 +2,7 @@ import pytest
 
 from agent.messages import ChatMessage, Image, Role
 from agent.providers.base import ChatRequest
-from agent.providers.vision import VisionProvider, is_seeing
+from agent.providers.router import VisionProvider, is_seeing
 from tests.fakes.provider import ScriptedProvider
 from tests.fakes.said import words
 

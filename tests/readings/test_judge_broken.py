@@ -2,8 +2,8 @@ import random
 
 import pytest
 
-from agent.readings.broken import Fault, fault_of, habits_of
 from agent.readings.columns import Columns
+from agent.readings.judge import Fault, fault_of, habits_of
 
 QUARTERS = 96
 

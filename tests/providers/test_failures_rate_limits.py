@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.providers.rate_limits import wait_s
+from agent.providers.failures import renewal_wait_s
 
 NOW_S = 1_795_000_000.0
 
@@ -62,5 +62,5 @@ def test_the_limit_that_is_used_up_says_when(
     headers: dict[str, str], expected_s: float | None
 ) -> None:
     now_s = 1_795_000_000.0
-    found = wait_s(headers, now_s)
+    found = renewal_wait_s(headers, now_s)
     assert found == (None if expected_s is None else pytest.approx(expected_s))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.readings import sectors
-from agent.readings.sectors import PAGE_BYTES, SECTOR_BYTES, SectorFile
+from agent.readings import ring
+from agent.readings.ring import PAGE_BYTES, SECTOR_BYTES, SectorFile
 
 SIZE = 4 * PAGE_BYTES
 
@@ -36,7 +36,7 @@ def test_what_is_written_is_read_back(path: Path, length: int) -> None:
 
 def only_writes_of(smallest: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Refuse direct writes of less, as a disk of larger sectors does; return what was written."""
-    real, written = sectors._write_direct, list[int]()
+    real, written = ring._write_direct, list[int]()
 
     def choosy(path: Path, place: int, data: bytes) -> None:
         if len(data) % smallest:
@@ -44,7 +44,7 @@ def only_writes_of(smallest: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         written.append(len(data))
         real(path, place, data)
 
-    monkeypatch.setattr(sectors, "_write_direct", choosy)
+    monkeypatch.setattr(ring, "_write_direct", choosy)
     return written
 
 

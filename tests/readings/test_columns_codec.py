@@ -1,8 +1,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.readings.codec import pack_buckets, pack_values, unpack_buckets, unpack_values
-from agent.readings.columns import Columns, in_buckets, of_values
+from agent.readings.columns import (
+    Columns,
+    in_buckets,
+    of_values,
+    pack_buckets,
+    pack_values,
+    unpack_buckets,
+    unpack_values,
+)
 
 # A day of a thermometer with tenths of a degree, and the most that its chunk may take
 DAY_S, MOST_BYTES = 86_400, 1440

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.memory.base import HeardMessage
-from agent.memory.standing_wish import is_about_the_last, is_standing
+from agent.memory.message_facts import is_about_the_last, is_standing
 from agent.messages import Provenance
 
 WISHES = (

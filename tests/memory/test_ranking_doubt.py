@@ -2,7 +2,7 @@
 
 from agent.memory.base import CORE, MemoryEntry, Scope
 from agent.memory.candidate import MemoryCandidate
-from agent.memory.doubt import DOUBTED, Store, belief
+from agent.memory.ranking import DOUBTED, Store, belief
 from agent.memory.settings import MemorySettings
 from agent.messages import Provenance
 
