@@ -109,7 +109,15 @@ class ReadingStore:
         self._current.offset_ms, self._current.is_sure = offset_ms, is_sure
 
     async def commit(self, now_ms: int) -> None:
-        """Write what was noted; never raises for want of room, but says so in `trouble`."""
+        """Write what was noted; never raises for want of room, but says so in `trouble`.
+
+        One that is cancelled is finished all the same: the next one waits for it.
+        """
+        # Held here: the loop itself keeps no task alive
+        self._committing = asyncio.ensure_future(self._commit(now_ms))
+        await asyncio.shield(self._committing)
+
+    async def _commit(self, now_ms: int) -> None:
         async with self._lock:
             try:
                 await self._write()
@@ -136,7 +144,8 @@ class ReadingStore:
         return _joined(found, newest).between(begin_ms, end_ms)
 
     async def aclose(self) -> None:
-        await self.database.aclose()
+        async with self._lock:
+            await self.database.aclose()
 
     def _newest(self, series: Series) -> Columns:
         batches = [*self._batches, self._current]

@@ -1,12 +1,16 @@
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from agent.readings.batch import Batch
 from agent.readings.packing import Retention
 from agent.readings.series import Series, SeriesKind
 from agent.readings.store import DAY_MS, ReadingStore
 from agent.readings.summary import gaps, summarize
+from tests.waits import wait_until
 
 # Midnight, UTC
 BEGIN_MS = 20_880 * DAY_MS
@@ -218,3 +222,34 @@ async def test_a_ring_that_fills_is_packed_before_its_day_is_over(tmp_path: Path
     rows = await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)
     assert rows.means == [float(minute) for minute in range(2 * SLOTS)]
     await store.aclose()
+
+
+async def test_a_commit_that_is_cancelled_is_finished_before_the_next(
+    store: ReadingStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = await store.series(ROOM, 60)
+    store.place(BEGIN_MS, is_sure=True)
+    may_write, under_way, most = threading.Event(), 0, 0
+    write = store._ring.write
+
+    def slow(batch: Batch) -> list[Batch]:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        assert may_write.wait(30)
+        under_way -= 1
+        return write(batch)
+
+    monkeypatch.setattr(store._ring, "write", slow)
+    store.add(series, 0.0, 1.0)
+    first = asyncio.create_task(store.commit(BEGIN_MS))
+    await wait_until(lambda: under_way)
+    first.cancel()
+    await asyncio.wait([first])
+    store.add(series, 60.0, 2.0)
+    second = asyncio.create_task(store.commit(BEGIN_MS))
+    await asyncio.sleep(0)
+    may_write.set()
+    await second
+    assert most == 1
+    assert (await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)).means[:2] == [1.0, 2.0]

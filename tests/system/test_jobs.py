@@ -22,7 +22,7 @@ def config(service: LlmThread) -> str:
 def test_a_job_that_was_ordered_by_chat_is_heard_of_after_a_restart(tmp_path: Path) -> None:
     with LlmThread() as service:
         with ChatProcess(tmp_path, config(service)) as chat:
-            assert "the_message runs at" in order_soon(chat, 6, "say: Tea!")
+            assert "the_message runs at" in order_soon(chat, 12, "say: Tea!")
             assert chat.leave() == (0, "")
         store = JobStore(tmp_path / "state" / "jobs.json")
         assert store.find("the_message").state is State.WAITING
