@@ -56,6 +56,10 @@ BATCH_CHARS = 6000
 # Ten facts of a model that writes slowly
 MODEL_TIMEOUT_S = 120.0
 MAX_TOKENS = 1500
+# What a turn stores of one message
+LATELY_STORED = 5
+# "Please remember that", "Merke dir bitte, dass"
+MAX_AROUND_CHARS = 24
 # A batch that no answer fits is left as it is
 MAX_ATTEMPTS = 3
 
@@ -181,6 +185,8 @@ class Consolidation:
         if await self._memory.get(key_of(text), scope) is not None:
             # It is known already, perhaps as a fact, which is worth more
             return
+        if not is_standing(heard) and await self._was_stored(text, scope):
+            return
         entry = await self._memory.store(
             "",
             text,
@@ -193,6 +199,16 @@ class Consolidation:
         await self._settle(entry, heard)
         if scope.person is not None and is_standing(heard):
             await self._pin(entry)
+
+    async def _was_stored(self, text: str, scope: Scope) -> bool:
+        """Return true if the turn has stored it: "remember that" around a memory tells no more."""
+        newest = await self._memory.list(replace(scope, session=None), None, LATELY_STORED)
+        return any(
+            one.source != FROM_CHAT
+            and one.content in text
+            and len(text) - len(one.content) <= MAX_AROUND_CHARS
+            for one in newest
+        )
 
     async def _pin_the_last(self, heard: HeardMessage) -> None:
         """Pin what the person said right before it in the same conversation."""
