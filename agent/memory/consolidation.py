@@ -185,7 +185,7 @@ class Consolidation:
         if await self._memory.get(key_of(text), scope) is not None:
             # It is known already, perhaps as a fact, which is worth more
             return
-        if not is_standing(heard) and await self._was_stored(text, scope):
+        if not is_standing(heard) and await self._was_stored(heard, scope):
             return
         entry = await self._memory.store(
             "",
@@ -200,13 +200,16 @@ class Consolidation:
         if scope.person is not None and is_standing(heard):
             await self._pin(entry)
 
-    async def _was_stored(self, text: str, scope: Scope) -> bool:
-        """Return true if the turn has stored it: "remember that" around a memory tells no more."""
+    async def _was_stored(self, heard: HeardMessage, scope: Scope) -> bool:
+        """Return true if its turn has stored it: "remember that" around a memory tells no more."""
+        if heard.at_s is None:
+            return False
         newest = await self._memory.list(replace(scope, session=None), None, LATELY_STORED)
         return any(
-            one.source != FROM_CHAT
-            and one.content in text
-            and len(text) - len(one.content) <= MAX_AROUND_CHARS
+            # What was said before may be denied now; a kept message has the time of its saying
+            one.created_at_s > heard.at_s
+            and one.content in heard.text
+            and len(heard.text) - len(one.content) <= MAX_AROUND_CHARS
             for one in newest
         )
 

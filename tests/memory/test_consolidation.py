@@ -368,12 +368,17 @@ async def test_small_talk_writes_nothing_to_the_card(
 
 
 async def test_what_the_turn_has_stored_is_not_kept_once_more(home: Home) -> None:
+    asked_s = home.clock.wall_s()
+    home.clock.advance(1)
     for fact in ("my sister is called Mei", "\u6211\u59b9\u59b9\u53eb\u5c0f\u7f8e"):
         await home.memory.store("", fact, scope=OWNER, provenance=Provenance.OWNER)
-    home.say("Please remember that my sister is called Mei")
-    home.say("\u8bb0\u4f4f\u6211\u59b9\u59b9\u53eb\u5c0f\u7f8e")
-    home.say("Remember that my sister is called Mei, and that my brother Tom lives in Bergen")
+    home.say("Please remember that my sister is called Mei", at_s=asked_s)
+    home.say("\u8bb0\u4f4f\u6211\u59b9\u59b9\u53eb\u5c0f\u7f8e", at_s=asked_s)
+    both = "Remember that my sister is called Mei, and that my brother Tom lives in Bergen"
+    home.say(both, at_s=asked_s)
+    home.clock.advance(60)
+    home.say("It is wrong that my sister is called Mei", at_s=home.clock.wall_s())
     await home.open(None).keep()
-    kept = await home.memory.list(OWNER)
-    assert len(kept) == 3
-    assert any("Tom" in one.content for one in kept)
+    kept = {one.content for one in await home.memory.list(OWNER)}
+    assert len(kept) == 4
+    assert kept > {both, "It is wrong that my sister is called Mei"}
