@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ class DaemonProcess:
         self.socket = Path(environ.get("RUNTIME_DIRECTORY", folder / "state")) / "chat.sock"
         self._environ = {**chat_environ(folder, config), **environ}
         self._log = folder / "daemon.log"
+        self._journal = folder / "state" / "agent.db"
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -44,6 +46,14 @@ class DaemonProcess:
     def rss_kib(self) -> int:
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+
+    def has_recorded(self) -> bool:
+        """Every answer is known to be sent: the one that is not comes once more after a kill."""
+        with contextlib.closing(sqlite3.connect(f"file:{self._journal}?mode=ro", uri=True)) as db:
+            (pending,) = db.execute(
+                "SELECT count(*) FROM outbox WHERE state = 'pending'"
+            ).fetchone()
+        return int(pending) == 0
 
     def start(self) -> None:
         """Return when terminals can attach."""

@@ -35,6 +35,7 @@ async def test_nothing_is_lost_or_doubled_over_a_cut_and_a_kill(tmp_path: Path) 
             server.loses_receipt = True
             server.write("and now, what time is it?")
             await wait_until(lambda: told(server, "It is ") == 2)
+            await wait_until(agent.has_recorded)
             server.write("what time is it?")
             agent.kill()
             server.write("what time is it?")

@@ -58,6 +58,7 @@ async def test_nothing_is_lost_or_answered_twice_over_a_cut_and_a_kill(tmp_path:
             asked.append(ask(server))
             # Its answer is on its way, and perhaps a draft of it stands there
             await wait_until(lambda: len(answers(server)) == 4)
+            await wait_until(agent.has_recorded)
             agent.kill()
             asked += [ask(server), ask(server)]
             await asyncio.to_thread(agent.start)

@@ -52,6 +52,7 @@ async def test_nothing_is_lost_or_doubled_over_a_cut_and_a_kill(tmp_path: Path) 
             await wait_until(lambda: peer.shows("barnacle/status") == b"online")
             peer.say("what time is it?", id="2")
             await wait_until(lambda: len(answers(peer)) == 2)
+            await wait_until(agent.has_recorded)
             # The power goes while something is on its way, and more is said meanwhile
             peer.say("what time is it?", id="3")
             agent.kill()

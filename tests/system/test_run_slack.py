@@ -46,6 +46,7 @@ async def test_nothing_is_lost_over_a_cut_another_line_and_a_kill(tmp_path: Path
             server.cut()
             ask(server)
             await wait_until(lambda: len(answers(server)) == 3)
+            await wait_until(agent.has_recorded)
             ask(server)
             agent.kill()
             ask(server)

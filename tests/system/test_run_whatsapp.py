@@ -41,6 +41,7 @@ async def test_a_conversation_goes_on_after_a_kill_and_nothing_is_answered_twice
             await server.say("what time is it?")
             asked = server.last
             await wait_until(lambda: told(server, "It is ") == 1)
+            await wait_until(agent.has_recorded)
             # What comes now comes again until somebody is there
             agent.kill()
             await server.say("/help")
