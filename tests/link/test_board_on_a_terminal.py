@@ -14,7 +14,6 @@ from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
 from agent.system.clock import SystemClock
 from tests.fakes.peer import ScriptedBoard
-from tests.fakes.running_board import under_way
 from tests.waits import wait_until
 
 # What a replugged board may take to work again
@@ -29,6 +28,7 @@ class PluggedBoard:
         self._near, self._far = pty.openpty()
         tty.setraw(self._far)
         os.set_blocking(self._near, False)
+        self._board = board
         board.attach(self._send)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._near, lambda: board.receive(os.read(self._near, 4096)))
@@ -40,6 +40,8 @@ class PluggedBoard:
         os.write(self._near, data)
 
     def pull(self) -> None:
+        # What the board repeats from here on goes nowhere
+        self._board.attach(lambda _data: None)
         self._loop.remove_reader(self._near)
         os.close(self._near)
         os.close(self._far)
@@ -66,7 +68,8 @@ def test_called_pulled_in_the_middle_plugged_in_and_called(
 
         scripted.answer_delay_s = 60.0
         call = asyncio.create_task(board.call("pulse", {"pin": "led"}))
-        await under_way(board, 1)
+        # Sent is not enough: the board must have begun what it counts
+        await wait_until(lambda: scripted.pulses == 1)
         plugged.pull()
         with pytest.raises(OutcomeUnknown, match="unplugged"):
             await call
