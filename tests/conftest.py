@@ -148,7 +148,16 @@ def model_dir() -> Path:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was not tested and why; repeat that a gate failed before the tests began."""
+    """Say what was not tested, what was unsteady, and that a gate failed before the tests began."""
+    failed = {report.nodeid for report in terminalreporter.stats.get("failed", [])}
+    tried = terminalreporter.stats.get("rerun", [])
+    unsteady = [report for report in tried if report.nodeid not in failed]
+    if unsteady:
+        title = f"unsteady, passed at a second try: {len(unsteady)}"
+        terminalreporter.section(title, yellow=True)
+    for report in unsteady:
+        terminalreporter.write_line(f"{report.nodeid}: its first try ended so:")
+        terminalreporter.write_line(report.longreprtext)
     skipped = terminalreporter.stats.get("skipped", [])
     if skipped:
         terminalreporter.section(f"skipped: {len(skipped)}")
