@@ -4,10 +4,13 @@ Loaded only where a gateway is configured.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
+from agent.access.pairing_codes import Codes
+from agent.access.people import PeopleStore
 from agent.app.build import Agent
 from agent.app.channels import gateway_token
 from agent.channels.base import Channel
@@ -20,6 +23,7 @@ from agent.gateway.tokens import GatewayTokens
 from agent.link.base import Board, BoardState
 from agent.messaging.channel_supervisor import Supervisor
 from agent.security.access import Circle
+from agent.system.clock import SystemClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,26 @@ def open_gateway(
     house = GatewayParts(agent.paths.state_dir, agent.paths.gateway_db, shown, pushed)
     tokens = GatewayTokens(token, access.people, access.codes, agent.clock, access.tell)
     return Gateway(wanted, token, tokens, house, agent.clock)
+
+
+def recording_gateway(
+    wanted: GatewaySettings, state_dir: Path, environ: Mapping[str, str]
+) -> Callable[[PushReceiver, Path], Awaitable[None]]:
+    """Return what opens the gateway for one platform that is recorded, and for nobody else."""
+
+    async def serve(pushed: PushReceiver, folder: Path) -> None:
+        clock, token = SystemClock(), gateway_token(wanted, environ).reveal()
+        people = PeopleStore(folder / "people.json", clock)
+        tokens = GatewayTokens(token, people, Codes(folder / "codes.json", clock), clock)
+        shown = StatusSources(dict, _no_samples)
+        house = GatewayParts(state_dir, folder / "gateway.db", shown, [pushed])
+        await Gateway(wanted, token, tokens, house, clock).run()
+
+    return serve
+
+
+async def _no_samples() -> Iterable[MetricSample]:
+    return ()
 
 
 def _troubles(agent: Agent, supervisors: Iterable[Supervisor]) -> dict[str, str]:

@@ -115,7 +115,14 @@ def _record(arguments: Namespace) -> int:
     say(_WHAT_IS_RECORDED.format(wanted.name, arguments.seconds, cassette))
     if not arguments.yes and not Asker(CommandTerminal()).yes("Record?", usual=False):
         return exits.FAILED
-    written = run_in_loop(record(wanted, settings.channels, cassette, arguments.seconds, say))
+    serve = None
+    if wanted.comes_by_gateway(settings.channels, os.environ) and settings.gateway is not None:
+        from agent.app.gateway import recording_gateway  # noqa: PLC0415 - of those that are pushed
+
+        serve = recording_gateway(settings.gateway, paths.state_dir, os.environ)
+    written = run_in_loop(
+        record(wanted, settings.channels, cassette, arguments.seconds, say, serve)
+    )
     say(f"{written.lines} lines are in {cassette}; {written.skipped} parts were no JSON.")
     return exits.OK
 

@@ -1,8 +1,9 @@
 """Recording of a platform: its channel listens, and nothing of it reaches the agent.
 
 A cassette is a file with what the platform sent, one line of JSON each: `answer` lines are answers
-to our requests, `frame` lines come over a WebSocket, and `heard` lines are what the agent
-understood of them, by which a replay is checked.
+to our requests, `frame` lines come over a WebSocket, `post` lines by the gateway, and `heard` lines
+are what the agent understood of them, by which a replay is checked. A `table` line has the ids of
+the configuration, by which a channel knows what is for it.
 """
 
 import asyncio
@@ -10,13 +11,14 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from agent.channels import websocket
 from agent.channels.platform import Platform, PlatformContext
+from agent.channels.push import ChallengedReceiver, PushAnswer, PushReceiver, PushRequest
 from agent.channels.record.pseudonyms import Pseudonyms, known_words
 from agent.channels.settings import ChannelsSettings
 from agent.config import Secret
@@ -36,6 +38,10 @@ from agent.system.clock import SystemClock
 MAX_BODY_BYTES = 256 * 1024
 # A day of a busy group; a recording is for minutes
 MAX_LINES = 2000
+_FORM = "application/x-www-form-urlencoded"
+
+# Opens the gateway for one receiver, with its files in a folder, and serves until cancelled
+Serve = Callable[[PushReceiver, Path], Awaitable[None]]
 
 
 class CassetteWriter:
@@ -63,6 +69,21 @@ class CassetteWriter:
         told = self._data(frame if isinstance(frame, bytes) else frame.encode())
         if told is not None:
             self._write({"frame": told})
+
+    def post(self, path: str, push: PushRequest, status: int) -> None:
+        """Write a post; of its headers the names alone, as one of them proves who it is from."""
+        kind = push.headers.get("content-type", "").partition(";")[0].strip().lower()
+        about = {"path": path, "headers": sorted(push.headers), "status": status}
+        if kind == _FORM:
+            fields = parse_qs(self._redact(push.body.decode(errors="replace")))
+            told = {name: self._names.of(values[0], name) for name, values in fields.items()}
+            self._write({"post": told, "form": True, **about})
+        elif (told_json := self._data(push.body)) is not None:
+            self._write({"post": told_json, "form": False, **about})
+
+    def table(self, ids: Mapping[str, str]) -> None:
+        if ids:
+            self._write({"table": self._names.of(dict(ids))})
 
     def heard(self, message: Inbound) -> None:
         told = {"text": message.text, "sender": message.sender, "target": message.reply_target}
@@ -125,6 +146,35 @@ class RecordingClient(HttpClient):
                     self._cassette.answer(request.method, request.url, answer.status, body)
 
 
+class RecordedReceiver:
+    """Receiver that writes down what is posted, if it is the platform that posts."""
+
+    def __init__(self, inner: PushReceiver, cassette: CassetteWriter) -> None:
+        self._inner = inner
+        self._cassette = cassette
+
+    @property
+    def path(self) -> str:
+        return self._inner.path
+
+    def refusal(self, headers: Mapping[str, str]) -> PushAnswer | None:
+        return self._inner.refusal(headers)
+
+    async def push(self, push: PushRequest) -> PushAnswer:
+        answered = await self._inner.push(push)
+        if not answered.is_forged:
+            self._cassette.post(self.path, push, answered.status)
+        return answered
+
+
+class RecordedChallenges(RecordedReceiver):
+    """Receiver whose platform checks the address first, which is not written down."""
+
+    def __init__(self, inner: ChallengedReceiver, cassette: CassetteWriter) -> None:
+        super().__init__(inner, cassette)
+        self.challenge = inner.challenge
+
+
 def _pieces(body: bytes) -> list[bytes]:
     """Return the documents of a body: one, or a stream with one in each line."""
     lines = [line.removeprefix(b"data:").strip() for line in body.splitlines()]
@@ -154,17 +204,19 @@ async def record(
     cassette: Path,
     duration_s: float,
     told: Callable[[str], None],
+    serve: Serve | None = None,
 ) -> CassetteWriter:
     """Listen for so long, and return the writer with its counts.
 
+    Args:
+        serve: for a platform that posts to the gateway.
+
     Raises:
-        ConfigRefused: the platform is pushed, or cannot be used as it is configured.
+        ConfigRefused: the platform cannot be used as it is configured, or needs a gateway.
         ChannelError: the platform cannot be reached, or refuses.
     """
-    if platform.comes_by_gateway(channels, os.environ):
-        raise ConfigRefused(
-            f"{platform.name} posts to the gateway: only what the agent asks for can be recorded"
-        )
+    if platform.comes_by_gateway(channels, os.environ) and serve is None:
+        raise ConfigRefused(f"{platform.name} posts to the gateway: add a [gateway] table")
     words = await asyncio.to_thread(known_words, platform.name)
     writer = CassetteWriter(
         cassette, Pseudonyms(words), _redactor(platform.secrets(channels, os.environ)).redact
@@ -181,11 +233,40 @@ async def record(
         try:
             with websocket.tapped(_tap(platform.name, writer)), contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(duration_s):
-                    await channel.listen(heard)
+                    if serve is None or not isinstance(channel, PushReceiver):
+                        await channel.listen(heard)
+                    else:
+                        writer.table(_ids(getattr(channels, platform.name)))
+                        serving = serve(_recorded(channel, writer), Path(folder))
+                        await _until_one_ends(channel.listen(heard), serving)
         finally:
             await channel.aclose()
             await http.aclose()
     return writer
+
+
+def _recorded(receiver: PushReceiver, writer: CassetteWriter) -> RecordedReceiver:
+    if isinstance(receiver, ChallengedReceiver):
+        return RecordedChallenges(receiver, writer)
+    return RecordedReceiver(receiver, writer)
+
+
+def _ids(table: object) -> dict[str, str]:
+    """Return what the platform's table names by an id: no secret, and no address."""
+    told = {name: getattr(table, name) for name in getattr(table, "__struct_fields__", ())}
+    return {name: one for name, one in told.items() if name.endswith("_id") and one}
+
+
+async def _until_one_ends(*works: Awaitable[None]) -> None:
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
 
 
 def _tap(name: str, writer: CassetteWriter) -> websocket.Tap:
