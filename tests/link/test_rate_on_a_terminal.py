@@ -20,6 +20,8 @@ from tests.fakes.board_sim import BoardSim, unavailable_reason
 from tests.waits import stays
 
 START, TOP = 115_200, 921_600
+# An end that gets no processor in the second of the trial stays below until the next greeting
+CONNECTIONS = 4
 # Less than it takes the second ping at the new rate to come
 WRITTEN_BEFORE_S = 0.05
 READ = Request(17, b"\0", 3_000)
@@ -74,10 +76,14 @@ async def connected(board: BoardSim, best_baud: int) -> AsyncIterator[tuple[Boar
 
 
 async def test_both_ends_go_up_and_requests_go_through(board: BoardSim) -> None:
-    async with connected(board, best_baud=TOP) as (connection, ends):
-        for _ in range(20):
-            assert await connection.call(READ) == b"\0"
-        assert (ends.near(), ends.far(), connection.session.counters.baud) == (TOP, TOP, TOP)
+    for _ in range(CONNECTIONS):
+        async with connected(board, best_baud=TOP) as (connection, ends):
+            for _ in range(20):
+                assert await connection.call(READ) == b"\0"
+            rates = (ends.near(), ends.far(), connection.session.counters.baud)
+        if rates != (START, START, START):
+            break
+    assert rates == (TOP, TOP, TOP)
 
 
 async def test_a_line_that_is_too_poor_for_it_ends_at_the_start_rate(board: BoardSim) -> None:
