@@ -268,8 +268,7 @@ def _add_channel(commands: Commands) -> None:
         "record",
         "Write what a platform sends into a file, with secrets and names replaced",
         examples="  barnacle channel record discord\n"
-        "  barnacle channel record qq --seconds 60 --out qq.jsonl\n"
-        "  barnacle channel record whatsapp   (by the gateway, in the agent's place)\n",
+        "  barnacle channel record whatsapp --seconds 60 --out whatsapp.jsonl\n",
     )
     recorded.add_argument("name", type=text, help="name of a configured platform")
     recorded.add_argument("--seconds", type=int, default=300, help="how long (default: 300)")
