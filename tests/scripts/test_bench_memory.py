@@ -8,7 +8,7 @@ import pytest
 from scripts.lib import kills
 from scripts.lib.bench import memory
 from scripts.lib.bench.datasets import Dataset, load
-from scripts.lib.bench.found import sentence_row
+from scripts.lib.bench.found import no_worse, sentence_row
 from scripts.lib.bench.recalled import Shares
 from scripts.lib.bench.table import NO_BAR
 from tests.fakes.postgres import DEBIAN, PGVECTOR, unavailable_reason
@@ -102,6 +102,18 @@ def test_a_bar_is_missed_by_less_than_what_is_rounded() -> None:
     assert sentence_row("xquad-zh", "words only", shares, "", {"xquad-zh": 86.9}).held
     free = sentence_row("xquad-fr", "words only", shares, "", {"xquad-zh": 87.0})
     assert (free.bar, free.cells[-1]) == (NO_BAR, NO_BAR)
+
+
+def test_a_model_that_finds_less_than_words_alone_misses_its_bar() -> None:
+    some, more = Shares(), Shares()
+    some.count(["x"], frozenset({"a"}))
+    more.count(["a"], frozenset({"a"}))
+    row = sentence_row("xquad-vi", "with the model", more, "", {"xquad-vi": 86.8})
+    assert no_worse(row, more, some).held
+    assert no_worse(row, some, more).held is False
+    assert "86.8, and R@5 >= words only" in no_worse(row, more, some).bar
+    free = sentence_row("xquad-fr", "with the model", some, "", {})
+    assert no_worse(free, some, more).held is False
 
 
 def test_losses_are_not_hidden() -> None:

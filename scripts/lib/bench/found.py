@@ -1,6 +1,7 @@
 """Recall on each data set, beside its baselines and against its bars."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from agent.embeddings.none import NoEmbedder
@@ -18,6 +19,8 @@ WORDS_BARS = {"cmrc": 77.0, "drcd": 87.0, "jsquad": 85.0, "korquad": 87.0, "xqua
 # R@5 of sentences with the model: at least what half of each, words and vectors, finds: 93.4 in
 # English, 86.7 in Spanish, 82.2 in German, 86.8 in Vietnamese and 87.6 in Chinese
 SENTENCE_BARS = {"xquad-en": 94, "xquad-es": 88, "xquad-de": 83, "xquad-vi": 86.8, "xquad-zh": 88}
+
+ALONE_BAR = "R@5 >= words only"
 
 
 def measure(dataset: Dataset, model: Path) -> list[Row]:
@@ -51,7 +54,11 @@ async def _sentences(dataset: Dataset, model: Path) -> list[Row]:
     words = await recalled.agent(stores, NoEmbedder())
     await embedder.aclose()
     return [
-        sentence_row(dataset.name, "with the model", both, beside.text(), SENTENCE_BARS),
+        no_worse(
+            sentence_row(dataset.name, "with the model", both, beside.text(), SENTENCE_BARS),
+            both,
+            words,
+        ),
         sentence_row(dataset.name, "words only", words, f"BM25 {beside.words.text()}", WORDS_BARS),
     ]
 
@@ -62,3 +69,9 @@ def sentence_row(name: str, what: str, shares: Shares, beside: str, bars: dict[s
     held = None if bar is None else shares.at(5) >= bar
     said = NO_BAR if bar is None else f"R@5 >= {bar:g}"
     return Row(f"{name}, {what}", said, shares.text(), beside, held)
+
+
+def no_worse(row: Row, both: Shares, words: Shares) -> Row:
+    """Return the row with a bar more: in no language may the model find less than words alone."""
+    bar = ALONE_BAR if row.held is None else f"{row.bar}, and {ALONE_BAR}"
+    return replace(row, bar=bar, held=row.held is not False and both.at(5) >= words.at(5))

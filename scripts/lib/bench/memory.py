@@ -36,7 +36,9 @@ from scripts.lib.bench.table import Row, show
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# Parts that need a data set: messages that nothing stored is about; PostgreSQL beside sqlite
+# Parts that need a data set: what recall finds; messages that nothing stored is about; PostgreSQL
+# beside sqlite
+_FOUND = "found"
 _WITH_DATA = {"unrelated": unrelated.measure, "postgres": shared_brain.measure}
 
 Measure = Callable[[], Row | list[Row]]
@@ -64,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure, print, and say by the exit status whether every bar is held."""
     given = _parser().parse_args(arguments)
     extent = QUICK if given.quick else WHOLE
-    if given.only and given.only not in _WITH_DATA:
+    if given.only and given.only not in {_FOUND, *_WITH_DATA}:
         return _shown(_rows(given.only, dict(_made(extent))[given.only]))
     if given.data is None:
         print("bench-memory: name the folder with the data sets by --data", file=sys.stderr)
@@ -77,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"bench-memory: no model in {given.model}: run scripts/setup", file=sys.stderr)
         return 2
     if given.only:
-        parts = _of_conversations(given.only, datasets, given.model)
+        parts = _of_data(given.only, datasets, given.model, extent)
         return _shown([row for name, measure in parts for row in _rows(name, measure)])
     held = _shown(list(measured(datasets, given.model, extent, given.sentence_transformers)))
     print(
@@ -131,15 +133,19 @@ def _timed(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Par
 
 def _counted(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Part]:
     return [
-        *(
-            (one.name, partial(found.measure, one.thinned(extent.queries), model))
-            for one in datasets
-        ),
+        *_of_data(_FOUND, datasets, model, extent),
         *_of_conversations("unrelated", datasets, model),
         *_of_conversations("postgres", datasets, model),
         (f"{extent.kills} kills", partial(killed.measure, extent.kills)),
         *_made(extent),
     ]
+
+
+def _of_data(kind: str, datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Part]:
+    if kind != _FOUND:
+        return _of_conversations(kind, datasets, model)
+    thinned = [one.thinned(extent.queries) for one in datasets]
+    return [(one.name, partial(found.measure, one, model)) for one in thinned]
 
 
 def _of_conversations(kind: str, datasets: Sequence[Dataset], model: Path) -> list[Part]:
@@ -174,10 +180,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="the folder with the data sets")
     parser.add_argument(
         "--only",
-        choices=("truths", "times", "commands", "forgets", *_WITH_DATA),
+        choices=("truths", "times", "commands", "forgets", _FOUND, *_WITH_DATA),
         help="one part alone, without a data set: contradictions and kept facts, named"
         " times, device commands beside household memories, forgetting under kills and losses;"
-        " with --data: messages that nothing stored is about, PostgreSQL beside sqlite",
+        " with --data: what recall finds, messages that nothing stored is about, PostgreSQL"
+        " beside sqlite",
     )
     parser.add_argument("--model", type=Path, default=ROOT / ".barnacle" / "model")
     parser.add_argument(
