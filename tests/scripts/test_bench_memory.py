@@ -1,6 +1,7 @@
 """The benchmark of the memory, on a handful of made memories: that it counts right and runs."""
 
 import json
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from scripts.lib.bench.datasets import Dataset, load
 from scripts.lib.bench.found import no_worse, sentence_row
 from scripts.lib.bench.recalled import Shares
 from scripts.lib.bench.table import NO_BAR
+from tests import leftovers
 from tests.fakes.postgres import DEBIAN, PGVECTOR, unavailable_reason
 
 TINY = memory.Extent(queries=10, memories=40, stores=5, texts=3, kills=1, forgets=1, vectors=(100,))
@@ -47,6 +49,8 @@ def written(folder: Path, name: str, *, session: bool) -> Dataset:
 def test_every_row_is_measured(
     tmp_path: Path, model_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    # It would end with this process, which looks for what is left before that
+    leftovers.at_end(resource_tracker._resource_tracker._stop)
     datasets = [
         written(tmp_path, "chat", session=True),
         written(tmp_path, "xquad-en", session=False),
