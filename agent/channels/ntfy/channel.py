@@ -151,7 +151,12 @@ class Ntfy(Platform):
     about = "a topic that telephones subscribe to"
     is_confirmed = False
     wanted = (
-        SetupKey("base_url", "The server", "ntfy.sh is everybody's; one of your own is better."),
+        SetupKey(
+            "base_url",
+            "The server; empty for https://ntfy.sh",
+            "ntfy.sh is everybody's; one of your own is better.",
+            is_needed=False,
+        ),
         SetupKey("topic", "The topic: whoever knows its name may read and write there"),
         SetupKey("token", "Its token, tk_..., where it has one", is_secret=True, is_needed=False),
     )
