@@ -1,0 +1,99 @@
+"""Parts of the memory's bench: which rows there are, and how many trials each has."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from scripts.lib.bench import (
+    crowd,
+    dated,
+    embedded,
+    found,
+    held_back,
+    killed,
+    returned,
+    scanned,
+    shared_brain,
+    stored,
+    truths,
+    unrelated,
+    widened,
+)
+from scripts.lib.bench.datasets import Dataset
+from scripts.lib.bench.table import Row
+
+# Names of `--only`. With a data set: what recall finds; messages that nothing stored is
+# about; PostgreSQL beside sqlite
+FOUND = "found"
+WITH_DATA = {"unrelated": unrelated.measure, "postgres": shared_brain.measure}
+
+# Without one
+ALONE = ("truths", "times", "commands", "forgets")
+
+Measure = Callable[[], Row | list[Row]]
+Part = tuple[str, Measure]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Number of trials of each measure."""
+
+    queries: int
+    memories: int
+    stores: int
+    texts: int
+    kills: int
+    forgets: int
+    vectors: tuple[int, ...]
+
+
+WHOLE = Extent(1_000_000, 100_000, 500, 300, 200, 2_000, (1_000, 10_000, 100_000, 1_000_000))
+QUICK = Extent(60, 10_000, 100, 60, 20, 40, (1_000, 10_000))
+
+
+def timed(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Part]:
+    texts = [document.text for document in datasets[0].documents]
+    return [
+        ("store", partial(stored.measure, texts[: extent.stores])),
+        ("embedding", partial(embedded.measure, texts[: extent.texts], model)),
+        ("int8", partial(widened.measure, model, extent.texts)),
+        ("vectors", partial(scanned.measure, extent.vectors)),
+        (
+            f"{extent.memories:,} memories",
+            partial(crowd.measure, datasets[0], model, extent.memories),
+        ),
+    ]
+
+
+def counted(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Part]:
+    return [
+        *of_data(FOUND, datasets, model, extent),
+        *_of_conversations("unrelated", datasets, model),
+        *_of_conversations("postgres", datasets, model),
+        (f"{extent.kills} kills", partial(killed.measure, extent.kills)),
+        *made(extent),
+    ]
+
+
+def of_data(kind: str, datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Part]:
+    if kind != FOUND:
+        return _of_conversations(kind, datasets, model)
+    thinned = [one.thinned(extent.queries) for one in datasets]
+    return [(one.name, partial(found.measure, one, model)) for one in thinned]
+
+
+def _of_conversations(kind: str, datasets: Sequence[Dataset], model: Path) -> list[Part]:
+    measure = WITH_DATA[kind]
+    talks = [one for one in datasets if one.is_conversation]
+    return [(f"{one.name}, {kind}", partial(measure, one, model)) for one in talks]
+
+
+def made(extent: Extent) -> list[Part]:
+    """Parts whose data is made."""
+    return [
+        ("truths", truths.measure),
+        ("times", dated.measure),
+        ("commands", held_back.measure),
+        ("forgets", partial(returned.measure, extent.forgets)),
+    ]
