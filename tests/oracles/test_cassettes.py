@@ -13,9 +13,14 @@ from tests.fakes.cassette_player import channels_of, lines_of, replayed
 
 FOLDER = Path(__file__).with_name("cassettes")
 CASSETTES = sorted(FOLDER.glob("*.jsonl"))
+_NONE_YET = pytest.mark.skip(reason="nobody with an account has recorded a cassette yet")
 
 
-@pytest.mark.parametrize("cassette", CASSETTES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "cassette",
+    [pytest.param(path, id=path.stem) for path in CASSETTES]
+    or [pytest.param(FOLDER, id="none", marks=_NONE_YET)],
+)
 async def test_a_real_platforms_messages_are_understood(cassette: Path, tmp_path: Path) -> None:
     name = cassette.stem.partition("-")[0]
     lines = lines_of(cassette)
