@@ -25,6 +25,7 @@ MAX_TEXT_CHARS = 8000
 MAX_QUOTED_CHARS = 1000
 MAX_NAME_CHARS = 64
 FORWARDED = "[a forwarded message]"
+SHOWN = "[a sticker, as it is quoted above]"
 _MENTION = re.compile(r"<@!?([0-9]{1,20})>")
 
 Groups = Literal["mention", "all", "off"]
@@ -62,7 +63,9 @@ def understood(message: DiscordMessage, me: str, thread_of: str, now_s: float) -
         thread=message.channel_id if thread_of else None,
         is_group=message.guild_id is not None,
         sender_name=name_of(message.author),
-        quoted=_passed_on(message) if message.is_forwarded else _answered(message, me),
+        quoted="\n".join(
+            filter(None, (_shown(message), _passed_on(message) or _answered(message, me)))
+        ),
         sent_at_s=message.sent_at_s,
         is_forwarded=message.is_forwarded,
         quoted_of=_whose(message, me),
@@ -107,12 +110,15 @@ def words_of(message: DiscordMessage, me: str) -> str:
 
     raw = re.sub(rf"^\s*<@!?{re.escape(me)}>[\s,:]*", "", message.content)
     text = printable_text(_MENTION.sub(named, raw), MAX_TEXT_CHARS).strip()
-    stickers = (printable_line(one.name, MAX_NAME_CHARS) for one in message.sticker_items)
-    lines = [text, *(f"[a sticker: {name or 'without a meaning'}]" for name in stickers)]
-    said = "\n".join(line for line in lines if line)
-    if said or any(True for _ in files_of(message)):
-        return said
-    return "[something that cannot be read here]"
+    if text or any(True for _ in files_of(message)):
+        return text
+    return SHOWN if message.sticker_items else "[something that cannot be read here]"
+
+
+def _shown(message: DiscordMessage) -> str:
+    """Return the stickers by the names that whoever made them gave them."""
+    names = (printable_line(one.name, MAX_NAME_CHARS) for one in message.sticker_items)
+    return "\n".join(f"[a sticker: {name or 'without a meaning'}]" for name in names)
 
 
 def _passed_on(message: DiscordMessage) -> str:
@@ -135,7 +141,9 @@ def _answers(message: DiscordMessage, me: str) -> bool:
 
 def _whose(message: DiscordMessage, me: str) -> Whose:
     answered = message.referenced_message
-    if message.is_forwarded or answered is None or answered.is_forwarded:
+    if message.is_forwarded or message.sticker_items:
+        return Whose.ANYBODYS
+    if answered is None or answered.is_forwarded:
         return Whose.ANYBODYS
     if answered.webhook_id is not None:
         return Whose.ANYBODYS

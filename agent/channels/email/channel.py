@@ -37,7 +37,7 @@ from agent.channels.email.send import (
 )
 from agent.channels.email.threads import EmailThreads, thread_mark
 from agent.channels.email.verification import why_unverified
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.settings import ChannelsSettings, EmailSettings
 from agent.config import Secret
@@ -207,8 +207,7 @@ class EmailChannel(Channel):
             return inbound
         if not self._place.knows(inbound):
             # A stranger fills no disk
-            told = [f"[{file.name or 'a file'} that was not kept]" for file in letter.files]
-            return replace(inbound, text="\n".join([inbound.text, *told]))
+            return unfetched(inbound, [file.name or "a file" for file in letter.files])
         return await self._files.added_to(inbound, [self._coming(file) for file in letter.files])
 
     def _coming(self, file: EmailFile) -> IncomingFile:

@@ -6,13 +6,13 @@ joined; other rooms are joined where somebody invites whom the agent knows.
 
 import json
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
 from agent.channels.file_stream import downloaded
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.matrix.client import HOLD_MS, MatrixApi, MatrixRefused, quoted
 from agent.channels.matrix.encrypted_events import EncryptedEvents
 from agent.channels.matrix.events import (
@@ -269,8 +269,7 @@ class MatrixReceiver:
             return inbound
         if not self._ears.knows(inbound):
             # A stranger fills no disk
-            text = "\n".join(line for line in (inbound.text, f"[{file.what}, not fetched]") if line)
-            return replace(inbound, text=text)
+            return unfetched(inbound, [file.what])
         coming = IncomingFile(file.what, partial(self._fetch, file), _is_speech)
         return await self._ears.files.added_to(inbound, [coming])
 

@@ -7,13 +7,13 @@ before is answered.
 import asyncio
 import logging
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from xml.etree.ElementTree import Element
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
-from agent.channels.incoming_files import IncomingFile, IncomingFiles
+from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.received_files import Knows
 from agent.channels.xmpp.archive import XmppArchive
 from agent.channels.xmpp.connection import XmppConnection, connected
@@ -229,8 +229,7 @@ class XmppReceiver:
             return inbound
         if not self._ears.knows(inbound):
             # A stranger fills no disk
-            text = "\n".join(line for line in (inbound.text, "[a file, not fetched]") if line)
-            return replace(inbound, text=text)
+            return unfetched(inbound, ["a file"])
         fetch = partial(self._ears.fetching.fetch, address)
         return await self._ears.files.added_to(inbound, [IncomingFile("a file", fetch, _is_speech)])
 

@@ -40,7 +40,8 @@ async def test_the_files_of_strangers_are_not_fetched(platform: XmppPlatform) ->
     async with at_work(platform.channel) as listener:
         await platform.write_with_file("look", b"%PDF-1.7")
         [heard] = await listener.first()
-        assert (heard.text, heard.attachments) == ("look\n[a file, not fetched]", ())
+        assert (heard.text, heard.attachments) == ("look", ())
+        assert heard.notes == ("I did not fetch a file: only of people with access I keep files.",)
 
 
 async def test_a_file_has_the_name_that_its_sender_gave_it(platform: XmppPlatform) -> None:
