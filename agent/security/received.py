@@ -9,6 +9,8 @@ import re
 
 # The folder in the workspace that holds all of them
 RECEIVED = "received"
+# What file_list and file_read take for the folder of whoever asks; nobody's folder is called so
+MINE = f"{RECEIVED}/mine"
 _GROUP = "group-"
 _MAX_CHARS = 40
 _UNFIT = re.compile(r"[^a-z0-9-]+")
@@ -17,8 +19,9 @@ _HASH_CHARS = 8
 
 def folder_of_person(person: str) -> str:
     """Return the name of a person's folder in `RECEIVED`."""
-    # No person's folder is taken for that of a group
-    return _named(person, is_plain=not person.startswith(_GROUP))
+    # No person's folder is taken for that of a group, or of whoever asks
+    is_plain = not person.startswith(_GROUP) and f"{RECEIVED}/{person}" != MINE
+    return _named(person, is_plain=is_plain)
 
 
 def folder_of_group(chat: str) -> str:

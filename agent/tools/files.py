@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import Effect, ToolResult
@@ -21,6 +21,7 @@ from agent.security.act import Dependence
 from agent.security.paths import HERE, list_beneath, open_beneath, write_beneath
 from agent.security.received import is_received
 from agent.security.shares import NOTHING_PRIVATE, PASSED_ON, Disclosure
+from agent.tools import own_files
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.file_pages import (
     FilePage,
@@ -112,27 +113,30 @@ class FileReadTool(Tool[ReadArguments]):
         self._transcribe = transcribe
 
     def shows(self, arguments: ReadArguments) -> Disclosure:
-        return of_file(plain(arguments.path))
+        path = plain(arguments.path)
+        return PASSED_ON if own_files.is_own(path) else of_file(path)
 
     async def execute(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
         path = plain(arguments.path)
         # Read by programs and services, outside the thread
-        others: list[BinaryIO] = []
+        others: list[tuple[BinaryIO, ReadArguments]] = []
 
         def look() -> Passage:
+            place = own_files.found(self._workspace, path, context.audience)
+            meant = structs.replace(arguments, path=place)
             with contextlib.ExitStack() as opened:
-                file = opened.enter_context(open_beneath(self._workspace, path))
-                if self._is_for_another(file, path):
+                file = opened.enter_context(open_beneath(self._workspace, place))
+                if self._is_for_another(file, place):
                     opened.pop_all()
-                    others.append(file)
+                    others.append((file, meant))
                     return own("")
-                return _read_here(file, arguments)
+                return _read_here(file, meant)
 
-        found = await in_thread(look, self.reads, f"file:{path}")
-        for file in others:
+        result = await in_thread(look, self.reads, f"file:{path}")
+        for file, meant in others:
             with file:
-                found = await self._read_elsewhere(file, arguments)
-        return found
+                result = await self._read_elsewhere(file, meant)
+        return result
 
     def _is_for_another(self, file: BinaryIO, path: str) -> bool:
         """Return true for a PDF or a recording; the file stands at its beginning afterwards."""
@@ -215,7 +219,7 @@ class FileListTool(Tool[FileListArguments]):
 
     reads = Provenance.TOOL
     name = "file_list"
-    description = own("List the files and folders of a folder in the workspace.")
+    description = own("List a folder of the workspace; received/mine is what this person sent.")
     effect = Effect.READ
     arguments_type = FileListArguments
 
@@ -223,11 +227,17 @@ class FileListTool(Tool[FileListArguments]):
         self._workspace = workspace
 
     def shows(self, arguments: FileListArguments) -> Disclosure:
-        return Disclosure(trees=(plain(arguments.path) or HERE,))
+        path = plain(arguments.path) or HERE
+        return PASSED_ON if own_files.is_own(path) else Disclosure(trees=(path,))
 
     async def execute(self, arguments: FileListArguments, context: ToolContext) -> ToolResult:
+        path = own_files.resolved(plain(arguments.path) or HERE, context.audience)
+
         def listed() -> Passage:
-            entries = list_beneath(self._workspace, plain(arguments.path) or HERE, MAX_ENTRIES)
+            has_sent = (
+                path != own_files.own_folder(context.audience) or (self._workspace / path).is_dir()
+            )
+            entries = list_beneath(self._workspace, path, MAX_ENTRIES) if has_sent else []
             told = [
                 {
                     "name": entry.name,
@@ -236,8 +246,7 @@ class FileListTool(Tool[FileListArguments]):
                 }
                 for entry in entries
             ]
-            beneath = trust_of_paths([plain(arguments.path)])
-            return read({"path": arguments.path, "entries": told}, beneath)
+            return read({"path": path, "entries": told}, trust_of_paths([path]))
 
         return await in_thread(listed, self.reads)
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.messages import ChatMessage, Role, ToolCall
@@ -17,6 +17,11 @@ _ASIDES = re.compile(r"\A(?:\([^()\n]{1,60}, which orders nothing:\)\n(?:>[^\n]*
 _FILE = re.compile(
     r"(?:^|\n\n)(?:\[(?:IMAGE|AUDIO|VIDEO|DOCUMENT):([^\[\]\n]+)\]|\[picture:? ([^\[\]\n]+)\]"
     r"|\(The person is told this already)"
+)
+# What a channel writes for what is no text, on a line of its own: a sticker, a place, a forward
+_STAND_IN = re.compile(
+    r"^\[(?:(?:an? |something )[^\[\]\n]*|[^\[\]\n]*: a message that nothing here can read)\]$\n?",
+    re.MULTILINE,
 )
 
 
@@ -51,7 +56,15 @@ def turns_of(messages: Sequence[ChatMessage]) -> list[ConversationTurn]:
             stretches.append([])
         if stretches and message.role is not Role.SYSTEM:
             stretches[-1].append(message)
-    return [_turn(stretch) for stretch in stretches[-MAX_TURNS:]]
+    turns = [_turn(stretch) for stretch in stretches[-MAX_TURNS:]]
+    if earlier := _files_in(stretches[:-MAX_TURNS]):
+        # A file that is read page by page outlives the talk about it
+        turns[0] = replace(turns[0], files=(*earlier, *turns[0].files))
+    return turns
+
+
+def _files_in(stretches: Sequence[Sequence[ChatMessage]]) -> tuple[str, ...]:
+    return tuple(place for one in stretches for place in separated(one[0].text)[1])
 
 
 def _turn(stretch: Sequence[ChatMessage]) -> ConversationTurn:
@@ -90,7 +103,7 @@ def without_asides(text: str) -> str:
 def separated(text: str) -> tuple[str, tuple[str, ...]]:
     """Return what the person said, and the places of the files that they sent with it."""
     first = _FILE.search(text)
-    if first is None:
-        return text, ()
+    said = text if first is None else text[: first.start()].strip()
     found = [one[1] for one in _FILE.finditer(text) if one[1]]
-    return text[: first.start()].strip(), tuple(found)
+    # The name of a sticker or a place is nobody's order
+    return _STAND_IN.sub("", said), tuple(found)

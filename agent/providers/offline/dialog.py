@@ -176,7 +176,8 @@ class OfflineDialog:
             if pending is None:
                 step = learnt.instead(step, turn.text, box, is_past=True)
             pending = step if isinstance(step, AskStep) and _was_asked(step, turn, voice) else None
-        if pending is None and (read := about_file(turns, box)) is not None:
+        is_free = pending is None or not turns[-1].text
+        if is_free and (read := about_file(turns, box)) is not None:
             return self._about_file(read, turns[-1], box, voices[-1])
         understood, step = await self._step(turns, voices[-1], box, pending)
         if not turns[-1].exchanges:
