@@ -4,7 +4,9 @@ Only the owner is ever asked whether a tool may act: in their own private chat, 
 leads to them. Whoever is not the owner cannot say yes to what they want themselves.
 """
 
+import asyncio
 import contextlib
+import logging
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -24,6 +26,10 @@ ASKED_WITHIN_S = 3600.0
 # Beyond this many others nobody new is asked for within the hour
 MAX_ASKERS = 100
 _MAX_NAME_CHARS = 60
+# The question waits for its pictures, but not for long
+FILES_TIMEOUT_S = 20.0
+
+_log = logging.getLogger(__name__)
 
 
 class OwnerContact:
@@ -88,10 +94,33 @@ class OwnerContact:
                 contextlib.suppress(ChannelError),
                 self.questions.asked(place, question, conversation) as asked,
             ):
+                await self._send_files(place, asked)
                 answer = await self._channels[place.channel].ask(place, asked)
                 if answer is not Answer.NONE:
                     return answer
         return Answer.NONE
+
+    async def _send_files(self, place: Address, question: Question) -> None:
+        """Send what belongs to the question before it; it can be answered without."""
+        channel = self._channels[place.channel]
+        if not question.files or not channel.abilities.takes_files:
+            return
+        names = ", ".join(file.name for file in question.files)
+        try:
+            async with asyncio.timeout(FILES_TIMEOUT_S):
+                await channel.send(
+                    Outbound(
+                        0,
+                        place.channel,
+                        place.target,
+                        names,
+                        "",
+                        place.thread,
+                        files=question.files,
+                    )
+                )
+        except (ChannelError, TimeoutError) as err:
+            _log.warning("access: picture of a question not sent (error=%s)", err)
 
     def _has_stayed(self, message: Inbound) -> bool:
         """Whoever was revoked in the middle of their turn says yes no more."""

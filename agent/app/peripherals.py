@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agent.messaging.tool_messages import ToolMessages
     from agent.peripherals.gpio import PiPins
     from agent.peripherals.i2c import I2cBuses
+    from agent.tools.reflex_rehearsal import ReflexRehearsal
     from agent.tools.send_message import Addressees
 
 # ruff: noqa: PLC0415  # what is not configured or never used is never loaded
@@ -93,6 +94,10 @@ class Peripherals:
 
         recorded = self._recorded
         return ReadingRecord(self._settings, recorded.paths, recorded.clock, recorded.boards)
+
+    def rehearsal(self) -> "ReflexRehearsal | None":
+        """Return what tries reflexes on the readings; None where none are remembered."""
+        return self.record.rehearsal if self.record else None
 
     async def plot(self, message: Inbound, *, takes_files: bool) -> str:
         """Return the answer to `/plot`, to those for whom readings are."""

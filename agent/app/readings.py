@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agent.peripherals.gpio import PiPins
     from agent.tools.base import AnyTool
     from agent.tools.readings_draw import ReadingArtist
+    from agent.tools.reflex_rehearsal import ReflexRehearsal
 
 # A start has better things to do, and nothing is unusual before a quarter of an hour is over
 _FIRST_NOTICE_S = 60.0
@@ -59,6 +60,13 @@ class ReadingRecord:
 
         sandbox = choose(self._paths.workspace).sandbox
         return ReadingArtist(self.desk, self._paths.workspace, self._limits, sandbox)
+
+    @cached_property
+    def rehearsal(self) -> "ReflexRehearsal":
+        """Return what tries reflexes on the readings."""
+        from agent.tools.reflex_rehearsal import ReflexRehearsal  # noqa: PLC0415 - as above
+
+        return ReflexRehearsal(self.artist)
 
     def tools(self) -> "tuple[AnyTool, ...]":
         from agent.tools.readings_draw import ReadingsDrawTool  # noqa: PLC0415 - as above

@@ -7,23 +7,30 @@ that demand presence nothing else is a yes.
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from agent.approvals.button import Presence, PresenceRule
 from agent.approvals.records import CARRIES_KEY_TEXT, CallCase
 from agent.channels.base import Answer, Question, YesBy, new_question_id
+from agent.errors import BarnacleError
 from agent.memory.base import FROM_CHAT
-from agent.messages import Effect, Provenance
+from agent.messages import Attachment, Effect, Provenance
 from agent.security.access import RULE
 from agent.security.act import canonical, pattern_hash
 from agent.security.approvals import Grants, StandingApproval, StandingApprovals, span
 from agent.security.policy import LIMIT, Decision, Verdict, denied
 from agent.system.activity import Activity
 from agent.text.printable import printable_line, spelled_out
+from agent.tools.base import Forecast
+
+_log = logging.getLogger(__name__)
 
 # A person has to find the device and read; later than this the world has moved on
 QUESTION_TIMEOUT_S = 120.0
+# A month of readings and a drawing take a Pi Zero some ten seconds
+FORESIGHT_TIMEOUT_S = 45.0
 # More than this is not read before it is answered
 MAX_SHOWN_CHARS = 2000
 # Of the address or file that a call comes from
@@ -73,14 +80,16 @@ class ApprovalQuestions:
         has_changed: bool = await asyncio.to_thread(self._has_changed, case)
         if has_changed:
             reason = f"{CHANGED_TEXT}; {reason}"
+        forecast = await _foreseen(case)
         question = Question(
             case.call.name,
             shown,
             f"{reason}{_origin(case)}",
-            _words(case),
+            "\n".join(filter(None, (_words(case), forecast.words))),
             _always(case) if may_stand else "",
             # Nothing that can hurt hangs on a word that may have meant something else
             yes_by=YesBy.ID if case.effect is Effect.HAZARD else YesBy.WORD,
+            files=_files(forecast),
         )
         if is_at_device:
             return await self._ask_at_the_device(case, act, question, ask)
@@ -200,6 +209,25 @@ def _words(case: CallCase) -> str:
     """Return all that will happen: what the tool does, and what is shown to whom."""
     around = case.circumstances
     return "; it ".join(filter(None, (around.words, around.reach.words)))
+
+
+async def _foreseen(case: CallCase) -> Forecast:
+    """Return what would come of the call; what cannot be foreseen never keeps a question back."""
+    try:
+        async with asyncio.timeout(FORESIGHT_TIMEOUT_S):
+            return await case.circumstances.foresee() or Forecast("")
+    except TimeoutError:
+        return Forecast("What it would do could not be foreseen: it took too long.")
+    except BarnacleError as err:
+        return Forecast(f"What it would do could not be foreseen: {err}.")
+    except Exception:  # noqa: BLE001 - a fault of the forecast must not keep the owner from answering
+        _log.exception("approvals: forecast failed (tool=%s)", case.call.name)
+        return Forecast("What it would do could not be foreseen; the log says why.")
+
+
+def _files(forecast: Forecast) -> tuple[Attachment, ...]:
+    picture = forecast.picture
+    return () if picture is None else (Attachment(str(picture), "image/png", picture.name),)
 
 
 def _kind_of(case: CallCase) -> str:

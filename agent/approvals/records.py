@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from agent.approvals import effect_counts
@@ -23,10 +23,11 @@ from agent.security.redact import without_contents
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 from agent.system.crash_points import crash_point
-from agent.tools.base import Arguments
+from agent.tools.base import Arguments, Forecast
 
 _log = logging.getLogger(__name__)
 
+Foresee = Callable[[], Awaitable[Forecast | None]]
 CARRIES_KEY_TEXT = "it contains one of my keys, which is neither shown nor sent"
 # Effects whose result is what the board says it reads at its outputs now
 _MOVING = frozenset({Effect.ACTUATE, Effect.HAZARD})
@@ -40,6 +41,11 @@ def texts_of(arguments: Arguments) -> dict[str, str]:
     }
 
 
+async def nothing_foreseen() -> Forecast | None:
+    """Foresee nothing."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class CallCircumstances:
     """Origin of a call: the person, the conversation, and the least trusted source.
@@ -48,6 +54,7 @@ class CallCircumstances:
         source: where the least trusted text of the turn came from.
         arguments: as the tool understood them, top level only.
         reach: how far the data goes that the call shows.
+        foresee: finds out what would come of it, for whoever is asked.
         holds_secret: one of the agent's own secrets stands in the arguments.
         words: what the call does, in the tool's own words.
         dependence: what a yes is bound to besides the call.
@@ -64,6 +71,7 @@ class CallCircumstances:
     pattern: Pattern | None = None
     holds_secret: bool = False
     reach: DataReach = FREE
+    foresee: Foresee = field(default=nothing_foreseen, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from agent.messages import Address, Inbound, Outbound
+from agent.messages import Address, Attachment, Inbound, Outbound
 from agent.system.clock import Clock
 
 Deliver = Callable[[Inbound], Awaitable[None]]
@@ -64,6 +64,7 @@ class Question:
         always: what "always" would stand for, in words; empty where only yes and no are answers.
         question_id: a yes counts only from whoever was asked, where they were asked, to this.
         yes_by: the form that a yes must have.
+        files: pictures that go before it, where files can go.
         takes_word: true if a plain word in this message can answer no other question.
     """
 
@@ -74,6 +75,7 @@ class Question:
     always: str = ""
     question_id: str = field(default_factory=new_question_id)
     yes_by: YesBy = YesBy.ID
+    files: tuple[Attachment, ...] = ()
     takes_word: Callable[[Inbound], bool] = field(default=_no_word, compare=False, repr=False)
 
 

@@ -277,6 +277,11 @@ def _back(field: Field | None, condition: Condition) -> str:
     return _with_unit(field, condition.value + away)
 
 
+def raw_in_words(field: Field, raw: int) -> str:
+    """Return a value of the board with its unit."""
+    return _with_unit(field, _told(field, raw))
+
+
 def _with_unit(field: Field | None, value: float | str) -> str:
     told = value if isinstance(value, str) else f"{value:.10g}"
     return f"{told} {field.unit}" if field is not None and field.unit else told

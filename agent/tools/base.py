@@ -6,6 +6,7 @@ A tool does not decide whether it may run: the gate does, before `execute` is re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -75,6 +76,14 @@ class ToolContext:
         return self.place.chat if self.place is not None and self.is_group else None
 
 
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Forecast of a call for the person who is asked: words, and a picture where there is one."""
+
+    words: str
+    picture: Path | None = None
+
+
 A = TypeVar("A", bound=Arguments)
 
 
@@ -116,6 +125,15 @@ class Tool(ABC, Generic[A]):
         """Describe this call to the person who is asked; "" where the arguments say enough."""
         del arguments
         return ""
+
+    async def foresee(self, arguments: A) -> Forecast | None:
+        """Return what would come of this call; only asked for where a person is about to be.
+
+        Raises:
+            BarnacleError: it cannot be foreseen.
+        """
+        del arguments
+        return None
 
     def shows(self, arguments: A) -> Disclosure:
         """Return whose data this very call shows; one whose arguments matter says more."""

@@ -98,6 +98,21 @@ class ReadingArtist:
             path = await self._picture(series, span, rows, dark=arguments.dark)
         return Drawing(series, span, rows, line_of(rows, span), path)
 
+    @property
+    def sandbox(self) -> Sandbox | None:
+        """Return what keeps programs apart; None where nothing does."""
+        return self._sandbox
+
+    async def kept(self, chart: Mapping[str, Any], name: str) -> Path | None:
+        """Draw the chart and return the file; None where nothing can draw it.
+
+        Raises:
+            BarnacleError: it was not drawn, or not kept.
+        """
+        if find_spec("PIL") is None:
+            return None
+        return self._workspace / await self._kept(chart, name)
+
     def file_of(self, drawing: Drawing) -> Path | None:
         """Return the file of the picture; None where there is none."""
         return self._workspace / drawing.path if drawing.path else None
@@ -108,9 +123,12 @@ class ReadingArtist:
         look = ChartLook(title, tuple(self._limits(series.name)), dark)
         bars = await self._bars(series, span)
         chart = chart_of(rows, span, cadence_s, look, bars, self.desk.zone)
+        return await self._kept(chart, series.name)
+
+    async def _kept(self, chart: Mapping[str, Any], named: str) -> str:
         content = await self._rendered(chart)
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(self.desk.clock.wall_s()))
-        name = series.name.replace(":", "-").replace(".", "-")
+        name = named.replace(":", "-").replace(".", "-")
         path = f"{FOLDER}/{_SUBJECT}-{name}-{stamp}.png"
         self._make_room()
         write_beneath(self._workspace, path, content)

@@ -4,6 +4,8 @@ A new rule is always shown to the owner in words; what makes the board quieter i
 """
 
 import re
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -24,7 +26,7 @@ from agent.link.reflexes import (
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Provenance, configured, echo, fields, outside, own, read
 from agent.security.shares import READINGS
-from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
+from agent.tools.base import AnyTool, Arguments, Forecast, NoArguments, Tool, ToolContext
 from agent.tools.board_words import refusal_of
 
 # The board that is meant when nobody names one; the tools of others bear its name
@@ -68,16 +70,33 @@ class PauseArguments(NamedArguments, frozen=True):
     paused: bool = True
 
 
-class ReflexTools:
-    """Tools for the rules of one board; none before it was seen."""
+class Rehearsal(Protocol):
+    """Seam to what was recorded: rules are tried on it."""
 
-    def __init__(self, board: Board) -> None:
+    async def forecast(
+        self, board: Board, rule: ReflexRule, others: Sequence[ReflexRule]
+    ) -> Forecast:
+        """Return what the rule would have done beside the others, and its conflicts with them."""
+
+
+# Made when it is first needed
+FindRehearsal = Callable[[], Rehearsal | None]
+
+
+class ReflexTools:
+    """Tools for the rules of one board; none before it was seen.
+
+    Args:
+        rehearsal: gives None where nothing is recorded.
+    """
+
+    def __init__(self, board: Board, rehearsal: FindRehearsal = lambda: None) -> None:
         self._board = board
         self._tools: tuple[AnyTool, ...] = (
-            ReflexAddTool(board),
+            ReflexAddTool(board, rehearsal),
             ReflexDeleteTool(board),
             ReflexListTool(board),
-            ReflexPauseTool(board),
+            ReflexPauseTool(board, rehearsal),
         )
 
     def tools(self) -> tuple[AnyTool, ...]:
@@ -98,9 +117,10 @@ class ReflexAddTool(Tool[AddArguments]):
         "hold, set an output for a short time, at most once per interval. reflex_list shows them."
     )
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, rehearsal: FindRehearsal) -> None:
         self.name = _name_of(board, "reflex_add")
         self._board = board
+        self._rehearsal = rehearsal
 
     def parse(self, arguments_json: str) -> AddArguments:
         rule = super().parse(arguments_json)
@@ -114,6 +134,9 @@ class ReflexAddTool(Tool[AddArguments]):
     def in_words(self, arguments: AddArguments) -> str:
         sentence = _sentence(_manifest(self._board), arguments)
         return f"The board will do this by itself, also without me: {sentence}"
+
+    async def foresee(self, arguments: AddArguments) -> Forecast | None:
+        return await _foreseen(self._board, self._rehearsal(), lambda _manifest, _slots: arguments)
 
     async def execute(self, arguments: AddArguments, context: ToolContext) -> ToolResult:
         manifest = _manifest(self._board)
@@ -174,9 +197,10 @@ class ReflexPauseTool(Tool[PauseArguments]):
     shown = READINGS
     description = own("Let a rule of the board rest, or with paused=false let it act again.")
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, rehearsal: FindRehearsal) -> None:
         self.name = _name_of(board, "reflex_pause")
         self._board = board
+        self._rehearsal = rehearsal
 
     def effect_of(self, arguments: PauseArguments) -> Effect:
         # To let it act again is as much as to add it
@@ -186,6 +210,16 @@ class ReflexPauseTool(Tool[PauseArguments]):
         if arguments.paused:
             return f"The reflex {arguments.name} will pause."
         return f"The board will run its reflex {arguments.name} again, also without me."
+
+    async def foresee(self, arguments: PauseArguments) -> Forecast | None:
+        if arguments.paused:
+            return None
+
+        def resumed(manifest: Manifest, slots: tuple[ReflexSlot, ...]) -> ReflexRule | None:
+            slot = _names(manifest, slots).get(arguments.name)
+            return _rule_of(manifest, slot) if slot else None
+
+        return await _foreseen(self._board, self._rehearsal(), resumed)
 
     async def execute(self, arguments: PauseArguments, context: ToolContext) -> ToolResult:
         try:
@@ -219,6 +253,24 @@ class ReflexDeleteTool(Tool[NamedArguments]):
         except LinkError as err:
             return _failure(err)
         return _success({"deleted": echo(arguments.name)})
+
+
+async def _foreseen(
+    board: Board,
+    rehearsal: Rehearsal | None,
+    find: Callable[[Manifest, tuple[ReflexSlot, ...]], ReflexRule | None],
+) -> Forecast | None:
+    """Return the forecast of the rule beside those that act already."""
+    if rehearsal is None:
+        return None
+    manifest = _manifest(board)
+    slots = (await reflex_slots.read(board)).slots
+    rule = find(manifest, slots)
+    if rule is None:
+        return None
+    acting = [_rule_of(manifest, slot) for slot in slots if slot.state is SlotState.ACTIVE]
+    others = [one for one in acting if one.name != rule.name]
+    return await rehearsal.forecast(board, rule, others)
 
 
 def _name_of(board: Board, verb: str) -> str:

@@ -355,4 +355,5 @@ def _circumstances(
         tool.binds_to(arguments),
         tool.always_for(arguments),
         reach=reach_of(tool, arguments, context),
+        foresee=partial(tool.foresee, arguments),
     )

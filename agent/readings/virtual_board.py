@@ -1,0 +1,349 @@
+"""Board in virtual time: the firmware's rules and outputs, over a history of readings.
+
+Runs in `rule_program.py`, beside the firmware's own modules, and imports nothing of the agent. The
+firmware decides everything; this module only leaves out passes of its loop in which nothing can
+change, and shows the readings of the past to it.
+"""
+
+import importlib
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+# The firmware's pass when nothing arrives
+PASS_MS = 10
+# The board's counter of milliseconds cannot tell longer times apart
+_LONGEST_LEAP_MS = 86_400_000
+_SECOND_MS = 1000
+_MINUTE_MS = 60_000
+# A rule that acts more often has shown what it does
+MOST_ACTS = 5000
+_PUT, _ANY_SLOT = 2, 255
+_FIRST_CONDITION, _CONDITION_FIELDS = 7, 4
+
+
+class History:
+    """Raw values of one reading: from each time on, None where nothing is known."""
+
+    def __init__(self, times: Sequence[int], values: Sequence[int | None]) -> None:
+        self._times = times
+        self._values = values
+
+    def at(self, at_ms: int) -> int | None:
+        place = bisect_right(self._times, at_ms) - 1
+        return self._values[place] if place >= 0 else None
+
+    def thinned(self, edges: Sequence[int]) -> "History":
+        """Return the same history without the changes that no comparison with an edge can see."""
+        times: list[int] = []
+        values: list[int | None] = []
+        seen: object = ()
+        for at_ms, value in zip(self._times, self._values, strict=True):
+            now = None if value is None else [(value > one) - (value < one) for one in edges]
+            if now != seen:
+                seen = now
+                times.append(at_ms)
+                values.append(value)
+        return History(times, values)
+
+    @property
+    def times(self) -> Sequence[int]:
+        return self._times
+
+
+class _Pin:
+    """Pin of an output, which tells of its changes."""
+
+    OUT = 1
+
+    def __init__(self, index: int, board: "VirtualBoard") -> None:
+        self._index, self._board, self._level = index, board, 0
+
+    def init(self, mode: int, value: int) -> None:
+        del mode
+        self._level = value
+
+    def value(self, level: int | None = None) -> int:
+        if level is not None and level != self._level:
+            self._level = level
+            self._board.moved(self._index)
+        return self._level
+
+
+class _Slot:
+    """Place in the table of pins, as the rules see it."""
+
+    def __init__(self, index: int, output: Any, highest: int) -> None:
+        self.row = {"name": f"pin {index}", "pin": index, "kind": ""}
+        self.output = output
+        self.analog = self.input = 1
+        self.device = None if highest == 1 else self
+        self.highest = highest
+
+
+class VirtualBoard:
+    """Board with rules, outputs and a past.
+
+    Args:
+        given: `rules` as on the wire in hex, `outputs` with their limits, `histories` by index and
+            part, `length_ms`.
+    """
+
+    # What the firmware asks of a configuration and a store
+    hash = b""
+    has_flash = is_damaged = False
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._frame = importlib.import_module("frame")
+        self.length_ms: int = given["length_ms"]
+        self.at_ms = 0
+        self.acts: list[list[int]] = []
+        self._begun: dict[int, list[list[int]]] = {}
+        rules = [bytes.fromhex(one) for one in given["rules"]]
+        self._driven = {struct.unpack_from(self._frame.RULE_FORMAT, one)[2] for one in rules}
+        outputs = importlib.import_module("node.outputs")
+        self._slots: dict[int, _Slot] = {}
+        for one in given["outputs"]:
+            self._slots[one["index"]] = self._slot(one, outputs.Output)
+        last = max(self._slots, default=-1)
+        table = [self._slots[at].output if at in self._slots else None for at in range(last + 1)]
+        self.outputs = outputs.Outputs(tuple(table))
+        self._histories = _thinned(given, [*self._edges(rules), *_needed(given)])
+        self._changes = sorted({at for one in self._histories.values() for at in one.times})
+        self._is_putting = True
+        made = importlib.import_module("node.reflexes").Reflexes(self, self, [self], self, self)
+        self._reflexes = made
+        self.rules = [made._rules[self._put(raw)] for raw in rules]  # noqa: SLF001 - the firmware's own table
+        self._is_putting = False
+
+    # What the firmware asks
+
+    def find(self, index: int) -> _Slot | None:
+        return self._slots.get(index)
+
+    def sample(self, index: int, part: int) -> int | None:
+        if self._is_putting:
+            return 0
+        known = self._histories.get((index, part))
+        if index in self._slots and (index in self._driven or known is None):
+            return int(self._slots[index].output.read())
+        return known.at(self.at_ms) if known else None
+
+    def load(self) -> bytes:
+        return b""
+
+    def save(self, _text: object) -> None:
+        """Keep nothing: there is no reset in virtual time."""
+
+    def moved(self, index: int) -> None:
+        """Note an output that is at its safe value again."""
+        slot = self._slots.get(index)
+        if slot is not None and slot.output.read() == slot.output.safe:
+            for act in self._begun.pop(index, []):
+                act[2] = self.at_ms
+
+    # Passes of the loop
+
+    def step(self, at_ms: int) -> None:
+        """Do one pass, in the order of the firmware."""
+        self.at_ms = at_ms
+        now_ms = at_ms % (1 << 30)
+        self.outputs.tick(now_ms)
+        fired = [rule.fired for rule in self.rules]
+        self._reflexes.tick(now_ms)
+        for number, rule in enumerate(self.rules):
+            if rule.fired != fired[number]:
+                act = [number, at_ms, at_ms]
+                self.acts.append(act)
+                if self.outputs.held & (1 << rule.output):
+                    self._begun.setdefault(rule.output, []).append(act)
+
+    def finish(self) -> None:
+        for acts in self._begun.values():
+            for act in acts:
+                act[2] = self.length_ms
+
+    @property
+    def active(self) -> list[Any]:
+        return [rule for rule in self.rules if rule.state == 1]
+
+    def next_change_ms(self, after_ms: int) -> int | None:
+        place = bisect_right(self._changes, after_ms)
+        return self._changes[place] if place < len(self._changes) else None
+
+    def changes_until(self, at_ms: int) -> int:
+        return bisect_right(self._changes, at_ms)
+
+    def _slot(self, one: Mapping[str, Any], make: Any) -> _Slot:
+        needs = tuple((_reader(self, index), value, "") for index, value in one["needs"])
+        made = make(_Pin(one["index"], self), one["limits"], 0, one["safe"], needs)
+        return _Slot(one["index"], made, one["highest"])
+
+    def _put(self, raw: bytes) -> int:
+        answer = bytearray(self._frame.PAYLOAD_LIMIT_BYTES)
+        obey = self._reflexes.handlers()[self._frame.METHOD_REFLEX]
+        obey(bytes([_PUT, _ANY_SLOT]) + raw, answer)
+        return int(answer[importlib.import_module("node.calls").AT])
+
+    def _edges(self, rules: Sequence[bytes]) -> Iterator[tuple[tuple[int, int], int]]:
+        for raw in rules:
+            fields = struct.unpack_from(self._frame.RULE_FORMAT, raw)
+            for which in range(fields[1]):
+                at = _FIRST_CONDITION + _CONDITION_FIELDS * which
+                index, code, value, slack = fields[at : at + _CONDITION_FIELDS]
+                for edge in (value - slack, value, value + slack):
+                    yield (index, code >> 4), edge
+
+
+def run(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the acts of the rules: number of the rule, begin, and end of what it held."""
+    board = VirtualBoard(given)
+    _Leaps(board).run()
+    board.finish()
+    told = [[rule.fired, rule.refused, rule.code, rule.state] for rule in board.rules]
+    return {"acts": board.acts, "rules": told, "until_ms": board.at_ms, "most": MOST_ACTS}
+
+
+class _Leaps:
+    """Passes over a history, without those in which nothing can change.
+
+    A round is as many passes as every rule needs to have its turn and the turn to come back to the
+    first. Rounds are done until one changes nothing; then nothing changes before the next wake.
+    """
+
+    def __init__(self, board: VirtualBoard) -> None:
+        self._board = board
+        count = len(board.active)
+        self._passes = max(1, count if count % 2 else count // 2)
+        self._round = 0
+        self._handled_ms = -1
+        # Rules that are refused again and again, by what was so when they were
+        self._stalled: dict[int, object] = {}
+
+    def run(self) -> None:
+        self._settle()
+        while len(self._board.acts) < MOST_ACTS:
+            wake_ms = self._wake_ms()
+            if wake_ms >= self._board.length_ms:
+                break
+            self._retry_before(wake_ms)
+            self._go(wake_ms)
+        if len(self._board.acts) < MOST_ACTS:
+            self._board.at_ms = self._board.length_ms
+
+    def _go(self, wake_ms: int) -> None:
+        """Do the round that the time is in, and those after it that change something."""
+        # The first pass that is not before it
+        at = max(1, -(-wake_ms // PASS_MS))
+        self._round = max(self._round, (at - 1) // self._passes)
+        self._do_round()
+        self._settle()
+
+    def _settle(self) -> None:
+        before: object = None
+        while before != (before := self._signature()):
+            self._do_round()
+
+    def _do_round(self) -> None:
+        board = self._board
+        first = self._round * self._passes + 1
+        before, waits = self._quiet(), [rule.not_before_s for rule in board.rules]
+        fired = [rule.fired for rule in board.rules]
+        for number in range(first, first + self._passes):
+            if number * PASS_MS < board.length_ms:
+                board.step(number * PASS_MS)
+        self._round += 1
+        self._handled_ms = first * PASS_MS
+        is_quiet = before == (after := self._quiet())
+        for number, rule in enumerate(board.rules):
+            is_retried = rule.not_before_s != waits[number] and rule.fired == fired[number]
+            if is_quiet and is_retried:
+                self._stalled[number] = after
+
+    def _retry_before(self, wake_ms: int) -> None:
+        """Let rules that are refused every second try at the last second before that time."""
+        if self._is_any_stalled() and (second_ms := wake_ms // _SECOND_MS * _SECOND_MS) > (
+            self._board.at_ms
+        ):
+            self._go(second_ms)
+
+    def _is_any_stalled(self) -> bool:
+        quiet = self._quiet()
+        return any(one == quiet for one in self._stalled.values())
+
+    def _wake_ms(self) -> int:
+        """Return the next time at which something may change."""
+        board = self._board
+        times = [board.at_ms + _LONGEST_LEAP_MS]
+        change_ms = board.next_change_ms(self._handled_ms)
+        if change_ms is not None:
+            times.append(change_ms)
+        quiet = self._quiet()
+        for number, rule in enumerate(board.rules):
+            if rule._progress == 1:  # noqa: SLF001 - the firmware's own state, as below
+                times.append(self._absolute(rule._since_ms) + rule._numbers[6])  # noqa: SLF001
+            elif rule._progress and self._stalled.get(number) != quiet:  # noqa: SLF001
+                times.append(rule.not_before_s * _SECOND_MS)
+        for output in board.outputs._table:  # noqa: SLF001
+            if output is not None:
+                times += self._ends(output)
+        return min(times)
+
+    def _ends(self, output: Any) -> Iterator[int]:
+        limits = output.limits
+        if output.read() != output.safe:
+            yield self._absolute(output.ends_ms)
+            if limits.max_on_ms:
+                early_ms = importlib.import_module("node.limits").EARLY_MS
+                yield self._absolute(limits._on_ms) + limits.max_on_ms - early_ms  # noqa: SLF001
+        if limits._is_resting:  # noqa: SLF001
+            yield self._absolute(limits._off_ms) + limits._min_off_ms  # noqa: SLF001
+        if limits._count:  # noqa: SLF001
+            yield self._absolute(limits._switches_ms[limits._first]) + _MINUTE_MS  # noqa: SLF001
+
+    def _absolute(self, ticks: int) -> int:
+        """Return the time of a counter that goes around."""
+        half = 1 << 29
+        away = (ticks - self._board.at_ms + half) % (1 << 30) - half
+        return self._board.at_ms + away
+
+    def _signature(self) -> tuple[object, ...]:
+        rules = tuple(
+            (rule._holds, rule._progress, rule.fired, rule.refused, rule.not_before_s)  # noqa: SLF001
+            for rule in self._board.rules
+        )
+        return (rules, *self._quiet())
+
+    def _quiet(self) -> tuple[object, ...]:
+        """Return all that a refusal depends on."""
+        board = self._board
+        outputs = tuple(
+            (one.read(), one.ends_ms, one.limits._is_resting, one.limits._count)  # noqa: SLF001
+            for one in board.outputs._table  # noqa: SLF001
+            if one is not None
+        )
+        holding = tuple((rule._holds, rule._progress) for rule in board.rules)  # noqa: SLF001
+        return (outputs, holding, board.outputs.held, board.changes_until(board.at_ms))
+
+
+def _thinned(
+    given: Mapping[str, Any], edges: Sequence[tuple[tuple[int, int], int]]
+) -> dict[tuple[int, int], History]:
+    found = {}
+    for one in given["histories"]:
+        key = (one["index"], one["part"])
+        mine = sorted({edge for place, edge in edges if place == key})
+        if mine:
+            found[key] = History(one["times"], one["values"]).thinned(mine)
+    return found
+
+
+def _needed(given: Mapping[str, Any]) -> Iterator[tuple[tuple[int, int], int]]:
+    for one in given["outputs"]:
+        for index, value in one["needs"]:
+            yield (index, 0), value
+
+
+def _reader(board: VirtualBoard, index: int) -> Any:
+    return lambda: board.sample(index, 0)

@@ -1,0 +1,216 @@
+"""Forecast of a reflex for the owner: what it would have done in the last weeks, and its conflicts.
+
+Told in the question before the yes, with a drawing. What cannot be rehearsed is said to be so.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agent.errors import BarnacleError
+from agent.link import frame as wire
+from agent.link.base import Board
+from agent.link.manifest import Manifest
+from agent.link.readings import readings
+from agent.link.reflexes import ReflexRule, raw_in_words, with_proper_names
+from agent.readings.chart import Bar, ChartLook, chart_of, heading
+from agent.readings.columns import Columns
+from agent.readings.periods import Span, local_time
+from agent.readings.rehearsal import (
+    LENGTH_DAYS,
+    Conflict,
+    ConflictReading,
+    Past,
+    Rehearsed,
+    conflicts,
+    last_days,
+    pasts,
+    rehearse,
+)
+from agent.readings.store import DAY_MS
+from agent.tools.base import Forecast
+from agent.tools.readings_draw import ReadingArtist
+
+# A night of the local time, as for `/plot night`
+_NIGHT_BEGINS_H, _NIGHT_ENDS_H = 22, 6
+# With less than this something is worth a word
+_WHOLE_SHARE = 0.98
+# A minute of silence at a restart is no gap that matters to the owner
+_MOST_CONFLICTS = 3
+_REFUSALS = {
+    "busy": "its output was in use, or had to rest",
+    "interlock": "an interlock of its output was not met",
+}
+
+
+class ReflexRehearsal:
+    """Rehearses the reflexes of boards on what was recorded."""
+
+    def __init__(self, artist: ReadingArtist) -> None:
+        self._artist = artist
+
+    async def forecast(
+        self, board: Board, rule: ReflexRule, others: Sequence[ReflexRule]
+    ) -> Forecast:
+        """Return what the owner is told before the rule goes to the board; never raises.
+
+        Args:
+            others: rules that act on the board already.
+        """
+        manifest = board.manifest
+        if manifest is None:
+            return Forecast("It could not be rehearsed: the board has not been seen yet.")
+        lines: list[str] = []
+        picture: Path | None = None
+        try:
+            rules = [with_proper_names(manifest, rule), *others]
+            found = await conflicts(board, rules, self._artist.sandbox)
+            lines += _conflicts_in_words(manifest, rules, found)
+        except (BarnacleError, ValueError) as err:
+            lines.append(f"It could not be looked through for conflicts: {err}.")
+        try:
+            rules = [with_proper_names(manifest, rule), *others]
+            told, picture = await self._rehearsed(board, rules)
+            lines.append(told)
+        except (BarnacleError, ValueError) as err:
+            lines.append(f"It could not be rehearsed: {err}.")
+        return Forecast("\n".join(lines), picture)
+
+    async def _rehearsed(
+        self, board: Board, rules: Sequence[ReflexRule]
+    ) -> tuple[str, Path | None]:
+        desk = self._artist.desk
+        span = last_days(desk.clock.wall_s())
+        past = await pasts(board, rules, desk.store, span)
+        named = {one.reading for one in rules[0].when}
+        mine = [one for one in past if one.reading.name in named]
+        unknown = [one.reading.name for one in mine if not len(one.rows)]
+        if unknown:
+            names = " and ".join(unknown)
+            return f"It could not be rehearsed: no readings of {names} are recorded.", None
+        done = await rehearse(board, rules, past, span, self._artist.sandbox)
+        words = f"{self._acts_in_words(done, mine)}{_known_in_words(mine, span)}"
+        return words, await self._picture(rules[0], done, mine)
+
+    def _acts_in_words(self, done: Rehearsed, mine: Sequence[Past]) -> str:
+        begun = max(one.rows.at_ms[0] for one in mine)
+        days = min(LENGTH_DAYS, max(1, round((done.span.end_ms - begun) / DAY_MS)))
+        of = f"On the last {days} days" if days > 1 else "On the last day"
+        if not done.acts:
+            return f"{of} it would not have acted{_refusals(done)}."
+        count = f"more than {len(done.acts)} times" if done.is_cut else times(len(done.acts))
+        longest_s = max(one.end_ms - one.begin_ms for one in done.acts) / 1000
+        lasting = f", {longest_s:.3g} s at most" if longest_s else ""
+        nightly = sum(self._is_night(one.begin_ms) for one in done.acts)
+        night = f", {times(nightly)} at night" if nightly else ", never at night"
+        last = local_time(done.acts[-1].begin_ms, self._artist.desk.zone)
+        when = f"; the last time at {last.strftime('%Y-%m-%d %H:%M')}"
+        return f"{of} it would have acted {count}{lasting}{night}{when}{_refusals(done)}."
+
+    def _is_night(self, at_ms: int) -> bool:
+        hour = local_time(at_ms, self._artist.desk.zone).hour
+        return hour >= _NIGHT_BEGINS_H or hour < _NIGHT_ENDS_H
+
+    async def _picture(
+        self, rule: ReflexRule, done: Rehearsed, mine: Sequence[Past]
+    ) -> Path | None:
+        """Return the drawing of the first reading that is a number; None where none can be made."""
+        shown = next((one for one in mine if not one.reading.field.choices), mine[0])
+        begin_ms = max(done.span.begin_ms, shown.rows.at_ms[0])
+        span = Span(begin_ms, done.span.end_ms)
+        if shown.series is None or not span.length_ms:
+            return None
+        limits = [
+            one.value
+            for one in rule.when
+            if one.reading == shown.reading.name and not isinstance(one.value, str)
+        ]
+        zone = self._artist.desk.zone
+        title = heading(shown.reading.name, shown.reading.field.unit, span, zone)
+        bar = Bar(rule.output, _as_rows(done), 0)
+        chart = chart_of(
+            shown.rows,
+            span,
+            shown.held_ms // 1000 // 2,
+            ChartLook(title, tuple(limits)),
+            [bar],
+            zone,
+        )
+        return await self._artist.kept(chart, f"rehearsal-{rule.name}")
+
+
+def times(count: int) -> str:
+    """Return the count as an adverb."""
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _as_rows(done: Rehearsed) -> Columns:
+    count = len(done.acts)
+    at_ms = [one.begin_ms for one in done.acts]
+    lasted = [one.end_ms - one.begin_ms for one in done.acts]
+    ones = [1.0] * count
+    return Columns(at_ms, ones, ones, ones, [1] * count, lasted, lasted, [1] * count)
+
+
+def _refusals(done: Rehearsed) -> str:
+    if not done.refused:
+        return ""
+    code = wire.CODES[done.code]
+    why = _REFUSALS.get(code, code.replace("_", " "))
+    return f"; the board would have refused it {times(done.refused)} ({why})"
+
+
+def _known_in_words(mine: Sequence[Past], span: Span) -> str:
+    """Say what is missing of the past; empty where all is there."""
+    least = min(mine, key=lambda one: one.known_ms)
+    if least.known_ms >= _WHOLE_SHARE * span.length_ms:
+        return ""
+    days = least.known_ms / DAY_MS
+    known = f"{days:.0f} days" if days >= LENGTH_DAYS / 10 else f"{days * 24:.0f} hours"
+    gaps = f", with {least.gaps} gap{'s' * (least.gaps > 1)} in which it would not act" * bool(
+        least.gaps
+    )
+    return f" Of {least.reading.name} only {known} of readings are known{gaps}."
+
+
+def _conflicts_in_words(
+    manifest: Manifest, rules: Sequence[ReflexRule], found: Sequence[Conflict]
+) -> Iterator[str]:
+    for one in found[:_MOST_CONFLICTS]:
+        yield f"Conflict: {_conflict_in_words(manifest, rules, one)}"
+    if len(found) > _MOST_CONFLICTS:
+        yield f"There are {len(found) - _MOST_CONFLICTS} more conflicts."
+
+
+def _conflict_in_words(manifest: Manifest, rules: Sequence[ReflexRule], one: Conflict) -> str:
+    pins = {pin.index: pin for pin in manifest.pins}
+    first = rules[one.rules[0]]
+    where = " and ".join(_state_in_words(manifest, state) for state in one.state)
+    acts = f"at {where} {first.name} sets {first.output} to {first.value}"
+    if one.kind == "missing":
+        needed = pins[one.outputs[1]].name
+        value = _needed(manifest, first.output, needed)
+        return (
+            f"{acts}, which may be only while {needed} is {value}, and no reflex sets it so there. "
+            "The board refuses it."
+        )
+    other = rules[one.rules[1]]
+    also = f"{acts} and {other.name} sets {other.output} to {other.value}"
+    if one.kind == "opposed":
+        return f"{also}."
+    value = _needed(manifest, first.output, other.output)
+    limit = f"{first.output} may be on only while {other.output} is {value}"
+    return f"{also}, but {limit}. The board does not let both be so."
+
+
+def _needed(manifest: Manifest, output: str, needed: str) -> str:
+    pin = next(pin for pin in manifest.pins if pin.name == output)
+    return "on" if dict(pin.needs)[needed] else "off"
+
+
+def _state_in_words(manifest: Manifest, state: ConflictReading) -> str:
+    known = readings(manifest)
+    reading = next(one for one in known if (one.index, one.part) == (state.index, state.part))
+    name, field = reading.name.replace(".", " "), reading.field
+    path = " and then ".join(raw_in_words(field, value) for value in state.path)
+    after = f" (after {path})" if path else ""
+    return f"{name} {raw_in_words(field, state.value)}{after}"

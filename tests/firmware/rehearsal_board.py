@@ -1,0 +1,138 @@
+# Run by a MicroPython of 32 bits: the firmware's rules over a history, every pass of its loop.
+#
+# Reads cases as JSON lines and prints the acts of each: rule, begin and end in milliseconds.
+
+import json
+import sys
+import time
+
+_PASS_MS = 10
+_PUT = 2
+_ANY_SLOT = 255
+
+
+class _Clock:
+    pass
+
+
+# The counter goes around as on the board; who asks for it by himself is at the beginning
+_clock = _Clock()
+_clock.ticks_add = time.ticks_add
+_clock.ticks_diff = time.ticks_diff
+_clock.ticks_ms = lambda: 0
+sys.modules["time"] = _clock
+
+import frame  # noqa: E402  - after the clock
+from node import outputs, reflexes  # noqa: E402
+from node.calls import AT  # noqa: E402
+
+
+class Pin:
+    OUT = 1
+
+    def __init__(self):
+        self.level = 0
+
+    def init(self, _mode, value):
+        self.level = value
+
+    def value(self, level=None):
+        if level is not None:
+            self.level = level
+        return self.level
+
+
+class Slot:
+    analog = input = 1
+
+    def __init__(self, index, output, highest):
+        self.row = {"name": "pin " + str(index), "pin": index, "kind": ""}
+        self.output = output
+        self.highest = highest
+        self.device = None if highest == 1 else self
+
+
+class World:
+    hash = b""
+    has_flash = is_damaged = False
+
+    def __init__(self, case):
+        self.values = {}
+        self.is_putting = True
+        self.slots = {}
+        for one in case["outputs"]:
+            needs = tuple([(self.reader(at), value, "") for at, value in one["needs"]])
+            made = outputs.Output(Pin(), one["limits"], 0, one["safe"], needs)
+            self.slots[one["index"]] = Slot(one["index"], made, one["highest"])
+        last = max(self.slots)
+        table = [self.slots[at].output if at in self.slots else None for at in range(last + 1)]
+        self.outputs = outputs.Outputs(tuple(table))
+
+    def find(self, index):
+        return self.slots.get(index)
+
+    def reader(self, index):
+        return lambda: self.sample(index, 0)
+
+    def sample(self, index, part):
+        if self.is_putting:
+            return 0
+        if index in self.slots:
+            return self.slots[index].output.read()
+        return self.values.get((index, part))
+
+    def load(self):
+        return b""
+
+    def save(self, text):
+        pass
+
+
+def acts_of(case):
+    world = World(case)
+    table = reflexes.Reflexes(world, world, [world], world, world)
+    answer = bytearray(frame.PAYLOAD_LIMIT_BYTES)
+    rules = []
+    for raw in case["rules"]:
+        table.handlers()[frame.METHOD_REFLEX](bytes([_PUT, _ANY_SLOT]) + bytes.fromhex(raw), answer)
+        rules.append(table._rules[answer[AT]])
+    world.is_putting = False
+    changes = []
+    for one in case["histories"]:
+        for at, value in zip(one["times"], one["values"]):  # noqa: B905  - MicroPython has none strict
+            changes.append((at, (one["index"], one["part"]), value))
+    changes.sort(key=lambda one: one[0])
+    acts, held, fired, place = [], [], [0] * len(rules), 0
+    for now_ms in range(_PASS_MS, case["length_ms"], _PASS_MS):
+        while place < len(changes) and changes[place][0] <= now_ms:
+            world.values[changes[place][1]] = changes[place][2]
+            place += 1
+        world.outputs.tick(now_ms)
+        held = _ended(world, held, now_ms)
+        table.tick(now_ms)
+        held = _ended(world, held, now_ms)
+        for number in range(len(rules)):
+            if rules[number].fired != fired[number]:
+                fired[number] = rules[number].fired
+                act = [number, now_ms, now_ms]
+                acts.append(act)
+                if world.outputs.held & (1 << rules[number].output):
+                    held.append((rules[number].output, act))
+    for _, act in held:
+        act[2] = case["length_ms"]
+    told = [[rule.fired, rule.refused, rule.code, rule.state] for rule in rules]
+    return {"acts": acts, "rules": told, "largest": sys.maxsize}
+
+
+def _ended(world, held, now_ms):
+    left = []
+    for index, act in held:
+        if world.outputs.held & (1 << index):
+            left.append((index, act))
+        else:
+            act[2] = now_ms
+    return left
+
+
+for line in sys.stdin:
+    sys.stdout.write(json.dumps(acts_of(json.loads(line))) + "\n")
