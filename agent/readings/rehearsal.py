@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agent.link.base import Board
 from agent.link.manifest import BoardPin, Field, Manifest
 from agent.link.readings import BoardReading, readings, settings
 from agent.link.reflexes import ReflexRule, pack_rule
@@ -39,6 +38,16 @@ class RecordedReadings(Protocol):
 
     async def rows(self, series: Series, begin_ms: int, end_ms: int) -> Columns:
         """Return the rows of a span."""
+
+
+class DescribedBoard(Protocol):
+    """A board, as far as its description goes."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def manifest(self) -> Manifest | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +141,7 @@ class ConflictReading:
 
 
 async def pasts(
-    board: Board, rules: Iterable[ReflexRule], store: RecordedReadings, span: Span
+    board: DescribedBoard, rules: Iterable[ReflexRule], store: RecordedReadings, span: Span
 ) -> list[Past]:
     """Return what was recorded of each reading that the rules and their outputs depend on."""
     await store.open()
@@ -150,20 +159,21 @@ async def pasts(
 
 
 async def rehearse(
-    board: Board,
+    board: DescribedBoard,
     rules: Sequence[ReflexRule],
     past: Sequence[Past],
     span: Span,
     sandbox: Sandbox | None,
 ) -> Rehearsed:
-    """Return what the first of the rules would have done beside the others.
+    """Return what the first of the rules would have done beside those that matter to it.
 
     Raises:
         BarnacleError: it could not be found out; the text says why.
     """
     manifest = _manifest(board)
+    concerned = _concerned(manifest, rules)
     given = {
-        "rules": [pack_rule(manifest, rule).hex() for rule in rules],
+        "rules": [pack_rule(manifest, rule).hex() for rule in concerned],
         "outputs": _outputs(manifest),
         "histories": [_history(one, span) for one in past if one.series is not None],
         "length_ms": span.length_ms,
@@ -175,13 +185,12 @@ async def rehearse(
         for number, begin, end in done["acts"]
         if number == 0
     )
-    is_cut = len(done["acts"]) >= done["most"]
     seen = Span(span.begin_ms, span.begin_ms + done["until_ms"])
-    return Rehearsed(seen, acts, refused, code, is_cut)
+    return Rehearsed(seen, acts, refused, code, done["is_cut"])
 
 
 async def conflicts(
-    board: Board, rules: Sequence[ReflexRule], sandbox: Sandbox | None
+    board: DescribedBoard, rules: Sequence[ReflexRule], sandbox: Sandbox | None
 ) -> list[Conflict]:
     """Return what must not be and can be once the first of the rules is there.
 
@@ -215,7 +224,7 @@ def last_days(now_s: float) -> Span:
     return Span(end_ms - LENGTH_DAYS * DAY_MS, end_ms)
 
 
-def _manifest(board: Board) -> Manifest:
+def _manifest(board: DescribedBoard) -> Manifest:
     if board.manifest is None:
         raise NotRun("the board has not been seen yet")
     return board.manifest
@@ -228,6 +237,18 @@ def _names(manifest: Manifest, rules: Iterable[ReflexRule]) -> Iterator[str]:
         yield from (condition.reading for condition in rule.when)
         if rule.output in pins:
             yield from (name for name, _ in pins[rule.output].needs)
+
+
+def _concerned(manifest: Manifest, rules: Sequence[ReflexRule]) -> list[ReflexRule]:
+    """Return the first rule and those that move an output on which it depends in any way."""
+    found: list[ReflexRule] = [rules[0]]
+    while True:
+        named = {name.partition(".")[0] for name in _names(manifest, found)}
+        named |= {rule.output for rule in found}
+        more = [rule for rule in rules if rule.output in named and rule not in found]
+        if not more:
+            return found
+        found += more
 
 
 async def _rows(store: RecordedReadings, series: Series, span: Span) -> Columns:

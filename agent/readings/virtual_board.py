@@ -19,7 +19,9 @@ _SECOND_MS = 1000
 _MINUTE_MS = 60_000
 # A rule that acts more often has shown what it does
 MOST_ACTS = 5000
+_MOST_OF_ALL = 4 * MOST_ACTS
 _PUT, _ANY_SLOT = 2, 255
+_BELOW, _ABOVE, _EQUAL = 0, 1, 2
 _FIRST_CONDITION, _CONDITION_FIELDS = 7, 4
 
 
@@ -35,12 +37,16 @@ class History:
         return self._values[place] if place >= 0 else None
 
     def thinned(self, edges: Sequence[int]) -> "History":
-        """Return the same history without the changes that no comparison with an edge can see."""
+        """Return the same history without the changes that no comparison can see.
+
+        Args:
+            edges: twice the values between which a comparison changes its answer.
+        """
         times: list[int] = []
         values: list[int | None] = []
-        seen: object = ()
+        seen: int | None = -1
         for at_ms, value in zip(self._times, self._values, strict=True):
-            now = None if value is None else [(value > one) - (value < one) for one in edges]
+            now = None if value is None else bisect_right(edges, 2 * value)
             if now != seen:
                 seen = now
                 times.append(at_ms)
@@ -111,10 +117,15 @@ class VirtualBoard:
         self.outputs = outputs.Outputs(tuple(table))
         self._histories = _thinned(given, [*self._edges(rules), *_needed(given)])
         self._changes = sorted({at for one in self._histories.values() for at in one.times})
+        # What the readings are now, and until when
+        self._values: dict[tuple[int, int], int | None] = {}
+        self._change_ms = 0
         self._is_putting = True
         made = importlib.import_module("node.reflexes").Reflexes(self, self, [self], self, self)
         self._reflexes = made
         self.rules = [made._rules[self._put(raw)] for raw in rules]  # noqa: SLF001 - the firmware's own table
+        for number, rule in enumerate(self.rules):
+            rule.note_fired = self._told_of(number, rule)
         self._is_putting = False
 
     # What the firmware asks
@@ -125,10 +136,10 @@ class VirtualBoard:
     def sample(self, index: int, part: int) -> int | None:
         if self._is_putting:
             return 0
-        known = self._histories.get((index, part))
-        if index in self._slots and (index in self._driven or known is None):
+        key = index, part
+        if index in self._slots and (index in self._driven or key not in self._histories):
             return int(self._slots[index].output.read())
-        return known.at(self.at_ms) if known else None
+        return self._values.get(key)
 
     def load(self) -> bytes:
         return b""
@@ -148,21 +159,37 @@ class VirtualBoard:
     def step(self, at_ms: int) -> None:
         """Do one pass, in the order of the firmware."""
         self.at_ms = at_ms
+        if at_ms >= self._change_ms:
+            self._values = {key: one.at(at_ms) for key, one in self._histories.items()}
+            self._change_ms = self.next_change_ms(at_ms) or self.length_ms
         now_ms = at_ms % (1 << 30)
         self.outputs.tick(now_ms)
-        fired = [rule.fired for rule in self.rules]
         self._reflexes.tick(now_ms)
-        for number, rule in enumerate(self.rules):
-            if rule.fired != fired[number]:
-                act = [number, at_ms, at_ms]
-                self.acts.append(act)
-                if self.outputs.held & (1 << rule.output):
-                    self._begun.setdefault(rule.output, []).append(act)
+
+    def _told_of(self, number: int, rule: Any) -> Any:
+        """Return what notes that the rule has acted."""
+        note = rule.note_fired
+
+        def noted() -> None:
+            note()
+            act = [number, self.at_ms, self.at_ms]
+            self.acts.append(act)
+            if self.outputs.held & (1 << rule.output):
+                self._begun.setdefault(rule.output, []).append(act)
+
+        return noted
 
     def finish(self) -> None:
         for acts in self._begun.values():
             for act in acts:
                 act[2] = self.length_ms
+
+    @property
+    def is_enough(self) -> bool:
+        """Return true if the first rule, or all together, have acted too often to go on."""
+        if len(self.acts) < MOST_ACTS:
+            return False
+        return bool(self.rules[0].fired >= MOST_ACTS or len(self.acts) >= _MOST_OF_ALL)
 
     @property
     def active(self) -> list[Any]:
@@ -192,7 +219,7 @@ class VirtualBoard:
             for which in range(fields[1]):
                 at = _FIRST_CONDITION + _CONDITION_FIELDS * which
                 index, code, value, slack = fields[at : at + _CONDITION_FIELDS]
-                for edge in (value - slack, value, value + slack):
+                for edge in _edges_of(code & 0x0F, 2 * value, 2 * slack):
                     yield (index, code >> 4), edge
 
 
@@ -202,7 +229,7 @@ def run(given: Mapping[str, Any]) -> dict[str, Any]:
     _Leaps(board).run()
     board.finish()
     told = [[rule.fired, rule.refused, rule.code, rule.state] for rule in board.rules]
-    return {"acts": board.acts, "rules": told, "until_ms": board.at_ms, "most": MOST_ACTS}
+    return {"acts": board.acts, "rules": told, "until_ms": board.at_ms, "is_cut": board.is_enough}
 
 
 class _Leaps:
@@ -223,13 +250,13 @@ class _Leaps:
 
     def run(self) -> None:
         self._settle()
-        while len(self._board.acts) < MOST_ACTS:
+        while not self._board.is_enough:
             wake_ms = self._wake_ms()
             if wake_ms >= self._board.length_ms:
                 break
             self._retry_before(wake_ms)
             self._go(wake_ms)
-        if len(self._board.acts) < MOST_ACTS:
+        if not self._board.is_enough:
             self._board.at_ms = self._board.length_ms
 
     def _go(self, wake_ms: int) -> None:
@@ -237,8 +264,11 @@ class _Leaps:
         # The first pass that is not before it
         at = max(1, -(-wake_ms // PASS_MS))
         self._round = max(self._round, (at - 1) // self._passes)
+        before = self._signature()
         self._do_round()
-        self._settle()
+        # Every rule has seen it, and nothing came of it
+        if wake_ms > self._handled_ms or before != self._signature():
+            self._settle()
 
     def _settle(self) -> None:
         before: object = None
@@ -248,24 +278,27 @@ class _Leaps:
     def _do_round(self) -> None:
         board = self._board
         first = self._round * self._passes + 1
-        before, waits = self._quiet(), [rule.not_before_s for rule in board.rules]
-        fired = [rule.fired for rule in board.rules]
+        before = self._quiet() if self._is_any_refused() else None
+        waits = [(rule.not_before_s, rule.fired) for rule in board.rules]
         for number in range(first, first + self._passes):
             if number * PASS_MS < board.length_ms:
                 board.step(number * PASS_MS)
         self._round += 1
         self._handled_ms = first * PASS_MS
-        is_quiet = before == (after := self._quiet())
+        if before is None or before != self._quiet():
+            return
         for number, rule in enumerate(board.rules):
-            is_retried = rule.not_before_s != waits[number] and rule.fired == fired[number]
-            if is_quiet and is_retried:
-                self._stalled[number] = after
+            wait_s, fired = waits[number]
+            if rule.not_before_s != wait_s and rule.fired == fired:
+                self._stalled[number] = before
+
+    def _is_any_refused(self) -> bool:
+        return any(rule._is_refused for rule in self._board.rules)  # noqa: SLF001 - as below
 
     def _retry_before(self, wake_ms: int) -> None:
         """Let rules that are refused every second try at the last second before that time."""
-        if self._is_any_stalled() and (second_ms := wake_ms // _SECOND_MS * _SECOND_MS) > (
-            self._board.at_ms
-        ):
+        second_ms = wake_ms // _SECOND_MS * _SECOND_MS
+        if second_ms > self._handled_ms and self._is_any_refused() and self._is_any_stalled():
             self._go(second_ms)
 
     def _is_any_stalled(self) -> bool:
@@ -309,10 +342,7 @@ class _Leaps:
         return self._board.at_ms + away
 
     def _signature(self) -> tuple[object, ...]:
-        rules = tuple(
-            (rule._holds, rule._progress, rule.fired, rule.refused, rule.not_before_s)  # noqa: SLF001
-            for rule in self._board.rules
-        )
+        rules = tuple((rule.fired, rule.refused, rule.not_before_s) for rule in self._board.rules)
         return (rules, *self._quiet())
 
     def _quiet(self) -> tuple[object, ...]:
@@ -342,7 +372,17 @@ def _thinned(
 def _needed(given: Mapping[str, Any]) -> Iterator[tuple[tuple[int, int], int]]:
     for one in given["outputs"]:
         for index, value in one["needs"]:
-            yield (index, 0), value
+            for edge in _edges_of(_EQUAL, 2 * value, 0):
+                yield (index, 0), edge
+
+
+def _edges_of(comparison: int, value: int, slack: int) -> tuple[int, ...]:
+    """Return where a comparison may change its answer, in halves of a step, beside the values."""
+    if comparison == _BELOW:
+        return value - 1, value + slack - 1
+    if comparison == _ABOVE:
+        return value - slack + 1, value + 1
+    return value - slack - 1, value + slack + 1
 
 
 def _reader(board: VirtualBoard, index: int) -> Any:

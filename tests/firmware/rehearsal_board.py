@@ -116,8 +116,9 @@ def acts_of(case):
                 fired[number] = rules[number].fired
                 act = [number, now_ms, now_ms]
                 acts.append(act)
-                if world.outputs.held & (1 << rules[number].output):
-                    held.append((rules[number].output, act))
+                index = rules[number].output
+                if rules[number].value != world.slots[index].output.safe:
+                    held.append((index, act))
     for _, act in held:
         act[2] = case["length_ms"]
     told = [[rule.fired, rule.refused, rule.code, rule.state] for rule in rules]

@@ -19,6 +19,10 @@ def test_the_whole_record_is_measured(tmp_path: Path) -> None:
         "2",
         "--noticed",
         "0",
+        "--rehearsals",
+        "2",
+        "--conflicts",
+        "20",
     ]
     ended = subprocess.run(
         [*command, "--folder", str(tmp_path)],
@@ -31,4 +35,6 @@ def test_the_whole_record_is_measured(tmp_path: Path) -> None:
     assert ended.returncode in {0, 1}, ended.stderr
     for row in ("written a month and sensor", "a day of one sensor", "a drawing, CPU", "2 kill -9"):
         assert row in ended.stdout
+    assert "2 of 2" in ended.stdout
+    assert "0 missed, 0 invented, 0 wrong counterexamples" in ended.stdout
     assert "0 lost, 0 twice, 0 wrong" in ended.stdout

@@ -1,4 +1,4 @@
-"""Measures the record of readings: bytes to the card, questions, drawings, kills and notices.
+"""Measures the record of readings: bytes written, questions, drawings, kills, notices, rehearsals.
 
 20 sensors with a value a minute and weather-like noise; a year of them is in the store where
 questions are timed. Plain rows in SQLite are asked the same in the same run.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from agent.readings.chart import ChartLook, chart_of
@@ -23,6 +23,7 @@ from agent.readings.periods import Span
 from agent.readings.store import DAY_MS, ReadingStore
 from agent.readings.summary import summarize
 from agent.tools.readings_draw import PROGRAM
+from scripts.lib.bench.conflicted import SETS, conflict_rows
 from scripts.lib.bench.reading_anomalies import SENSORS as NOTICED
 from scripts.lib.bench.reading_anomalies import noticed_rows
 from scripts.lib.bench.reading_history import (
@@ -36,6 +37,7 @@ from scripts.lib.bench.reading_history import (
     recorded,
 )
 from scripts.lib.bench.reading_kills import killed_row
+from scripts.lib.bench.rehearsed import CASES, rehearsal_rows
 from scripts.lib.bench.table import Row, show
 
 COMMIT_MINUTES = 10
@@ -49,6 +51,7 @@ MOST_DRAWING_MS = 300
 MOST_DRAWING_BYTES = 60 * 1024
 KILLS = 200
 DAYS = 366
+PARTS = ("written", "asked", "drawn", "killed", "noticed", "rehearsal", "conflicts")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -58,19 +61,35 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--noticed", type=int, default=NOTICED, help=f"sensors with anomalies, default {NOTICED}"
     )
+    parser.add_argument(
+        "--rehearsals", type=int, default=CASES, help=f"random rule sets, default {CASES}"
+    )
+    parser.add_argument(
+        "--conflicts", type=int, default=SETS, help=f"mutated rule sets, default {SETS}"
+    )
+    parser.add_argument("--only", choices=PARTS, help="this part of the table")
     parser.add_argument("--folder", type=Path, help="on a disk that nobody else writes to")
     wanted = parser.parse_args(arguments)
-    days, kills, sensors = wanted.days, wanted.kills, wanted.noticed
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(dir=wanted.folder) as name:
-        folder = Path(name)
-        rows += asyncio.run(_written(folder / "written"))
-        rows += asyncio.run(_asked(folder / "asked", days))
-        rows += asyncio.run(_drawn())
-        rows.append(killed_row(folder / "killed", kills))
-    rows += noticed_rows(sensors)
+        for part in PARTS:
+            if wanted.only in {None, part}:
+                rows += _part(part, Path(name), wanted)
     show(rows)
     return int(any(row.held is False for row in rows))
+
+
+def _part(part: str, folder: Path, wanted: argparse.Namespace) -> Iterable[Row]:
+    measure: dict[str, Callable[[], Iterable[Row]]] = {
+        "written": lambda: asyncio.run(_written(folder / "written")),
+        "asked": lambda: asyncio.run(_asked(folder / "asked", wanted.days)),
+        "drawn": lambda: asyncio.run(_drawn()),
+        "killed": lambda: [killed_row(folder / "killed", wanted.kills)],
+        "noticed": lambda: noticed_rows(wanted.noticed),
+        "rehearsal": lambda: rehearsal_rows(wanted.rehearsals, wanted.days),
+        "conflicts": lambda: conflict_rows(wanted.conflicts),
+    }
+    return measure[part]()
 
 
 async def _written(folder: Path) -> list[Row]:
