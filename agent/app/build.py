@@ -62,7 +62,6 @@ from agent.turn.turn import TurnRunner
 
 if TYPE_CHECKING:
     from agent.app.phrase_learner import PhraseLearner
-    from agent.tools.reflex_rehearsal import ReflexRehearsal
     from agent.tools.results import Results
 
 _log = logging.getLogger(__name__)
@@ -146,7 +145,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
             # Of two tools with one name the later stays: none takes the place of one of ours
             [
                 mcp.tools,
-                *_board_tools(settings, boards, lights, peripherals.rehearsal),
+                *_board_tools(settings, boards, lights, peripherals),
                 _tools(settings, paths, clock, http, watchers, peripherals),
             ],
             embedder,
@@ -178,7 +177,7 @@ def _board_tools(
     settings: Settings,
     boards: Sequence[SerialBoard],
     lights: Sequence[StatusLight | None],
-    rehearsal: Callable[[], "ReflexRehearsal | None"],
+    peripherals: Peripherals,
 ) -> Iterator[Callable[[], tuple[AnyTool, ...]]]:
     if boards:
         from agent.tools.board import BoardTools  # noqa: PLC0415 - for those who have a board
@@ -186,7 +185,7 @@ def _board_tools(
     for wanted, board, light in zip(settings.every_board(), boards, lights, strict=True):
         named = {*wanted.pins, *(one for pin in wanted.pins.values() for one in pin.called)}
         yield BoardTools(board, light.moved if light else None, named).tools
-        yield ReflexTools(board, rehearsal).tools
+        yield ReflexTools(board, peripherals.rehearsal).tools
 
 
 def _tools(

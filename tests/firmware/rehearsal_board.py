@@ -30,15 +30,19 @@ from node.calls import AT  # noqa: E402
 class Pin:
     OUT = 1
 
-    def __init__(self):
+    def __init__(self, world, index):
+        self.world = world
+        self.index = index
         self.level = 0
 
     def init(self, _mode, value):
         self.level = value
 
     def value(self, level=None):
-        if level is not None:
+        if level is not None and level != self.level:
             self.level = level
+            if not level:
+                self.world.note_off(self.index)
         return self.level
 
 
@@ -58,11 +62,14 @@ class World:
 
     def __init__(self, case):
         self.values = {}
+        self.now_ms = 0
+        self.acts = []
+        self.held = []
         self.is_putting = True
         self.slots = {}
         for one in case["outputs"]:
             needs = tuple([(self.reader(at), value, "") for at, value in one["needs"]])
-            made = outputs.Output(Pin(), one["limits"], 0, one["safe"], needs)
+            made = outputs.Output(Pin(self, one["index"]), one["limits"], 0, one["safe"], needs)
             self.slots[one["index"]] = Slot(one["index"], made, one["highest"])
         last = max(self.slots)
         table = [self.slots[at].output if at in self.slots else None for at in range(last + 1)]
@@ -80,6 +87,24 @@ class World:
         if index in self.slots:
             return self.slots[index].output.read()
         return self.values.get((index, part))
+
+    def note_off(self, index):
+        for at, act in self.held:
+            if at == index:
+                act[2] = self.now_ms
+        self.held = [one for one in self.held if one[0] != index]
+
+    def noting(self, number, rule):
+        note = rule.note_fired
+
+        def noted():
+            note()
+            act = [number, self.now_ms, self.now_ms]
+            self.acts.append(act)
+            if rule.value != self.slots[rule.output].output.safe:
+                self.held.append((rule.output, act))
+
+        return noted
 
     def load(self):
         return b""
@@ -102,37 +127,20 @@ def acts_of(case):
         for at, value in zip(one["times"], one["values"]):  # noqa: B905  - MicroPython has none strict
             changes.append((at, (one["index"], one["part"]), value))
     changes.sort(key=lambda one: one[0])
-    acts, held, fired, place = [], [], [0] * len(rules), 0
+    for number in range(len(rules)):
+        rules[number].note_fired = world.noting(number, rules[number])
+    place = 0
     for now_ms in range(_PASS_MS, case["length_ms"], _PASS_MS):
+        world.now_ms = now_ms
         while place < len(changes) and changes[place][0] <= now_ms:
             world.values[changes[place][1]] = changes[place][2]
             place += 1
         world.outputs.tick(now_ms)
-        held = _ended(world, held, now_ms)
         table.tick(now_ms)
-        held = _ended(world, held, now_ms)
-        for number in range(len(rules)):
-            if rules[number].fired != fired[number]:
-                fired[number] = rules[number].fired
-                act = [number, now_ms, now_ms]
-                acts.append(act)
-                index = rules[number].output
-                if rules[number].value != world.slots[index].output.safe:
-                    held.append((index, act))
-    for _, act in held:
+    for _, act in world.held:
         act[2] = case["length_ms"]
     told = [[rule.fired, rule.refused, rule.code, rule.state] for rule in rules]
-    return {"acts": acts, "rules": told, "largest": sys.maxsize}
-
-
-def _ended(world, held, now_ms):
-    left = []
-    for index, act in held:
-        if world.outputs.held & (1 << index):
-            left.append((index, act))
-        else:
-            act[2] = now_ms
-    return left
+    return {"acts": world.acts, "rules": told, "largest": sys.maxsize}
 
 
 for line in sys.stdin:

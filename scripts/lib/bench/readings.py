@@ -6,26 +6,20 @@ questions are timed. Plain rows in SQLite are asked the same in the same run.
 
 import argparse
 import asyncio
-import json
 import os
-import random
-import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from agent.readings.chart import ChartLook, chart_of
 from agent.readings.packing import Retention
-from agent.readings.periods import Span
 from agent.readings.store import DAY_MS, ReadingStore
 from agent.readings.summary import summarize
-from agent.tools.readings_draw import PROGRAM
 from scripts.lib.bench.conflicted import SETS, conflict_rows
 from scripts.lib.bench.reading_anomalies import SENSORS as NOTICED
 from scripts.lib.bench.reading_anomalies import noticed_rows
+from scripts.lib.bench.reading_drawings import drawn_rows
 from scripts.lib.bench.reading_history import (
     ASKED,
     BEGIN_MS,
@@ -47,8 +41,6 @@ _SECTORS_WRITTEN, _SECTOR_BYTES = 6, 512
 # Bars
 MOST_MB_A_MONTH = 1.0
 SPANS = (("day", 1, 5.0), ("month", 30, 10.0), ("year", 365, 30.0))
-MOST_DRAWING_MS = 300
-MOST_DRAWING_BYTES = 60 * 1024
 KILLS = 200
 DAYS = 366
 PARTS = ("written", "asked", "drawn", "killed", "noticed", "rehearsal", "conflicts")
@@ -83,7 +75,7 @@ def _part(part: str, folder: Path, wanted: argparse.Namespace) -> Iterable[Row]:
     measure: dict[str, Callable[[], Iterable[Row]]] = {
         "written": lambda: asyncio.run(_written(folder / "written")),
         "asked": lambda: asyncio.run(_asked(folder / "asked", wanted.days)),
-        "drawn": lambda: asyncio.run(_drawn()),
+        "drawn": lambda: asyncio.run(drawn_rows()),
         "killed": lambda: [killed_row(folder / "killed", wanted.kills)],
         "noticed": lambda: noticed_rows(wanted.noticed),
         "rehearsal": lambda: rehearsal_rows(wanted.rehearsals, wanted.days),
@@ -158,50 +150,6 @@ async def _asked(folder: Path, days: int) -> list[Row]:
         )
     await store.aclose()
     return rows
-
-
-async def _drawn() -> list[Row]:
-    noise = random.Random(2)  # noqa: S311 - as above
-    with tempfile.TemporaryDirectory() as name:
-        store = ReadingStore(Path(name), Retention(), "boot")
-        await store.open()
-        every = await recorded(store, 1, MINUTES)
-        span = Span(BEGIN_MS, BEGIN_MS + DAY_MS)
-        chart = chart_of(
-            await store.rows(every[0], span.begin_ms, span.end_ms),
-            span,
-            60,
-            ChartLook(f"sensor {noise.randrange(9)}", (18.0,)),
-        )
-        await store.aclose()
-    cpu_ms, size = _drawing(json.dumps(chart).encode())
-    return [
-        Row(
-            "a drawing, CPU, median of 7",
-            f"<= {MOST_DRAWING_MS} ms",
-            f"{cpu_ms:.0f} ms",
-            "a process of its own: its memory goes with it",
-            cpu_ms <= MOST_DRAWING_MS,
-        ),
-        Row(
-            "a drawing, bytes", "<= 60 KB", f"{size / 1024:.0f} KB", "", size <= MOST_DRAWING_BYTES
-        ),
-    ]
-
-
-def _drawing(chart: bytes) -> tuple[float, int]:
-    took: list[float] = []
-    size = 0
-    for _ in range(7):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(
-            [sys.executable, "-I", str(PROGRAM)], input=chart, capture_output=True, check=True
-        )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        took.append(used_s * 1000)
-        size = len(done.stdout)
-    return sorted(took)[len(took) // 2], size
 
 
 if __name__ == "__main__":
