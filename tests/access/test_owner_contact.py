@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,9 +6,9 @@ import pytest
 from agent.access import owner_contact as module
 from agent.access.owner_contact import ASKED_WITHIN_S, MAX_ASKED
 from agent.access.roles import PersonRole
-from agent.channels.base import Answer, Question
+from agent.channels.base import Abilities, Answer, Question
 from agent.errors import ChannelUnavailable
-from agent.messages import Address, Inbound, Outbound
+from agent.messages import Address, Attachment, Inbound, Outbound
 from agent.system.activity import Activity
 from tests.fakes.channel import FakeChannel, LocalChannel
 from tests.fakes.household import LET_IN, OWNER, STRANGER, USER, Household, account, said
@@ -28,6 +29,19 @@ class UnreachableChannel(FakeChannel):
     """Cannot ask anybody now."""
 
     async def ask(self, address: Address, question: Question) -> Answer:
+        raise ChannelUnavailable("not now")
+
+
+class PictureChannel(FakeChannel):
+    """Takes files."""
+
+    abilities = Abilities(takes_files=True)
+
+
+class PicturelessChannel(PictureChannel):
+    """Says that it takes files, and takes none now."""
+
+    async def send(self, message: Outbound) -> None:
         raise ChannelUnavailable("not now")
 
 
@@ -69,6 +83,23 @@ async def test_the_owner_is_asked_where_they_speak(home: Household) -> None:
     assert await found.ask(by(OWNER), QUESTION) is Answer.YES
     assert telegram.questions == [QUESTION]
     assert signal.questions == []
+
+
+async def test_pictures_go_before_their_question_where_files_can_go(home: Household) -> None:
+    picture = Attachment("/tmp/watering.png", "image/png", "watering.png")
+    question = replace(QUESTION, files=(picture,))
+    for channel, sent in ((PictureChannel(Answer.YES), 1), (FakeChannel(Answer.YES), 0)):
+        found = places_of(home, {"telegram": channel})
+        assert await found.ask(by(OWNER), question) is Answer.YES
+        assert [one.files for one in channel.sent] == [(picture,)] * sent
+
+
+async def test_a_picture_that_cannot_be_sent_keeps_no_question_back(home: Household) -> None:
+    question = replace(QUESTION, files=(Attachment("/tmp/a.png", "image/png", "a.png"),))
+    channel = PicturelessChannel(Answer.YES)
+    found = places_of(home, {"telegram": channel})
+    assert await found.ask(by(OWNER), question) is Answer.YES
+    assert len(channel.questions) == 1
 
 
 async def test_where_the_owners_channel_cannot_ask_another_one_does(home: Household) -> None:
