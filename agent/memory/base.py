@@ -5,7 +5,7 @@ the source of what it says for ever. `Memory` is what every backend does, `Curat
 """
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
@@ -251,6 +251,32 @@ class Chronicled(Protocol):
 
     async def with_former(self, found: list[MemoryEntry], question: str) -> list[MemoryEntry]:
         """Return these, each with what was so before it if the question asks for the past."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaidMemory:
+    """A memory in the words of a message."""
+
+    content: str
+    category: str
+    scope: Scope
+    provenance: Provenance
+    said_at_s: float | None = None
+    pinned: bool = False
+
+
+@runtime_checkable
+class KeepsMessages(Protocol):
+    """A store that keeps what a message leaves in one step; found by `isinstance`."""
+
+    async def kept_until(self) -> int | None:
+        """Return the number of the last message that was kept; None if there was none."""
+
+    async def keep(self, heard_id: int, said: Sequence[SaidMemory]) -> None:
+        """Keep what a message leaves, close what it contradicts, and note its number.
+
+        After a power cut the last messages may be missing, and their numbers with them.
+        """
 
 
 @runtime_checkable

@@ -23,7 +23,7 @@ from agent.memory.generations import Generations
 from agent.memory.schema import MIGRATIONS
 from agent.memory.tombstones import Tombstones
 from agent.messages import Provenance
-from agent.storage.database import IN_RAM, set_aside, was_set_aside
+from agent.storage.database import IN_RAM, SMALL_PAGE_BYTES, set_aside, was_set_aside
 from agent.storage.worker import DatabaseWorker
 
 # What is said of a file that this device did not write
@@ -150,7 +150,7 @@ class Brain:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._worker = DatabaseWorker(path, MIGRATIONS)
+        self._worker = DatabaseWorker(path, MIGRATIONS, SMALL_PAGE_BYTES)
         # Damage was met, and opening the file anew has found nothing wrong with it
         self._distrusted = False
         self._closed = False
@@ -159,7 +159,11 @@ class Brain:
         # The one whose database has got back what it lacked
         self._awake: DatabaseWorker | None = None
         self._waking: asyncio.Task[None] | None = None
-        self.failures = 0
+        self._failures = 0
+
+    @property
+    def failures(self) -> int:
+        return self._failures + self._worker.undone
 
     async def run(self, job: Callable[[sqlite3.Connection], R]) -> R:
         """Run the job in a transaction of its own, in the database's thread, and return its result.
@@ -169,11 +173,17 @@ class Brain:
         """
         return await self._run(job, is_look=False)
 
+    async def redoable(self, job: Callable[[sqlite3.Connection], R]) -> R:
+        """Run a job whose end a power cut may undo: what it kept is told again by the messages."""
+        return await self._run(job, is_look=False, redoable=True)
+
     async def look(self, job: Callable[[sqlite3.Connection], R]) -> R:
         """Run a job that changes nothing, also on a read-only disk."""
         return await self._run(job, is_look=True)
 
-    async def _run(self, job: Callable[[sqlite3.Connection], R], *, is_look: bool) -> R:
+    async def _run(
+        self, job: Callable[[sqlite3.Connection], R], *, is_look: bool, redoable: bool = False
+    ) -> R:
         if self._closed:
             raise MemoryUnavailable("the memory is closed")
         worker = self._worker
@@ -181,7 +191,11 @@ class Brain:
         try:
             async with asyncio.timeout(CALL_TIMEOUT_S):
                 await self._wake(worker, is_look=is_look)
-                transact = worker.look if is_look else worker.transact
+                transact = worker.transact
+                if is_look:
+                    transact = worker.look
+                elif redoable:
+                    transact = worker.redoable
                 result = await transact(lambda db: _tolerantly(db, job))
             done = True
         except TimeoutError as err:
@@ -196,7 +210,7 @@ class Brain:
             raise MemoryUnavailable(f"{self._path} cannot be used: {err}") from err
         finally:
             if not done:
-                self.failures += 1
+                self._failures += 1
         return result
 
     def note_forgotten(
@@ -267,7 +281,7 @@ class Brain:
     async def _recover(self, worker: DatabaseWorker, err: Exception) -> None:
         """Open the file again, which sets a damaged one aside; otherwise save its content."""
         _log.error("memory: database damaged (file=%s): %s", self._path, err)
-        self._worker = DatabaseWorker(self._path, MIGRATIONS)
+        self._worker = DatabaseWorker(self._path, MIGRATIONS, SMALL_PAGE_BYTES)
         if not self._distrusted:
             self._distrusted = True
             await worker.aclose()

@@ -6,10 +6,9 @@ undone together. What the model misses, and everything without a model, stays in
 """
 
 import asyncio
-import itertools
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,8 +22,10 @@ from agent.memory.base import (
     Chronicled,
     Curated,
     HeardMessage,
+    KeepsMessages,
     Memory,
     MemoryEntry,
+    SaidMemory,
     Scope,
 )
 from agent.memory.grounding import is_grounded
@@ -38,7 +39,7 @@ from agent.memory.message_facts import (
     is_standing,
     question,
 )
-from agent.memory.telling import MAX_MESSAGE_CHARS, is_stated, says_something, trusted
+from agent.memory.telling import MAX_MESSAGE_CHARS, batches, is_stated, says_something, trusted
 from agent.messages import ChatMessage, Provenance
 from agent.passage import outside, own
 from agent.providers.base import ChatRequest, Provider
@@ -49,10 +50,8 @@ _log = logging.getLogger(__name__)
 
 # How soon somebody who has stopped talking is thought about
 LOOK_S = 600.0
-# Messages read at a time, and put before a model at a time
+# Messages read at a time
 MOST_READ = 100
-BATCH_MESSAGES = 20
-BATCH_CHARS = 6000
 # Ten facts of a model that writes slowly
 MODEL_TIMEOUT_S = 120.0
 MAX_TOKENS = 1500
@@ -100,6 +99,8 @@ class Consolidation:
         self._provider = provider
         self._state_file = state_file
         self._progress: _Progress | None = None
+        # The last message of this run that the memory has kept by its number
+        self._noted: int | None = None
         self._clock = clock
 
     async def run(self) -> None:
@@ -134,7 +135,7 @@ class Consolidation:
             StorageFull: as above.
         """
         async with self._turn:
-            progress = await self._loaded()
+            progress = await self._still_kept(await self._loaded())
             read = 0
             while heard := await self._listen(progress.kept, MOST_READ):
                 stored = [await self._keep(one) for one in heard]
@@ -168,36 +169,56 @@ class Consolidation:
         return facts
 
     async def _keep(self, heard: HeardMessage) -> bool:
-        """Return true if the memory may have changed."""
+        """Return true if the progress must be noted: the memory may have changed, and does not."""
         if not says_something(heard.text):
             return False
         if is_about_the_last(heard):
             await self._pin_the_last(heard)
             return True
-        await self._keep_for(heard, Scope(heard.person, heard.conversation))
+        scopes = [Scope(heard.person, heard.conversation)]
         if heard.group is not None:
             # Whoever was there heard it: it is the group's beside being the person's
-            await self._keep_for(heard, Scope(None, heard.conversation, heard.group))
+            scopes.append(Scope(None, heard.conversation, heard.group))
+        said = [self._said(heard, scope) for scope in scopes if await self._is_new(heard, scope)]
+        if isinstance(self._memory, KeepsMessages):
+            await self._memory.keep(heard.heard_id, said)
+            self._noted = heard.heard_id
+            return False
+        for one in said:
+            await self._store(one, heard)
         return True
 
-    async def _keep_for(self, heard: HeardMessage, scope: Scope) -> None:
-        text = heard.text[:MAX_MESSAGE_CHARS]
-        if await self._memory.get(key_of(text), scope) is not None:
+    async def _is_new(self, heard: HeardMessage, scope: Scope) -> bool:
+        if await self._memory.get(key_of(heard.text[:MAX_MESSAGE_CHARS]), scope) is not None:
             # It is known already, perhaps as a fact, which is worth more
-            return
-        if not is_standing(heard) and await self._was_stored(heard, scope):
-            return
+            return False
+        return is_standing(heard) or not await self._was_stored(heard, scope)
+
+    def _said(self, heard: HeardMessage, scope: Scope) -> SaidMemory:
+        return SaidMemory(
+            heard.text[:MAX_MESSAGE_CHARS],
+            # What is so for long outlives the conversation; a model may word it better
+            CORE if self._lasts(heard, scope) else CONVERSATION,
+            scope,
+            trusted(heard),
+            heard.at_s,
+            pinned=scope.person is not None
+            and is_standing(heard)
+            and trusted(heard) >= Provenance.USER,
+        )
+
+    async def _store(self, said: SaidMemory, heard: HeardMessage) -> None:
+        """Store it in a memory that keeps step by step."""
         entry = await self._memory.store(
             "",
-            text,
-            # What is so for long outlives the conversation; a model may word it better
-            category=CORE if self._lasts(heard, scope) else CONVERSATION,
-            scope=scope,
-            provenance=trusted(heard),
+            said.content,
+            category=said.category,
+            scope=said.scope,
+            provenance=said.provenance,
             source=FROM_CHAT,
         )
         await self._settle(entry, heard)
-        if scope.person is not None and is_standing(heard):
+        if said.pinned:
             await self._pin(entry)
 
     async def _was_stored(self, heard: HeardMessage, scope: Scope) -> bool:
@@ -233,7 +254,7 @@ class Consolidation:
     ) -> tuple[int, _Progress]:
         """Draw facts batch by batch while the model answers."""
         facts = 0
-        for batch in _batches(heard):
+        for batch in batches(heard):
             last = batch[-1].heard_id
             try:
                 facts += await self._draw_batch(batch)
@@ -301,10 +322,35 @@ class Consolidation:
 
     async def _loaded(self) -> _Progress:
         if self._progress is None:
-            self._progress = await asyncio.to_thread(_load, self._state_file)
+            self._progress = await self._begun()
         return self._progress
 
+    async def _still_kept(self, progress: _Progress) -> _Progress:
+        """Return the progress without what a full disk took back since."""
+        if not isinstance(self._memory, KeepsMessages) or self._noted is None:
+            return progress
+        kept = await self._memory.kept_until()
+        if kept is None or kept >= self._noted:
+            return progress
+        return msgspec.structs.replace(progress, kept=kept)
+
+    async def _begun(self) -> _Progress:
+        """Return the progress; without its file everything is read again."""
+        progress = await asyncio.to_thread(_load, self._state_file)
+        if progress is None:
+            return await self._save(_Progress())
+        if isinstance(self._memory, KeepsMessages):
+            # What a power cut took from the memory is kept again
+            kept = await self._memory.kept_until()
+            progress = msgspec.structs.replace(
+                progress, kept=progress.kept if kept is None else kept
+            )
+        return progress
+
     async def _save(self, progress: _Progress) -> _Progress:
+        if isinstance(self._memory, KeepsMessages):
+            # Small talk leaves nothing but this
+            await self._memory.keep(progress.kept, ())
         content = msgspec.json.encode(progress)
         await asyncio.to_thread(write_atomic, self._state_file, content)
         self._progress = progress
@@ -330,26 +376,13 @@ async def _asked(provider: Provider, texts: Sequence[str], trust: Provenance) ->
     return response.text
 
 
-def _batches(heard: Sequence[HeardMessage]) -> Iterator[list[HeardMessage]]:
-    """Yield runs of one person and one trust, each short enough for a model."""
-    for _, run in itertools.groupby(heard, key=lambda one: (one.person, trusted(one))):
-        batch: list[HeardMessage] = []
-        for one in run:
-            chars = sum(min(len(other.text), MAX_MESSAGE_CHARS) for other in [*batch, one])
-            if batch and (len(batch) == BATCH_MESSAGES or chars > BATCH_CHARS):
-                yield batch
-                batch = []
-            batch.append(one)
-        yield batch
-
-
 def _heard_in(fact: Fact, telling: Sequence[HeardMessage]) -> HeardMessage:
     """Return the message that says the fact; the last one if none does."""
     return next((one for one in telling if is_grounded(fact.content, [one.text])), telling[-1])
 
 
-def _load(path: Path) -> _Progress:
+def _load(path: Path) -> _Progress | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Progress)
     except (OSError, msgspec.DecodeError, UnicodeError, RecursionError):
-        return _Progress()
+        return None

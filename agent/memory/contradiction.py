@@ -10,9 +10,10 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agent.memory import curation, rows
 from agent.memory.base import Chronicled, Curated, MemoryEntry, Scope
 from agent.memory.record import COLUMNS, entry_of
-from agent.memory.statement import contradicts
+from agent.memory.statement import contradicts, statement_of
 from agent.memory.text import asked_tokens
 from agent.memory.words import quoted
 
@@ -29,6 +30,8 @@ _PAST_ASKED = re.compile(
 # The newest of them: the story of one thing, as far as anybody reads it
 _MOST_TOLD = 200
 _MOST_TOKENS = 8
+# Memories of one owner that are compared with a new statement, the newest first
+MAX_COMPARED = 2000
 
 _NAMING = f"""
 SELECT {COLUMNS} FROM memories
@@ -36,6 +39,19 @@ WHERE owner IN (SELECT value FROM json_each(?))
     AND id IN (SELECT rowid FROM memory_words WHERE memory_words MATCH ?)
 ORDER BY created_at_s DESC, id DESC LIMIT ?
 """  # noqa: S608 - our own constants
+
+
+def close(db: sqlite3.Connection, entry: MemoryEntry, now_s: float) -> list[MemoryEntry]:
+    """Close what a new statement contradicts, in the caller's transaction; return the closed."""
+    if statement_of(entry.content) is None:
+        return []
+    known = rows.newest(db, replace(entry.scope, session=None), None, MAX_COMPARED)
+    contradicted = [old for old in known if _closes(entry, old)]
+    return [
+        old
+        for old in contradicted
+        if curation.supersede(db, old.key, entry.key, entry.scope, now_s) is not None
+    ]
 
 
 async def settle(memory: Curated, known: Sequence[MemoryEntry], entry: MemoryEntry) -> list[str]:

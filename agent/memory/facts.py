@@ -12,6 +12,8 @@ SALVAGED = "salvaged"
 UPKEEP = "upkeep"
 # Lines of the tombstones that were taken into account
 BURIED = "buried"
+# The number of the last message whose memories it has
+KEPT = "kept"
 # More than generations are kept: a snapshot that is on the disk was written by this store
 _REMEMBERED_SNAPSHOTS = 20
 
@@ -23,6 +25,24 @@ def get(db: sqlite3.Connection, name: str) -> str:
 
 def put(db: sqlite3.Connection, name: str, value: str) -> None:
     db.execute("INSERT OR REPLACE INTO memory_facts (name, value) VALUES (?, ?)", [name, value])
+
+
+def kept_until(db: sqlite3.Connection) -> int | None:
+    """Return the number of the last message that was kept here; None if there was none."""
+    number = get(db, KEPT)
+    return int(number) if number.isdecimal() else None
+
+
+def put_kept(db: sqlite3.Connection, heard_id: int) -> None:
+    put(db, KEPT, str(heard_id))
+
+
+def keep_again(db: sqlite3.Connection) -> None:
+    """Write that number once more: its transaction flushes those that were not flushed.
+
+    A message is never kept again after something that was drawn from it was noted as forgotten.
+    """
+    put(db, KEPT, get(db, KEPT))
 
 
 def knows_snapshot(db: sqlite3.Connection, digest: str) -> bool:

@@ -87,4 +87,14 @@ ALTER TABLE memory_vectors ADD COLUMN tokens BLOB;
 CREATE INDEX memories_session ON memories (session, id) WHERE session IS NOT NULL;
 """
 
-MIGRATIONS = (_MEMORIES, WORDS_TABLE, _OWNERS, _NEIGHBOURS)
+# A commit writes every page that it touches as a whole, and each message is a commit
+_FEWER_PAGES = """
+-- No question could use it: a partial index serves none whose source is not known beforehand
+DROP INDEX memories_source;
+-- A leaf of the word index fits a page, else it lies on several that are written and freed
+INSERT INTO memory_words (memory_words, rank) SELECT 'pgsz', page_size - 50 FROM pragma_page_size;
+-- Sixteen messages are joined at once; joining four by four rewrites everything twice as often
+INSERT INTO memory_words (memory_words, rank) VALUES ('automerge', 0);
+"""
+
+MIGRATIONS = (_MEMORIES, WORDS_TABLE, _OWNERS, _NEIGHBOURS, _FEWER_PAGES)

@@ -6,7 +6,6 @@ absence only leaves recall to words, and what was stored without it is embedded 
 
 import logging
 import sqlite3
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -27,12 +26,14 @@ from agent.memory import (
 )
 from agent.memory.base import (
     CORE,
+    FROM_CHAT,
     MAX_CONTENT_CHARS,
     MAX_KEY_CHARS,
     MAX_SOURCE_CHARS,
     Inspection,
     MemoryEntry,
     MemoryStats,
+    SaidMemory,
     Scope,
     StoreLimits,
     Tidied,
@@ -41,50 +42,10 @@ from agent.memory.brain import Brain
 from agent.memory.curation import evict, hide_duplicates, is_sound, note_tidied, prune
 from agent.memory.keys import key_of, searched_text
 from agent.memory.memory_vectors import MemoryVectors
-from agent.memory.record import provenance_of
 from agent.memory.rows import MemoryDraft
 from agent.memory.search import MemoryQuestion
 from agent.messages import Provenance
 from agent.system.clock import Clock
-
-
-def survey(db: sqlite3.Connection, backend: str) -> MemoryStats:
-    """Count visible and hidden memories, and their bytes."""
-    (superseded,) = db.execute(
-        "SELECT count(*) FROM memories WHERE superseded_by IS NOT NULL"
-    ).fetchone()
-    (pinned,) = db.execute("SELECT count(*) FROM entries WHERE pinned").fetchone()
-    categories = dict(db.execute("SELECT category, count(*) FROM entries GROUP BY category"))
-    provenances = Counter(
-        provenance_of(name) for (name,) in db.execute("SELECT provenance FROM entries")
-    )
-    return MemoryStats(
-        backend,
-        sum(categories.values()),
-        superseded,
-        pinned,
-        _size_bytes(db),
-        categories,
-        provenances,
-        {"vectors": _vectors(db), **_said(db)},
-    )
-
-
-def _said(db: sqlite3.Connection) -> dict[str, str]:
-    named = {name: facts.get(db, name) for name in (facts.CAME_BACK, facts.UPKEEP)}
-    return {name: said for name, said in named.items() if said}
-
-
-def _size_bytes(db: sqlite3.Connection) -> int:
-    (pages,) = db.execute("PRAGMA page_count").fetchone()
-    (page_bytes,) = db.execute("PRAGMA page_size").fetchone()
-    return int(pages) * int(page_bytes)
-
-
-def _vectors(db: sqlite3.Connection) -> str:
-    rows = db.execute("SELECT model, count(*) FROM memory_vectors GROUP BY model ORDER BY 2 DESC")
-    return ", ".join(f"{number} of {model}" for model, number in rows) or "none"
-
 
 _log = logging.getLogger(__name__)
 
@@ -97,9 +58,6 @@ _EVERYBODY = Scope()
 # Inside the class, `list` is a method
 _Entries = list[MemoryEntry]
 Keys = list[str]
-
-# Memories of one owner that are compared with a new statement, the newest first
-MAX_COMPARED = 2000
 
 
 class SqliteMemory:
@@ -135,9 +93,26 @@ class SqliteMemory:
             )
         source = _clean(source)[:MAX_SOURCE_CHARS]
         draft = MemoryDraft(key or key_of(content), content, category, scope, provenance, source)
-        before = await self._said_before(scope)
-        reading = await self._meanings.read(searched_text(draft.key, draft.content), before)
+        reading = await self._read(draft)
         return await self._brain.run(lambda db: self._put(db, draft, reading))
+
+    async def kept_until(self) -> int | None:
+        return await self._brain.look(facts.kept_until)
+
+    async def keep(self, heard_id: int, said: Sequence[SaidMemory]) -> None:
+        """Keep what a message leaves, and its number, in one transaction."""
+        drafts = [_draft_of(one) for one in said]
+        readings = [await self._read(draft) for draft in drafts]
+
+        def kept(db: sqlite3.Connection) -> None:
+            for one, draft, reading in zip(said, drafts, readings, strict=True):
+                put = self._put(db, draft, reading)
+                marks = curation.Marks(one.pinned or None, None, one.said_at_s)
+                curation.mark(db, put.key, put.scope, marks)
+                self._close(db, put)
+            facts.put_kept(db, heard_id)
+
+        await self._brain.redoable(kept)
 
     async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
         """Return the most relevant first; `ranking.relevance` explains the score."""
@@ -157,6 +132,7 @@ class SqliteMemory:
 
     async def forget(self, key: str, scope: Scope) -> bool:
         """Forget the owner's own memory only; shared ones stay."""
+        await self._brain.run(facts.keep_again)
         return await self._brain.run(lambda db: self._forget(db, _clean(key), scope))
 
     async def count(self, scope: Scope | None = None) -> int:
@@ -188,20 +164,21 @@ class SqliteMemory:
 
     async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
         now_s = self._clock.wall_s()
-        return await self._reloading(
-            lambda db: curation.supersede(db, old_key, new_key, scope, now_s) is not None
-        )
+
+        def supersede(db: sqlite3.Connection) -> bool:
+            hidden = curation.supersede(db, old_key, new_key, scope, now_s)
+            if hidden is not None:
+                self._meanings.discard(hidden)
+            return hidden is not None
+
+        return await self._brain.run(supersede)
 
     async def former(self, entry: MemoryEntry) -> _Entries:
         return await self._brain.look(partial(curation.former, entry=entry))
 
     async def settle(self, entry: MemoryEntry) -> Keys:
-        from agent.memory import contradiction, statement  # noqa: PLC0415 - many patterns
-
-        if statement.statement_of(entry.content) is None:
-            return []
-        known = await self.list(replace(entry.scope, session=None), None, MAX_COMPARED)
-        return await contradiction.settle(self, known, entry)
+        closed = await self._brain.run(lambda db: self._close(db, entry))
+        return [old.key for old in closed]
 
     async def with_former(self, found: _Entries, question: str) -> _Entries:
         from agent.memory import contradiction  # noqa: PLC0415 - turns alone need it
@@ -231,6 +208,7 @@ class SqliteMemory:
             self._bury(db, found)
             return len(found)
 
+        await self._brain.run(facts.keep_again)
         return await self._brain.run(forget)
 
     async def rebuild(self) -> int:
@@ -281,6 +259,8 @@ class SqliteMemory:
         await self._brain.run(partial(facts.remember_snapshot, digest=digest))
 
     async def stats(self) -> MemoryStats:
+        from agent.memory.survey import survey  # noqa: PLC0415 - for those who ask
+
         return await self._brain.look(lambda db: survey(db, self.name))
 
     @property
@@ -308,6 +288,15 @@ class SqliteMemory:
         self._meanings.put(db, entry.memory_id, entry.scope.owner, reading, length)
         return entry
 
+    def _close(self, db: sqlite3.Connection, entry: MemoryEntry) -> Sequence[MemoryEntry]:
+        """Close what a new statement contradicts; return the closed memories."""
+        from agent.memory import contradiction  # noqa: PLC0415 - many patterns
+
+        closed = contradiction.close(db, entry, self._clock.wall_s())
+        for old in closed:
+            self._meanings.discard(old.memory_id)
+        return closed
+
     async def _reloading(self, job: Callable[[sqlite3.Connection], R]) -> R:
         """Run a job after which the index is read again from the table."""
 
@@ -331,10 +320,11 @@ class SqliteMemory:
             done += touched
         return done
 
-    async def _said_before(self, scope: Scope) -> str:
-        if scope.session is None:
-            return ""
-        return await self._brain.run(partial(sessions.last_said, scope=scope))
+    async def _read(self, draft: MemoryDraft) -> PassageReading | None:
+        before = ""
+        if draft.scope.session is not None:
+            before = await self._brain.look(partial(sessions.last_said, scope=draft.scope))
+        return await self._meanings.read(searched_text(draft.key, draft.content), before)
 
     def _put_back(self, db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
         # What it replaces may be in the index, by an id of its own
@@ -372,6 +362,13 @@ class SqliteMemory:
             self._meanings.reload()
         for entry in found:
             self._meanings.discard(entry.memory_id)
+
+
+def _draft_of(said: SaidMemory) -> MemoryDraft:
+    content = _clean(said.content)
+    return MemoryDraft(
+        key_of(content), content, said.category, said.scope, said.provenance, FROM_CHAT
+    )
 
 
 def _clean(text: str) -> str:

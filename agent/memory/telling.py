@@ -1,6 +1,8 @@
 """Messages that tell something: more than yes and thanks, in the person's own words or pasted."""
 
+import itertools
 import re
+from collections.abc import Iterator, Sequence
 
 from agent.memory.base import HeardMessage
 from agent.memory.statement import is_lasting
@@ -13,6 +15,9 @@ MAX_MESSAGE_CHARS = 2000
 MIN_TOKENS = 2
 # Longer than people type: such a message was pasted, and who pastes vouches for nothing in it
 PASTED_CHARS = 600
+# Messages put before a model at a time
+BATCH_MESSAGES = 20
+BATCH_CHARS = 6000
 _PASTED = re.compile(
     r"https?://|^\s*>|```|^\s*(?:from|subject|betreff|von):", re.IGNORECASE | re.MULTILINE
 )
@@ -70,3 +75,16 @@ def says_something(text: str) -> bool:
         return False
     said = list(tokens(text[:MAX_MESSAGE_CHARS]))
     return len(said) >= MIN_TOKENS and not _FILLERS.issuperset(said)
+
+
+def batches(heard: Sequence[HeardMessage]) -> Iterator[list[HeardMessage]]:
+    """Yield runs of one person and one trust, each short enough for a model."""
+    for _, run in itertools.groupby(heard, key=lambda one: (one.person, trusted(one))):
+        batch: list[HeardMessage] = []
+        for one in run:
+            chars = sum(min(len(other.text), MAX_MESSAGE_CHARS) for other in [*batch, one])
+            if batch and (len(batch) == BATCH_MESSAGES or chars > BATCH_CHARS):
+                yield batch
+                batch = []
+            batch.append(one)
+        yield batch

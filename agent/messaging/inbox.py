@@ -19,7 +19,8 @@ from agent.storage.worker import DatabaseWorker
 
 async def answered_since(journal: DatabaseWorker, after_id: int, limit: int) -> list[HeardMessage]:
     """Answered messages with greater ids, oldest first."""
-    return await journal.transact(partial(_read, after_id=after_id, limit=limit))
+    # A change would write down at once what waits for the next message
+    return await journal.look(partial(_read, after_id=after_id, limit=limit))
 
 
 def _read(db: sqlite3.Connection, after_id: int, limit: int) -> list[HeardMessage]:

@@ -1,7 +1,8 @@
 """Database thread: work on a connection without blocking the event loop.
 
 Jobs run one after another, each in a transaction of its own; what can wait a moment goes with the
-next one, in the order in which it was given.
+next one, in the order in which it was given. What can be done again after a cut shares one
+transaction with what follows soon, and is seen at once.
 """
 
 import asyncio
@@ -30,6 +31,9 @@ _NO_ROOM = frozenset(
     }
 )
 _CHANGE, _LOOK = "BEGIN IMMEDIATE", "BEGIN"
+_UNFLUSHED, _FLUSHED = "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=FULL"
+# Redoable jobs share a transaction for so long: other programs wait much longer for a writer
+SHARED_S = 1.0
 # What can wait is written by itself when nothing else is: a cut costs no more than this
 LATEST_S = 0.02
 # Tried again this much later where there was no room
@@ -49,6 +53,9 @@ class DatabaseWorker:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"db-{path.stem}")
         self._later: list[tuple[Job[object], Callable[[], None]]] = []
         self._flush: asyncio.TimerHandle | None = None
+        self._sharing: asyncio.TimerHandle | None = None
+        # Shared transactions that came to nothing: whoever had a part in one does it again
+        self.undone = 0
 
     async def transact(self, job: Job[R]) -> R:
         """Run `job` in a transaction and return its result after its changes are durable.
@@ -58,6 +65,19 @@ class DatabaseWorker:
         """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._run, job, _CHANGE)
+
+    async def redoable(self, job: Job[R]) -> R:
+        """Run `job`, which somebody does again if a cut undoes it, and return its result.
+
+        Later jobs see what it did. The next `transact` makes it durable.
+
+        Raises:
+            StorageFull: nothing was changed.
+        """
+        loop = asyncio.get_running_loop()
+        if self._sharing is None:
+            self._sharing = loop.call_later(SHARED_S, self._begin_commit)
+        return await loop.run_in_executor(self._thread, self._run_shared, job)
 
     async def look(self, job: Job[R]) -> R:
         """Run `job`, which changes nothing, and return its result; works on a read-only disk.
@@ -80,8 +100,9 @@ class DatabaseWorker:
         self._flush_in(LATEST_S)
 
     async def aclose(self) -> None:
-        if self._flush is not None:
-            self._flush.cancel()
+        for timer in (self._flush, self._sharing):
+            if timer is not None:
+                timer.cancel()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
@@ -101,10 +122,55 @@ class DatabaseWorker:
         if self._later:
             self._flush_in(NO_ROOM_WAIT_S)
 
-    def _run(self, job: Job[R], begin: str) -> R:
+    def _begin_commit(self) -> None:
+        self._sharing = None
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(self._thread, self._commit_shared)
+
+    def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = open_database(self._path, self._migrations, self._page_bytes)
+        return self._connection
+
+    def _run_shared(self, job: Job[R]) -> R:
+        connection = self._opened()
+        try:
+            if not connection.in_transaction:
+                # No flush: a cut takes this transaction whole, and the job is done again
+                connection.execute(_UNFLUSHED)
+                connection.execute(_CHANGE)
+            return _apart(connection, job)
+        except sqlite3.OperationalError as err:
+            if not connection.in_transaction:
+                self.undone += 1
+            raise self._named(err) from err
+
+    def _commit_shared(self) -> None:
         connection = self._connection
+        if connection is None or not connection.in_transaction:
+            return
+        try:
+            connection.commit()
+        except sqlite3.OperationalError as err:
+            connection.rollback()
+            self.undone += 1
+            _log.warning("storage: write postponed: %s", err)
+
+    def _named(self, err: sqlite3.OperationalError) -> Exception:
+        """Return the error, by a name of ours if there was no room."""
+        # Python's own errors carry no code; extended ones have the primary in their low byte
+        if getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _NO_ROOM:
+            return StorageFull(f"{self._path} was not written: {err}")
+        return err
+
+    def _run(self, job: Job[R], begin: str) -> R:
+        connection = self._opened()
+        if connection.in_transaction:
+            if begin == _LOOK:
+                return job(connection)
+            self._commit_shared()
+        if begin == _CHANGE:
+            connection.execute(_FLUSHED)
         # More may be added by another thread meanwhile
         later = list(self._later) if begin == _CHANGE else []
         try:
@@ -120,10 +186,7 @@ class DatabaseWorker:
         except sqlite3.OperationalError as err:
             if connection.in_transaction:
                 connection.rollback()
-            # Python's own errors carry no code; extended ones have the primary in their low byte
-            if getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _NO_ROOM:
-                raise StorageFull(f"{self._path} was not written: {err}") from err
-            raise
+            raise self._named(err) from err
         del self._later[: len(later)]
         for _, committed in later:
             committed()
@@ -139,5 +202,20 @@ class DatabaseWorker:
         if self._later:
             self._write_later()
         if self._connection is not None:
+            self._commit_shared()
             self._connection.close()
             self._connection = None
+
+
+def _apart(connection: sqlite3.Connection, job: Job[R]) -> R:
+    """Run a job inside the open transaction; undo only this one if it fails."""
+    connection.execute("SAVEPOINT one")
+    try:
+        result = job(connection)
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO one")
+            connection.execute("RELEASE one")
+        raise
+    connection.execute("RELEASE one")
+    return result

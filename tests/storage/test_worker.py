@@ -1,12 +1,14 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from agent.errors import StorageFull
 from agent.storage.worker import DatabaseWorker
+from tests.waits import wait_until
 
 
 @pytest.fixture
@@ -114,3 +116,68 @@ async def test_what_waits_is_written_at_the_end(tmp_path: Path) -> None:
     after = DatabaseWorker(tmp_path / "b.db", ("CREATE TABLE t (x)",))
     assert await after.look(count) == 1
     await after.aclose()
+
+
+async def test_what_can_be_redone_is_seen_at_once_and_kept_by_the_next_change(
+    worker: DatabaseWorker, tmp_path: Path
+) -> None:
+    await worker.redoable(later_insert)
+    assert await worker.look(count) == 1
+    with closing(sqlite3.connect(tmp_path / "a.db")) as other:
+        assert count(other) == 0
+        await worker.transact(later_insert)
+        assert count(other) == 2
+
+
+async def test_what_can_be_redone_is_kept_soon_by_itself(
+    worker: DatabaseWorker, tmp_path: Path
+) -> None:
+    for _ in range(3):
+        await worker.redoable(later_insert)
+    with closing(sqlite3.connect(tmp_path / "a.db")) as other:
+        await wait_until(lambda: count(other) == 3)
+
+
+async def test_what_can_be_redone_is_kept_at_the_end(tmp_path: Path) -> None:
+    worker = DatabaseWorker(tmp_path / "a.db", ("CREATE TABLE t (x)",))
+    await worker.redoable(later_insert)
+    await worker.aclose()
+    with closing(sqlite3.connect(tmp_path / "a.db")) as other:
+        assert count(other) == 1
+
+
+async def test_a_redoable_job_that_fails_undoes_no_other(worker: DatabaseWorker) -> None:
+    def insert_and_fail(db: sqlite3.Connection) -> None:
+        later_insert(db)
+        raise ValueError
+
+    await worker.redoable(later_insert)
+    with pytest.raises(ValueError):  # noqa: PT011 - the job's own, as it is
+        await worker.redoable(insert_and_fail)
+    assert await worker.transact(count) == 1
+
+
+async def test_a_change_flushes_after_one_that_did_not(worker: DatabaseWorker) -> None:
+    def flushes(db: sqlite3.Connection) -> int:
+        return int(db.execute("PRAGMA synchronous").fetchone()[0])
+
+    assert await worker.redoable(flushes) == 1
+    assert await worker.transact(flushes) == 2
+
+
+async def test_a_full_disk_takes_the_shared_changes_and_says_so(worker: DatabaseWorker) -> None:
+    def insert(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO t VALUES (zeroblob(100000))")
+
+    def limit(db: sqlite3.Connection) -> None:
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count={pages}")
+
+    await worker.redoable(later_insert)
+    await worker.redoable(limit)
+    with pytest.raises(StorageFull):
+        await worker.redoable(insert)
+    await worker.transact(lambda db: db.execute("PRAGMA max_page_count=1000000"))
+    await worker.redoable(insert)
+    kept = await worker.transact(count)
+    assert kept + worker.undone == 2

@@ -13,6 +13,8 @@ from agent.system.clock import Clock
 
 # The platform keeps updates for a day: what it was told before is nothing that could come again
 MAX_AGE_S = 20 * 3600.0
+# A file costs the card a block and a name; the next request confirms the offset all the same
+SAVED_EVERY_S = 60.0
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -27,6 +29,7 @@ class TelegramCursor:
         self._file = CursorFile(path, _Kept, "telegram", spaced_json)
         self._clock = clock
         self.offset = 0
+        self._saved_at_s: float | None = None
 
     async def load(self) -> None:
         kept = await self._file.read()
@@ -36,7 +39,11 @@ class TelegramCursor:
     async def advance(self, offset: int) -> None:
         """Move the cursor: everything below is committed."""
         self.offset = offset
-        await self._file.write(_Kept(offset, self._clock.wall_s()))
+        now_s = self._clock.wall_s()
+        if self._saved_at_s is not None and 0 <= now_s - self._saved_at_s < SAVED_EVERY_S:
+            return
+        self._saved_at_s = now_s
+        await self._file.write(_Kept(offset, now_s))
 
     def confirmed(self) -> None:
         """Record that the platform has forgotten everything below."""
