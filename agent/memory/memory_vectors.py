@@ -7,6 +7,7 @@ background once it is there. Importing this loads no numpy.
 import asyncio
 import logging
 import sqlite3
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ EMBED_TIMEOUT_S = 5.0
 FILL_BATCH = 8
 # How often the log says how far it is: every minute or so on a small board
 PROGRESS_EVERY = 500
+# Vectors read at a time: some 0.1 s on a small board, for which a question may wait
+READ_PIECE = 4096
 
 
 class MemoryVectors:
@@ -37,6 +40,10 @@ class MemoryVectors:
         self._embedder = embedder
         self._brain = brain
         self._index: VectorIndex | None = None
+        # The index has all of the table, as it was then
+        self._is_whole = False
+        self._read_at: tuple[int, int] | None = None
+        self._reading: asyncio.Task[None] | None = None
         # Until a look has shown that every memory has its vector
         self._may_lack_vectors = True
         self.filling: asyncio.Task[None] | None = None
@@ -82,7 +89,8 @@ class MemoryVectors:
         packed = closeness.packed(reading.tokens)
         model = self._embedder.model_id
         rows.put_vector(db, memory_id, model, encode(reading.vector), packed)
-        self._current_index(len(reading.vector)).put(memory_id, owner, reading.vector, length)
+        if self._index is not None and self._index.model == model:
+            self._index.put(memory_id, owner, reading.vector, length)
 
     def discard(self, memory_id: int) -> None:
         if self._index is not None:
@@ -95,15 +103,39 @@ class MemoryVectors:
 
     def compare(
         self, db: sqlite3.Connection, question: PassageReading, owners: Sequence[str]
-    ) -> "Similarities":
-        index = self._current_index(len(question.vector))
-        index.sync(db, self._brain.failures)
-        return index.search(question.vector, owners)
+    ) -> "Similarities | None":
+        """Return how near the vectors are; None while a large store is being read."""
+        index = self._current_index(db, len(question.vector))
+        if not self._is_whole:
+            # All of a small store is one piece: it has no time without
+            self._read_on(db)
+        return index.search(question.vector, owners) if self._is_whole else None
+
+    def read_in_background(self) -> None:
+        """Read the rest of a large store in pieces, in a task that `aclose` ends."""
+        is_running = self._reading is not None and not self._reading.done()
+        if self._index is not None and not self._is_whole and not is_running:
+            self._reading = asyncio.create_task(self._read_rest())
 
     async def aclose(self) -> None:
-        if self.filling is not None:
-            self.filling.cancel()
-            await asyncio.gather(self.filling, return_exceptions=True)
+        for task in (self.filling, self._reading):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def _read_rest(self) -> None:
+        began_s = time.monotonic()
+        try:
+            while not self._is_whole and self._index is not None:
+                await self._brain.look(self._read_on)
+        except MemoryUnavailable as err:
+            _log.warning("memory: vectors not read (error=%s)", err)
+            return
+        _log.info("memory: vectors read (took_s=%.1f)", time.monotonic() - began_s)
+
+    def _read_on(self, db: sqlite3.Connection) -> None:
+        if self._index is not None:
+            self._is_whole = self._index.read_on(db, READ_PIECE)
 
     def _fill_in_background(self) -> None:
         """Embed memories without a vector of this model, in one task that `aclose` ends."""
@@ -156,10 +188,14 @@ class MemoryVectors:
             if rows.still_holds(db, row):
                 self.put(db, row.memory_id, row.owner, reading, len(row.content))
 
-    def _current_index(self, dimensions: int) -> "VectorIndex":
+    def _current_index(self, db: sqlite3.Connection, dimensions: int) -> "VectorIndex":
+        """Return the index; a new one if another program or a failed write changed the table."""
         from agent.memory.vectors import VectorIndex  # noqa: PLC0415 - numpy, on first use
 
+        (version,) = db.execute("PRAGMA data_version").fetchone()
+        now = (version, self._brain.failures)
         model = self._embedder.model_id
-        if self._index is None or self._index.model != model:
-            self._index = VectorIndex(model, dimensions)
+        if self._index is None or self._index.model != model or self._read_at != now:
+            # Two at a time would not fit a small board
+            self._index, self._is_whole, self._read_at = VectorIndex(model, dimensions), False, now
         return self._index

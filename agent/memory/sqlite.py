@@ -122,7 +122,9 @@ class SqliteMemory:
         reading = await self._meanings.read(query, asked=True)
         if not understanding.is_understood(query, reading):
             reading = None
-        return await self._brain.look(lambda db: self._find(db, query, reading, limit, scope))
+        found = await self._brain.look(lambda db: self._find(db, query, reading, limit, scope))
+        self._meanings.read_in_background()
+        return found
 
     async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
         return await self._brain.look(lambda db: rows.get(db, _clean(key), scope))
@@ -327,10 +329,14 @@ class SqliteMemory:
         return await self._meanings.read(searched_text(draft.key, draft.content), before)
 
     def _put_back(self, db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
-        # What it replaces may be in the index, by an id of its own
-        self._meanings.reload()
         self._brain.allow(entry)
-        return rows.restore(db, entry)
+        # What it replaces may be in the index, by an id of its own
+        replaced = rows.held(db, entry.scope.owner, entry.key)
+        put = rows.restore(db, entry)
+        for one in (put, replaced):
+            if one is not None:
+                self._meanings.put(db, one.memory_id, one.scope.owner, None)
+        return put
 
     def _find(
         self,
@@ -341,8 +347,10 @@ class SqliteMemory:
         scope: Scope,
     ) -> _Entries:
         question = MemoryQuestion(query, scope, now_s=self._clock.wall_s())
+        similar = None
         if reading is not None:
             similar = self._meanings.compare(db, reading, scope.owners)
+        if similar is not None:
             model = self._meanings.model_id
             question = replace(question, similar=similar, reading=reading, model=model)
         return search.find(db, question, limit)

@@ -5,7 +5,7 @@ when another program has written there.
 """
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,13 @@ _FIRST_CAPACITY = 64
 EXACT_ROWS = 16_384
 _RESCORED = 20
 _SIGNS_PER_WORD = 64
+
+# In pieces by id: other questions are answered between them
+_READ = """
+SELECT entries.id, entries.owner, v.vector, length(entries.content)
+FROM memory_vectors AS v JOIN entries ON entries.id = v.memory_id
+WHERE v.model = ? AND v.memory_id > ? ORDER BY v.memory_id LIMIT ?
+"""
 
 Vector = NDArray[np.float32]
 
@@ -110,18 +117,17 @@ class VectorIndex:
         self.model = model
         self._dimensions = dimensions
         self._order: NDArray[np.intp] | None = None
-        self._loaded_at: tuple[int, int] | None = None
-        self._clear()
-
-    def sync(self, db: sqlite3.Connection, failures: int) -> None:
-        """Read the table again if another program or a failed write has changed it.
-
-        `failures` counts the failed ones so far.
-        """
-        (version,) = db.execute("PRAGMA data_version").fetchone()
-        if self._loaded_at != (version, failures):
-            self._load(db)
-            self._loaded_at = (version, failures)
+        self._read_until = 0
+        self._count = 0
+        self._lengths = np.zeros(_FIRST_CAPACITY, np.float32)
+        self._rows: dict[int, int] = {}
+        self._codes: dict[str, int] = {}
+        self._ids = np.zeros(_FIRST_CAPACITY, np.int64)
+        self._owners = np.zeros(_FIRST_CAPACITY, np.int32)
+        self._scales = np.zeros(_FIRST_CAPACITY, np.float32)
+        self._steps = np.zeros((_FIRST_CAPACITY, self._dimensions), np.int8)
+        words = -(-self._dimensions // _SIGNS_PER_WORD)
+        self._signs = np.zeros((words, _FIRST_CAPACITY), np.uint64)
 
     def put(self, memory_id: int, owner: str, vector: Vector, length: int = 0) -> None:
         """Keep a vector; `length` is that of its text."""
@@ -195,31 +201,46 @@ class VectorIndex:
             self._order = np.argsort(self._ids[: self._count], kind="stable")
         return self._order
 
-    def _load(self, db: sqlite3.Connection) -> None:
-        self._clear()
-        rows = db.execute(
-            "SELECT entries.id, entries.owner, v.vector, length(entries.content)"
-            " FROM memory_vectors AS v JOIN entries ON entries.id = v.memory_id"
-            " WHERE v.model = ?",
-            [self.model],
-        )
-        for memory_id, owner, stored, length in rows:
-            if len(stored) == self._dimensions * _STORED.itemsize:
-                vector = np.frombuffer(stored, _STORED).astype(np.float32)
-                self.put(memory_id, owner, vector, length)
+    def read_on(self, db: sqlite3.Connection, most: int) -> bool:
+        """Read the next vectors of the table; return true once there are no more."""
+        found = db.execute(_READ, [self.model, self._read_until, most]).fetchall()
+        if found:
+            self._read_until = found[-1][0]
+        size = self._dimensions * _STORED.itemsize
+        # What was put meanwhile is as new as the table
+        fit = [row for row in found if len(row[2]) == size and row[0] not in self._rows]
+        if fit:
+            ids, owners, stored, lengths = zip(*fit, strict=True)
+            vectors = np.frombuffer(b"".join(stored), _STORED).astype(np.float32)
+            self._append(ids, owners, vectors.reshape(len(fit), -1), lengths)
+        return len(found) < most
 
-    def _clear(self) -> None:
-        self._count = 0
-        self._order = None
-        self._lengths = np.zeros(_FIRST_CAPACITY, np.float32)
-        self._rows: dict[int, int] = {}
-        self._codes: dict[str, int] = {}
-        self._ids = np.zeros(_FIRST_CAPACITY, np.int64)
-        self._owners = np.zeros(_FIRST_CAPACITY, np.int32)
-        self._scales = np.zeros(_FIRST_CAPACITY, np.float32)
-        self._steps = np.zeros((_FIRST_CAPACITY, self._dimensions), np.int8)
-        words = -(-self._dimensions // _SIGNS_PER_WORD)
-        self._signs = np.zeros((words, _FIRST_CAPACITY), np.uint64)
+    def _append(
+        self,
+        ids: Sequence[int],
+        owners: Sequence[str],
+        vectors: NDArray[np.float32],
+        lengths: Sequence[int],
+    ) -> None:
+        """Append vectors of other memories: many at once take a tenth of one by one."""
+        first, end = self._count, self._count + len(ids)
+        while end > len(self._ids):
+            self._grow()
+        self._count, self._order = end, None
+        self._rows.update(zip(ids, range(first, end), strict=True))
+        self._ids[first:end] = ids
+        self._lengths[first:end] = lengths
+        self._owners[first:end] = [
+            self._codes.setdefault(owner, len(self._codes)) for owner in owners
+        ]
+        scales = np.abs(vectors).max(axis=1) / _LARGEST_INT8
+        self._scales[first:end] = scales
+        words = np.zeros((len(ids), len(self._signs)), np.uint64)
+        bits = np.packbits(vectors > 0, axis=1)
+        words.view(np.uint8)[:, : bits.shape[1]] = bits
+        self._signs[:, first:end] = words.T
+        # A vector of nothing has no scale
+        self._steps[first:end] = np.rint(vectors / np.where(scales, scales, 1.0)[:, None])
 
     def _grow(self) -> None:
         self._ids, self._owners, self._lengths, self._scales = (

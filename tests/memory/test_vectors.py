@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent.memory import rows, vectors
 from agent.memory.base import CORE, EVERYBODYS, Scope
 from agent.memory.schema import MIGRATIONS
-from agent.memory.vectors import Vector, VectorIndex, encode
+from agent.memory.vectors import Vector, VectorIndex, decoded, encode
 from agent.messages import Provenance
 from agent.storage.database import open_database
 
@@ -114,7 +114,7 @@ def test_it_holds_what_was_put_and_not_discarded(steps: list[tuple[bool, int]]) 
 def test_it_is_made_from_the_table(index: VectorIndex, db: sqlite3.Connection) -> None:
     memory_id = remember(db, 1)
     remember(db, 2, model="another model")
-    index.sync(db, 0)
+    assert index.read_on(db, 9)
     assert list(index.search(direction(1), MEI).nearest(9)) == [memory_id]
     assert index.search(direction(1), TOM).nearest(9) == {}
 
@@ -125,27 +125,34 @@ def test_it_leaves_out_what_is_superseded_or_of_another_size(
     old, new, short = (remember(db, number) for number in (1, 2, 3))
     db.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", [new, old])
     rows.put_vector(db, short, "model", b"\x00\x01")
-    index.sync(db, 0)
+    assert index.read_on(db, 9)
     assert list(index.search(direction(1), MEI).nearest(9)) == [new]
 
 
-def test_it_notices_what_another_program_has_written(
-    index: VectorIndex, db: sqlite3.Connection, tmp_path: Path
-) -> None:
-    index.sync(db, 0)
-    other = open_database(tmp_path / "brain.db", MIGRATIONS)
-    remember(other, 1)
-    other.close()
-    index.sync(db, 0)
-    assert len(index.search(direction(1), MEI).memory_ids) == 1
-
-
-def test_it_trusts_itself_until_a_write_has_failed(
+def test_pieces_make_the_same_index_as_vectors_one_by_one(
     index: VectorIndex, db: sqlite3.Connection
 ) -> None:
-    index.sync(db, 0)
-    index.put(99, MEI[0], direction(1))
-    index.sync(db, 0)
-    assert len(index.search(direction(1), MEI).memory_ids) == 1
-    index.sync(db, 1)
-    assert len(index.search(direction(1), MEI).memory_ids) == 0
+    ids = [remember(db, number) for number in range(1, 12)]
+    one_by_one = VectorIndex("model", DIMENSIONS)
+    for number, memory_id in enumerate(ids, start=1):
+        stored = decoded(encode(direction(number)))
+        one_by_one.put(memory_id, MEI[0], stored, len(f"memory {number}"))
+    pieces = 0
+    while not index.read_on(db, 3):
+        pieces += 1
+    assert pieces == 3
+    for number in range(1, 12):
+        mine, theirs = (one.search(direction(number), MEI) for one in (index, one_by_one))
+        assert mine.nearest(99) == theirs.nearest(99)
+
+
+def test_what_is_put_while_it_is_read_is_not_read_over(
+    index: VectorIndex, db: sqlite3.Connection
+) -> None:
+    first, second, third = (remember(db, number) for number in (1, 2, 3))
+    assert not index.read_on(db, 2)
+    index.put(third, MEI[0], direction(9))
+    index.discard(first)
+    assert index.read_on(db, 2)
+    assert set(index.search(direction(1), MEI).nearest(9)) == {second, third}
+    assert index.search(direction(9), MEI).of([third])[third] > 0.98
