@@ -29,8 +29,8 @@ EMBED_TIMEOUT_S = 5.0
 FILL_BATCH = 8
 # How often the log says how far it is: every minute or so on a small board
 PROGRESS_EVERY = 500
-# Vectors read at a time: some 0.1 s on a small board, for which a question may wait
-READ_PIECE = 4096
+# Vectors read at a time: less than half a second on a small board, for which a question may wait
+READ_PIECE = 8192
 
 
 class MemoryVectors:
@@ -111,10 +111,13 @@ class MemoryVectors:
             self._read_on(db)
         return index.search(question.vector, owners) if self._is_whole else None
 
+    @property
+    def is_reading(self) -> bool:
+        return self._reading is not None and not self._reading.done()
+
     def read_in_background(self) -> None:
         """Read the rest of a large store in pieces, in a task that `aclose` ends."""
-        is_running = self._reading is not None and not self._reading.done()
-        if self._index is not None and not self._is_whole and not is_running:
+        if self._index is not None and not self._is_whole and not self.is_reading:
             self._reading = asyncio.create_task(self._read_rest())
 
     async def aclose(self) -> None:

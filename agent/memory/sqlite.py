@@ -269,6 +269,11 @@ class SqliteMemory:
     def lacking_vectors(self) -> int:
         return self._meanings.lacking
 
+    @property
+    def is_reading_vectors(self) -> bool:
+        """Return true while words alone answer, because a large store was just opened."""
+        return self._meanings.is_reading
+
     async def health_check(self) -> bool:
         """Return true if the store can be read and written."""
         try:
