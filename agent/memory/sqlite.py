@@ -86,13 +86,7 @@ class SqliteMemory:
         source: str = "",
     ) -> MemoryEntry:
         """Keep a memory durably; an empty key is made from the content."""
-        key, content = _clean(key), _clean(content)
-        if len(content) > MAX_CONTENT_CHARS or len(key) > MAX_KEY_CHARS:
-            raise MemoryUnavailable(
-                f"a memory has at most {MAX_CONTENT_CHARS} characters, its key {MAX_KEY_CHARS}"
-            )
-        source = _clean(source)[:MAX_SOURCE_CHARS]
-        draft = MemoryDraft(key or key_of(content), content, category, scope, provenance, source)
+        draft = _sound(MemoryDraft(key, content, category, scope, provenance, source))
         reading = await self._read(draft)
         return await self._brain.run(lambda db: self._put(db, draft, reading))
 
@@ -135,7 +129,8 @@ class SqliteMemory:
     async def forget(self, key: str, scope: Scope) -> bool:
         """Forget the owner's own memory only; shared ones stay."""
         await self._brain.run(facts.keep_again)
-        return await self._brain.run(lambda db: self._forget(db, _clean(key), scope))
+        doomed = partial(forgetting.doomed, key=_clean(key), scope=scope)
+        return await self._brain.run(lambda db: self._bury(db, doomed(db))) > 0
 
     async def count(self, scope: Scope | None = None) -> int:
         return await self._brain.look(lambda db: rows.count(db, scope))
@@ -205,13 +200,9 @@ class SqliteMemory:
         return await self._reloading(lambda db: curation.revive(db, key, scope, now_s))
 
     async def forget_source(self, source: str, scope: Scope) -> int:
-        def forget(db: sqlite3.Connection) -> int:
-            found = forgetting.from_source(db, source, scope)
-            self._bury(db, found)
-            return len(found)
-
         await self._brain.run(facts.keep_again)
-        return await self._brain.run(forget)
+        found = partial(forgetting.from_source, source=source, scope=scope)
+        return await self._brain.run(lambda db: self._bury(db, found(db)))
 
     async def rebuild(self) -> int:
         """Make the words again now, and the vectors before the next search."""
@@ -271,7 +262,6 @@ class SqliteMemory:
 
     @property
     def is_reading_vectors(self) -> bool:
-        """Return true while words alone answer, because a large store was just opened."""
         return self._meanings.is_reading
 
     async def health_check(self) -> bool:
@@ -338,9 +328,8 @@ class SqliteMemory:
         # What it replaces may be in the index, by an id of its own
         replaced = rows.held(db, entry.scope.owner, entry.key)
         put = rows.restore(db, entry)
-        for one in (put, replaced):
-            if one is not None:
-                self._meanings.put(db, one.memory_id, one.scope.owner, None)
+        for one in filter(None, (put, replaced)):
+            self._meanings.put(db, one.memory_id, one.scope.owner, None)
         return put
 
     def _find(
@@ -352,22 +341,16 @@ class SqliteMemory:
         scope: Scope,
     ) -> _Entries:
         question = MemoryQuestion(query, scope, now_s=self._clock.wall_s())
-        similar = None
         if reading is not None:
             similar = self._meanings.compare(db, reading, scope.owners)
-        if similar is not None:
-            model = self._meanings.model_id
-            question = replace(question, similar=similar, reading=reading, model=model)
+            if similar is not None:
+                model = self._meanings.model_id
+                question = replace(question, similar=similar, reading=reading, model=model)
         return search.find(db, question, limit)
 
-    def _forget(self, db: sqlite3.Connection, key: str, scope: Scope) -> bool:
-        found = forgetting.doomed(db, key, scope)
-        self._bury(db, found)
-        return bool(found)
-
-    def _bury(self, db: sqlite3.Connection, found: Sequence[MemoryEntry]) -> None:
+    def _bury(self, db: sqlite3.Connection, found: Sequence[MemoryEntry]) -> int:
         if not found:
-            return
+            return 0
         # First: what is deleted and not noted could come back from a snapshot
         self._brain.note_forgotten(db, found, self._clock.wall_s())
         if forgetting.bury(db, found):
@@ -375,13 +358,24 @@ class SqliteMemory:
             self._meanings.reload()
         for entry in found:
             self._meanings.discard(entry.memory_id)
+        return len(found)
 
 
 def _draft_of(said: SaidMemory) -> MemoryDraft:
-    content = _clean(said.content)
-    return MemoryDraft(
-        key_of(content), content, said.category, said.scope, said.provenance, FROM_CHAT
+    return _sound(
+        MemoryDraft("", said.content, said.category, said.scope, said.provenance, FROM_CHAT)
     )
+
+
+def _sound(draft: MemoryDraft) -> MemoryDraft:
+    """Return the draft with a key and text that a database can hold."""
+    key, content = _clean(draft.key), _clean(draft.content)
+    if len(content) > MAX_CONTENT_CHARS or len(key) > MAX_KEY_CHARS:
+        raise MemoryUnavailable(
+            f"a memory has at most {MAX_CONTENT_CHARS} characters, its key {MAX_KEY_CHARS}"
+        )
+    source = _clean(draft.source)[:MAX_SOURCE_CHARS]
+    return replace(draft, key=key or key_of(content), content=content, source=source)
 
 
 def _clean(text: str) -> str:

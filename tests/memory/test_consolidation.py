@@ -1,8 +1,7 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,9 @@ import pytest
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable, NetworkError, StorageFull
 from agent.memory import consolidation
-from agent.memory import facts as store_facts
-from agent.memory.base import CONVERSATION, CORE, HeardMessage, MemoryEntry, Scope
+from agent.memory.base import CONVERSATION, CORE, HeardMessage, Scope
 from agent.memory.consolidation import LOOK_S, MAX_ATTEMPTS, Consolidation
 from agent.memory.sqlite import SqliteMemory
-from agent.memory.tombstones import Tombstones
 from agent.messages import Provenance
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.providers.offline.provider import OfflineProvider
@@ -385,75 +382,3 @@ async def test_what_the_turn_has_stored_is_not_kept_once_more(home: Home) -> Non
     kept = {one.content for one in await home.memory.list(OWNER)}
     assert len(kept) == 4
     assert kept > {both, "It is wrong that my sister is called Mei"}
-
-
-def kept_in(path: Path) -> int | None:
-    """Return the number of the last message, as another program finds it."""
-    with closing(sqlite3.connect(path)) as db:
-        return store_facts.kept_until(db)
-
-
-async def test_what_a_power_cut_took_is_kept_again(home: Home) -> None:
-    home.say("My sister is called Mei, by the way")
-    await home.open(None).catch_up()
-    await home.memory.aclose()
-    before = (home.root / "brain.db").read_bytes()
-    home.memory = SqliteMemory(home.root / "brain.db", NoEmbedder(), home.clock)
-    home.say("My brother is called Tom, by the way")
-    await home.open(None).catch_up()
-    await home.memory.aclose()
-    (home.root / "brain.db").write_bytes(before)
-    home.memory = SqliteMemory(home.root / "brain.db", NoEmbedder(), home.clock)
-    assert await home.open(None).keep() == 1
-    assert set(await home.known()) == {
-        "My sister is called Mei, by the way",
-        "My brother is called Tom, by the way",
-    }
-
-
-async def test_a_message_is_on_disk_before_it_is_noted_as_forgotten(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or a power cut right after the note would have it told, and kept, once more."""
-    seen: list[int | None] = []
-    add = Tombstones.add
-
-    def spying(self: Tombstones, entries: Iterable[MemoryEntry], now_s: float) -> None:
-        seen.append(kept_in(home.root / "brain.db"))
-        add(self, entries, now_s)
-
-    monkeypatch.setattr(Tombstones, "add", spying)
-    home.say("My sister is called Mei, by the way")
-    await home.open(None).keep()
-    [entry] = await home.memory.list(OWNER)
-    assert await home.memory.forget(entry.key, OWNER)
-    assert seen == [1]
-
-
-async def test_what_a_full_disk_took_back_is_kept_with_the_next_message(home: Home) -> None:
-    kept = home.open(None)
-    home.say("My sister is called Mei, by the way")
-    await kept.keep()
-    home.say("My brother is called Tom, by the way")
-    await kept.keep()
-    await home.memory.forget_source("chat", OWNER)
-    await home.memory.keep(1, ())
-    home.say("My aunt is called Ana, by the way")
-    assert await kept.keep() == 2
-    assert len(await home.known()) == 2
-
-
-async def test_a_message_and_what_it_closes_are_one_change(home: Home) -> None:
-    """Its text, its time, the end of what it contradicts and its number come or go together."""
-    kept = home.open(None)
-    home.say("I live in Oslo", at_s=home.clock.wall_s() - 60)
-    await kept.keep()
-    await home.memory.store("dog", "The dog is called Rex", scope=OWNER)
-    assert kept_in(home.root / "brain.db") == 1
-    home.say("I moved to Bergen", at_s=home.clock.wall_s() - 30)
-    await kept.keep()
-    assert kept_in(home.root / "brain.db") == 1
-    assert {one.content for one in await home.memory.list(OWNER)} == {
-        "I moved to Bergen",
-        "The dog is called Rex",
-    }
