@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     extent = memory_parts.QUICK if given.quick else memory_parts.WHOLE
     if given.only in memory_parts.ALONE:
-        return _shown(_rows(given.only, dict(memory_parts.made(extent))[given.only]))
+        return _shown(_rows(given.only, dict(memory_parts.made(extent, given.model))[given.only]))
     if given.data is None:
         print("bench-memory: name the folder with the data sets by --data", file=sys.stderr)
         return 2
@@ -95,7 +95,8 @@ def _parser() -> argparse.ArgumentParser:
         "--only",
         choices=(*memory_parts.ALONE, memory_parts.FOUND, *memory_parts.WITH_DATA),
         help="one part alone, without a data set: contradictions and kept facts, named"
-        " times, device commands beside household memories, forgetting under kills and losses;"
+        " times, device commands beside household memories, forgetting under kills and losses,"
+        " the first answer after a start;"
         " with --data: what recall finds, messages that nothing stored is about, PostgreSQL"
         " beside sqlite",
     )

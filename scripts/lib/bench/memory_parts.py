@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from scripts.lib.bench import (
+    cold,
     crowd,
     dated,
     embedded,
@@ -29,7 +30,7 @@ FOUND = "found"
 WITH_DATA = {"unrelated": unrelated.measure, "postgres": shared_brain.measure}
 
 # Without one
-ALONE = ("truths", "times", "commands", "forgets")
+ALONE = ("truths", "times", "commands", "forgets", "cold")
 
 Measure = Callable[[], Row | list[Row]]
 Part = tuple[str, Measure]
@@ -72,7 +73,7 @@ def counted(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Pa
         *_of_conversations("unrelated", datasets, model),
         *_of_conversations("postgres", datasets, model),
         (f"{extent.kills} kills", partial(killed.measure, extent.kills)),
-        *made(extent),
+        *made(extent, model),
     ]
 
 
@@ -89,11 +90,12 @@ def _of_conversations(kind: str, datasets: Sequence[Dataset], model: Path) -> li
     return [(f"{one.name}, {kind}", partial(measure, one, model)) for one in talks]
 
 
-def made(extent: Extent) -> list[Part]:
+def made(extent: Extent, model: Path) -> list[Part]:
     """Parts whose data is made."""
     return [
         ("truths", truths.measure),
         ("times", dated.measure),
         ("commands", held_back.measure),
         ("forgets", partial(returned.measure, extent.forgets)),
+        ("cold", partial(cold.measure, extent.memories, model)),
     ]
