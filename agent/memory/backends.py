@@ -137,7 +137,7 @@ def _postgres(place: BackendPlace) -> Memory:
         raise ConfigRefused(
             f"memory.backend: postgres needs psycopg ({err}): {install_hint('postgres')}"
         ) from err
-    return PostgresMemory(url, place.embedder, place.clock)
+    return PostgresMemory(url, place.embedder, place.clock, place.folder / PostgresMemory.name)
 
 
 def _none(_: BackendPlace) -> Memory:

@@ -28,10 +28,8 @@ _PAST_ASKED = re.compile(
     re.IGNORECASE,
 )
 # The newest of them: the story of one thing, as far as anybody reads it
-_MOST_TOLD = 200
-_MOST_TOKENS = 8
-# Memories of one owner that are compared with a new statement, the newest first
-MAX_COMPARED = 2000
+MOST_TOLD = 200
+MOST_TOKENS = 8
 
 _NAMING = f"""
 SELECT {COLUMNS} FROM memories
@@ -45,7 +43,7 @@ def close(db: sqlite3.Connection, entry: MemoryEntry, now_s: float) -> list[Memo
     """Close what a new statement contradicts, in the caller's transaction; return the closed."""
     if statement_of(entry.content) is None:
         return []
-    known = rows.newest(db, replace(entry.scope, session=None), None, MAX_COMPARED)
+    known = rows.newest(db, replace(entry.scope, session=None), None, curation.MAX_COMPARED)
     contradicted = [old for old in known if _closes(entry, old)]
     return [
         old
@@ -95,26 +93,27 @@ def _closes(new: MemoryEntry, old: MemoryEntry) -> bool:
 
 def timeline(db: sqlite3.Connection, thing: str, scope: Scope) -> list[MemoryEntry]:
     """Return the memories with every word of the thing, oldest first, with their ends."""
-    asked = asked_tokens(thing, _MOST_TOKENS)
+    asked = asked_tokens(thing, MOST_TOKENS)
     if not asked:
         return []
     words = " AND ".join(map(quoted, asked))
-    found = db.execute(_NAMING, [json.dumps(scope.owners), words, _MOST_TOLD])
+    found = db.execute(_NAMING, [json.dumps(scope.owners), words, MOST_TOLD])
     told = [_ended(db, entry_of(row)) for row in found]
     return [entry for entry in reversed(told) if entry is not None]
 
 
 def _ended(db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry | None:
-    """Return the memory with its end; None for what only repeats another one."""
-    if entry.superseded_by is None:
-        return entry
     row = db.execute(
         f"SELECT {COLUMNS} FROM memories WHERE id = ?",  # noqa: S608 - our own constants
         [entry.superseded_by],
     ).fetchone()
-    if row is None:
+    return ended(entry, None if row is None else entry_of(row))
+
+
+def ended(entry: MemoryEntry, later: MemoryEntry | None) -> MemoryEntry | None:
+    """Return the memory with the end that a later one gives it; None for a mere repetition."""
+    if later is None:
         return entry
-    later = entry_of(row)
     if not contradicts(later.content, entry.content):
         return None
     return replace(entry, until_s=later.created_at_s)

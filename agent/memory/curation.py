@@ -106,6 +106,8 @@ LOG_ROWS = 10_000
 # "Allergic to penicillin" and "likes green tea" share one of three
 SAME_SUBJECT = 0.5
 _COMPARED_TOKENS = 64
+# Memories of one owner that are compared with a new statement, the newest first
+MAX_COMPARED = 2000
 # Earlier truths that are told of one thing
 MOST_FORMER = 5
 
@@ -194,7 +196,7 @@ def revive(db: sqlite3.Connection, key: str, scope: Scope, now_s: float) -> bool
     hidden = rows.held(db, scope.owner, key)
     if hidden is None or hidden.superseded_by is None:
         return False
-    db.execute("UPDATE memories SET superseded_by = NULL WHERE id = ?", [hidden.memory_id])
+    rows.reveal(db, hidden.memory_id, hidden.superseded_by)
     note(db, now_s, "revived", hidden)
     return True
 

@@ -16,10 +16,10 @@ from agent.memory.tombstones import Tombstones
 from agent.memory.words import quoted
 
 # A fact of one word is in too many messages
-_LEAST_TOKENS = 2
-_MOST_TOKENS = 32
+LEAST_TOKENS = 2
+MOST_TOKENS = 32
 # Facts drawn from one conversation that are compared with a forgotten message
-_MOST_FACTS = 5000
+MOST_FACTS = 5000
 
 
 def doomed(db: sqlite3.Connection, key: str, scope: Scope) -> list[MemoryEntry]:
@@ -80,11 +80,11 @@ def _kin(db: sqlite3.Connection, entry: MemoryEntry) -> Iterable[MemoryEntry]:
     """Return the messages of a drawn fact, or the facts drawn from a message."""
     if entry.category == CONVERSATION:
         said = set(asked_tokens(entry.content, len(entry.content)))
-        return [one for one in _drawn(db, entry) if _says(said, one.content)]
-    if not _is_drawn(entry):
+        return [one for one in _drawn(db, entry) if says(said, one.content)]
+    if not is_drawn(entry):
         return []
-    told = asked_tokens(entry.content, _MOST_TOKENS)
-    if len(told) < _LEAST_TOKENS:
+    told = asked_tokens(entry.content, MOST_TOKENS)
+    if len(told) < LEAST_TOKENS:
         return []
     found = db.execute(
         f"SELECT {COLUMNS} FROM memories WHERE owner = ? AND category = ? AND id IN"  # noqa: S608
@@ -110,15 +110,17 @@ def _drawn(db: sqlite3.Connection, message: MemoryEntry) -> Iterable[MemoryEntry
     found = db.execute(
         f"SELECT {COLUMNS} FROM memories WHERE owner = ? AND category != ?"  # noqa: S608 - constants
         " AND source LIKE ? ORDER BY id DESC LIMIT ?",
-        [message.scope.owner, CONVERSATION, f"{FROM_CHAT}#%", _MOST_FACTS],
+        [message.scope.owner, CONVERSATION, f"{FROM_CHAT}#%", MOST_FACTS],
     )
     return map(entry_of, found)
 
 
-def _is_drawn(entry: MemoryEntry) -> bool:
+def is_drawn(entry: MemoryEntry) -> bool:
+    """Return true for a fact that a model drew from messages."""
     return entry.source.startswith(f"{FROM_CHAT}#")
 
 
-def _says(said: set[str], fact: str) -> bool:
-    told = asked_tokens(fact, _MOST_TOKENS)
-    return len(told) >= _LEAST_TOKENS and said.issuperset(told)
+def says(said: set[str], fact: str) -> bool:
+    """Return true if these words of a message say the fact."""
+    told = asked_tokens(fact, MOST_TOKENS)
+    return len(told) >= LEAST_TOKENS and said.issuperset(told)

@@ -23,6 +23,7 @@ from agent.memory.base import (
     StoreLimits,
     Tidied,
 )
+from agent.memory.curation import MAX_COMPARED
 from agent.memory.keys import key_of
 from agent.memory.lucid_tool import LucidMatch, LucidTool
 from agent.memory.sqlite import Keys, SqliteMemory
@@ -161,7 +162,7 @@ class LucidMemory:
         from agent.memory import contradiction  # noqa: PLC0415 - many patterns
 
         scope = replace(entry.scope, session=None)
-        known = await self._local.list(scope, None, contradiction.MAX_COMPARED)
+        known = await self._local.list(scope, None, MAX_COMPARED)
         # By our own supersession, so that the program forgets the closed ones, too
         return await contradiction.settle(self, known, entry)
 

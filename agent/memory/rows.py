@@ -118,6 +118,12 @@ def hide(db: sqlite3.Connection, memory_id: int, by: int) -> None:
     _refresh(db, by)
 
 
+def reveal(db: sqlite3.Connection, memory_id: int, hidden_by: int) -> None:
+    """Undo a supersession; what had hidden the memory loses its words."""
+    db.execute("UPDATE memories SET superseded_by = NULL WHERE id = ?", [memory_id])
+    _refresh(db, hidden_by)
+
+
 def get(db: sqlite3.Connection, key: str, scope: Scope) -> MemoryEntry | None:
     """Return the closest owner's memory of that key."""
     rows = db.execute(

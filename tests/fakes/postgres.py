@@ -52,9 +52,11 @@ def unavailable_reason(kind: str) -> str | None:
 class PostgresServer:
     """A server with one user, `barnacle`, who needs a password; `fresh_url` makes a database."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, connections: int = 30) -> None:
         bin_folder = programs(kind)
         assert bin_folder is not None
+        self.kind = kind
+        self._connections = connections
         self.folder = Path(tempfile.mkdtemp(prefix="barnacle-pg-"))
         self._bin = self._within_reach(bin_folder)
         self._process: subprocess.Popen[bytes] | None = None
@@ -82,7 +84,7 @@ class PostgresServer:
             self._process = subprocess.Popen(
                 [self._bin / "postgres", "-D", self.folder / "data", "-k", self.folder,
                  "-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=8MB",
-                 "-c", "max_connections=30"],
+                 "-c", f"max_connections={self._connections}"],
                 stdout=log, stderr=log, **_as_somebody(),
                 preexec_fn=_end_with_parent,  # noqa: PLW1509  # it takes no lock
             )  # fmt: skip
@@ -123,6 +125,12 @@ class PostgresServer:
         done = self._run("psql", "-qAt", "-h", str(self.folder), "-U", "barnacle",
                          "-d", database, "-c", statement)  # fmt: skip
         return done.stdout.decode().strip()
+
+    def connections(self, database: str) -> int:
+        """How many there are to that database."""
+        named = database.replace("'", "''")
+        asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = '{}'"
+        return int(self.sql(asked.format(named)))
 
     def _run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(

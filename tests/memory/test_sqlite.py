@@ -14,6 +14,7 @@ from agent.memory import memory_vectors
 from agent.memory.base import Memory
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
+from tests.contracts.chronicled_memory import CHRONICLED
 from tests.contracts.memory import EVERYBODY, KEEPING, MEI, TOM
 from tests.fakes.clock import SteppedClock
 from tests.fakes.embedders import (
@@ -41,6 +42,11 @@ async def test_it_does_what_every_backend_does(
     check: Check, embedder: Embedder, make_memory: MakeMemory
 ) -> None:
     await check(make_memory(embedder))
+
+
+@pytest.mark.parametrize("check", CHRONICLED, ids=lambda check: check.__name__)
+async def test_it_tells_what_was_so_before(check: Check, make_memory: MakeMemory) -> None:
+    await check(make_memory(NoEmbedder()))
 
 
 @pytest.mark.parametrize("check", KEEPING, ids=lambda check: check.__name__)

@@ -5,25 +5,38 @@ never in the middle of one: what was done is known, or it is an error.
 """
 
 import asyncio
+import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from typing import TypeVar
 
 import psycopg
 
 from agent.config import Secret
-from agent.errors import MemoryUnavailable
+from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.postgres.schema import Connection, ServerExtensions, prepare
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
+_log = logging.getLogger(__name__)
+
 R = TypeVar("R")
+Opened = Callable[[Connection], Awaitable[object]]
 
 # A server in the house answers within milliseconds, one far away within a second
 CONNECT_TIMEOUT_S = 5
 # The server itself ends a statement that takes longer: the slowest search of a million memories
 STATEMENT_TIMEOUT_S = 5
+# The server ends a transaction whose agent says nothing for so long: others need its locks. Less
+# than a statement's time, so that who waits for one of them gets it
+SILENCE_TIMEOUT_S = 4
+# The server asks a connection that is so long silent whether its agent is still there, and so often
+KEEPALIVE_S, KEEPALIVES = 30, 4
+# A connection without a call is given back: one server has room for some hundred
+REST_S = 30.0
+# Between two attempts while the server has no room
+ROOM_WAIT_S = 0.2
 # A call waits at most this long, a new connection and a statement included
 CALL_TIMEOUT_S = 10.0
 # New columns and indexes of a brain of a million memories; calls fail meanwhile, and do not end it
@@ -31,22 +44,33 @@ PREPARE_TIMEOUT_S = 600.0
 # A server that did not answer is left alone: conversations go on without waiting each time
 COOL_DOWN_S = 10.0
 _MAX_REASON_CHARS = 300
+# Of a server that has as many connections as it may; it gives no number for that
+_FULL = re.compile(r"too many (?:clients|connections)|connection slots are reserved")
 # Where a password stands in an address
 _PASSWORD = re.compile(r"(://[^\s:@/]*):[^\s@]*@|\bpassword\s*=\s*\S+")
 
 
 class Server:
-    """One connection, opened on first use, and the server's abilities."""
+    """One connection, opened on first use, and the server's abilities.
 
-    def __init__(self, url: Secret, clock: Clock) -> None:
+    Args:
+        opened: done on each new connection, in a transaction of its own.
+    """
+
+    def __init__(self, url: Secret, clock: Clock, opened: Opened | None = None) -> None:
         self._url = url
         self._clock = clock
+        self._opened = opened
+        # Closes the connection that nobody has used for a while
+        self._resting: asyncio.TimerHandle | None = None
         self._turn = asyncio.Lock()
         self._connection: Connection | None = None
         # It goes on when a call has waited long enough, and the next call waits for the same one
         self._opening: asyncio.Task[Connection] | None = None
         self._failure: tuple[float, str] | None = None
         self._closed = False
+        # The next call makes a new connection
+        self._is_spent = False
         self.abilities = ServerExtensions()
 
     async def run(self, job: Callable[[Connection], Awaitable[R]]) -> R:
@@ -55,19 +79,42 @@ class Server:
         Raises:
             MemoryUnavailable: nothing was changed, unless the connection broke at the very end.
         """
+        return await self._run(self._transacted(job))
+
+    async def look(self, job: Callable[[Connection], Awaitable[R]]) -> R:
+        """Run a job that changes nothing: no transaction, and once again if the connection died.
+
+        Raises:
+            MemoryUnavailable: there is no answer.
+        """
+        return await self._run(self._looked(job))
+
+    async def _run(self, job: Coroutine[object, object, R]) -> R:
         try:
             async with asyncio.timeout(CALL_TIMEOUT_S), self._turn:
                 if self._closed:
                     raise MemoryUnavailable("the memory is closed")
-                return await self._transacted(job)
+                return await job
         except TimeoutError as err:
             raise MemoryUnavailable(f"PostgreSQL took longer than {CALL_TIMEOUT_S} s") from err
         except psycopg.Error as err:
             raise MemoryUnavailable(f"PostgreSQL refused: {reason(err)}") from err
+        except (StorageFull, OSError) as err:
+            raise MemoryUnavailable(str(err)) from err
+        finally:
+            # Where it never began
+            job.close()
+            self._rest_later()
+
+    def renew(self) -> None:
+        """Let the next call begin with a new connection."""
+        self._is_spent = True
 
     async def aclose(self) -> None:
         async with self._turn:
             self._closed = True
+            if self._resting is not None:
+                self._resting.cancel()
             if self._opening is not None:
                 self._opening.cancel()
                 [opened] = await asyncio.gather(self._opening, return_exceptions=True)
@@ -76,10 +123,33 @@ class Server:
             if self._connection is not None:
                 await self._connection.close()
 
+    def _rest_later(self) -> None:
+        if self._resting is not None:
+            self._resting.cancel()
+        if not self._closed:
+            self._resting = asyncio.get_running_loop().call_later(REST_S, self._rest)
+
+    def _rest(self) -> None:
+        if self._turn.locked():
+            self._rest_later()
+        elif self._connection is not None:
+            # At once: nothing is under way on it
+            self._connection.pgconn.finish()
+
     async def _transacted(self, job: Callable[[Connection], Awaitable[R]]) -> R:
         async with AsyncExitStack() as stack:
             connection = await self._begun(stack)
             return await job(connection)
+
+    async def _looked(self, job: Callable[[Connection], Awaitable[R]]) -> R:
+        connection = await self._connected()
+        try:
+            return await job(connection)
+        except psycopg.OperationalError:
+            if not connection.closed:
+                raise
+            # It died since it was last used
+            return await job(await self._connected())
 
     async def _begun(self, stack: AsyncExitStack) -> Connection:
         """Return a connection inside a fresh transaction."""
@@ -94,6 +164,9 @@ class Server:
         return connection
 
     async def _connected(self) -> Connection:
+        if self._is_spent and self._connection is not None:
+            await self._connection.close()
+        self._is_spent = False
         if self._connection is not None and not self._connection.closed:
             return self._connection
         now_s = self._clock.monotonic_s()
@@ -120,6 +193,9 @@ class Server:
         try:
             async with asyncio.timeout(PREPARE_TIMEOUT_S):
                 self.abilities = await prepare(connection)
+                if self._opened is not None:
+                    async with connection.transaction():
+                        await self._opened(connection)
         except BaseException:
             await connection.close()
             raise
@@ -127,20 +203,43 @@ class Server:
 
     async def _entered(self) -> Connection:
         async with asyncio.timeout(CALL_TIMEOUT_S):
-            connection = await psycopg.AsyncConnection.connect(
-                self._url.reveal(),
-                autocommit=True,
-                connect_timeout=CONNECT_TIMEOUT_S,
-                application_name="barnacle",
-            )
+            connection = await self._admitted()
             try:
-                await connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_S * 1000}")
-                # Memories are few enough to stay in RAM: looking things up beats reading all
-                await connection.execute("SET random_page_cost = 1.1")
+                settings = (f"SET {name} = {value}" for name, value in _session().items())
+                await connection.execute("; ".join(settings).encode())
             except BaseException:
                 await connection.close()
                 raise
             return connection
+
+    async def _admitted(self) -> Connection:
+        """Return a connection; wait for room on a full server, where others rest now and then."""
+        while True:
+            try:
+                return await psycopg.AsyncConnection.connect(
+                    self._url.reveal(),
+                    autocommit=True,
+                    connect_timeout=CONNECT_TIMEOUT_S,
+                    application_name="barnacle",
+                )
+            except psycopg.OperationalError as err:
+                if not _FULL.search(str(err)):
+                    raise
+                _log.debug("memory: server full (error=%s)", reason(err))
+            await self._clock.sleep(ROOM_WAIT_S)
+
+
+def _session() -> dict[str, float]:
+    """Return the settings of a connection."""
+    return {
+        "statement_timeout": STATEMENT_TIMEOUT_S * 1000,
+        "idle_in_transaction_session_timeout": SILENCE_TIMEOUT_S * 1000,
+        "tcp_keepalives_idle": KEEPALIVE_S,
+        "tcp_keepalives_interval": KEEPALIVE_S,
+        "tcp_keepalives_count": KEEPALIVES,
+        # Memories are few enough to stay in RAM: looking things up beats reading all
+        "random_page_cost": 1.1,
+    }
 
 
 def reason(err: Exception) -> str:

@@ -5,9 +5,9 @@ lasting facts of people stay. Every function runs inside a transaction of its ca
 """
 
 from agent.memory import curation
-from agent.memory.base import CONVERSATION, CORE, MemoryEntry, Scope
-from agent.memory.keys import searched_text
-from agent.memory.postgres.rows import COLUMNS, entry_of, escaped, page, words_of
+from agent.memory.base import CONVERSATION, CORE, Scope
+from agent.memory.postgres import index, locks, rows
+from agent.memory.postgres.record import escaped, name_of
 from agent.memory.postgres.schema import Connection
 from agent.messages import Provenance
 
@@ -29,7 +29,7 @@ _PRUNE = f"""
 DELETE FROM memories WHERE id IN (
     SELECT id FROM memories WHERE category = '{CONVERSATION}' AND NOT pinned AND updated_at_s < %s
     LIMIT {BATCH}
-)
+) RETURNING superseded_by
 """  # noqa: S608 - as above
 _EVICT = f"""
 DELETE FROM memories WHERE id IN (
@@ -38,7 +38,7 @@ DELETE FROM memories WHERE id IN (
     ORDER BY superseded_by IS NULL, {_TRUST}, category <> '{CONVERSATION}', category = '{CORE}',
         importance, updated_at_s, id
     LIMIT greatest(0, least({BATCH}, (SELECT count(*) FROM memories) - %s))
-)
+) RETURNING superseded_by
 """  # noqa: S608 - as above
 
 
@@ -54,7 +54,7 @@ async def mark(connection: Connection, key: str, scope: Scope, marks: curation.M
             marks.said_at_s,
             marks.said_at_s,
             marks.importance,
-            escaped(scope.owner),
+            name_of(scope.owner),
             escaped(key),
         ],
     )
@@ -62,65 +62,59 @@ async def mark(connection: Connection, key: str, scope: Scope, marks: curation.M
 
 
 async def supersede(connection: Connection, old_key: str, new_key: str, scope: Scope) -> bool:
-    """Hide the old memory behind the new one; return true if done. Both are locked meanwhile."""
-    old = await _held(connection, old_key, scope)
-    new = await _held(connection, new_key, scope)
+    """Hide the old memory behind the new one; return true if done."""
+    await locks.owners(connection, scope.owner)
+    old = await rows.held(connection, scope.owner, old_key)
+    new = await rows.held(connection, scope.owner, new_key)
     if old is None or new is None or not curation.may_hide(new, old):
         return False
     await connection.execute(
         "UPDATE memories SET superseded_by = %s WHERE id = %s", [new.memory_id, old.memory_id]
     )
+    await index.refresh(connection, [new.memory_id])
     return True
 
 
 async def revive(connection: Connection, key: str, scope: Scope) -> bool:
-    done = await connection.execute(
-        "UPDATE memories SET superseded_by = NULL"
-        " WHERE owner = %s AND key = %s AND superseded_by IS NOT NULL",
-        [escaped(scope.owner), escaped(key)],
+    await locks.owners(connection, scope.owner)
+    hidden = await rows.held(connection, scope.owner, key)
+    if hidden is None or hidden.superseded_by is None:
+        return False
+    await connection.execute(
+        "UPDATE memories SET superseded_by = NULL WHERE id = %s", [hidden.memory_id]
     )
-    return done.rowcount > 0
-
-
-async def forget_source(connection: Connection, source: str, scope: Scope) -> int:
-    done = await connection.execute(
-        "DELETE FROM memories WHERE owner = %s AND source = %s",
-        [escaped(scope.owner), escaped(source)],
-    )
-    return done.rowcount
+    await index.refresh(connection, [hidden.superseded_by])
+    return True
 
 
 async def rebuild(connection: Connection, after_id: int) -> list[int]:
-    """Make the search words of the next memories again; return their ids."""
-    entries = await page(connection, after_id)
-    for entry in entries:
-        await connection.execute(
-            "UPDATE memories SET words = %s WHERE id = %s",
-            [words_of(searched_text(entry.key, entry.content)), entry.memory_id],
-        )
-    return [entry.memory_id for entry in entries]
+    """Make the search words of the next memories again, drop their readings; return their ids."""
+    await locks.everybodys(connection)
+    ids = [entry.memory_id for entry in await rows.page(connection, after_id)]
+    await index.refresh(connection, ids)
+    await connection.execute("DELETE FROM memory_readings WHERE memory_id = ANY(%s)", [ids])
+    return ids
 
 
 async def prune(connection: Connection, before_s: float) -> int:
     """Delete the next conversations that are older than that; return how many."""
-    return (await connection.execute(_PRUNE, [before_s])).rowcount
+    return await _deleted(connection, _PRUNE, before_s)
 
 
 async def merge(connection: Connection) -> int:
     """Hide duplicates of the most trusted, oldest memory; return how many."""
+    await locks.everybodys(connection)
     return (await connection.execute(_MERGE)).rowcount
 
 
 async def evict(connection: Connection, max_memories: int) -> int:
     """Delete the next memories over the limit, if they may go; return how many."""
-    return (await connection.execute(_EVICT, [max_memories])).rowcount
+    return await _deleted(connection, _EVICT, max_memories)
 
 
-async def _held(connection: Connection, key: str, scope: Scope) -> MemoryEntry | None:
-    found = await connection.execute(
-        f"SELECT {COLUMNS} FROM memories"  # noqa: S608 - our own constant
-        " WHERE owner = %s AND key = %s FOR UPDATE",
-        [escaped(scope.owner), escaped(key)],
-    )
-    row = await found.fetchone()
-    return None if row is None else entry_of(row)
+async def _deleted(connection: Connection, statement: str, bound: float) -> int:
+    await locks.everybodys(connection)
+    gone = await (await connection.execute(statement.encode(), [bound])).fetchall()
+    # What had hidden one of them knows its words no longer
+    await index.refresh(connection, [None if one is None else int(str(one)) for (one,) in gone])
+    return len(gone)

@@ -7,10 +7,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agent.memory.postgres import rows
 from agent.memory.postgres.question import PostgresQuestion
-from agent.memory.postgres.rows import owners_of
-from agent.memory.postgres.schema import Connection, ServerExtensions
+from agent.memory.postgres.record import Row, owners_of
+from agent.memory.postgres.schema import Connection, Cursor, ServerExtensions
 from agent.memory.ranking import Scale
 from agent.memory.words import LENGTH_SHARE, SATURATION, UNRELATED_MEMORIES, Coverage
 
@@ -24,10 +23,7 @@ _SEEN = "m.owner = ANY(%(owners)s) AND m.superseded_by IS NULL"
 _BY_TRIGRAMS = f"""
 UNION ALL
 SELECT m.id, a.n, {_BEGINNING_FITS} * word_similarity(a.token, m.words), length(m.content)
-FROM asked a JOIN memories m ON a.token <%% m.words
-WHERE {_SEEN} AND length(a.token) >= {_LEAST_FUZZY_CHARS}
-    AND NOT EXISTS (SELECT 1 FROM by_stem p WHERE p.n = a.n)
-    AND NOT EXISTS (SELECT 1 FROM by_pattern p WHERE p.n = a.n)
+FROM lacking a JOIN memories m ON a.token <%% m.words WHERE {_SEEN}
 """  # noqa: S608 - our own constants
 # BM25 for a word that is in a text once; a stem's rarity is that of `words`
 _HITS = f"""
@@ -38,10 +34,14 @@ WITH asked AS MATERIALIZED (
 ), by_stem AS MATERIALIZED (
     SELECT m.id, a.n, 1.0::double precision AS fit, length(m.content) AS size
     FROM asked a JOIN memories m ON m.stems @> ARRAY[a.stem] WHERE {_SEEN}
+), unmet AS MATERIALIZED (
+    SELECT * FROM asked WHERE n NOT IN (SELECT n FROM by_stem)
 ), by_pattern AS MATERIALIZED (
     SELECT m.id, a.n, {_BEGINNING_FITS}::double precision AS fit, length(m.content) AS size
-    FROM asked a JOIN memories m ON m.words LIKE a.beginning
-    WHERE {_SEEN} AND NOT EXISTS (SELECT 1 FROM by_stem p WHERE p.n = a.n)
+    FROM unmet a JOIN memories m ON m.words LIKE a.beginning WHERE {_SEEN}
+), lacking AS MATERIALIZED (
+    SELECT * FROM unmet
+    WHERE length(token) >= {_LEAST_FUZZY_CHARS} AND n NOT IN (SELECT n FROM by_pattern)
 ), fits AS MATERIALIZED (
     SELECT * FROM by_stem UNION ALL SELECT * FROM by_pattern {{by_trigrams}}
 ), counts AS MATERIALIZED (
@@ -63,7 +63,8 @@ WITH asked AS MATERIALIZED (
     SELECT count(*) AS count, sum(strength) AS sum, sum(strength * strength) AS squares FROM hits
 )
 SELECT id, strength, covered, numbers.count, numbers.sum, numbers.squares,
-    (SELECT array_agg(weight ORDER BY n) FROM weights), usual.size
+    (SELECT array_agg(weight ORDER BY n) FROM weights), usual.size,
+    (SELECT max(id) FROM memories)
 FROM hits, numbers, usual WHERE id = ANY(%(also)s)
     OR id IN (SELECT id FROM hits ORDER BY strength DESC, id DESC LIMIT %(limit)s)
 """  # noqa: S608 - as above
@@ -85,6 +86,7 @@ class PostgresHits:
         covered: summed weights of the asked words in each of them.
         weights: of the asked tokens.
         usual_length: mean length of all matching texts.
+        memories: highest id, which is about as many as there are; 0 where it is unknown.
     """
 
     strengths: Mapping[int, float]
@@ -92,6 +94,7 @@ class PostgresHits:
     weights: Mapping[str, float]
     scale: Scale
     usual_length: float = 1.0
+    memories: int = 0
 
     @property
     def coverage(self) -> Coverage:
@@ -131,12 +134,24 @@ async def completed(
     connection: Connection, question: PostgresQuestion, hits: PostgresHits, ids: Collection[int]
 ) -> PostgresHits:
     """Return the hits with these memories too: the turns around the best, for example."""
+    asked = await having(connection, question, hits, ids)
+    return hits if asked is None else joined(question, hits, await asked.fetchall())
+
+
+async def having(
+    connection: Connection, question: PostgresQuestion, hits: PostgresHits, ids: Collection[int]
+) -> Cursor | None:
+    """Ask which of these memories have the words; None where nothing is to be asked."""
     unknown = [one for one in ids if one not in hits.strengths]
     if not unknown or not hits.weights:
-        return hits
-    found = await connection.execute(_HAVING, {"asked": list(question.asked), "ids": unknown})
+        return None
+    return await connection.execute(_HAVING, {"asked": list(question.asked), "ids": unknown})
+
+
+def joined(question: PostgresQuestion, hits: PostgresHits, matches: Sequence[Row]) -> PostgresHits:
+    """Return the hits with the answer to `having`."""
     strengths, covered = dict(hits.strengths), dict(hits.covered)
-    for memory_id, length, places in await found.fetchall():
+    for memory_id, length, places in matches:
         weights = [hits.weights[question.asked[_id(place) - 1]] for place in _listed(places)]
         covered[_id(memory_id)] = sum(weights)
         share = 1 - LENGTH_SHARE + LENGTH_SHARE * _number(length) / hits.usual_length
@@ -144,7 +159,7 @@ async def completed(
     return replace(hits, strengths=strengths, covered=covered)
 
 
-def _hits(asked: Sequence[str], matches: Sequence[rows.Row]) -> PostgresHits:
+def _hits(asked: Sequence[str], matches: Sequence[Row]) -> PostgresHits:
     count, total, squares = map(_number, matches[0][3:6])
     weights = map(_number, _listed(matches[0][6]))
     return PostgresHits(
@@ -153,6 +168,7 @@ def _hits(asked: Sequence[str], matches: Sequence[rows.Row]) -> PostgresHits:
         dict(zip(asked, weights, strict=True)),
         Scale.of_sums(int(count), total, squares),
         _number(matches[0][7]),
+        _id(matches[0][8]),
     )
 
 

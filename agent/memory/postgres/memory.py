@@ -10,6 +10,8 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
 from agent.config import Secret
 from agent.embeddings.base import Embedder, PassageReading, TextPassage, readings
@@ -25,15 +27,16 @@ from agent.memory.base import (
     StoreLimits,
     Tidied,
 )
-from agent.memory.curation import Marks
+from agent.memory.curation import MAX_COMPARED, Marks
 from agent.memory.keys import key_of, searched_text
-from agent.memory.postgres import curation, neighbours, rows, vectors
+from agent.memory.postgres import curation, forgetting, locks, neighbours, rows, story, vectors
 from agent.memory.postgres.connection import Server
-from agent.memory.postgres.question import MAX_ASKED_TOKENS, PostgresQuestion
-from agent.memory.postgres.rows import PostgresDraft, restored
+from agent.memory.postgres.question import PostgresQuestion
+from agent.memory.postgres.record import name_of, restored
+from agent.memory.postgres.rows import PostgresDraft
 from agent.memory.postgres.schema import Connection
 from agent.memory.postgres.search import find
-from agent.memory.text import asked_tokens
+from agent.memory.postgres.tombstones import PostgresTombstones
 from agent.memory.understanding import is_understood
 from agent.messages import Provenance
 from agent.system.clock import Clock
@@ -65,6 +68,8 @@ async def survey(connection: Connection, name: str) -> MemoryStats:
 
 _log = logging.getLogger(__name__)
 
+R = TypeVar("R")
+
 # Loading the model on the slowest board takes some 2 s; a store or recall goes on without
 EMBED_TIMEOUT_S = 5.0
 # Memories embedded at a time where they were stored without this model
@@ -74,15 +79,23 @@ _EVERYTHING = "*"
 _EVERYBODY = Scope()
 
 _Entries = list[MemoryEntry]
+_Keys = list[str]
 
 
 class PostgresMemory:
-    """Memories in one database that others may use too."""
+    """Memories in one database that others may use too.
+
+    Args:
+        folder: of what this agent knows for itself, its tombstones; None where there is none.
+    """
 
     name = "postgres"
 
-    def __init__(self, url: Secret, embedder: Embedder, clock: Clock) -> None:
-        self._server = Server(url, clock)
+    def __init__(
+        self, url: Secret, embedder: Embedder, clock: Clock, folder: Path | None = None
+    ) -> None:
+        self._tombstones = PostgresTombstones(folder)
+        self._server = Server(url, clock, self._tombstones.finish)
         self._embedder = embedder
         self._clock = clock
         self._filling: asyncio.Task[None] | None = None
@@ -121,25 +134,25 @@ class PostgresMemory:
             reading = None
         model = self._embedder.model_id
         question = PostgresQuestion(query, scope, reading, model, self._clock.wall_s())
-        return await self._server.run(partial(self._find, question=question, limit=limit))
+        return await self._server.look(partial(self._find, question=question, limit=limit))
 
     async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
-        return await self._server.run(partial(rows.get, key=_clean(key), scope=scope))
+        return await self._server.look(partial(rows.get, key=_clean(key), scope=scope))
 
     async def list(self, scope: Scope, category: str | None = None, limit: int = 100) -> _Entries:
-        return await self._server.run(
+        return await self._server.look(
             partial(rows.newest, scope=scope, category=category, limit=limit)
         )
 
     async def forget(self, key: str, scope: Scope) -> bool:
-        return await self._server.run(partial(rows.forget, key=_clean(key), scope=scope))
+        return await self._renewing(partial(self._forget, key=_clean(key), scope=scope))
 
     async def count(self, scope: Scope | None = None) -> int:
-        return await self._server.run(partial(rows.count, scope=scope))
+        return await self._server.look(partial(rows.count, scope=scope))
 
     async def entries(self) -> AsyncIterator[MemoryEntry]:
         last_id = 0
-        while page := await self._server.run(partial(rows.page, after_id=last_id)):
+        while page := await self._server.look(partial(rows.page, after_id=last_id)):
             for entry in page:
                 yield entry
             last_id = page[-1].memory_id
@@ -173,28 +186,43 @@ class PostgresMemory:
         )
 
     async def pinned(self, scope: Scope) -> _Entries:
-        return await self._server.run(partial(rows.pinned, scope=scope))
+        return await self._server.look(partial(rows.pinned, scope=scope))
 
     async def about(self, thing: str, scope: Scope) -> _Entries:
-        asked = asked_tokens(_clean(thing), MAX_ASKED_TOKENS)
-        return await self._server.run(partial(rows.about, asked=asked, scope=scope))
+        return await self._server.look(partial(story.timeline, thing=_clean(thing), scope=scope))
 
     async def doomed(self, key: str, scope: Scope) -> _Entries:
-        entry = await self.get(key, scope)
-        return [entry] if entry is not None and entry.scope.owner == scope.owner else []
+        return await self._server.look(partial(forgetting.doomed, key=_clean(key), scope=scope))
+
+    async def former(self, entry: MemoryEntry) -> _Entries:
+        return await self._server.look(partial(story.former, entry=entry))
+
+    async def settle(self, entry: MemoryEntry) -> _Keys:
+        from agent.memory import contradiction, statement  # noqa: PLC0415 - many patterns
+
+        if statement.statement_of(entry.content) is None:
+            return []
+        known = await self.list(replace(entry.scope, session=None), None, MAX_COMPARED)
+        return await contradiction.settle(self, known, entry)
+
+    async def with_former(self, found: _Entries, question: str) -> _Entries:
+        from agent.memory import contradiction  # noqa: PLC0415 - turns alone need it
+
+        return await contradiction.with_former(self, found, question)
 
     async def revive(self, key: str, scope: Scope) -> bool:
         return await self._server.run(partial(curation.revive, key=_clean(key), scope=scope))
 
     async def forget_source(self, source: str, scope: Scope) -> int:
-        return await self._server.run(
-            partial(curation.forget_source, source=_clean(source), scope=scope)
+        return await self._renewing(
+            partial(self._forget_source, source=_clean(source), scope=scope)
         )
 
     async def rebuild(self) -> int:
         rebuilt, last_id = 0, 0
         while page := await self._server.run(partial(curation.rebuild, after_id=last_id)):
             rebuilt, last_id = rebuilt + len(page), page[-1]
+        self._may_lack_vectors = True
         return rebuilt
 
     async def tidy(self, limits: StoreLimits) -> Tidied:
@@ -206,7 +234,7 @@ class PostgresMemory:
         return Tidied(pruned, merged, await self._until_done(evict))
 
     async def stats(self) -> MemoryStats:
-        stats = await self._server.run(partial(survey, name=self.name))
+        stats = await self._server.look(partial(survey, name=self.name))
         return replace(stats, details=self._details())
 
     async def health_check(self) -> bool:
@@ -235,10 +263,46 @@ class PostgresMemory:
             "meaning": "by pgvector" if can.vectors else "of what words find: no pgvector",
         }
 
+    async def _renewing(self, job: Callable[[Connection], Awaitable[R]]) -> R:
+        """Run a job; when it fails, what it has noted is finished on a new connection."""
+        try:
+            return await self._server.run(job)
+        except BaseException:
+            self._server.renew()
+            raise
+
+    async def _forget(self, connection: Connection, key: str, scope: Scope) -> bool:
+        await locks.owners(connection, scope.owner)
+        found = await forgetting.doomed(connection, key, scope)
+        await self._bury(connection, found, scope)
+        return bool(found)
+
+    async def _forget_source(self, connection: Connection, source: str, scope: Scope) -> int:
+        await locks.owners(connection, scope.owner)
+        found = await forgetting.from_source(connection, source, scope)
+        await self._bury(connection, found, scope)
+        return len(found)
+
+    async def _bury(
+        self, connection: Connection, found: Sequence[MemoryEntry], scope: Scope
+    ) -> None:
+        if not found:
+            return
+        # What a person said in groups goes there too
+        for owner in sorted({entry.scope.owner for entry in found} - {scope.owner}):
+            await locks.groups(connection, owner)
+        # First: what is deleted and not noted could come back with an older copy of the server
+        await self._tombstones.add(connection, found, self._clock.wall_s())
+        await forgetting.bury(connection, found)
+        # What comes back may lack its vector
+        self._may_lack_vectors = True
+
     async def _put(
         self, connection: Connection, draft: PostgresDraft, reading: PassageReading | None
     ) -> MemoryEntry:
+        await locks.owners(connection, draft.scope.owner)
         entry = await rows.put(connection, draft, self._clock.wall_s())
+        await self._tombstones.allow(entry)
         can = self._server.abilities
         # The old content's readings say nothing of the new one, whatever their model
         await vectors.drop(connection, entry.memory_id, can)
@@ -248,7 +312,10 @@ class PostgresMemory:
         return entry
 
     async def _put_back(self, connection: Connection, entry: MemoryEntry) -> MemoryEntry:
+        # Nobody else gets the number that it comes with
+        await locks.everybodys(connection)
         kept = await rows.restore(connection, entry)
+        await self._tombstones.allow(kept)
         await vectors.drop(connection, kept.memory_id, self._server.abilities)
         return kept
 
@@ -260,8 +327,8 @@ class PostgresMemory:
     async def _said_before(self, scope: Scope) -> str:
         if scope.session is None or not self._embedder.dimensions:
             return ""
-        names = (rows.name_of(scope.session), rows.name_of(scope.owner))
-        return await self._server.run(
+        names = (name_of(scope.session), name_of(scope.owner))
+        return await self._server.look(
             partial(neighbours.said_before, session=names[0], owner=names[1])
         )
 
@@ -294,9 +361,11 @@ class PostgresMemory:
             while batch := await self._server.run(self._unembedded):
                 async with asyncio.timeout(EMBED_TIMEOUT_S):
                     new = await readings(self._embedder, [row.passage for row in batch])
-                made = list(zip(batch, new, strict=True))
                 can = self._server.abilities
-                await self._server.run(partial(vectors.fill, model=model, made=made, abilities=can))
+                for row, reading in zip(batch, new, strict=True):
+                    # Each in a transaction of its own: no two of them can wait for each other
+                    one = partial(vectors.fill, row=row, model=model, reading=reading)
+                    await self._server.run(partial(one, abilities=can))
         except (EmbedderUnavailable, MemoryUnavailable, TimeoutError) as err:
             _log.warning("memory: embedding stopped early: %s", err)
             self._may_lack_vectors = True

@@ -1,28 +1,26 @@
 """Neighbours of a memory in its conversation, and memories by trust and time, on the server."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from agent.memory import sessions
 from agent.memory.base import Scope
-from agent.memory.postgres.rows import owners_of, restored
+from agent.memory.postgres.record import Row, owners_of, restored
 from agent.memory.postgres.schema import Connection
 from agent.memory.ranking import CANDIDATES
 from agent.memory.search import MAX_PEOPLES, TOLD_LATER_S, TRUSTED
-from agent.memory.sessions import TURNS_AROUND, MemoryNeighbours, SessionTurn
+from agent.memory.sessions import TURNS_AROUND, SessionTurn
 from agent.memory.times import Span
 from agent.messages import Provenance
 
-_TURNS = """
-SELECT id, session, owner, provenance FROM memories WHERE superseded_by IS NULL AND id = ANY(%s)
-"""
-_BESIDE = f"""
-SELECT id, ARRAY(
+# Each with what was said right before and after it
+_TURNS = f"""
+SELECT id, session, owner, provenance, ARRAY(
     SELECT m.id FROM memories m WHERE m.session = t.session AND m.owner = t.owner AND m.id < t.id
         AND m.superseded_by IS NULL ORDER BY m.id DESC LIMIT {TURNS_AROUND}
 ), ARRAY(
     SELECT m.id FROM memories m WHERE m.session = t.session AND m.owner = t.owner AND m.id > t.id
         AND m.superseded_by IS NULL ORDER BY m.id LIMIT {TURNS_AROUND}
-) FROM memories t WHERE id = ANY(%s)
+) FROM memories t WHERE superseded_by IS NULL AND id = ANY(%s)
 """  # noqa: S608 - our own constants
 _SEEN = "owner = ANY(%(owners)s) AND superseded_by IS NULL"
 _OF_PEOPLE = f"""
@@ -42,26 +40,32 @@ _LAST_ID = 2**63 - 1
 TRUSTED_NAMES = [one.name.lower() for one in Provenance if one >= TRUSTED]
 
 
-async def turns(connection: Connection, memory_ids: Iterable[int]) -> list[SessionTurn]:
-    found = await connection.execute(_TURNS, [list(memory_ids)])
-    return [
-        SessionTurn(
-            int(str(memory_id)),
-            None if session is None else str(session),
-            str(owner),
-            Provenance.__members__.get(str(provenance).upper(), Provenance.WEB),
-        )
-        for memory_id, session, owner, provenance in await found.fetchall()
-    ]
+@dataclass(frozen=True, slots=True)
+class PostgresTurn:
+    """A memory and its place in a conversation; `window` has the turns around it, in order."""
+
+    turn: SessionTurn
+    window: Sequence[int]
 
 
-async def around(connection: Connection, memory_ids: Collection[int]) -> MemoryNeighbours:
+async def turns(connection: Connection, memory_ids: Iterable[int]) -> list[PostgresTurn]:
     """Return these memories with two turns either side of each."""
-    found = await connection.execute(_BESIDE, [list(memory_ids)])
-    return sessions.joined(
-        [*reversed(_ids(before)), int(str(one)), *_ids(after)]
-        for one, before, after in await found.fetchall()
+    asked = list(memory_ids)
+    if not asked:
+        return []
+    found = await connection.execute(_TURNS.encode(), [asked])
+    return [_turn(row) for row in await found.fetchall()]
+
+
+def _turn(row: Row) -> PostgresTurn:
+    memory_id, session, owner, provenance, before, after = row
+    turn = SessionTurn(
+        int(str(memory_id)),
+        None if session is None else str(session),
+        str(owner),
+        Provenance.__members__.get(str(provenance).upper(), Provenance.WEB),
     )
+    return PostgresTurn(turn, [*reversed(_ids(before)), turn.memory_id, *_ids(after)])
 
 
 async def of_people(connection: Connection, scope: Scope) -> list[int]:

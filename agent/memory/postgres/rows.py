@@ -3,21 +3,24 @@
 What an owner may see is what `Scope.owners` names, here as everywhere.
 """
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.memory.base import MemoryEntry, Scope
-from agent.memory.keys import searched_text
-from agent.memory.postgres.schema import Connection
-from agent.memory.text import tokens
+from agent.memory.keys import key_of, searched_text
+from agent.memory.postgres import index
+from agent.memory.postgres.record import (
+    COLUMNS,
+    entry_of,
+    escaped,
+    name_of,
+    optional,
+    owners_of,
+    words_of,
+)
+from agent.memory.postgres.schema import Connection, Cursor
 from agent.messages import Provenance
 
-# The fields of an entry, in the order in which `entry_of` reads them
-COLUMNS = (
-    "id, key, content, category, provenance, person, people, device, session, created_at_s,"
-    " updated_at_s, importance, pinned, superseded_by, source"
-)
 _SEEN = "owner = ANY(%(owners)s) AND superseded_by IS NULL"
 _PUT = f"""
 INSERT INTO memories (owner, person, people, device, session, key, content, category, provenance,
@@ -54,13 +57,8 @@ _ADVANCE = """
 SELECT setval(pg_get_serial_sequence('memories', 'id'), greatest(
     (SELECT max(id) FROM memories), nextval(pg_get_serial_sequence('memories', 'id'))))
 """
-# PostgreSQL's texts hold no NUL: it becomes a private letter and a 0, that letter twice itself
-_ESCAPE = "\ue000"
-_ESCAPED = re.compile(f"{_ESCAPE}(.)", re.DOTALL)
 # Memories that are read at a time when all of them are
 PAGE_ROWS = 500
-
-Row = Sequence[object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +74,53 @@ class PostgresDraft:
 
 
 async def put(connection: Connection, draft: PostgresDraft, now_s: float) -> MemoryEntry:
-    """Insert or replace by owner and key; the row of a replaced memory keeps its id."""
+    """Insert or replace by owner and key; the row of a replaced memory keeps its id.
+
+    What somebody more trusted said stays: as it is where the same was said again, else hidden.
+    """
+    before = await held(connection, draft.scope.owner, draft.key)
+    is_below = before is not None and draft.provenance < before.provenance
+    if before is not None and is_below and key_of(before.content) == key_of(draft.content):
+        return before
     values = _columns(draft.scope, draft.key, draft.content) | {
         "category": escaped(draft.category),
         "provenance": draft.provenance.name.lower(),
         "source": escaped(draft.source),
         "now_s": now_s,
     }
-    found = await connection.execute(_PUT, values)
+    entry = await _written(connection, _PUT, values)
+    if before is None:
+        return entry
+    if is_below:
+        hidden_key = f"{draft.key} (until {now_s:.0f})"
+        hidden = replace(before, key=hidden_key, superseded_by=entry.memory_id)
+        await _written(connection, _RESTORE, _restored(hidden))
+    # It may hide others, and is open again
+    await index.refresh(connection, [entry.memory_id, before.superseded_by])
+    return entry
+
+
+async def restore(connection: Connection, entry: MemoryEntry) -> MemoryEntry:
+    """Insert or replace with every field, under the old id if that is free."""
+    before = await held(connection, entry.scope.owner, entry.key)
+    kept = await _written(connection, _RESTORE, _restored(entry))
+    await connection.execute(_ADVANCE)
+    was_behind = None if before is None else before.superseded_by
+    await index.refresh(connection, [kept.memory_id, kept.superseded_by, was_behind])
+    return kept
+
+
+async def _written(
+    connection: Connection, statement: str, values: dict[str, object]
+) -> MemoryEntry:
+    found = await connection.execute(statement.encode(), values)
     row = await found.fetchone()
     assert row is not None
     return entry_of(row)
 
 
-async def restore(connection: Connection, entry: MemoryEntry) -> MemoryEntry:
-    """Insert or replace with every field, under the old id if that is free."""
-    values = _columns(entry.scope, entry.key, entry.content) | {
+def _restored(entry: MemoryEntry) -> dict[str, object]:
+    return _columns(entry.scope, entry.key, entry.content) | {
         "id": entry.memory_id,
         "category": escaped(entry.category),
         "provenance": entry.provenance.name.lower(),
@@ -102,11 +131,16 @@ async def restore(connection: Connection, entry: MemoryEntry) -> MemoryEntry:
         "pinned": entry.pinned,
         "superseded_by": entry.superseded_by,
     }
-    found = await connection.execute(_RESTORE, values)
+
+
+async def held(connection: Connection, owner: str, key: str) -> MemoryEntry | None:
+    """Return the owner's memory of that key, hidden or not."""
+    found = await connection.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE owner = %s AND key = %s",  # noqa: S608 - ours
+        [name_of(owner), escaped(key)],
+    )
     row = await found.fetchone()
-    assert row is not None
-    await connection.execute(_ADVANCE)
-    return entry_of(row)
+    return None if row is None else entry_of(row)
 
 
 async def get(connection: Connection, key: str, scope: Scope) -> MemoryEntry | None:
@@ -130,22 +164,6 @@ async def pinned(connection: Connection, scope: Scope) -> list[MemoryEntry]:
     return [entry_of(row) for row in await found.fetchall()]
 
 
-async def about(connection: Connection, asked: Sequence[str], scope: Scope) -> list[MemoryEntry]:
-    """Return the newest memories with each of these tokens or its beginning, oldest first."""
-    if not asked:
-        return []
-    found = await connection.execute(
-        f"SELECT {COLUMNS} FROM memories WHERE {_SEEN}"  # noqa: S608 - as above
-        " AND words LIKE ALL(%(asked)s) ORDER BY created_at_s DESC, id DESC LIMIT %(limit)s",
-        {
-            "owners": owners_of(scope),
-            "asked": [f"% {token}%" for token in asked],
-            "limit": PAGE_ROWS,
-        },
-    )
-    return [entry_of(row) for row in reversed(await found.fetchall())]
-
-
 async def newest(
     connection: Connection, scope: Scope, category: str | None, limit: int
 ) -> list[MemoryEntry]:
@@ -157,22 +175,20 @@ async def newest(
         " ORDER BY updated_at_s DESC, id DESC LIMIT %(limit)s",
         {
             "owners": owners_of(scope),
-            "session": _optional(scope.session),
-            "category": _optional(category),
+            "session": optional(scope.session),
+            "category": optional(category),
             "limit": max(0, limit),
         },
     )
     return [entry_of(row) for row in await found.fetchall()]
 
 
-async def by_id(connection: Connection, ids: Sequence[int], scope: Scope) -> dict[int, MemoryEntry]:
-    """Return those of these memories that the scope may see."""
-    found = await connection.execute(
+async def asked_for(connection: Connection, ids: Sequence[int], scope: Scope) -> Cursor:
+    """Ask for those of these memories that the scope may see."""
+    return await connection.execute(
         f"SELECT {COLUMNS} FROM memories WHERE {_SEEN} AND id = ANY(%(ids)s)",  # noqa: S608 - ours
         {"owners": owners_of(scope), "ids": list(ids)},
     )
-    entries = [entry_of(row) for row in await found.fetchall()]
-    return {entry.memory_id: entry for entry in entries}
 
 
 async def page(connection: Connection, after_id: int) -> list[MemoryEntry]:
@@ -182,15 +198,6 @@ async def page(connection: Connection, after_id: int) -> list[MemoryEntry]:
         [after_id, PAGE_ROWS],
     )
     return [entry_of(row) for row in await found.fetchall()]
-
-
-async def forget(connection: Connection, key: str, scope: Scope) -> bool:
-    """Delete the owner's memory; what it had superseded comes back."""
-    gone = await connection.execute(
-        "DELETE FROM memories WHERE owner = %s AND key = %s",
-        [escaped(_clean(scope.owner)), escaped(key)],
-    )
-    return gone.rowcount > 0
 
 
 async def count(connection: Connection, scope: Scope | None) -> int:
@@ -213,69 +220,14 @@ async def highest_id(connection: Connection) -> int:
     return int(str(row[0]))
 
 
-def owners_of(scope: Scope) -> list[str]:
-    return list(map(name_of, scope.owners))
-
-
-def name_of(name: str) -> str:
-    """Return the name of an owner or a session as PostgreSQL holds it."""
-    return escaped(_clean(name))
-
-
-def entry_of(row: Row) -> MemoryEntry:
-    key, content, category, provenance, person, people, device, session = row[1:9]
-    return MemoryEntry(
-        int(str(row[0])),
-        restored(key),
-        restored(content),
-        restored(category),
-        # An unknown source is trusted least
-        Provenance.__members__.get(str(provenance).upper(), Provenance.WEB),
-        Scope(_named(person), _named(session), _named(people), _named(device)),
-        float(str(row[9])),
-        float(str(row[10])),
-        importance=float(str(row[11])),
-        pinned=bool(row[12]),
-        superseded_by=None if row[13] is None else int(str(row[13])),
-        source=restored(row[14]),
-    )
-
-
-def escaped(text: str) -> str:
-    """Return the text as PostgreSQL can hold it."""
-    return text.replace(_ESCAPE, _ESCAPE * 2).replace("\x00", f"{_ESCAPE}0")
-
-
-def restored(value: object) -> str:
-    return _ESCAPED.sub(lambda found: "\x00" if found[1] == "0" else found[1], str(value))
-
-
 def _columns(scope: Scope, key: str, content: str) -> dict[str, object]:
     return {
-        "owner": escaped(_clean(scope.owner)),
-        "person": _optional(scope.person),
-        "people": _optional(scope.group),
-        "device": _optional(scope.device),
-        "session": _optional(scope.session),
+        "owner": name_of(scope.owner),
+        "person": optional(scope.person),
+        "people": optional(scope.group),
+        "device": optional(scope.device),
+        "session": optional(scope.session),
         "key": escaped(key),
         "content": escaped(content),
         "words": words_of(searched_text(key, content)),
     }
-
-
-def words_of(text: str) -> str:
-    """Return the search tokens of a text, with a space before and after each."""
-    return f" {' '.join(tokens(text))} "
-
-
-def _optional(text: str | None) -> str | None:
-    return None if text is None else escaped(_clean(text))
-
-
-def _named(value: object) -> str | None:
-    return None if value is None else restored(value)
-
-
-def _clean(text: str) -> str:
-    """Replace lone surrogates by question marks, because no database holds them."""
-    return text.encode(errors="replace").decode()

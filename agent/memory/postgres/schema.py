@@ -9,6 +9,7 @@ import psycopg
 from psycopg import sql
 
 Connection = psycopg.AsyncConnection[tuple[object, ...]]
+Cursor = psycopg.AsyncCursor[tuple[object, ...]]
 
 # Agents that start at the same moment make the tables one after another: "barnacle" as a number
 _LOCK = 0x6261726E61636C65
@@ -65,7 +66,14 @@ CREATE TABLE memory_readings (
     PRIMARY KEY (memory_id, model)
 );
 """
-MIGRATIONS = (_MEMORIES, _STEMS)
+# What the brain knows of itself: how much of each agent's forgetting it has taken into account
+_FACTS = """
+CREATE TABLE memory_facts (
+    name text PRIMARY KEY,
+    value text NOT NULL
+);
+"""
+MIGRATIONS = (_MEMORIES, _STEMS, _FACTS)
 _VECTORS = """
 CREATE TABLE memory_vectors (
     memory_id bigint REFERENCES memories (id) ON DELETE CASCADE,
@@ -77,6 +85,14 @@ CREATE TABLE memory_vectors (
 """
 _TRIGRAMS = """
 CREATE INDEX memories_trigrams ON memories USING gin (words gin_trgm_ops)
+"""
+_IS_MADE = "SELECT to_regclass('migrations') IS NOT NULL"
+# Which of them are in use, and how many more the server could load
+_EXTENSIONS = """
+SELECT to_regclass('memory_vectors') IS NOT NULL, to_regclass('memories_trigrams') IS NOT NULL,
+    (SELECT count(*) FROM pg_available_extensions WHERE
+        name = 'vector' AND to_regclass('memory_vectors') IS NULL
+        OR name = 'pg_trgm' AND to_regclass('memories_trigrams') IS NULL)
 """
 
 
@@ -90,7 +106,11 @@ class ServerExtensions:
 
 async def prepare(connection: Connection) -> ServerExtensions:
     """Create missing tables and enable the server's extensions; the same on every connection."""
+    if (ready := await _ready(connection)) is not None:
+        return ready
     async with connection.transaction():
+        # As many agents as there are may be before this one
+        await connection.execute("SET LOCAL statement_timeout = 0")
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         if not await _exists(connection):
             await connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(_SCHEMA)))
@@ -99,6 +119,23 @@ async def prepare(connection: Connection) -> ServerExtensions:
         vectors = await _extended(connection, "vector", "memory_vectors", _VECTORS)
         trigrams = await _extended(connection, "pg_trgm", "memories_trigrams", _TRIGRAMS)
     return ServerExtensions(vectors, trigrams)
+
+
+async def _ready(connection: Connection) -> ServerExtensions | None:
+    """Return the server's extensions where nothing is to be made; no agent waits for another."""
+    if not await _exists(connection):
+        return None
+    await _search(connection, await _homes(connection))
+    if await (await connection.execute(_IS_MADE)).fetchone() != (True,):
+        return None
+    found = await connection.execute("SELECT count(*) FROM migrations")
+    if await found.fetchone() != (len(MIGRATIONS),):
+        return None
+    found = await connection.execute(_EXTENSIONS)
+    row = await found.fetchone()
+    assert row is not None
+    # One that could be loaded and is not: that is tried by the one who makes what is missing
+    return ServerExtensions(bool(row[0]), bool(row[1])) if row[2] == 0 else None
 
 
 async def _exists(connection: Connection) -> bool:

@@ -7,17 +7,18 @@ The server finds and counts; which memories are looked at, and their order, are 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from agent.memory import sessions
 from agent.memory.base import MemoryEntry
 from agent.memory.candidate import MemoryCandidate
 from agent.memory.cues import cues_of
 from agent.memory.postgres import hits, neighbours, rows, vectors
 from agent.memory.postgres.hits import PostgresHits
+from agent.memory.postgres.neighbours import PostgresTurn
 from agent.memory.postgres.question import PostgresQuestion
-from agent.memory.postgres.rows import owners_of
+from agent.memory.postgres.record import entry_of, owners_of
 from agent.memory.postgres.schema import Connection, ServerExtensions
 from agent.memory.ranking import CANDIDATES, FOUND, USUAL_COSINES, Scale, Scales, rank
 from agent.memory.search import PEOPLES, is_flooded, spread
-from agent.memory.sessions import SessionTurn
 from agent.memory.understanding import token_weights, understood
 
 _NEAR = """
@@ -69,10 +70,9 @@ async def nearest(
     return PostgresNear({int(row[0]): row[1] for row in near}, scale=scale)
 
 
-async def known_meaning(
-    connection: Connection,
+def known_meaning(
     question: PostgresQuestion,
-    memory_ids: Sequence[int],
+    stored: Mapping[int, vectors.StoredReading],
     weights: Mapping[str, float],
 ) -> PostgresNear:
     """Return what this model's readings of these memories tell."""
@@ -82,11 +82,11 @@ async def known_meaning(
     from agent.memory import closeness  # noqa: PLC0415 - numpy, which a reading has loaded
     from agent.memory.vectors import decoded  # noqa: PLC0415 - the same
 
-    stored = await vectors.stored(connection, question.model, memory_ids)
+    whole = {memory_id: decoded(one.vector) for memory_id, one in stored.items()}
     cosines = {
-        memory_id: float(decoded(one.vector) @ reading.vector)
-        for memory_id, one in stored.items()
-        if len(decoded(one.vector)) == len(reading.vector)
+        memory_id: float(vector @ reading.vector)
+        for memory_id, vector in whole.items()
+        if len(vector) == len(reading.vector)
     }
     close: Mapping[int, float] = {}
     if reading.spans:
@@ -110,15 +110,17 @@ async def find(
     found = await hits.search(connection, question, abilities, list(near.cosines), FOUND)
     search = _PostgresSearch(connection, question, near, found)
     best = await search.best()
-    if is_flooded(best, CANDIDATES):
+    if is_flooded([one.turn for one in best], CANDIDATES):
         best += await search.best_of_people()
     cues = cues_of(question.text, question.now_s)
-    ids = {one.memory_id for one in best}
     if cues.span is not None:
-        ids.update(await neighbours.said_then(connection, cues.span, question.scope))
-    around = await neighbours.around(connection, ids)
+        then = await neighbours.said_then(connection, cues.span, question.scope)
+        known = {one.turn.memory_id for one in best}
+        best += await neighbours.turns(connection, [one for one in then if one not in known])
+    around = sessions.joined(one.window for one in best)
     candidates = await search.looked_at(around.memory_ids)
-    scales = replace(search.scales, memories=await rows.highest_id(connection))
+    memories = found.memories or await rows.highest_id(connection)
+    scales = replace(search.scales, memories=memories)
     ranked = spread(rank(candidates, scales, cues, around))
     return [replace(one.entry, score=one.score) for one in ranked[: max(0, limit)]]
 
@@ -139,12 +141,12 @@ class _PostgresSearch:
         self._hits = found
         self.scales = Scales(found.scale, near.scale, understood(question.text, question.reading))
 
-    async def best(self) -> list[SessionTurn]:
+    async def best(self) -> list[PostgresTurn]:
         """Return the memories that stand out most by words and vector together."""
         ids = self._near.cosines.keys() | self._hits.strengths.keys()
         return await self._standing_out(ids, self._hits, CANDIDATES)
 
-    async def best_of_people(self) -> list[SessionTurn]:
+    async def best_of_people(self) -> list[PostgresTurn]:
         """Return the best among the memories that people vouch for."""
         ids = await neighbours.of_people(self._connection, self._question.scope)
         found = await hits.completed(self._connection, self._question, self._hits, ids)
@@ -152,11 +154,18 @@ class _PostgresSearch:
 
     async def looked_at(self, memory_ids: Collection[int]) -> list[MemoryCandidate]:
         """Return everything that is known of these memories."""
-        question = self._question
-        entries = await rows.by_id(self._connection, list(memory_ids), question.scope)
-        found = await hits.completed(self._connection, question, self._hits, entries)
+        question, ids = self._question, list(memory_ids)
+        # All three on one way there and back
+        async with self._connection.pipeline():
+            texts = await rows.asked_for(self._connection, ids, question.scope)
+            words = await hits.having(self._connection, question, self._hits, ids)
+            kept = await vectors.asked_for(self._connection, question.model, ids)
+        entries = {one.memory_id: one for one in map(entry_of, await texts.fetchall())}
+        found = self._hits
+        if words is not None:
+            found = hits.joined(question, found, await words.fetchall())
         covered = found.coverage
-        known = await known_meaning(self._connection, question, list(entries), covered.weights)
+        known = known_meaning(question, vectors.stored(await kept.fetchall()), covered.weights)
         if not self._near.cosines:
             self.scales = replace(self.scales, meaning=known.scale)
         return [
@@ -172,7 +181,7 @@ class _PostgresSearch:
 
     async def _standing_out(
         self, ids: Collection[int], found: PostgresHits, limit: int
-    ) -> list[SessionTurn]:
+    ) -> list[PostgresTurn]:
         any_words = 0.0 if self._question.asked else None
         standing = {
             one: self.scales.of(

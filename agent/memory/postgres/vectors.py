@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from agent.embeddings.base import PassageReading, TextPassage
 from agent.memory.keys import searched_text
 from agent.memory.postgres import neighbours
-from agent.memory.postgres.rows import escaped, restored
-from agent.memory.postgres.schema import Connection, ServerExtensions
+from agent.memory.postgres.record import Row, escaped, restored
+from agent.memory.postgres.schema import Connection, Cursor, ServerExtensions
 
 _UNEMBEDDED = """
 SELECT id, key, content, session, owner FROM memories m WHERE superseded_by IS NULL AND NOT EXISTS
@@ -66,20 +66,21 @@ async def drop(connection: Connection, memory_id: int, abilities: ServerExtensio
         await connection.execute("DELETE FROM memory_vectors WHERE memory_id = %s", [memory_id])
 
 
-async def stored(
-    connection: Connection, model: str, memory_ids: Sequence[int]
-) -> dict[int, StoredReading]:
-    """Return this model's readings of these memories."""
+async def asked_for(connection: Connection, model: str, memory_ids: Sequence[int]) -> Cursor:
+    """Ask for this model's readings of these memories."""
     # As they are: written out as text they would be twice as long
-    cursor = connection.cursor(binary=True)
-    await cursor.execute(
+    return await connection.cursor(binary=True).execute(
         "SELECT memory_id, vector, tokens FROM memory_readings"
         " WHERE model = %s AND memory_id = ANY(%s)",
         [model, list(memory_ids)],
     )
+
+
+def stored(rows: Sequence[Row]) -> dict[int, StoredReading]:
+    """Return the answer to `asked_for`."""
     return {
         int(str(memory_id)): StoredReading(_bytes(vector) or b"", _bytes(tokens))
-        for memory_id, vector, tokens in await cursor.fetchall()
+        for memory_id, vector, tokens in rows
     }
 
 
@@ -97,18 +98,18 @@ async def unembedded(connection: Connection, model: str, limit: int) -> list[Pos
 
 async def fill(
     connection: Connection,
+    row: PostgresUnembedded,
     model: str,
-    made: Sequence[tuple[PostgresUnembedded, PassageReading]],
+    reading: PassageReading,
     abilities: ServerExtensions,
 ) -> None:
-    """Give memories their readings, unless their text has changed."""
-    for row, reading in made:
-        found = await connection.execute(
-            "SELECT 1 FROM memories WHERE id = %s AND content = %s FOR SHARE",
-            [row.memory_id, escaped(row.content)],
-        )
-        if await found.fetchone() is not None:
-            await put(connection, row.memory_id, model, reading, abilities)
+    """Give a memory its reading, unless its text has changed."""
+    found = await connection.execute(
+        "SELECT 1 FROM memories WHERE id = %s AND content = %s FOR SHARE",
+        [row.memory_id, escaped(row.content)],
+    )
+    if await found.fetchone() is not None:
+        await put(connection, row.memory_id, model, reading, abilities)
 
 
 def literal(vector: Sequence[float]) -> str:

@@ -7,6 +7,7 @@ import pytest
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Memory, Scope
 from agent.messages import Provenance
+from tests.contracts.chronicled_memory import CHRONICLED
 from tests.contracts.memory import KEEPING, MEI, TOM
 from tests.fakes.embedders import LetterEmbedder, ReturningEmbedder
 from tests.fakes.postgres import PostgresServer
@@ -20,6 +21,13 @@ async def test_it_does_what_every_backend_does(
     check: Check, server: PostgresServer, open_memory: Open
 ) -> None:
     await check(open_memory(server.fresh_url(), LetterEmbedder()))
+
+
+@pytest.mark.parametrize("check", CHRONICLED, ids=lambda check: check.__name__)
+async def test_it_tells_what_was_so_before_as_sqlite_does(
+    check: Check, server: PostgresServer, open_memory: Open
+) -> None:
+    await check(open_memory(server.fresh_url(), NoEmbedder()))
 
 
 async def test_two_agents_share_one_brain(server: PostgresServer, open_memory: Open) -> None:
