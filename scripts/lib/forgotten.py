@@ -1,7 +1,8 @@
 """Count of forgotten memories that return, and of told ones that get lost, under kills and losses.
 
 A process tells, forgets and takes snapshots, says each step that is acknowledged, and is killed at
-a random moment. Every third time its database is lost as well.
+a random moment. Every third time its database is lost as well: `brain.db` is deleted, that of a
+server is replaced by an older copy.
 """
 
 import argparse
@@ -16,12 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
-from agent.memory.generations import Generations
-from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
-from agent.system.clock import SystemClock
+from scripts.lib.bench.brains import KINDS, SQLITE, BenchBrain, brains
+from scripts.lib.forgotten_homes import LocalHome, MemoryHome, SharedHome, opened
+from tests.fakes.postgres import PostgresServer
 
 OWNER = Scope("owner")
 _LIB = Path(__file__).parent
@@ -36,20 +36,28 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/lib forgotten", description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--brain", choices=KINDS, default=SQLITE)
     parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--url", help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.store:
-        asyncio.run(live(chosen.store, chosen.seed))
+        asyncio.run(live(chosen.store, chosen.url, chosen.seed))
+    with brains(chosen.brain) as found:
+        return max([_counted(chosen.kills, chosen.seed, brain) for brain in found], default=0)
+
+
+def _counted(kills: int, seed: int, brain: BenchBrain) -> int:
     begun_s = time.monotonic()
-    found = kill(chosen.kills, chosen.seed)
-    print(f"{chosen.kills} kills in {time.monotonic() - begun_s:.0f} s: {found.text()}")
+    found = kill(kills, seed, brain.server)
+    taken_s = time.monotonic() - begun_s
+    print(f"{kills} kills in {taken_s:.0f} s{brain.suffix}: {found.text()}")
     return 0 if found.is_none else 1
 
 
-async def live(path: Path, seed: int) -> None:
+async def live(store: Path, url: str | None, seed: int) -> None:
     """Tell, forget and take snapshots until killed; say each step before and after it."""
     chance = random.Random(seed)  # noqa: S311 - an order of steps, not secrets
-    memory = SqliteMemory(path, NoEmbedder(), SystemClock())
+    memory = opened(store, url)
     step = 0
     while True:
         known = [entry.key for entry in await memory.list(OWNER, limit=10_000)]
@@ -63,8 +71,8 @@ async def live(path: Path, seed: int) -> None:
             await memory.store(key, f"fact {key}", scope=OWNER)
             print(f"{_TOLD} {key}", flush=True)
         step += 1
-        if step % STEPS_PER_SNAPSHOT == 0:
-            await take_snapshot(memory, path.parent)
+        if url is None and step % STEPS_PER_SNAPSHOT == 0:
+            await take_snapshot(memory, store.parent)
 
 
 @dataclass(slots=True)
@@ -100,31 +108,31 @@ class Returns:
             self.forgotten.add(key)
 
 
-def kill(kills: int, seed: int = 0) -> Returns:
+def kill(kills: int, seed: int = 0, server: PostgresServer | None = None) -> Returns:
     chance = random.Random(seed)  # noqa: S311 - moments, not secrets
     found = Returns()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "brain.db"
+        home = LocalHome(Path(folder)) if server is None else SharedHome(server, Path(folder))
         for number in range(kills):
-            for line in _killed(path, number, chance.uniform(0, LONGEST_RUN_S)):
+            if number % _LOSS_EVERY == 1:
+                home.copy()
+            for line in _killed(home, number, chance.uniform(0, LONGEST_RUN_S)):
                 found.take(line)
             expected = found.told - found.begun
-            if number % _LOSS_EVERY == 0:
-                # What no snapshot has is lost with its database, as nothing else has it
-                expected &= _in_snapshot(path.parent)
+            if number % _LOSS_EVERY == 0 and (came_back := home.lose()) is not None:
+                # What nothing else has is lost with its database
+                expected &= came_back
                 found.told &= expected | found.begun
                 found.losses += 1
-                for left in path.parent.glob("brain.db*"):
-                    left.unlink()
-            kept = asyncio.run(_kept(path))
+            kept = asyncio.run(_kept(home))
             found.lost += len(expected - kept)
             found.returned += len(found.forgotten & kept)
     return found
 
 
-def _killed(path: Path, seed: int, after_s: float) -> list[str]:
+def _killed(home: MemoryHome, seed: int, after_s: float) -> list[str]:
     """Return the steps that one run said before it was killed."""
-    command = [sys.executable, str(_LIB), "forgotten", "--store", str(path), "--seed", str(seed)]
+    command = [sys.executable, str(_LIB), "forgotten", *home.arguments(), "--seed", str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
@@ -134,14 +142,9 @@ def _killed(path: Path, seed: int, after_s: float) -> list[str]:
         return [first.strip(), *process.stdout.read().rpartition("\n")[0].split("\n")]
 
 
-def _in_snapshot(folder: Path) -> set[str]:
-    newest = next((one for one in Generations(folder).every() if one.is_whole()), None)
-    entries = () if newest is None else newest.entries()
-    return {entry.key for entry in entries if entry is not None}
-
-
-async def _kept(path: Path) -> set[str]:
-    memory = SqliteMemory(path, NoEmbedder(), SystemClock())
+async def _kept(home: MemoryHome) -> set[str]:
+    store, *url = home.arguments()[1::2]
+    memory = opened(Path(store), url[0] if url else None)
     kept = {entry.key async for entry in memory.entries()}
     await memory.aclose()
     return kept

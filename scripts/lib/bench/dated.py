@@ -5,10 +5,9 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
-from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
+from scripts.lib.bench.brains import LOCAL, BenchBrain
 from scripts.lib.bench.table import Row
 from scripts.lib.bench.truths import Counted
 
@@ -77,9 +76,9 @@ class _Calendar:
         raise NotImplementedError("nothing waits here")
 
 
-def measure() -> Row:
+def measure(brain: BenchBrain = LOCAL) -> Row:
     """The row of 120 questions."""
-    counted = asyncio.run(_counted())
+    counted = asyncio.run(_counted(brain))
     return Row(
         f"relative and named times, {counted.of} questions in six languages",
         f">= {BAR:g} % right first",
@@ -89,10 +88,10 @@ def measure() -> Row:
     )
 
 
-async def _counted() -> Counted:
+async def _counted(brain: BenchBrain) -> Counted:
     counted, clock = Counted(), _Calendar()
     with tempfile.TemporaryDirectory(prefix="barnacle-bench-") as folder:
-        memory = SqliteMemory(Path(folder) / "brain.db", NoEmbedder(), clock)
+        memory = brain.open(Path(folder), clock)
         for back in reversed(range(_DAYS_KEPT)):
             clock.now = _NOW - timedelta(days=back, hours=1)
             done = f"I {_DONE[back % len(_DONE)]}, entry {back}"

@@ -9,14 +9,16 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from scripts.lib.bench import memory_parts, peer
+from scripts.lib.bench.brains import KINDS, SQLITE, BenchBrain, brains
 from scripts.lib.bench.datasets import Dataset, load
-from scripts.lib.bench.memory_parts import Extent, Measure
+from scripts.lib.bench.memory_parts import Extent, Measure, Part
 from scripts.lib.bench.table import Row, show
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,10 +26,14 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, print, and say by the exit status whether every bar is held."""
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.brain != SQLITE and given.only not in memory_parts.OF_A_BRAIN:
+        parser.error(f"--brain is for --only {', '.join(memory_parts.OF_A_BRAIN)}")
     extent = memory_parts.QUICK if given.quick else memory_parts.WHOLE
     if given.only in memory_parts.ALONE:
-        return _shown(_rows(given.only, dict(memory_parts.made(extent, given.model))[given.only]))
+        part = partial(memory_parts.alone, given.only, extent, given.model)
+        return _shown(_of_brains(given.brain, lambda brain: [(given.only, part(brain))]))
     if given.data is None:
         print("bench-memory: name the folder with the data sets by --data", file=sys.stderr)
         return 2
@@ -39,14 +45,25 @@ def main(arguments: Sequence[str]) -> int:
         print(f"bench-memory: no model in {given.model}: run scripts/setup", file=sys.stderr)
         return 2
     if given.only:
-        parts = memory_parts.of_data(given.only, datasets, given.model, extent)
-        return _shown([row for name, measure in parts for row in _rows(name, measure)])
+        parts = partial(memory_parts.of_data, given.only, datasets, given.model, extent)
+        return _shown(_of_brains(given.brain, parts))
     held = _shown(list(measured(datasets, given.model, extent, given.sentence_transformers)))
     print(
         "\nfound: R@1 / R@5 / R@10 / nDCG@10 in %: the share of the evidence among the first 1, 5"
         " and 10,\nand how early it comes"
     )
     return held
+
+
+def _of_brains(kind: str, parts: Callable[[BenchBrain], list[Part]]) -> list[Row]:
+    """Return the rows of these parts with each brain of that kind."""
+    with brains(kind) as found:
+        return [
+            replace(row, what=f"{row.what}{brain.suffix}")
+            for brain in found
+            for name, measure in parts(brain)
+            for row in _rows(f"{name}{brain.suffix}", measure)
+        ]
 
 
 def _shown(rows: Sequence[Row]) -> int:
@@ -96,9 +113,15 @@ def _parser() -> argparse.ArgumentParser:
         choices=(*memory_parts.ALONE, memory_parts.FOUND, *memory_parts.WITH_DATA),
         help="one part alone, without a data set: contradictions and kept facts, named"
         " times, device commands beside household memories, forgetting under kills and losses,"
-        " the first answer after a start;"
-        " with --data: what recall finds, messages that nothing stored is about, PostgreSQL"
-        " beside sqlite",
+        " the first answer after a start, many agents on one PostgreSQL; with --data: what recall"
+        " finds, messages that nothing stored is about, PostgreSQL beside sqlite",
+    )
+    parser.add_argument(
+        "--brain",
+        choices=KINDS,
+        default=SQLITE,
+        help=f"what --only {', '.join(memory_parts.OF_A_BRAIN)} keeps its memories in; postgres is"
+        " a server of each kind that is on this machine",
     )
     parser.add_argument("--model", type=Path, default=ROOT / ".barnacle" / "model")
     parser.add_argument(

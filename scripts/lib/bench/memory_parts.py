@@ -1,11 +1,12 @@
 """Parts of the memory's bench: which rows there are, and how many trials each has."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from scripts.lib.bench import (
+    agents,
     cold,
     crowd,
     dated,
@@ -21,6 +22,7 @@ from scripts.lib.bench import (
     unrelated,
     widened,
 )
+from scripts.lib.bench.brains import LOCAL, POSTGRES, BenchBrain, brains
 from scripts.lib.bench.datasets import Dataset
 from scripts.lib.bench.table import Row
 
@@ -30,7 +32,9 @@ FOUND = "found"
 WITH_DATA = {"unrelated": unrelated.measure, "postgres": shared_brain.measure}
 
 # Without one
-ALONE = ("truths", "times", "commands", "forgets", "cold")
+ALONE = ("truths", "times", "commands", "forgets", "cold", "agents")
+# Those that can be measured with another brain
+OF_A_BRAIN = ("truths", "times", "forgets", "unrelated")
 
 Measure = Callable[[], Row | list[Row]]
 Part = tuple[str, Measure]
@@ -47,10 +51,11 @@ class Extent:
     kills: int
     forgets: int
     vectors: tuple[int, ...]
+    crowd: agents.Crowd = agents.WHOLE
 
 
 WHOLE = Extent(1_000_000, 100_000, 500, 300, 200, 2_000, (1_000, 10_000, 100_000, 1_000_000))
-QUICK = Extent(60, 10_000, 100, 60, 20, 40, (1_000, 10_000))
+QUICK = Extent(60, 10_000, 100, 60, 20, 40, (1_000, 10_000), agents.SMALL)
 
 
 def timed(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Part]:
@@ -77,25 +82,48 @@ def counted(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Pa
     ]
 
 
-def of_data(kind: str, datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Part]:
+def of_data(
+    kind: str,
+    datasets: Sequence[Dataset],
+    model: Path,
+    extent: Extent,
+    brain: BenchBrain = LOCAL,
+) -> list[Part]:
     if kind != FOUND:
-        return _of_conversations(kind, datasets, model)
+        return _of_conversations(kind, datasets, model, brain)
     thinned = [one.thinned(extent.queries) for one in datasets]
     return [(one.name, partial(found.measure, one, model)) for one in thinned]
 
 
-def _of_conversations(kind: str, datasets: Sequence[Dataset], model: Path) -> list[Part]:
+def _of_conversations(
+    kind: str, datasets: Sequence[Dataset], model: Path, brain: BenchBrain = LOCAL
+) -> list[Part]:
     measure = WITH_DATA[kind]
     talks = [one for one in datasets if one.is_conversation]
-    return [(f"{one.name}, {kind}", partial(measure, one, model)) for one in talks]
+    return [(f"{one.name}, {kind}", partial(measure, one, model, brain)) for one in talks]
 
 
-def made(extent: Extent, model: Path) -> list[Part]:
+def made(extent: Extent, model: Path, brain: BenchBrain = LOCAL) -> list[Part]:
     """Parts whose data is made."""
     return [
-        ("truths", truths.measure),
-        ("times", dated.measure),
+        ("truths", partial(truths.measure, brain)),
+        ("times", partial(dated.measure, brain)),
         ("commands", held_back.measure),
-        ("forgets", partial(returned.measure, extent.forgets)),
+        ("forgets", partial(returned.measure, extent.forgets, brain)),
         ("cold", partial(cold.measure, extent.memories, model)),
     ]
+
+
+def alone(name: str, extent: Extent, model: Path, brain: BenchBrain) -> Measure:
+    """Return the part of that name, which needs no data set."""
+    return dict([*made(extent, model, brain), ("agents", partial(_agents, extent.crowd))])[name]
+
+
+def _agents(crowd: agents.Crowd) -> list[Row]:
+    """Return the rows of many agents, with each kind of server."""
+    with brains(POSTGRES, crowd.agents + agents.SPARE_CONNECTIONS) as found:
+        return [
+            replace(row, what=f"{row.what}{brain.suffix}")
+            for brain in found
+            for row in agents.measure(crowd, brain)
+        ]

@@ -18,10 +18,11 @@ from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.base import Memory, Scope
 from agent.memory.postgres.memory import PostgresMemory
 from agent.memory.sqlite import SqliteMemory
+from scripts.lib.bench.brains import LOCAL, POSTGRES, BenchBrain, brains
 from scripts.lib.bench.datasets import Dataset
 from scripts.lib.bench.recalled import KeptReadings, Shares, StoryClock, stored
 from scripts.lib.bench.table import Row
-from tests.fakes.postgres import DEBIAN, PGVECTOR, PostgresServer, unavailable_reason
+from tests.fakes.postgres import PostgresServer
 
 # R@5 and R@10 may be lower by so many points
 LEAST_POINTS = 2.0
@@ -47,17 +48,11 @@ class _Store:
         self.shares.count([self.keys[entry.key] for entry in found], wanted)
 
 
-def measure(dataset: Dataset, model: Path) -> list[Row]:
+def measure(dataset: Dataset, model: Path, _: BenchBrain = LOCAL) -> list[Row]:
     """The rows of one data set, with the model and by words alone."""
-    kinds = [kind for kind in (PGVECTOR, DEBIAN) if unavailable_reason(kind) is None]
-    servers = {kind: PostgresServer(kind) for kind in kinds}
-    try:
-        for server in servers.values():
-            server.start()
+    with brains(POSTGRES) as found:
+        servers = {brain.server.kind: brain.server for brain in found if brain.server is not None}
         return asyncio.run(_measured(dataset.thinned(QUESTIONS), model, servers))
-    finally:
-        for server in servers.values():
-            server.remove()
 
 
 async def _measured(dataset: Dataset, model: Path, servers: dict[str, PostgresServer]) -> list[Row]:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.embeddings.none import NoEmbedder
 from agent.memory.base import CORE, HeardMessage, MemoryEntry, Scope
 from agent.memory.consolidation import Consolidation
+from agent.memory.postgres.memory import PostgresMemory
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
 from agent.system.clock import SystemClock
+from scripts.lib.bench.brains import LOCAL, BenchBrain
 from scripts.lib.bench.household import Kind, Language, languages
 from scripts.lib.bench.table import Row
 
@@ -25,8 +26,8 @@ _PLACES = 5
 class Told:
     """A memory that keeps what a person says, without a language model."""
 
-    def __init__(self, folder: Path) -> None:
-        self.memory = SqliteMemory(folder / "brain.db", NoEmbedder(), SystemClock())
+    def __init__(self, folder: Path, brain: BenchBrain) -> None:
+        self.memory = brain.open(folder, SystemClock())
         self._said: list[HeardMessage] = []
         self._keeper = Consolidation(
             self._listen, self.memory, None, folder / "consolidation.json", SystemClock()
@@ -65,17 +66,18 @@ class Counted:
         return f"{self.right} of {self.of}{named}"
 
 
-def measure() -> list[Row]:
+def measure(brain: BenchBrain = LOCAL) -> list[Row]:
     """The rows of contradictions and of kept facts."""
-    return [*asyncio.run(_contradictions()), *asyncio.run(_kept())]
+    return [*asyncio.run(_contradictions(brain)), *asyncio.run(_kept(brain))]
 
 
-async def _contradictions() -> list[Row]:
+async def _contradictions(brain: BenchBrain) -> list[Row]:
     now, before = Counted(), Counted()
     for language in languages():
         for place in range(2):
             with tempfile.TemporaryDirectory(prefix="barnacle-bench-") as folder:
-                await _one_home(Path(folder), language, place, now, before)
+                told = Told(Path(folder), brain)
+                await _one_home(told, language, place, (now, before))
     return [
         Row(
             f"{now.of} contradictions of 20 kinds in six languages: the true one first",
@@ -95,20 +97,19 @@ async def _contradictions() -> list[Row]:
 
 
 async def _one_home(
-    folder: Path, language: Language, place: int, now: Counted, before: Counted
+    told: Told, language: Language, place: int, counts: tuple[Counted, Counted]
 ) -> None:
-    told = Told(folder)
     for kind in language.kinds:
         await told.tell(kind.first.format(v=kind.pairs[place][0]), "first", FIRST_S)
     for kind in language.kinds:
         await told.tell(kind.later.format(v=kind.pairs[place][1]), "later", LATER_S)
     for kind in language.kinds:
-        await _ask(told.memory, language, kind, place, (now, before))
+        await _ask(told.memory, language, kind, place, counts)
     await told.memory.aclose()
 
 
 async def _ask(
-    memory: SqliteMemory,
+    memory: SqliteMemory | PostgresMemory,
     language: Language,
     kind: Kind,
     place: int,
@@ -129,11 +130,11 @@ def _is_told_as_old(entry: MemoryEntry, content: str) -> bool:
     return entry.content == content and entry.until_s == LATER_S
 
 
-async def _kept() -> list[Row]:
+async def _kept(brain: BenchBrain) -> list[Row]:
     kept, invented = Counted(), Counted()
     for language in languages():
         with tempfile.TemporaryDirectory(prefix="barnacle-bench-") as folder:
-            told = Told(Path(folder))
+            told = Told(Path(folder), brain)
             facts = [
                 *(kind.first.format(v=pair[0]) for kind in language.kinds for pair in kind.pairs),
                 *language.lasting,

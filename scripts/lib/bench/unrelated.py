@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
-from agent.memory.base import Scope
+from agent.memory.base import Memory, Scope
 from agent.memory.settings import MemorySettings
-from agent.memory.sqlite import SqliteMemory
 from agent.turn.prompt import recalled
+from scripts.lib.bench.brains import LOCAL, BenchBrain
 from scripts.lib.bench.datasets import Dataset
 from scripts.lib.bench.recalled import StoryClock, stored
 from scripts.lib.bench.table import Row
@@ -38,16 +39,16 @@ class _Told:
     kept: int = 0
 
 
-def measure(dataset: Dataset, model: Path) -> list[Row]:
+def measure(dataset: Dataset, model: Path, brain: BenchBrain = LOCAL) -> list[Row]:
     """The rows of one data set, with the model and by words alone."""
-    return asyncio.run(_measured(dataset, model))
+    return asyncio.run(_measured(dataset, model, brain))
 
 
-async def _measured(dataset: Dataset, model: Path) -> list[Row]:
+async def _measured(dataset: Dataset, model: Path, brain: BenchBrain) -> list[Row]:
     store = max(dataset.groups(), key=lambda one: len(one.documents))
     embedder = OnnxEmbedder(model)
-    with_model = await _told(store, embedder)
-    by_words = await _told(store, NoEmbedder())
+    with_model = await _told(store, embedder, brain)
+    by_words = await _told(store, NoEmbedder(), brain)
     await embedder.aclose()
     return [
         _row(store, "with the model", with_model, MODEL_BAR),
@@ -55,11 +56,11 @@ async def _measured(dataset: Dataset, model: Path) -> list[Row]:
     ]
 
 
-async def _told(store: Dataset, embedder: OnnxEmbedder | NoEmbedder) -> _Told:
+async def _told(store: Dataset, embedder: Embedder, brain: BenchBrain) -> _Told:
     told = _Told()
     with tempfile.TemporaryDirectory(prefix="barnacle-bench-") as folder:
         clock = StoryClock()
-        memory = SqliteMemory(Path(folder) / "brain.db", embedder, clock)
+        memory = brain.open(Path(folder), clock, embedder)
         keys = await stored(memory, store, clock)
         for half, messages in _messages().items():
             told.messages[half] = sum([await _gets_one(memory, text) for text in messages])
@@ -72,7 +73,7 @@ async def _told(store: Dataset, embedder: OnnxEmbedder | NoEmbedder) -> _Told:
     return told
 
 
-async def _gets_one(memory: SqliteMemory, text: str) -> bool:
+async def _gets_one(memory: Memory, text: str) -> bool:
     found = await memory.recall(text, _SETTINGS.recall_limit, _OWNER)
     return bool(recalled(found, _SETTINGS.min_score))
 
