@@ -30,7 +30,7 @@ CONNECT_TIMEOUT_S = 5
 STATEMENT_TIMEOUT_S = 5
 # The server ends a transaction whose agent says nothing for so long: others need its locks. Less
 # than a statement's time, so that who waits for one of them gets it
-SILENCE_TIMEOUT_S = 4
+SILENCE_TIMEOUT_S = 3
 # The server asks a connection that is so long silent whether its agent is still there, and so often
 KEEPALIVE_S, KEEPALIVES = 30, 4
 # A connection without a call is given back: one server has room for some hundred

@@ -14,9 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config import Secret
@@ -26,6 +24,7 @@ from agent.memory.postgres.memory import PostgresMemory
 from agent.memory.sqlite import SqliteMemory
 from agent.system.clock import SystemClock
 from scripts.lib.bench.agents_process import Counts, person_of, secret_of
+from scripts.lib.bench.agents_seen import Seen
 from scripts.lib.bench.brains import BenchBrain
 from scripts.lib.bench.table import Row
 from tests.fakes.embedders import LetterEmbedder
@@ -42,7 +41,6 @@ _QUESTIONS = 200
 _FOUND = 5
 # A run of all agents on a slow machine
 _LIMIT_S = 1800
-_OPEN_TRUTHS = "spare key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +53,6 @@ class Crowd:
 
 
 WHOLE, SMALL = Crowd(), Crowd(8, 4, 3)
-
-
-@dataclass(slots=True)
-class Seen:
-    """What a crowd did, and what is wrong afterwards."""
-
-    calls: int = 0
-    kept: int = 0
-    forgotten: int = 0
-    deaths: int = 0
-    connections: int = 0
-    slowest_s: float = 0.0
-    recalls_s: list[float] = field(default_factory=list)
-    lost: int = 0
-    doubled: int = 0
-    returned: int = 0
-    leaked: int = 0
-    missed: int = 0
-    unsettled: int = 0
-    deadlocks: int = 0
-    errors: list[str] = field(default_factory=list)
-
-    @property
-    def is_clean(self) -> bool:
-        wrong = (self.lost, self.doubled, self.returned, self.leaked, self.missed)
-        return not (any(wrong) or self.unsettled or self.deadlocks or self.errors)
-
-    def text(self) -> str:
-        errors = f" ({self.errors[0]})" if self.errors else ""
-        return (
-            f"{self.lost} lost, {self.doubled} doubled, {self.returned} returned,"
-            f" {self.leaked} seen by others, {self.missed} not recalled, {self.unsettled} people"
-            f" with two truths, {self.deadlocks} deadlocks, {len(self.errors)} errors{errors};"
-            f" at most {self.connections} connections"
-        )
 
 
 def measure(crowd: Crowd, brain: BenchBrain) -> list[Row]:
@@ -144,24 +107,9 @@ def run(crowd: Crowd, server: PostgresServer, url: Secret) -> Seen:
     seen.deaths = crowd.deaths
     kept = {key for one in counts for key in one.kept} | dead
     forgotten = {key for one in counts for key in one.forgotten}
-    seen.kept, seen.forgotten = len(kept), len(forgotten)
-    _judge(seen, kept, forgotten, asyncio.run(_every(url)))
+    seen.judge(kept, forgotten, asyncio.run(_every(url)))
     seen.deadlocks = (server.folder / "log").read_text().count("deadlock detected")
     return seen
-
-
-def _judge(seen: Seen, kept: set[str], forgotten: set[str], entries: Sequence[MemoryEntry]) -> None:
-    there = Counter(entry.key for entry in entries)
-    contents = Counter((entry.scope.owner, entry.content) for entry in entries)
-    seen.lost = len(kept - there.keys())
-    seen.returned = len(forgotten & there.keys())
-    seen.doubled = sum(number - 1 for number in contents.values())
-    truths = Counter(
-        entry.scope.owner
-        for entry in entries
-        if _OPEN_TRUTHS in entry.content and entry.superseded_by is None
-    )
-    seen.unsettled = sum(number != 1 for number in truths.values())
 
 
 def _lived(crowd: Crowd, url: Secret) -> tuple[list[Counts], set[str]]:

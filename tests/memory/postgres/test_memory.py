@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from agent.config import Secret
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Memory, Scope
 from agent.messages import Provenance
+from scripts.lib.bench import agents
+from scripts.lib.bench.agents import Crowd
 from tests.contracts.chronicled_memory import CHRONICLED
 from tests.contracts.memory import KEEPING, MEI, TOM
 from tests.fakes.embedders import LetterEmbedder, ReturningEmbedder
@@ -177,3 +180,13 @@ async def test_a_rare_word_weighs_more_and_a_beginning_less(
     found = await memory.recall("pump valve", 3, MEI)
     assert [entry.key for entry in found[:2]] == ["valve", "valves"]
     assert (found[1].score or 0) > (found[2].score or 0)
+
+
+async def test_many_agents_lose_double_and_show_nothing(server: PostgresServer) -> None:
+    """Eight, and one that dies; `scripts/bench-memory --only agents` has a hundred."""
+    url = Secret(server.fresh_url())
+    seen = await asyncio.to_thread(agents.run, Crowd(8, 4, 1), server, url)
+    assert seen.is_clean, seen.text()
+    assert seen.kept >= 16
+    assert seen.forgotten == 16
+    assert seen.connections <= 9
