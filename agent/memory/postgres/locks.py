@@ -9,8 +9,6 @@ from agent.memory.postgres.schema import Connection
 
 # Of everybody's memories, "memories" as a number; an owner's lock has the same first half
 _EVERYBODYS = 0x6D656D6F
-# A wait is no slow statement: a hundred agents may be before this one. The agent's own call ends it
-_PATIENTLY = "SET LOCAL statement_timeout = 0"
 _ALONE = "SELECT pg_advisory_xact_lock(%s, 0)"
 _OWNERS = """
 SELECT pg_advisory_xact_lock_shared(%(lock)s, 0),
@@ -21,9 +19,7 @@ _ANOTHERS = "SELECT pg_advisory_xact_lock(%s, hashtext(%s))"
 
 async def owners(connection: Connection, owner: str) -> None:
     """Wait until nobody else changes the memories of this owner."""
-    async with connection.pipeline():
-        await connection.execute(_PATIENTLY)
-        await connection.execute(_OWNERS, {"lock": _EVERYBODYS, "owner": name_of(owner)})
+    await connection.execute(_OWNERS, {"lock": _EVERYBODYS, "owner": name_of(owner)})
 
 
 async def groups(connection: Connection, owner: str) -> None:
@@ -33,6 +29,4 @@ async def groups(connection: Connection, owner: str) -> None:
 
 async def everybodys(connection: Connection) -> None:
     """Wait until nobody else changes any memory."""
-    async with connection.pipeline():
-        await connection.execute(_PATIENTLY)
-        await connection.execute(_ALONE, [_EVERYBODYS])
+    await connection.execute(_ALONE, [_EVERYBODYS])
