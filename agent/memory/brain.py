@@ -26,6 +26,8 @@ from agent.messages import Provenance
 from agent.storage.database import IN_RAM, SMALL_PAGE_BYTES, set_aside, was_set_aside
 from agent.storage.worker import DatabaseWorker
 
+# Of `text.tokens`; another one splits the index of every database once
+_SPLIT = "Thai and its neighbours in pairs"
 # What is said of a file that this device did not write
 _NOT_OURS = (
     "; this device did not write that file, so they are trusted like a web page: `barnacle "
@@ -52,6 +54,9 @@ def bring_back(
     db: sqlite3.Connection, snapshots: Generations, path: Path, tombstones: Tombstones
 ) -> str:
     """Restore what the database lacks and nobody forgot; return a sentence about it, or ""."""
+    if facts.get(db, facts.SPLIT) != _SPLIT:
+        rows.split_again(db)
+        facts.put(db, facts.SPLIT, _SPLIT)
     if tombstones.count and facts.get(db, facts.BURIED) != str(tombstones.count):
         # A forget was cut off between its note and its deletion, or this database is a new one
         forgetting.bury_dead(db, tombstones)

@@ -1,6 +1,10 @@
 """Facts of `brain.db` about itself, by name."""
 
 import sqlite3
+from collections import Counter
+
+from agent.memory.base import MemoryStats
+from agent.memory.record import provenance_of
 
 # Digests of the snapshots it wrote, the newest first
 SNAPSHOTS = "snapshots"
@@ -14,6 +18,8 @@ UPKEEP = "upkeep"
 BURIED = "buried"
 # The number of the last message whose memories it has
 KEPT = "kept"
+# The way in which texts are split into the words of the index
+SPLIT = "split"
 # More than generations are kept: a snapshot that is on the disk was written by this store
 _REMEMBERED_SNAPSHOTS = 20
 
@@ -55,3 +61,41 @@ def remember_snapshot(db: sqlite3.Connection, digest: str) -> None:
         return
     earlier = [one for one in known if one != digest]
     put(db, SNAPSHOTS, " ".join([digest, *earlier][:_REMEMBERED_SNAPSHOTS]))
+
+
+def survey(db: sqlite3.Connection, backend: str) -> MemoryStats:
+    """Count visible and hidden memories, and their bytes."""
+    (superseded,) = db.execute(
+        "SELECT count(*) FROM memories WHERE superseded_by IS NOT NULL"
+    ).fetchone()
+    (pinned,) = db.execute("SELECT count(*) FROM entries WHERE pinned").fetchone()
+    categories = dict(db.execute("SELECT category, count(*) FROM entries GROUP BY category"))
+    provenances = Counter(
+        provenance_of(name) for (name,) in db.execute("SELECT provenance FROM entries")
+    )
+    return MemoryStats(
+        backend,
+        sum(categories.values()),
+        superseded,
+        pinned,
+        _size_bytes(db),
+        categories,
+        provenances,
+        {"vectors": _vectors(db), **_said(db)},
+    )
+
+
+def _said(db: sqlite3.Connection) -> dict[str, str]:
+    named = {name: get(db, name) for name in (CAME_BACK, UPKEEP)}
+    return {name: said for name, said in named.items() if said}
+
+
+def _size_bytes(db: sqlite3.Connection) -> int:
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    (page_bytes,) = db.execute("PRAGMA page_size").fetchone()
+    return int(pages) * int(page_bytes)
+
+
+def _vectors(db: sqlite3.Connection) -> str:
+    rows = db.execute("SELECT model, count(*) FROM memory_vectors GROUP BY model ORDER BY 2 DESC")
+    return ", ".join(f"{number} of {model}" for model, number in rows) or "none"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.keys import key_of, searched_text
 from agent.memory.record import COLUMNS, NAMES, PLACES, entry_of, row_of
-from agent.memory.text import tokens
+from agent.memory.text import HUNG_GLOB, tokens
 from agent.messages import Provenance
 
 # Entries that are read at a time when all of them are
@@ -343,6 +343,13 @@ def _words(db: sqlite3.Connection, memory_id: int, key: str, content: str) -> st
 
         texts += [other for other in hidden.values() if contradicts(content, other)]
     return " ".join(token for text in texts for token in tokens(text))
+
+
+def split_again(db: sqlite3.Connection) -> None:
+    """Split what earlier versions took for one word: tokens of tokens are tokens."""
+    found = db.execute("SELECT rowid, words FROM memory_words WHERE words GLOB ?", [HUNG_GLOB])
+    split = [(" ".join(tokens(words)), memory_id) for memory_id, words in found]
+    db.executemany("UPDATE memory_words SET words = ? WHERE rowid = ?", split)
 
 
 def _unindex(db: sqlite3.Connection, memory_id: int) -> None:

@@ -252,9 +252,7 @@ class SqliteMemory:
         await self._brain.run(partial(facts.remember_snapshot, digest=digest))
 
     async def stats(self) -> MemoryStats:
-        from agent.memory.survey import survey  # noqa: PLC0415 - for those who ask
-
-        return await self._brain.look(lambda db: survey(db, self.name))
+        return await self._brain.look(lambda db: facts.survey(db, self.name))
 
     @property
     def lacking_vectors(self) -> int:

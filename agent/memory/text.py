@@ -1,12 +1,14 @@
 """Search tokens of a text, the same for stored texts and for questions.
 
 Han, kana and Hangul are written without spaces or with endings glued on, so their runs become
-overlapping pairs of characters; everything else is split into words. Nothing here knows a database.
+overlapping pairs of characters. Thai, Lao, Burmese and Khmer have no spaces either: there the pairs
+are of letters with all that hangs on them. Everything else is split into words. Nothing here knows
+a database.
 """
 
 import enum
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby, pairwise
 
@@ -25,6 +27,16 @@ _PAIRED_BLOCKS = (
     (0x1B000, 0x1B16F),  # kana supplement
     (0x20000, 0x3FFFF),  # Han extensions B and later
 )
+# Those whose letters carry others
+_HUNG_BLOCKS = (
+    (0x0E00, 0x0E7F),  # Thai
+    (0x0E80, 0x0EFF),  # Lao
+    (0x1000, 0x109F),  # Burmese
+    (0x1780, 0x17FF),  # Khmer
+)
+# Vowels of Thai and Lao that are letters of their own: written before and after the one they are of
+_VOWELS_BEFORE = frozenset("เแโใไເແໂໃໄ")
+_VOWELS_AFTER = frozenset("ะาำๅະາຳ")
 # Words of English questions that say nothing of what is asked for: without them a search finds
 # 3 % more and costs a quarter. Other languages have theirs weighed down by being frequent
 _EMPTY = (
@@ -50,6 +62,12 @@ class _Kind(enum.Enum):
     WORD = 1
     # Part of a run that is searched by pairs
     PAIRED = 2
+    # Part of a run that is searched by pairs of letters with what hangs on them
+    HUNG = 3
+
+
+# Of SQL: texts that `_HUNG_BLOCKS` have letters of
+HUNG_GLOB = "*[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]*"
 
 
 def normalise(text: str) -> str:
@@ -65,6 +83,8 @@ def tokens(text: str) -> Iterator[str]:
             yield "".join(group)
         elif kind is _Kind.PAIRED:
             yield from _pairs(list(group))
+        elif kind is _Kind.HUNG:
+            yield from _pairs(_clusters(group))
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
@@ -80,7 +100,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def is_paired(character: str) -> bool:
-    """Return true if the character is of a script that is searched by pairs."""
+    """Return true if the character is of a script that is searched by pairs of characters."""
     return _kind(character) is _Kind.PAIRED
 
 
@@ -106,6 +126,18 @@ def _pairs(run: list[str]) -> Iterator[str]:
         yield first + second
 
 
+def _clusters(run: Iterable[str]) -> list[str]:
+    """Return each letter with the marks and vowels that belong to it."""
+    found: list[str] = []
+    for one in run:
+        hangs = unicodedata.category(one)[0] == "M" or one in _VOWELS_AFTER
+        if found and (hangs or found[-1][-1] in _VOWELS_BEFORE):
+            found[-1] += one
+        else:
+            found.append(one)
+    return found
+
+
 @lru_cache(maxsize=_CLASSIFIED_CHARACTERS)
 def _kind(character: str) -> _Kind:
     # Letters, marks and numbers make words; the rest separates them
@@ -114,4 +146,6 @@ def _kind(character: str) -> _Kind:
     point = ord(character)
     if any(first <= point <= last for first, last in _PAIRED_BLOCKS):
         return _Kind.PAIRED
+    if any(first <= point <= last for first, last in _HUNG_BLOCKS):
+        return _Kind.HUNG
     return _Kind.WORD

@@ -28,7 +28,7 @@ _COARSEST_S = 60
 _MS = 1000
 
 
-class RecordedReadings(Protocol):
+class PastReadings(Protocol):
     """Everything that was recorded."""
 
     async def open(self) -> None:
@@ -141,7 +141,7 @@ class ConflictReading:
 
 
 async def pasts(
-    board: DescribedBoard, rules: Iterable[ReflexRule], store: RecordedReadings, span: Span
+    board: DescribedBoard, rules: Iterable[ReflexRule], store: PastReadings, span: Span
 ) -> list[Past]:
     """Return what was recorded of each reading that the rules and their outputs depend on."""
     await store.open()
@@ -251,7 +251,7 @@ def _concerned(manifest: Manifest, rules: Sequence[ReflexRule]) -> list[ReflexRu
         found += more
 
 
-async def _rows(store: RecordedReadings, series: Series, span: Span) -> Columns:
+async def _rows(store: PastReadings, series: Series, span: Span) -> Columns:
     """Return every value of the span: more at once would come as quarters of an hour."""
     found = Columns()
     for begin_ms in range(span.begin_ms, span.end_ms, FINE_MS):

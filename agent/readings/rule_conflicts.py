@@ -24,7 +24,7 @@ MOST_STATES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ReadingState:
     """Value of a reading with the conditions that hold there.
 
     Args:
@@ -63,7 +63,7 @@ class RuleSet:
         self.fields = [struct.unpack_from(frame.RULE_FORMAT, raw) for raw in raws]
         self.outputs = {one["index"]: one for one in given["outputs"]}
         self._ranges = {(one[0], one[1]): (one[2], one[3]) for one in given["ranges"]}
-        self._known: dict[tuple[_Key, frozenset[_Part]], list[State]] = {}
+        self._known: dict[tuple[_Key, frozenset[_Part]], list[ReadingState]] = {}
 
     def parts(self, rule: int) -> frozenset[_Part]:
         return frozenset((rule, which) for which in range(self.fields[rule][1]))
@@ -125,15 +125,15 @@ class RuleSet:
         rule._holds = held << which  # noqa: SLF001 - what the firmware remembers of the pass before
         return bool(rule.look(which, value))
 
-    def _states(self, key: _Key, parts: frozenset[_Part]) -> list[State]:
+    def _states(self, key: _Key, parts: frozenset[_Part]) -> list[ReadingState]:
         """Return every state that the reading can come to, the simplest first."""
         if (key, parts) not in self._known:
             self._known[key, parts] = self._reached(self._values(key, parts), parts)
         return self._known[key, parts]
 
-    def _reached(self, values: Sequence[int], parts: frozenset[_Part]) -> list[State]:
-        found: dict[tuple[int, frozenset[_Part]], State] = {}
-        open_: deque[State | None] = deque([None])
+    def _reached(self, values: Sequence[int], parts: frozenset[_Part]) -> list[ReadingState]:
+        found: dict[tuple[int, frozenset[_Part]], ReadingState] = {}
+        open_: deque[ReadingState | None] = deque([None])
         while open_:
             state = open_.popleft()
             before = state.holding if state else frozenset()
@@ -141,7 +141,7 @@ class RuleSet:
             for value in values:
                 now = frozenset(one for one in parts if self._holds(one, value, held=one in before))
                 if (value, now) not in found:
-                    found[value, now] = State(value, now, path)
+                    found[value, now] = ReadingState(value, now, path)
                     open_.append(found[value, now])
             if len(found) > MOST_STATES:
                 raise ValueError("the rules have too many thresholds to look through")
@@ -214,7 +214,7 @@ def _missing(rules: RuleSet, one: int) -> Iterator[dict[str, Any]]:
             yield _told("missing", [one], [rules.output(one), index], state)
 
 
-def _suits(state: State, parts: frozenset[_Part], key: _Key, wanted: Wanted) -> bool:
+def _suits(state: ReadingState, parts: frozenset[_Part], key: _Key, wanted: Wanted) -> bool:
     if wanted.not_at == (key, state.value):
         return False
     return state.holding & parts == wanted.hold & parts and not state.holding & wanted.fail

@@ -25,7 +25,7 @@ _BELOW, _ABOVE, _EQUAL = 0, 1, 2
 _FIRST_CONDITION, _CONDITION_FIELDS = 7, 4
 
 
-class History:
+class ReadingHistory:
     """Raw values of one reading: from each time on, None where nothing is known."""
 
     def __init__(self, times: Sequence[int], values: Sequence[int | None]) -> None:
@@ -36,7 +36,7 @@ class History:
         place = bisect_right(self._times, at_ms) - 1
         return self._values[place] if place >= 0 else None
 
-    def thinned(self, edges: Sequence[int]) -> "History":
+    def thinned(self, edges: Sequence[int]) -> "ReadingHistory":
         """Return the same history without the changes that no comparison can see.
 
         Args:
@@ -51,7 +51,7 @@ class History:
                 seen = now
                 times.append(at_ms)
                 values.append(value)
-        return History(times, values)
+        return ReadingHistory(times, values)
 
     @property
     def times(self) -> Sequence[int]:
@@ -359,13 +359,13 @@ class _Leaps:
 
 def _thinned(
     given: Mapping[str, Any], edges: Sequence[tuple[tuple[int, int], int]]
-) -> dict[tuple[int, int], History]:
+) -> dict[tuple[int, int], ReadingHistory]:
     found = {}
     for one in given["histories"]:
         key = (one["index"], one["part"])
         mine = sorted({edge for place, edge in edges if place == key})
         if mine:
-            found[key] = History(one["times"], one["values"]).thinned(mine)
+            found[key] = ReadingHistory(one["times"], one["values"]).thinned(mine)
     return found
 
 

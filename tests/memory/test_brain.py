@@ -1,5 +1,6 @@
 """Memories come back from the snapshot, and the owner is told."""
 
+import contextlib
 import logging
 import shutil
 import sqlite3
@@ -60,6 +61,25 @@ def flip(path: Path, place: int) -> None:
     damaged = bytearray(path.read_bytes())
     damaged[place] ^= 0xFF
     path.write_bytes(damaged)
+
+
+async def test_what_an_earlier_version_took_for_one_word_is_found_by_its_parts(path: Path) -> None:
+    sentence = "แมวของเราชื่อมะลิ"
+    memory = opened(path)
+    kept = await memory.store("cat", sentence, scope=MEI)
+    await memory.aclose()
+    words = f"cat {sentence}"
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE memory_words SET words = ? WHERE rowid = ?", [words, kept.memory_id])
+        db.execute("DELETE FROM memory_facts WHERE name = ?", [facts.SPLIT])
+    memory = opened(path)
+    try:
+        (found, *_) = await memory.recall("แมวชื่ออะไร", 3, MEI)
+        assert found.content == sentence
+        inspected = await memory.inspect()
+        assert (inspected.words, inspected.doubtful) == (0, ())
+    finally:
+        await memory.aclose()
 
 
 async def test_a_lost_database_comes_back_whole_and_the_owner_is_told(

@@ -42,9 +42,9 @@ def changed(path: Path, statement: str, values: Sequence[object] = ()) -> None:
 
 
 async def flip(path: Path, place: int, bit: int) -> None:
-    """In the file, where the memory has its text; the word index has another copy."""
+    """In the file, where the text stands behind its key; the word index has another copy."""
     content = await asyncio.to_thread(path.read_bytes)
-    start = content.index(TEXT.encode())
+    start = content.index(f"key{TEXT}".encode()) + len("key")
     damaged = bytearray(content)
     damaged[start + place] ^= 1 << bit
     await asyncio.to_thread(path.write_bytes, damaged)

@@ -20,6 +20,11 @@ ANY_TEXT = st.text(max_size=200)
         ("ＬＥＤ　ﾗﾝﾌﾟ", ["led", "ラン", "ンプ"]),
         ("Straße STRASSE", ["strasse", "strasse"]),
         ("हिन्दी में", ["हिन्दी", "में"]),
+        ("แมวนอนที่บ้าน", ["แมว", "วน", "นอ", "อน", "นที่", "ที่บ้า", "บ้าน"]),
+        ("น้ำ", ["น้ํา"]),
+        ("ເຮືອນ", ["ເຮືອ", "ອນ"]),
+        ("ပန်းခြံ", ["ပန်း", "န်းခြံ"]),
+        ("ເປີດled", ["ເປີດ", "led"]),
         ("snake_case-and.dots", ["snake", "case", "and", "dots"]),
         ("🙂 -- !?", []),
         ("", []),
@@ -43,6 +48,11 @@ def test_no_token_is_empty_or_holds_a_separator(text: str) -> None:
 @given(ANY_TEXT)
 def test_case_and_width_make_no_difference(text: str) -> None:
     assert list(tokens(text)) == list(tokens(normalise(text)))
+
+
+@given(ANY_TEXT | st.text(alphabet="กเะาี่น้ำ ไทab1"))
+def test_tokens_of_tokens_are_the_same(text: str) -> None:
+    assert list(tokens(" ".join(tokens(text)))) == list(tokens(text))
 
 
 @given(st.text(alphabet="一二三四五六七八九十", min_size=2, max_size=30))

@@ -29,7 +29,7 @@ from agent.memory.base import (
 )
 from agent.memory.curation import MAX_COMPARED, Marks
 from agent.memory.keys import key_of, searched_text
-from agent.memory.postgres import curation, forgetting, locks, neighbours, rows, story, vectors
+from agent.memory.postgres import curation, forgetting, locks, neighbours, rows, vectors
 from agent.memory.postgres.connection import Server
 from agent.memory.postgres.question import PostgresQuestion
 from agent.memory.postgres.record import name_of, restored
@@ -189,13 +189,13 @@ class PostgresMemory:
         return await self._server.look(partial(rows.pinned, scope=scope))
 
     async def about(self, thing: str, scope: Scope) -> _Entries:
-        return await self._server.look(partial(story.timeline, thing=_clean(thing), scope=scope))
+        return await self._server.look(partial(curation.timeline, thing=_clean(thing), scope=scope))
 
     async def doomed(self, key: str, scope: Scope) -> _Entries:
         return await self._server.look(partial(forgetting.doomed, key=_clean(key), scope=scope))
 
     async def former(self, entry: MemoryEntry) -> _Entries:
-        return await self._server.look(partial(story.former, entry=entry))
+        return await self._server.look(partial(curation.former, entry=entry))
 
     async def settle(self, entry: MemoryEntry) -> _Keys:
         from agent.memory import contradiction, statement  # noqa: PLC0415 - many patterns

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import psycopg
 from psycopg import sql
 
+from agent.memory.postgres.record import words_of
+from agent.memory.text import HUNG_GLOB
+
 Connection = psycopg.AsyncConnection[tuple[object, ...]]
 Cursor = psycopg.AsyncCursor[tuple[object, ...]]
 
@@ -73,6 +76,8 @@ CREATE TABLE memory_facts (
     value text NOT NULL
 );
 """
+# Letters of scripts that are searched in pairs since then
+_HUNG = HUNG_GLOB.strip("*")
 MIGRATIONS = (_MEMORIES, _STEMS, _FACTS)
 _VECTORS = """
 CREATE TABLE memory_vectors (
@@ -151,6 +156,16 @@ async def _migrate(connection: Connection) -> None:
     for number, script in list(enumerate(MIGRATIONS, start=1))[int(str(row[0])) :]:
         await connection.execute(sql.SQL(script))
         await connection.execute("INSERT INTO migrations VALUES (%s)", [number])
+        if script == _FACTS:
+            await _split_again(connection)
+
+
+async def _split_again(connection: Connection) -> None:
+    """Split words that earlier versions took for one: tokens of tokens are tokens."""
+    found = await connection.execute("SELECT id, words FROM memories WHERE words ~ %s", [_HUNG])
+    split = [(words_of(str(words)), number) for number, words in await found.fetchall()]
+    async with connection.cursor() as cursor:
+        await cursor.executemany("UPDATE memories SET words = %s WHERE id = %s", split)
 
 
 async def _extended(connection: Connection, extension: str, made: str, script: str) -> bool:

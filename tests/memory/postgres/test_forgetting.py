@@ -119,6 +119,20 @@ async def test_an_older_copy_of_the_server_brings_nothing_back(home: Household) 
     assert [one.key for one in await memory.list(TOM)] == ["toms"]
 
 
+async def test_what_an_earlier_version_took_for_one_word_is_found_by_its_parts(
+    home: Household,
+) -> None:
+    sentence = "แมวของเราชื่อมะลิ"
+    await home.open().store("cat", sentence, scope=MEI)
+    await home.aclose()
+    home.asked(f"UPDATE barnacle.memories SET words = ' {sentence} '")
+    home.asked("DROP TABLE barnacle.memory_facts")
+    home.asked("DELETE FROM barnacle.migrations WHERE done = 3")
+    (found, *_) = await home.open().recall("แมวชื่ออะไร", 3, MEI)
+    assert found.content == sentence
+    assert "แมว" in home.asked("SELECT words FROM barnacle.memories").split()
+
+
 async def test_what_is_told_again_lives(home: Household) -> None:
     memory = home.open()
     made = await memory.store("", "the cat is called Lin", scope=MEI, provenance=OWNER)
