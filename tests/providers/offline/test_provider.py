@@ -155,10 +155,10 @@ async def test_memories_that_another_provider_recalled_are_told_as_a_list() -> N
 
 async def test_sixty_four_kilobytes_are_answered_at_once_and_never_acted_on() -> None:
     for said in ("turn on the pump " * 4000, "打开泵" * 20000, "\u0301" * 65536, "pump " * 13000):
-        started = time.perf_counter()
+        started_s = time.process_time()
         response = await Talk().say(said)
-        # Some hundred times what it takes; a quadratic search takes minutes
-        assert time.perf_counter() - started < 5
+        # Five times what it takes on a slow machine; a quadratic search takes minutes
+        assert time.process_time() - started_s < 5
         assert not ACTING.intersection(call.name for call in response.tool_calls)
 
 
