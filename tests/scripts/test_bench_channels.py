@@ -61,7 +61,7 @@ def test_each_message_is_answered_once_where_the_guide_promises_it(
 def test_what_the_guide_says_of_servers_without_an_archive_excuses_no_other() -> None:
     assert guide_allows_twice("irc")
     assert not guide_allows_twice("xmpp")
-    assert not guide_allows_twice("email")
+    assert not guide_allows_twice("matrix")
 
 
 @pytest.mark.parametrize(("grown_kib", "held"), [(2_000, True), (9_000, False)])
