@@ -209,10 +209,11 @@ class VectorIndex:
         size = self._dimensions * _STORED.itemsize
         # What was put meanwhile is as new as the table
         fit = [row for row in found if len(row[2]) == size and row[0] not in self._rows]
-        if fit:
-            ids, owners, stored, lengths = zip(*fit, strict=True)
+        # In blocks: what is computed of a piece at once would take ten times its bytes
+        for start in range(0, len(fit), _BLOCK_ROWS):
+            ids, owners, stored, lengths = zip(*fit[start : start + _BLOCK_ROWS], strict=True)
             vectors = np.frombuffer(b"".join(stored), _STORED).astype(np.float32)
-            self._append(ids, owners, vectors.reshape(len(fit), -1), lengths)
+            self._append(ids, owners, vectors.reshape(len(ids), -1), lengths)
         return len(found) < most
 
     def _append(
