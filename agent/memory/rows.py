@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.keys import key_of, searched_text
 from agent.memory.record import COLUMNS, NAMES, PLACES, entry_of, row_of
-from agent.memory.text import HUNG_GLOB, tokens
+from agent.memory.text import HUNG_LETTERS, tokens
 from agent.messages import Provenance
 
 # Entries that are read at a time when all of them are
@@ -347,7 +347,9 @@ def _words(db: sqlite3.Connection, memory_id: int, key: str, content: str) -> st
 
 def split_again(db: sqlite3.Connection) -> None:
     """Split what earlier versions took for one word: tokens of tokens are tokens."""
-    found = db.execute("SELECT rowid, words FROM memory_words WHERE words GLOB ?", [HUNG_GLOB])
+    found = db.execute(
+        "SELECT rowid, words FROM memory_words WHERE words GLOB ?", [f"*{HUNG_LETTERS}*"]
+    )
     split = [(" ".join(tokens(words)), memory_id) for memory_id, words in found]
     db.executemany("UPDATE memory_words SET words = ? WHERE rowid = ?", split)
 

@@ -66,8 +66,8 @@ class _Kind(enum.Enum):
     HUNG = 3
 
 
-# Of SQL: texts that `_HUNG_BLOCKS` have letters of
-HUNG_GLOB = "*[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]*"
+# Their letters as a class of characters, as patterns have it
+HUNG_LETTERS = "[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in _HUNG_BLOCKS) + "]"
 
 
 def normalise(text: str) -> str:

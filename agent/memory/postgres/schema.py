@@ -9,7 +9,7 @@ import psycopg
 from psycopg import sql
 
 from agent.memory.postgres.record import words_of
-from agent.memory.text import HUNG_GLOB
+from agent.memory.text import HUNG_LETTERS
 
 Connection = psycopg.AsyncConnection[tuple[object, ...]]
 Cursor = psycopg.AsyncCursor[tuple[object, ...]]
@@ -76,8 +76,6 @@ CREATE TABLE memory_facts (
     value text NOT NULL
 );
 """
-# Letters of scripts that are searched in pairs since then
-_HUNG = HUNG_GLOB.strip("*")
 MIGRATIONS = (_MEMORIES, _STEMS, _FACTS)
 _VECTORS = """
 CREATE TABLE memory_vectors (
@@ -162,7 +160,9 @@ async def _migrate(connection: Connection) -> None:
 
 async def _split_again(connection: Connection) -> None:
     """Split words that earlier versions took for one: tokens of tokens are tokens."""
-    found = await connection.execute("SELECT id, words FROM memories WHERE words ~ %s", [_HUNG])
+    found = await connection.execute(
+        "SELECT id, words FROM memories WHERE words ~ %s", [HUNG_LETTERS]
+    )
     split = [(words_of(str(words)), number) for number, words in await found.fetchall()]
     async with connection.cursor() as cursor:
         await cursor.executemany("UPDATE memories SET words = %s WHERE id = %s", split)
