@@ -4,6 +4,7 @@ The firmware's own rule code decides, in a child process and in virtual time. A 
 the next one, but not across a gap: there nothing holds, as where a sensor fails.
 """
 
+import enum
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -113,18 +114,28 @@ class Rehearsed:
     is_cut: bool
 
 
+class ConflictKind(enum.Enum):
+    """Kind of a conflict, by the name that the search gives it."""
+
+    # Two rules set one output to two values
+    OPPOSED = "opposed"
+    # A rule takes an output away from what another one's output needs
+    TOGETHER = "together"
+    # A rule switches an output on without the one that it needs
+    MISSING = "missing"
+
+
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """Contradiction of two rules, or of a rule and a limit of its output.
 
     Args:
-        kind: opposed, together or missing.
         rules: numbers of the rules.
         outputs: indexes of the pins.
         state: what each reading is then.
     """
 
-    kind: str
+    kind: ConflictKind
     rules: tuple[int, ...]
     outputs: tuple[int, ...]
     state: tuple["ConflictReading", ...]
@@ -207,7 +218,7 @@ async def conflicts(
     done = await rule_code.run("rule_conflicts", given, sandbox)
     return [
         Conflict(
-            one["kind"],
+            ConflictKind(one["kind"]),
             tuple(one["rules"]),
             tuple(one["outputs"]),
             tuple(

@@ -18,6 +18,7 @@ from agent.readings.periods import Span, local_time
 from agent.readings.rehearsal import (
     LENGTH_DAYS,
     Conflict,
+    ConflictKind,
     ConflictReading,
     Past,
     Rehearsed,
@@ -186,7 +187,7 @@ def _conflict_in_words(manifest: Manifest, rules: Sequence[ReflexRule], one: Con
     first = rules[one.rules[0]]
     where = " and ".join(_state_in_words(manifest, state) for state in one.state)
     acts = f"at {where} {first.name} sets {first.output} to {first.value}"
-    if one.kind == "missing":
+    if one.kind is ConflictKind.MISSING:
         needed = pins[one.outputs[1]].name
         value = _needed(manifest, first.output, needed)
         return (
@@ -195,7 +196,7 @@ def _conflict_in_words(manifest: Manifest, rules: Sequence[ReflexRule], one: Con
         )
     other = rules[one.rules[1]]
     also = f"{acts} and {other.name} sets {other.output} to {other.value}"
-    if one.kind == "opposed":
+    if one.kind is ConflictKind.OPPOSED:
         return f"{also}."
     value = _needed(manifest, first.output, other.output)
     limit = f"{first.output} may be on only while {other.output} is {value}"
