@@ -225,7 +225,7 @@ async def record(
 
     async def heard(message: Inbound) -> None:
         writer.heard(message)
-        told(f"message {writer.lines} recorded")
+        told(f"message recorded (line {writer.lines} of the file)")
 
     with tempfile.TemporaryDirectory(prefix="barnacle-record-") as folder:
         reach = PlatformContext(RecordingPaths(Path(folder)), os.environ, http, SystemClock())
