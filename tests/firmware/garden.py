@@ -9,8 +9,9 @@ import sys
 from typing import Any
 
 from agent.link import frame as wire
+from agent.readings.rule_program import TICKS_PERIOD, ticks_add
 from tests.fakes.pin import RecordedPin
-from tests.firmware.node_on_cpython import TICKS_PERIOD, node_module, ticks_add
+from tests.firmware.node_on_cpython import node_module
 
 with node_module("reflexes") as loaded:
     REFLEXES = loaded

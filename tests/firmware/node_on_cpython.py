@@ -8,20 +8,9 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from agent.readings.rule_program import ticks_add, ticks_diff
 from firmware.host import kind_source
 from firmware.host.bundle import FIRMWARE, FRAME
-
-# Where MicroPython's millisecond counter goes around on an STM32
-TICKS_PERIOD = 1 << 30
-
-
-def ticks_add(ticks: int, delta: int) -> int:
-    return (ticks + delta) % TICKS_PERIOD
-
-
-def ticks_diff(end: int, start: int) -> int:
-    half = TICKS_PERIOD // 2
-    return (end - start + half) % TICKS_PERIOD - half
 
 
 class _Pin:

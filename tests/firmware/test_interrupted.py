@@ -12,10 +12,11 @@ from types import ModuleType
 
 import pytest
 
+from agent.readings.rule_program import ticks_add
 from firmware.host.bundle import FIRMWARE
 from tests.fakes.pin import RecordedPin
 from tests.firmware.every_step import stopped_before
-from tests.firmware.node_on_cpython import node_module, ticks_add
+from tests.firmware.node_on_cpython import node_module
 
 with node_module("deadman", pyb=ModuleType("pyb")) as loaded:
     DEADMAN = loaded

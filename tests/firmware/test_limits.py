@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.readings.rule_program import TICKS_PERIOD, ticks_add
 from tests.fakes.pin import RecordedPin
-from tests.firmware.node_on_cpython import TICKS_PERIOD, node_module, ticks_add
+from tests.firmware.node_on_cpython import node_module
 
 with node_module("outputs") as loaded:
     OUTPUTS = loaded

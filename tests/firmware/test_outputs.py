@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.readings.rule_program import TICKS_PERIOD, ticks_add
 from tests.fakes.pin import BrokenPin, RecordedPin, ShortedPin, StuckPin
-from tests.firmware.node_on_cpython import TICKS_PERIOD, node_module, ticks_add
+from tests.firmware.node_on_cpython import node_module
 
 LEASE_MS = 2000
 ESTOP, WATCHDOG, FAULT = 1, 2, 3

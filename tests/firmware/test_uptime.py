@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.firmware.node_on_cpython import TICKS_PERIOD, node_module, ticks_add
+from agent.readings.rule_program import TICKS_PERIOD, ticks_add
+from tests.firmware.node_on_cpython import node_module
 
 DAY_MS = 24 * 3600 * 1000
 
