@@ -6,7 +6,7 @@ import pytest
 
 from agent.access.people import PersonAccount
 from scripts.lib.bench.channels_day import Day
-from scripts.lib.bench.channels_seen import BusyModel, Message, Sample
+from scripts.lib.bench.channels_seen import BusyModel, Message, Plan, Sample
 from scripts.lib.bench.channels_table import delivered, growth, guide_allows_twice
 from scripts.lib.bench.correspondents.base import ANSWER, Correspondents, Line
 from tests.fakes.daemon_process import DaemonProcess
@@ -34,7 +34,7 @@ class Nobody(Correspondents):
 @pytest.fixture
 def day(tmp_path: Path) -> Day:
     agent = DaemonProcess(tmp_path)
-    return Day([], agent, BusyModel(), tmp_path / "agent.db", 10, 0, 1)
+    return Day([], agent, BusyModel(), tmp_path / "agent.db", Plan(10))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from agent.access.people import PeopleStore
 from agent.access.roles import PersonRole
 from agent.system.clock import SystemClock
 from scripts.lib.bench.channels_day import Day
-from scripts.lib.bench.channels_seen import BusyModel
+from scripts.lib.bench.channels_seen import AT_ONCE, BusyModel, Plan
 from scripts.lib.bench.channels_table import PEOPLE, rows_of
 from scripts.lib.bench.correspondents import PLATFORMS
 from scripts.lib.bench.correspondents.base import Correspondents
@@ -65,6 +65,10 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench-channels", description=__doc__)
     parser.add_argument("--messages", type=int, default=MESSAGES, help=f"default {MESSAGES:,}")
     parser.add_argument("--kills", type=int, default=KILLS, help=f"default {KILLS}")
+    parser.add_argument(
+        "--at-once", type=int, default=AT_ONCE, help=f"of each person, default {AT_ONCE}"
+    )
+    parser.add_argument("--calm", action="store_true", help="nothing is cut, slow, busy or killed")
     parser.add_argument("--only", nargs="+", choices=PLATFORMS, default=list(PLATFORMS))
     parser.add_argument("--log", type=Path, help="where to keep the agent's log")
     given = parser.parse_args(arguments)
@@ -93,9 +97,12 @@ async def _measured(given: argparse.Namespace) -> tuple[Day, dict[str, str]]:
                 missing[name] = str(err)
         agent = DaemonProcess(folder, _config(service.base_url, people))
         _let_in(folder / "state", people)
-        troubles = max(given.messages // _MESSAGES_PER_TROUBLE, 1)
+        plan = Plan(given.messages, given.at_once)
+        if not given.calm:
+            troubles = max(given.messages // _MESSAGES_PER_TROUBLE, 1)
+            plan = replace(plan, kills=given.kills, troubles=troubles)
         journal = folder / "state" / "agent.db"
-        day = Day(people, agent, model, journal, given.messages, given.kills, troubles)
+        day = Day(people, agent, model, journal, plan)
         # Whoever ends a long run has the table of what was done until then
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, day.end_early)

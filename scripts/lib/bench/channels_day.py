@@ -11,12 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scripts.lib.bench.channels_seen import BusyModel, Message, Sample, Troubles
+from scripts.lib.bench.channels_seen import BusyModel, Message, Plan, Sample, Troubles
 from scripts.lib.bench.correspondents.base import ANSWER, Correspondents
 from tests.fakes.daemon_process import DaemonProcess
 
-# Messages of one person that wait for their answers at once
-AT_ONCE = 3
 # Kills end with this part of the answers: what lives then is looked at for growth
 KILLS_END = 0.3
 LOOK_S = 0.1
@@ -38,9 +36,7 @@ class Day:
     agent: DaemonProcess
     model: BusyModel
     journal: Path
-    wanted: int
-    kills: int
-    troubles_wanted: int
+    plan: Plan
     messages: list[Message] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     troubles: Troubles = field(default_factory=Troubles)
@@ -73,8 +69,8 @@ class Day:
     def _hands(self, persons: int) -> Iterator[asyncio.Future[None]]:
         whole = sum(one.share for one in self.people)
         for platform in self.people:
-            numbers = iter(range(max(1, self.wanted * platform.share // whole)))
-            for person, _ in itertools.product(range(persons), range(AT_ONCE)):
+            numbers = iter(range(max(1, self.plan.messages * platform.share // whole)))
+            for person, _ in itertools.product(range(persons), range(self.plan.at_once)):
                 yield asyncio.ensure_future(self._hand(platform, person, numbers))
 
     async def _hand(self, platform: Correspondents, person: int, numbers: Iterator[int]) -> None:
@@ -117,7 +113,7 @@ class Day:
         message.took_s = self._ended_s - message.begun_s
         self.answered += 1
         if self.answered % TOLD_EVERY == 0:
-            print(f"{self.answered:,} of {self.wanted:,} answered", file=sys.stderr)
+            print(f"{self.answered:,} of {self.plan.messages:,} answered", file=sys.stderr)
         message.ended.set()
 
     def _cut_off(self, name: str) -> None:
@@ -134,18 +130,18 @@ class Day:
 
     async def _trouble(self) -> None:
         """Spread what goes wrong over the answers, kills over the first of them."""
-        every = self.wanted / (self.troubles_wanted + 1)
-        kill_every = self.wanted * KILLS_END / (self.kills + 1)
+        every = self.plan.messages / (self.plan.troubles + 1)
+        kill_every = self.plan.messages * KILLS_END / (self.plan.kills + 1)
         turns = itertools.cycle(itertools.product(("cut", "slow", "refuse"), self.people))
         done = 0
         while True:
-            if self.troubles.kills < self.kills and self.answered > kill_every * (
+            if self.troubles.kills < self.plan.kills and self.answered > kill_every * (
                 self.troubles.kills + 1
             ):
                 self.troubles.kills += 1
                 await asyncio.to_thread(self.agent.kill)
                 await asyncio.to_thread(self.agent.start)
-            elif done < self.troubles_wanted and self.answered > every * (done + 1):
+            elif done < self.plan.troubles and self.answered > every * (done + 1):
                 done += 1
                 await self._disturb(*next(turns))
             await asyncio.sleep(LOOK_S)

@@ -3,6 +3,25 @@
 import asyncio
 from dataclasses import dataclass, field
 
+# Messages of one person that wait for their answers at once
+AT_ONCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Plan of a day: how much is written, and how often something goes wrong.
+
+    Args:
+        at_once: messages of one person that wait for their answers at once.
+        kills: of the agent, within the first part of the day.
+        troubles: cuts, slow lines and times busy together, over the whole day.
+    """
+
+    messages: int
+    at_once: int = AT_ONCE
+    kills: int = 0
+    troubles: int = 0
+
 
 @dataclass(eq=False, slots=True)
 class Message:

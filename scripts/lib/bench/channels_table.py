@@ -53,6 +53,7 @@ def delivered(platform: Correspondents, messages: Sequence[Message], day: Day) -
         f"0 lost{'' if says else ', 0 answered twice'}",
         f"{len(messages):,} sent, {len(taken_s):,} answered, {lost} lost, {twice} twice{again}",
         f"an answer takes {statistics.median(taken_s or [0]):.1f} s (p50),"
+        f" {taken_s[int(len(taken_s) * 0.95)] if taken_s else 0:.1f} s (p95),"
         f" {max(taken_s, default=0):.0f} s at most",
         lost == 0 and (says or twice == 0),
     )
