@@ -15,6 +15,7 @@ import psycopg
 
 from agent.config import Secret
 from agent.errors import MemoryUnavailable, StorageFull
+from agent.memory.postgres.pipeline import PipelinedConnection, PipelinedCursor, transaction
 from agent.memory.postgres.schema import Connection, ServerExtensions, prepare
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
@@ -64,9 +65,9 @@ class Server:
         # Closes the connection that nobody has used for a while
         self._resting: asyncio.TimerHandle | None = None
         self._turn = asyncio.Lock()
-        self._connection: Connection | None = None
+        self._connection: PipelinedConnection | None = None
         # It goes on when a call has waited long enough, and the next call waits for the same one
-        self._opening: asyncio.Task[Connection] | None = None
+        self._opening: asyncio.Task[PipelinedConnection] | None = None
         self._failure: tuple[float, str] | None = None
         self._closed = False
         # The next call makes a new connection
@@ -138,8 +139,7 @@ class Server:
 
     async def _transacted(self, job: Callable[[Connection], Awaitable[R]]) -> R:
         async with AsyncExitStack() as stack:
-            connection = await self._begun(stack)
-            return await job(connection)
+            return await job(await self._begun(stack))
 
     async def _looked(self, job: Callable[[Connection], Awaitable[R]]) -> R:
         connection = await self._connected()
@@ -151,19 +151,22 @@ class Server:
             # It died since it was last used
             return await job(await self._connected())
 
-    async def _begun(self, stack: AsyncExitStack) -> Connection:
-        """Return a connection inside a fresh transaction."""
+    async def _begun(self, stack: AsyncExitStack) -> PipelinedConnection:
+        """Return a connection inside a fresh transaction.
+
+        A job waits only for what it reads: others wait for its locks on each way there and back.
+        """
         connection = await self._connected()
         try:
-            await stack.enter_async_context(connection.transaction())
+            await stack.enter_async_context(transaction(connection))
         except psycopg.OperationalError:
             # It died since it was last used: a restart, an idle limit, a router
             await connection.close()
             connection = await self._connected()
-            await stack.enter_async_context(connection.transaction())
+            await stack.enter_async_context(transaction(connection))
         return connection
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> PipelinedConnection:
         if self._is_spent and self._connection is not None:
             await self._connection.close()
         self._is_spent = False
@@ -188,7 +191,7 @@ class Server:
         self._failure = None
         return self._connection
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> PipelinedConnection:
         connection = await self._entered()
         try:
             async with asyncio.timeout(PREPARE_TIMEOUT_S):
@@ -201,7 +204,7 @@ class Server:
             raise
         return connection
 
-    async def _entered(self) -> Connection:
+    async def _entered(self) -> PipelinedConnection:
         async with asyncio.timeout(CALL_TIMEOUT_S):
             connection = await self._admitted()
             try:
@@ -212,15 +215,16 @@ class Server:
                 raise
             return connection
 
-    async def _admitted(self) -> Connection:
+    async def _admitted(self) -> PipelinedConnection:
         """Return a connection; wait for room on a full server, where others rest now and then."""
         while True:
             try:
-                return await psycopg.AsyncConnection.connect(
+                return await PipelinedConnection.connect(
                     self._url.reveal(),
                     autocommit=True,
                     connect_timeout=CONNECT_TIMEOUT_S,
                     application_name="barnacle",
+                    cursor_factory=PipelinedCursor,
                 )
             except psycopg.OperationalError as err:
                 if not _FULL.search(str(err)):

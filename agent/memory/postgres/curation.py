@@ -28,7 +28,7 @@ WITH same AS (
     ) AS best FROM memories WHERE superseded_by IS NULL AND NOT pinned
 )
 UPDATE memories SET superseded_by = same.best FROM same
-WHERE memories.id = same.id AND same.best <> same.id
+WHERE memories.id = same.id AND same.best <> same.id RETURNING memories.id
 """  # noqa: S608 - our own constants
 _PRUNE = f"""
 DELETE FROM memories WHERE id IN (
@@ -62,7 +62,7 @@ async def mark(connection: Connection, key: str, scope: Scope, marks: curation.M
         " created_at_s = least(created_at_s, coalesce(%s::double precision, created_at_s)),"
         " updated_at_s = least(updated_at_s, coalesce(%s::double precision, updated_at_s)),"
         " importance = greatest(0, least(1, coalesce(%s::double precision, importance)))"
-        " WHERE owner = %s AND key = %s",
+        " WHERE owner = %s AND key = %s RETURNING id",
         [
             marks.pinned,
             marks.said_at_s,
@@ -72,7 +72,7 @@ async def mark(connection: Connection, key: str, scope: Scope, marks: curation.M
             escaped(key),
         ],
     )
-    return done.rowcount > 0
+    return await done.fetchone() is not None
 
 
 async def supersede(connection: Connection, old_key: str, new_key: str, scope: Scope) -> bool:
@@ -118,7 +118,7 @@ async def prune(connection: Connection, before_s: float) -> int:
 async def merge(connection: Connection) -> int:
     """Hide duplicates of the most trusted, oldest memory; return how many."""
     await locks.everybodys(connection)
-    return (await connection.execute(_MERGE)).rowcount
+    return len(await (await connection.execute(_MERGE)).fetchall())
 
 
 async def evict(connection: Connection, max_memories: int) -> int:

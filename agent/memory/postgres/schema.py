@@ -11,8 +11,9 @@ from psycopg import sql
 from agent.memory.postgres.record import words_of
 from agent.memory.text import HUNG_LETTERS
 
-Connection = psycopg.AsyncConnection[tuple[object, ...]]
-Cursor = psycopg.AsyncCursor[tuple[object, ...]]
+Columns = tuple[object, ...]
+Connection = psycopg.AsyncConnection[Columns]
+Cursor = psycopg.AsyncCursor[Columns]
 
 # Agents that start at the same moment make the tables one after another: "barnacle" as a number
 _LOCK = 0x6261726E61636C65

@@ -36,6 +36,7 @@ from agent.system.clock import SystemClock
 
 async def hold(db):
     await locks.owners(db, sys.argv[2])
+    await (await db.execute("SELECT 1")).fetchone()
     print("holds", flush=True)
     await asyncio.Event().wait()
 
@@ -147,6 +148,31 @@ async def test_an_agent_that_stands_still_in_a_transaction_holds_nobody_up(
     await memory.store("k", "the lamp is on", scope=TOM)
     await memory.store("k", "the lamp is on", scope=MEI)
     assert await memory.count() == 2
+
+
+async def test_who_stands_in_a_long_line_gets_its_turn(
+    debian_server: PostgresServer, open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "STATEMENT_TIMEOUT_S", 1)
+    url = debian_server.fresh_url()
+    first = Server(Secret(url), SteppedClock())
+    is_held, is_done = asyncio.Event(), asyncio.Event()
+
+    async def hold(db: Connection) -> None:
+        await locks.owners(db, MEI.owner)
+        await (await db.execute("SELECT 1")).fetchone()
+        is_held.set()
+        # Each statement is short enough, all of them are not
+        for _ in range(3):
+            await db.execute("SELECT pg_sleep(0.5)")
+        is_done.set()
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(first.run(hold))
+        await is_held.wait()
+        await open_memory(url, NoEmbedder()).store("key", "Under the mat", scope=MEI)
+        assert is_done.is_set()
+    await first.aclose()
 
 
 async def test_a_connection_without_calls_is_given_back(
