@@ -24,11 +24,6 @@ from agent.storage.privacy import create_private
 BUSY_TIMEOUT_S = 5.0
 # Damaged databases kept for a person to look at
 _KEPT_CORRUPT = 2
-# Of a file's first bytes: the versions for writing and for reading it
-_HEADER_BYTES = 20
-_FORMAT_PLACES = slice(18, 20)
-_KNOWN_FORMATS = frozenset({1, 2})
-_SIGNS_OF_DAMAGE = ("malformed", "unsupported file format")
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
@@ -68,14 +63,41 @@ def open_database(
     if path == IN_RAM:
         return _open(path, migrations, page_bytes)
     path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-    if path.exists() and not _is_healthy(path):
-        set_aside(path)
+    if path.exists():
+        from agent.storage.soundness import is_sound  # noqa: PLC0415 - once for each file
+
+        if not is_sound(path):
+            set_aside(path)
     try:
         if path.exists() and _steps_done(path) > len(migrations):
             _bring_back(path, migrations, page_bytes)
         return _open(path, migrations, page_bytes)
     except (sqlite3.OperationalError, OSError) as err:
         raise StorageFull(f"{path} cannot be opened: {err}") from err
+
+
+def open_unchecked(
+    path: Path, migrations: Sequence[str], page_bytes: int = USUAL_PAGE_BYTES
+) -> sqlite3.Connection | None:
+    """Open a database for looking at it before it is checked; None if that must come first.
+
+    It was closed whole by its last user, and nobody has touched it since. What the disk has done to
+    it unseen a check finds: until then nothing may be written, or a damaged file could lose more.
+    """
+    from agent.storage import clean_end  # noqa: PLC0415 - only the memory's files have it
+    from agent.storage.soundness import is_logged  # noqa: PLC0415 - as above
+
+    if path == IN_RAM or not clean_end.is_noted(path) or not is_logged(path):
+        return None
+    try:
+        if _steps_done(path) != len(migrations):
+            return None
+        connection = _open(path, migrations, page_bytes)
+        connection.execute("PRAGMA query_only=ON")
+    except (sqlite3.Error, OSError, UnicodeError):
+        # The check says why
+        return None
+    return connection
 
 
 def was_set_aside(path: Path) -> list[Path]:
@@ -138,35 +160,6 @@ def _migrate(connection: sqlite3.Connection, migrations: Sequence[str]) -> None:
     for number, script in enumerate(migrations[done:], start=done + 1):
         # One transaction with its number: a cut leaves the step done or not begun
         connection.executescript(f"BEGIN;\n{script};\nPRAGMA user_version={number};\nCOMMIT;")
-
-
-def _is_healthy(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            formats = file.read(_HEADER_BYTES)[_FORMAT_PLACES]
-        if not _KNOWN_FORMATS.issuperset(formats):
-            # SQLite would open it, for reading only
-            return False
-        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
-        try:
-            # A quick check does not see an index that lost what the table has; this costs half more
-            rows = connection.execute("PRAGMA integrity_check(1)").fetchall()
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-        finally:
-            connection.close()
-    except sqlite3.DatabaseError as err:
-        # A locked or unreadable file is not a damaged one
-        return isinstance(err, sqlite3.OperationalError) and not any(
-            sign in str(err) for sign in _SIGNS_OF_DAMAGE
-        )
-    except OSError:
-        # Opening it in earnest says why
-        return True
-    except UnicodeDecodeError:
-        # The message quotes what is left of the schema
-        return False
-    # The number of steps is never below none
-    return rows == [("ok",)] and version >= 0
 
 
 def made_by_later(path: Path) -> list[Path]:

@@ -3,6 +3,8 @@
 Jobs run one after another, each in a transaction of its own; what can wait a moment goes with the
 next one, in the order in which it was given. What can be done again after a cut shares one
 transaction with what follows soon, and is seen at once.
+
+A database whose check may wait is looked at first and checked meanwhile; a change waits for that.
 """
 
 import asyncio
@@ -11,11 +13,15 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agent.errors import StorageFull
-from agent.storage.database import USUAL_PAGE_BYTES, open_database
+from agent.storage.database import USUAL_PAGE_BYTES, open_database, open_unchecked
 
+if TYPE_CHECKING:
+    from agent.storage.soundness import SoundnessCheck
+
+# ruff: noqa: PLC0415  # few files answer before they are checked
 _log = logging.getLogger(__name__)
 
 R = TypeVar("R")
@@ -41,21 +47,48 @@ NO_ROOM_WAIT_S = 30.0
 
 
 class DatabaseWorker:
-    """Owns a connection and its thread; opened with the first job."""
+    """Owns a connection and its thread; opened with the first job.
+
+    Args:
+        answers_first: look at a file that was closed whole before it is checked. Whoever sets this
+            calls `check` soon after, and opens anew what is damaged.
+    """
 
     def __init__(
-        self, path: Path, migrations: Sequence[str], page_bytes: int = USUAL_PAGE_BYTES
+        self,
+        path: Path,
+        migrations: Sequence[str],
+        page_bytes: int = USUAL_PAGE_BYTES,
+        *,
+        answers_first: bool = False,
     ) -> None:
         self._path = path
         self._page_bytes = page_bytes
         self._migrations = migrations
         self._connection: sqlite3.Connection | None = None
+        self._answers_first = answers_first
+        # Of a file that was opened without it; None for one that may be changed
+        self._check: SoundnessCheck | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"db-{path.stem}")
         self._later: list[tuple[Job[object], Callable[[], None]]] = []
         self._flush: asyncio.TimerHandle | None = None
         self._sharing: asyncio.TimerHandle | None = None
         # Shared transactions that came to nothing: whoever had a part in one does it again
         self.undone = 0
+
+    @property
+    def is_unchecked(self) -> bool:
+        """Return true if the file was opened, and nobody knows yet that it is sound."""
+        return self._check is not None and not self._check.found
+
+    def doubt(self) -> None:
+        """Note no clean end: the next start checks before it answers."""
+        self._answers_first = False
+
+    async def check(self) -> bool | None:
+        """Check what was opened unchecked, in another thread; return None if it was given up."""
+        check = self._check
+        return True if check is None else await asyncio.to_thread(check.run)
 
     async def transact(self, job: Job[R]) -> R:
         """Run `job` in a transaction and return its result after its changes are durable.
@@ -103,6 +136,8 @@ class DatabaseWorker:
         for timer in (self._flush, self._sharing):
             if timer is not None:
                 timer.cancel()
+        if self._check is not None:
+            self._check.give_up()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
@@ -127,13 +162,42 @@ class DatabaseWorker:
         loop = asyncio.get_running_loop()
         loop.run_in_executor(self._thread, self._commit_shared)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self, begin: str) -> sqlite3.Connection:
+        if self._connection is None and self._answers_first:
+            self._connection = self._opened_as_noted(begin)
         if self._connection is None:
             self._connection = open_database(self._path, self._migrations, self._page_bytes)
+        if self._check is not None and begin == _CHANGE:
+            self._allow_changes(self._connection, self._check)
         return self._connection
 
+    def _opened_as_noted(self, begin: str) -> sqlite3.Connection | None:
+        """Open for looking what was closed whole; None if it has to be checked first."""
+        from agent.storage import clean_end
+        from agent.storage.soundness import SoundnessCheck
+
+        if begin == _LOOK:
+            connection = open_unchecked(self._path, self._migrations, self._page_bytes)
+            if connection is not None:
+                self._check = SoundnessCheck(self._path)
+                return connection
+        clean_end.forget(self._path)
+        return None
+
+    def _allow_changes(self, connection: sqlite3.Connection, check: "SoundnessCheck") -> None:
+        from agent.storage import clean_end
+
+        is_sound = check.run()
+        if is_sound is None:
+            raise StorageFull(f"{self._path} was not changed: it is being closed")
+        clean_end.forget(self._path)
+        if not is_sound:
+            raise sqlite3.DatabaseError(f"{self._path} is damaged: it was not changed")
+        connection.execute("PRAGMA query_only=OFF")
+        self._check = None
+
     def _run_shared(self, job: Job[R]) -> R:
-        connection = self._opened()
+        connection = self._opened(_CHANGE)
         try:
             if not connection.in_transaction:
                 # No flush: a cut takes this transaction whole, and the job is done again
@@ -164,7 +228,7 @@ class DatabaseWorker:
         return err
 
     def _run(self, job: Job[R], begin: str) -> R:
-        connection = self._opened()
+        connection = self._opened(begin)
         if connection.in_transaction:
             if begin == _LOOK:
                 return job(connection)
@@ -203,8 +267,15 @@ class DatabaseWorker:
             self._write_later()
         if self._connection is not None:
             self._commit_shared()
+            if self._check is not None:
+                # The last one that closes removes the log: not two at once, who would leave it
+                self._check.run()
             self._connection.close()
             self._connection = None
+            if self._answers_first and self._check is None:
+                from agent.storage import clean_end
+
+                clean_end.note(self._path)
 
 
 def _apart(connection: sqlite3.Connection, job: Job[R]) -> R:
