@@ -3,133 +3,27 @@
 A file that turns out to be damaged is opened anew, which looks at it and sets it aside; when it
 looks sound and still cannot be used, its memories are moved into a new one. Whatever is opened
 first gets back what it lacks and the snapshot beside it has.
+
+A file that was closed whole answers before it is checked: until then it is only looked at, and one
+that is damaged is set aside as it was.
 """
 
 import asyncio
 import logging
 import sqlite3
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from agent.errors import MemoryUnavailable, StorageFull
-from agent.memory import facts, forgetting, rows, salvage
+from agent.memory import facts, restoration, salvage
 from agent.memory.base import MemoryEntry
 from agent.memory.generations import Generations
 from agent.memory.schema import MIGRATIONS
 from agent.memory.tombstones import Tombstones
-from agent.messages import Provenance
-from agent.storage.database import IN_RAM, SMALL_PAGE_BYTES, set_aside, was_set_aside
+from agent.storage.database import IN_RAM, SMALL_PAGE_BYTES, set_aside
 from agent.storage.worker import DatabaseWorker
-
-# Of `text.tokens`; another one splits the index of every database once
-_SPLIT = "Thai and its neighbours in pairs"
-# What is said of a file that this device did not write
-_NOT_OURS = (
-    "; this device did not write that file, so they are trusted like a web page: `barnacle "
-    "memory import FILE --provenance owner` trusts them as yours"
-)
-
-
-class _Readable:
-    """Passes on readable entries and counts the others, without loading a whole snapshot."""
-
-    def __init__(self, found: Iterable[MemoryEntry | None]) -> None:
-        self._found = found
-        self.unreadable = 0
-
-    def __iter__(self) -> Iterator[MemoryEntry]:
-        for entry in self._found:
-            if entry is None:
-                self.unreadable += 1
-            else:
-                yield entry
-
-
-def bring_back(
-    db: sqlite3.Connection, snapshots: Generations, path: Path, tombstones: Tombstones
-) -> str:
-    """Restore what the database lacks and nobody forgot; return a sentence about it, or ""."""
-    if facts.get(db, facts.SPLIT) != _SPLIT:
-        rows.split_again(db)
-        facts.put(db, facts.SPLIT, _SPLIT)
-    if tombstones.count and facts.get(db, facts.BURIED) != str(tombstones.count):
-        # A forget was cut off between its note and its deletion, or this database is a new one
-        forgetting.bury_dead(db, tombstones)
-        facts.put(db, facts.BURIED, str(tombstones.count))
-    came = (_from_snapshot(db, snapshots, tombstones), _salvaged(db, path, tombstones))
-    said = [sentence for sentence in came if sentence]
-    if not said:
-        return ""
-    sentence = "; ".join(said)
-    facts.put(db, facts.CAME_BACK, f"{time.strftime('%Y-%m-%d %H:%M')}: {sentence}")
-    return sentence
-
-
-def _from_snapshot(db: sqlite3.Connection, snapshots: Generations, tombstones: Tombstones) -> str:
-    every = snapshots.every()
-    if not every or facts.knows_snapshot(db, every[0].digest):
-        return ""
-    chosen = next((one for one in every if one.is_whole()), every[0])
-    if facts.knows_snapshot(db, chosen.digest):
-        return ""
-    # A file that somebody else put there is no word of the owner's, whatever it says
-    trust = Provenance.OWNER if snapshots.is_ours(chosen) else Provenance.WEB
-    found = _Readable(entry and entry.trusted_at_most(trust) for entry in chosen.entries())
-    restored = merge_entries(db, _living(found, tombstones))
-    facts.remember_snapshot(db, chosen.digest)
-    lost = found.unreadable
-    if not restored and not lost:
-        # It was written, and the agent killed before it could be noted
-        return ""
-    doubt = f"; {lost} in it could not be read" if lost else ""
-    if trust < Provenance.OWNER:
-        doubt += _NOT_OURS
-    return f"{restored} memories came back from {chosen.path.name}{doubt}"
-
-
-def _salvaged(db: sqlite3.Connection, path: Path, tombstones: Tombstones) -> str:
-    """Copy missing memories from the newest damaged database, once."""
-    damaged = next(iter(was_set_aside(path)), None)
-    if damaged is None or facts.get(db, facts.SALVAGED) == damaged.name:
-        return ""
-    facts.put(db, facts.SALVAGED, damaged.name)
-    try:
-        uri = f"{damaged.absolute().as_uri()}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(uri, uri=True)) as old:
-            old.text_factory = _decoded
-            found = salvage.readable(old)
-    except (sqlite3.Error, UnicodeError):
-        found = []
-    merged = merge_entries(db, _living(found, tombstones))
-    return f"{merged or 'nothing'} more could be read from {damaged.name}"
-
-
-def _living(entries: Iterable[MemoryEntry], tombstones: Tombstones) -> Iterator[MemoryEntry]:
-    """Yield what was not forgotten."""
-    return (entry for entry in entries if not tombstones.is_dead(entry))
-
-
-def merge_entries(db: sqlite3.Connection, entries: Iterable[MemoryEntry]) -> int:
-    """Restore missing or newer memories; return how many."""
-    new_ids: dict[int, int] = {}
-    hidden: list[tuple[int, int]] = []
-    for entry in entries:
-        held = rows.held(db, entry.scope.owner, entry.key)
-        if held is not None and held.updated_at_s >= entry.updated_at_s:
-            continue
-        put = rows.restore(db, replace(entry, superseded_by=None))
-        new_ids[entry.memory_id] = put.memory_id
-        if entry.superseded_by is not None:
-            hidden.append((put.memory_id, entry.superseded_by))
-    for memory_id, by in hidden:
-        rows.hide(db, memory_id, new_ids.get(by, by))
-    return len(new_ids)
-
 
 _log = logging.getLogger(__name__)
 
@@ -155,7 +49,10 @@ class Brain:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._worker = DatabaseWorker(path, MIGRATIONS, SMALL_PAGE_BYTES)
+        self._worker = DatabaseWorker(
+            path, MIGRATIONS, SMALL_PAGE_BYTES, answers_first=path != IN_RAM
+        )
+        self._checking: asyncio.Task[None] | None = None
         # Damage was met, and opening the file anew has found nothing wrong with it
         self._distrusted = False
         self._closed = False
@@ -192,10 +89,25 @@ class Brain:
         if self._closed:
             raise MemoryUnavailable("the memory is closed")
         worker = self._worker
+        try:
+            return await self._tried(job, is_look=is_look, redoable=redoable)
+        except (sqlite3.Error, UnicodeError) as err:
+            is_damaged = _code(err) & 0xFF in _DAMAGED
+            was_unchecked = worker.is_unchecked
+            if is_damaged and self._worker is worker:
+                await self._recover(worker, err)
+            if is_damaged and was_unchecked:
+                # Nothing was changed: the one that is restored answers
+                return await self._run(job, is_look=is_look, redoable=redoable)
+            raise MemoryUnavailable(f"{self._path} cannot be used: {err}") from err
+
+    async def _tried(
+        self, job: Callable[[sqlite3.Connection], R], *, is_look: bool, redoable: bool
+    ) -> R:
         done = False
         try:
             async with asyncio.timeout(CALL_TIMEOUT_S):
-                await self._wake(worker, is_look=is_look)
+                worker = await self._ready(is_look=is_look)
                 transact = worker.transact
                 if is_look:
                     transact = worker.look
@@ -209,13 +121,10 @@ class Brain:
             raise MemoryUnavailable(str(err)) from err
         except UnicodeEncodeError as err:
             raise MemoryUnavailable("the text has half a character (a lone surrogate)") from err
-        except (sqlite3.Error, UnicodeError) as err:
-            if self._worker is worker and _code(err) & 0xFF in _DAMAGED:
-                await self._recover(worker, err)
-            raise MemoryUnavailable(f"{self._path} cannot be used: {err}") from err
         finally:
             if not done:
                 self._failures += 1
+        self._check_in_background()
         return result
 
     def note_forgotten(
@@ -252,6 +161,46 @@ class Brain:
             if self._waking is not None:
                 await asyncio.gather(self._waking, return_exceptions=True)
             await self._worker.aclose()
+            if self._checking is not None:
+                await asyncio.gather(self._checking, return_exceptions=True)
+
+    def doubt(self) -> None:
+        """Have the next start check the file before it answers."""
+        self._worker.doubt()
+
+    async def _ready(self, *, is_look: bool) -> DatabaseWorker:
+        """Return the worker of a file that has what it lacked, and is sound if it is to change."""
+        while True:
+            worker = self._worker
+            await self._wake(worker, is_look=is_look)
+            if not is_look:
+                await self._check_now()
+            if worker is self._worker:
+                return worker
+
+    async def _check_now(self) -> None:
+        """Wait until the file is checked; one that is damaged has another worker then."""
+        self._check_in_background()
+        if self._checking is not None:
+            # Whoever gives up waiting ends it for nobody else
+            await asyncio.shield(self._checking)
+        if self._closed:
+            raise MemoryUnavailable("the memory is closed")
+
+    def _check_in_background(self) -> None:
+        """Check a file that has answered unchecked, in a task that `aclose` ends."""
+        if self._worker.is_unchecked and self._checking is None and not self._closed:
+            self._checking = asyncio.create_task(self._check(self._worker))
+            self._checking.add_done_callback(_heard)
+
+    async def _check(self, worker: DatabaseWorker) -> None:
+        try:
+            if await worker.check() is False and self._worker is worker:
+                # What was read from it is read again
+                self._failures += 1
+                await self._recover(worker, sqlite3.DatabaseError("its check found damage"))
+        finally:
+            self._checking = None
 
     async def _wake(self, worker: DatabaseWorker, *, is_look: bool) -> None:
         """Restore what a newly opened database lacks, and return a note about it."""
@@ -259,8 +208,7 @@ class Brain:
             return
         if self._waking is None:
             self._waking = asyncio.create_task(self._revive(worker))
-            # Whoever waits hears of it; nobody may wait any more
-            self._waking.add_done_callback(lambda task: task.cancelled() or task.exception())
+            self._waking.add_done_callback(_heard)
         try:
             # A large snapshot takes longer than a call may: it comes back for those that follow
             await asyncio.shield(self._waking)
@@ -270,16 +218,28 @@ class Brain:
 
     async def _revive(self, worker: DatabaseWorker) -> None:
         try:
-            said = await worker.transact(lambda db: _tolerantly(db, self._bring_back))
+            said = ""
+            if not await worker.look(lambda db: _tolerantly(db, self._lacks_nothing)):
+                await self._check_now()
+                if self._worker is not worker:
+                    return
+                said = await worker.transact(lambda db: _tolerantly(db, self._bring_back))
             self._awake = worker
         finally:
             self._waking = None
         if said:
             _log.warning("memory: database restored (file=%s): %s", self._path.name, said)
 
+    def _lacks_nothing(self, db: sqlite3.Connection) -> bool:
+        try:
+            return restoration.lacks_nothing(db, self._snapshots, self._path, self._tombstones)
+        except OSError:
+            # The restoration says what cannot be read
+            return False
+
     def _bring_back(self, db: sqlite3.Connection) -> str:
         try:
-            return bring_back(db, self._snapshots, self._path, self._tombstones)
+            return restoration.bring_back(db, self._snapshots, self._path, self._tombstones)
         except OSError as err:
             return f"the snapshot could not be read: {err}"
 
@@ -295,11 +255,17 @@ class Brain:
         saved = await _saved(worker)
         await worker.aclose()
         await asyncio.to_thread(set_aside, self._path)
-        living = list(_living(saved, self._tombstones))
-        await self._worker.transact(lambda db: merge_entries(db, living))
+        living = list(restoration.living(saved, self._tombstones))
+        await self._worker.transact(lambda db: restoration.merge_entries(db, living))
         _log.error(
             "memory: content moved to a new database (memories=%s, file=%s)", len(saved), self._path
         )
+
+
+def _heard(task: asyncio.Task[None]) -> None:
+    """Take the error of a task: whoever waits hears of it, and nobody may wait any more."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _saved(worker: DatabaseWorker) -> list[MemoryEntry]:
@@ -311,12 +277,8 @@ async def _saved(worker: DatabaseWorker) -> list[MemoryEntry]:
 
 def _tolerantly(db: sqlite3.Connection, job: Callable[[sqlite3.Connection], R]) -> R:
     """Run a job; replace damaged letters instead of failing."""
-    db.text_factory = _decoded
+    db.text_factory = restoration.decoded
     return job(db)
-
-
-def _decoded(raw: bytes) -> str:
-    return raw.decode(errors="replace")
 
 
 def _code(err: Exception) -> int:

@@ -9,6 +9,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,10 @@ from agent.errors import EmbedderUnavailable, MemoryUnavailable
 from agent.memory import rows, sessions
 from agent.memory.brain import Brain
 from agent.memory.rows import Unembedded
+from agent.memory.search import MemoryQuestion
 
 if TYPE_CHECKING:
-    from agent.memory.vectors import Similarities, VectorIndex
+    from agent.memory.vectors import VectorIndex
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +48,8 @@ class MemoryVectors:
         self._reading: asyncio.Task[None] | None = None
         # Until a look has shown that every memory has its vector
         self._may_lack_vectors = True
+        # The model has read something: what it has not read yet it can
+        self._knows_model = False
         self.filling: asyncio.Task[None] | None = None
         # Memories that words alone find until their vectors are made
         self.lacking = 0
@@ -67,7 +71,10 @@ class MemoryVectors:
         except TimeoutError:
             _log.warning("memory: embedding model too slow (limit_s=%s)", EMBED_TIMEOUT_S)
             return None
-        self._fill_in_background()
+        self._knows_model = True
+        if not asked:
+            # A question is answered first
+            self._fill_in_background()
         return reading
 
     def put(
@@ -101,24 +108,38 @@ class MemoryVectors:
         self._index = None
         self._may_lack_vectors = True
 
-    def compare(
-        self, db: sqlite3.Connection, question: PassageReading, owners: Sequence[str]
-    ) -> "Similarities | None":
-        """Return how near the vectors are; None while a large store is being read."""
-        index = self._current_index(db, len(question.vector))
+    def compared(
+        self, db: sqlite3.Connection, question: MemoryQuestion, reading: PassageReading | None
+    ) -> MemoryQuestion:
+        """Return the question with what the model says to it, if all vectors are read."""
+        if reading is None:
+            return question
+        index = self._current_index(db, len(reading.vector))
         if not self._is_whole:
             # All of a small store is one piece: it has no time without
             self._read_on(db)
-        return index.search(question.vector, owners) if self._is_whole else None
+        if not self._is_whole:
+            return question
+        similar = index.search(reading.vector, question.scope.owners)
+        return replace(question, similar=similar, reading=reading, model=self.model_id)
 
     @property
     def is_reading(self) -> bool:
         return self._reading is not None and not self._reading.done()
 
-    def read_in_background(self) -> None:
-        """Read the rest of a large store in pieces, in a task that `aclose` ends."""
-        if self._index is not None and not self._is_whole and not self.is_reading:
-            self._reading = asyncio.create_task(self._read_rest())
+    def are_at_hand(self, db: sqlite3.Connection) -> bool:
+        """Return true if a question can be compared: all are read, or one piece has them all."""
+        return self._is_whole or not rows.are_more(db, READ_PIECE)
+
+    def work_in_background(self, question: str = "") -> None:
+        """Read a large store in pieces and embed what has no vector, in tasks that `aclose` ends.
+
+        Args:
+            question: was answered by words because they are not at hand; the model is loaded by it.
+        """
+        if (question or self._index is not None) and not self._is_whole and not self.is_reading:
+            self._reading = asyncio.create_task(self._read_rest(question))
+        self._fill_in_background()
 
     async def aclose(self) -> None:
         for task in (self.filling, self._reading):
@@ -126,15 +147,22 @@ class MemoryVectors:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
 
-    async def _read_rest(self) -> None:
+    async def _read_rest(self, question: str) -> None:
         began_s = time.monotonic()
         try:
+            if question:
+                reading = await self.read(question, asked=True)
+                if reading is None:
+                    return
+                dimensions = len(reading.vector)
+                await self._brain.look(lambda db: self._current_index(db, dimensions))
             while not self._is_whole and self._index is not None:
                 await self._brain.look(self._read_on)
         except MemoryUnavailable as err:
             _log.warning("memory: vectors not read (error=%s)", err)
             return
         _log.info("memory: vectors read (took_s=%.1f)", time.monotonic() - began_s)
+        self._fill_in_background()
 
     def _read_on(self, db: sqlite3.Connection) -> None:
         if self._index is not None:
@@ -143,7 +171,7 @@ class MemoryVectors:
     def _fill_in_background(self) -> None:
         """Embed memories without a vector of this model, in one task that `aclose` ends."""
         is_running = self.filling is not None and not self.filling.done()
-        if self._may_lack_vectors and not is_running:
+        if self._knows_model and self._may_lack_vectors and not is_running:
             self.filling = asyncio.create_task(self._fill())
 
     async def _fill(self) -> None:
@@ -151,6 +179,8 @@ class MemoryVectors:
         self._may_lack_vectors = False
         try:
             self.lacking = await self._brain.run(self._count_lacking)
+            if not self.lacking:
+                return
             if self.lacking > FILL_BATCH:
                 _log.info(
                     "memory: embedding (memories=%s, model=%s)",

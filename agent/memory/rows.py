@@ -206,6 +206,16 @@ def count(db: sqlite3.Connection, scope: Scope | None) -> int:
     return int(number)
 
 
+def are_more(db: sqlite3.Connection, number: int) -> bool:
+    """Return true if there are more memories than that, without counting all of them."""
+    (highest,) = db.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()
+    if highest <= number:
+        return False
+    found = db.execute("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)", [number + 1])
+    (some,) = found.fetchone()
+    return bool(some > number)
+
+
 def unembedded(db: sqlite3.Connection, model: str, limit: int) -> Sequence[Unembedded]:
     """Return memories without a vector of this model, newest first."""
     rows = db.execute(

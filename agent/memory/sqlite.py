@@ -113,11 +113,18 @@ class SqliteMemory:
         query = _clean(query).strip()
         if query in {"", _EVERYTHING}:
             return await self.list(replace(scope, session=None), limit=limit)
+        question = MemoryQuestion(query, scope, now_s=self._clock.wall_s())
+        by_words = await self._brain.look(lambda db: self._found_by_words(db, question, limit))
+        if by_words is not None:
+            self._meanings.work_in_background(query)
+            return by_words
         reading = await self._meanings.read(query, asked=True)
         if not understanding.is_understood(query, reading):
             reading = None
-        found = await self._brain.look(lambda db: self._find(db, query, reading, limit, scope))
-        self._meanings.read_in_background()
+        found = await self._brain.look(
+            lambda db: search.find(db, self._meanings.compared(db, question, reading), limit)
+        )
+        self._meanings.work_in_background()
         return found
 
     async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
@@ -238,8 +245,9 @@ class SqliteMemory:
             lambda db: evict(db, limits.max_memories),
         )
         pruned, merged, evicted = [await self._until_done(job) for job in jobs]
-        is_whole = await self._brain.run(is_sound)
-        if is_whole:
+        if not (is_whole := await self._brain.run(is_sound)):
+            self._brain.doubt()
+        else:
             inspected = await self.inspect()
             if inspected.texts or inspected.words or inspected.vectors or inspected.doubtful:
                 _log.warning("memory: inspected: %s", inspected.sentence)
@@ -330,21 +338,11 @@ class SqliteMemory:
             self._meanings.put(db, one.memory_id, one.scope.owner, None)
         return put
 
-    def _find(
-        self,
-        db: sqlite3.Connection,
-        query: str,
-        reading: PassageReading | None,
-        limit: int,
-        scope: Scope,
-    ) -> _Entries:
-        question = MemoryQuestion(query, scope, now_s=self._clock.wall_s())
-        if reading is not None:
-            similar = self._meanings.compare(db, reading, scope.owners)
-            if similar is not None:
-                model = self._meanings.model_id
-                question = replace(question, similar=similar, reading=reading, model=model)
-        return search.find(db, question, limit)
+    def _found_by_words(
+        self, db: sqlite3.Connection, question: MemoryQuestion, limit: int
+    ) -> _Entries | None:
+        """Return what words find while vectors are not at hand: the model is not waited for."""
+        return None if self._meanings.are_at_hand(db) else search.find(db, question, limit)
 
     def _bury(self, db: sqlite3.Connection, found: Sequence[MemoryEntry]) -> int:
         if not found:

@@ -15,8 +15,8 @@ from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
 from agent.memory import brain, facts, rows
 from agent.memory.base import MemoryEntry, Scope
-from agent.memory.brain import bring_back
 from agent.memory.generations import KEY_NAME, NAME, SEALS_NAME, Generations
+from agent.memory.restoration import bring_back
 from agent.memory.schema import MIGRATIONS
 from agent.memory.snapshot import whole
 from agent.memory.sqlite import SqliteMemory

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.embeddings.none import NoEmbedder
-from agent.memory import brain
+from agent.memory import restoration
 from agent.memory.base import Scope
 from agent.memory.record import entry_of
 from agent.memory.schema import MIGRATIONS
@@ -112,6 +112,6 @@ def test_a_database_that_cannot_be_read_gives_nothing_and_no_error(tmp_path: Pat
     with closing(sqlite3.connect(":memory:")) as db:
         for step in MIGRATIONS:
             db.executescript(step)
-        found = brain._salvaged(db, tmp_path / "brain.db", Tombstones(tmp_path))
+        found = restoration._salvaged(db, tmp_path / "brain.db", Tombstones(tmp_path))
         assert found.startswith("nothing more")
-        assert brain._salvaged(db, tmp_path / "brain.db", Tombstones(tmp_path)) == ""
+        assert restoration._salvaged(db, tmp_path / "brain.db", Tombstones(tmp_path)) == ""
