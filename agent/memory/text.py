@@ -8,24 +8,28 @@ a database.
 
 import enum
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-# Blocks whose scripts are searched by pairs: kana, Hangul and Han with their extensions
+# Blocks of signs that are words or halves of words
+_HAN_BLOCKS = (
+    (0x3005, 0x3007),  # iteration mark, closing mark, zero
+    (0x3400, 0x4DBF),  # extension A
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),  # compatibility
+    (0x20000, 0x3FFFF),  # extensions B and later
+)
+# Blocks whose scripts are searched by pairs: Han with kana and Hangul
 _PAIRED_BLOCKS = (
+    *_HAN_BLOCKS,
     (0x1100, 0x11FF),  # Hangul letters
-    (0x3005, 0x3007),  # Han iteration mark, closing mark, zero
     (0x3040, 0x30FF),  # Hiragana and Katakana
     (0x3130, 0x318F),  # Hangul compatibility letters
     (0x31F0, 0x31FF),  # Katakana extensions
-    (0x3400, 0x4DBF),  # Han extension A
-    (0x4E00, 0x9FFF),  # Han
     (0xA960, 0xA97F),  # Hangul letters, extended
     (0xAC00, 0xD7FF),  # Hangul syllables
-    (0xF900, 0xFAFF),  # Han compatibility
     (0x1B000, 0x1B16F),  # kana supplement
-    (0x20000, 0x3FFFF),  # Han extensions B and later
 )
 # Those whose letters carry others
 _HUNG_BLOCKS = (
@@ -104,6 +108,11 @@ def is_paired(character: str) -> bool:
     return _kind(character) is _Kind.PAIRED
 
 
+def is_han(character: str) -> bool:
+    """Return true for a sign that is a word or half of one, not a letter or a syllable."""
+    return _is_in(character, _HAN_BLOCKS)
+
+
 def asked_tokens(text: str, limit: int) -> list[str]:
     """Return each token that a question asks for; all of them if all are stop words."""
     distinct = dict.fromkeys(tokens(text))
@@ -143,9 +152,12 @@ def _kind(character: str) -> _Kind:
     # Letters, marks and numbers make words; the rest separates them
     if unicodedata.category(character)[0] not in "LMN":
         return _Kind.SEPARATOR
-    point = ord(character)
-    if any(first <= point <= last for first, last in _PAIRED_BLOCKS):
+    if _is_in(character, _PAIRED_BLOCKS):
         return _Kind.PAIRED
-    if any(first <= point <= last for first, last in _HUNG_BLOCKS):
+    if _is_in(character, _HUNG_BLOCKS):
         return _Kind.HUNG
     return _Kind.WORD
+
+
+def _is_in(character: str, blocks: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= ord(character) <= last for first, last in blocks)

@@ -33,10 +33,31 @@ def test_signs_of_vowels_are_no_letters_of_their_own() -> None:
     assert understood("पुल", reading) == 0.0
 
 
-def test_a_word_of_one_letter_and_a_sign_of_han_are_known_whole() -> None:
-    reading = PassageReading(np.zeros(4, np.float32), np.zeros((1, 4), np.float32), [(0, 1)])
-    assert understood("I", reading) == 1.0
-    assert understood("妹妹", reading) == 0.5
+def read(*spans: tuple[int, int]) -> PassageReading:
+    """Return a reading of these pieces."""
+    return PassageReading(np.zeros(4, np.float32), np.zeros((len(spans), 4), np.float32), spans)
+
+
+def test_a_word_of_one_letter_is_known_whole() -> None:
+    assert understood("I", read((0, 1))) == 1.0
+
+
+def test_signs_of_han_are_known_by_runs() -> None:
+    # A model of another language knows the frequent ones
+    question = "亚马逊地区大部分的空地都用来做什么"
+    known = [(place, place + 1) for place in range(3, 12)]
+    assert understood(question, read(*known)) == 0.0
+    assert understood(question, read(*((place, place + 1) for place in range(17)))) == 1.0
+    # One sign of a name is rare
+    assert understood(question, read(*((place, place + 1) for place in range(1, 17)))) == 16 / 17
+    # What is written otherwise counts as before
+    assert understood("Sony是什么", read((0, 4), (4, 5))) == 4 / 7
+
+
+def test_kana_and_hangul_are_letters_of_words() -> None:
+    for question in ("ボイラーはどこ", "보일러는어디에"):
+        assert understood(question, read(*((place, place + 1) for place in range(7)))) == 0.0
+        assert understood(question, read((0, 4), (4, 7))) == 1.0
 
 
 def test_a_model_that_tells_no_words_is_believed() -> None:
