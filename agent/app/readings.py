@@ -12,6 +12,7 @@ from agent.machine.boot import boot_id
 from agent.machine.readings import Readings
 from agent.readings.packing import Retention
 from agent.readings.recorder import ReadingSource, Recorder
+from agent.readings.ring_device import RING_DEVICE
 from agent.readings.sources import BoardReadings, MachineReadings, PinReadings
 from agent.readings.store import ReadingStore
 from agent.schedule.trust import SYNCHRONIZED, is_trusted
@@ -47,7 +48,7 @@ class ReadingRecord:
     @cached_property
     def store(self) -> ReadingStore:
         retention = Retention(minute_days=self._settings.readings.days)
-        return ReadingStore(self._paths.state_dir, retention, boot_id())
+        return ReadingStore(self._paths.state_dir, retention, boot_id(), device=RING_DEVICE)
 
     @cached_property
     def desk(self) -> ReadingDesk:

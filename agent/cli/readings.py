@@ -16,6 +16,7 @@ from agent.cli.output import clean, say, say_json
 from agent.errors import BadArguments
 from agent.machine.boot import boot_id
 from agent.readings.packing import DAY_MS, Retention
+from agent.readings.ring_device import RING_DEVICE
 from agent.readings.series import Series
 from agent.readings.store import ReadingStore
 from agent.system.clock import SystemClock
@@ -29,7 +30,7 @@ def run(arguments: Namespace) -> int:
     if not paths.readings_db.exists():
         say(_NOTHING)
         return exits.OK
-    store = ReadingStore(paths.state_dir, Retention(), boot_id())
+    store = ReadingStore(paths.state_dir, Retention(), boot_id(), device=RING_DEVICE)
     asyncio.run(_run(store, arguments))
     return exits.OK
 

@@ -40,6 +40,15 @@ class Batch:
         return sum(len(times) for times, _ in self.values.values())
 
 
+def in_order(batches: Iterable[Batch], after: int) -> list[Batch]:
+    """Return the batches with a number above `after` in their order, each with its own number."""
+    found = sorted((one for one in batches if one.number > after), key=lambda one: one.number)
+    for one in found:
+        # Of two places that were used in turn, both may have counted on from the same number
+        one.number = after = max(one.number, after + 1)
+    return found
+
+
 def offsets(batches: Sequence[Batch]) -> Mapping[int, int]:
     """Return the offset of each batch whose time is known, by its number.
 

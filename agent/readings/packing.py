@@ -40,6 +40,10 @@ MIGRATIONS = (
     CREATE TABLE state (number INTEGER NOT NULL, day INTEGER NOT NULL) STRICT;
     INSERT INTO state VALUES (0, 0)
     """,
+    """
+    ALTER TABLE state ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
+    UPDATE state SET mark = random() & 4294967295
+    """,
 )
 # Levels: every value; one row a minute; one row for each quarter of an hour
 VALUES, MINUTES, QUARTERS = 0, 1, 2
@@ -99,11 +103,26 @@ class PackJob:
         db.execute("UPDATE state SET number = ?, day = ?", (self.number, self.today))
 
 
-def read_state(db: sqlite3.Connection) -> tuple[list[Series], int, int]:
-    """Return every series, the last packed batch and the day when it was packed."""
+@dataclass(frozen=True, slots=True)
+class State:
+    """State of the database.
+
+    Args:
+        number: of the last packed batch.
+        day: when it was packed, in days since the epoch.
+        mark: of this database; its batches carry it where others may be, too.
+    """
+
+    series: list[Series]
+    number: int
+    day: int
+    mark: int
+
+
+def read_state(db: sqlite3.Connection) -> State:
     rows = db.execute("SELECT id, name, unit, is_switch, is_board, cadence_s FROM series")
-    number, day = db.execute("SELECT number, day FROM state").fetchone()
-    return [_series(row) for row in rows], number, day
+    state = db.execute("SELECT number, day, mark FROM state").fetchone()
+    return State([_series(row) for row in rows], *state)
 
 
 def keep_series(db: sqlite3.Connection, kind: SeriesKind, cadence_s: int) -> Series:

@@ -2,7 +2,7 @@
 
 A commit of SQLite writes several blocks of a card; a batch is a sector or two of its slot. The room
 is taken once, so a full disk stops nothing here, and a slot that a power cut has torn fails its
-checksum and is empty.
+checksum and is empty. On a block device of its own nothing is written but the batch.
 """
 
 import errno
@@ -31,7 +31,7 @@ _LEVEL = 9
 
 
 class SectorFile:
-    """A file of pages; the beginning of one is written alone. Every call blocks."""
+    """A file of pages or a block device; the beginning of a page is written alone. Calls block."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -58,7 +58,8 @@ class SectorFile:
     def _opened(self, size: int) -> int:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if os.fstat(handle).st_size < size:
+        # The end says it of a block device, too
+        if os.lseek(handle, 0, os.SEEK_END) < size:
             # Written, not only reserved: later writes then change no table of the file system
             os.pwrite(handle, bytes(size), 0)
             os.fsync(handle)
@@ -106,20 +107,27 @@ class _Written(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Ring:
-    """The file; every call blocks for as long as a write takes."""
+    """The file; every call blocks for as long as a write takes.
 
-    def __init__(self, path: Path, slots: int = SLOTS) -> None:
+    Args:
+        mark: of the store that it belongs to; slots of another one are empty.
+    """
+
+    def __init__(self, path: Path, slots: int = SLOTS, mark: int = 0) -> None:
         self._path = path
         self._file = SectorFile(path)
+        self._mark = mark
         self.slots = slots
 
     def read(self) -> list[Batch]:
         """Return the whole batches, the oldest first."""
         try:
-            data = self._path.read_bytes()
+            with self._path.open("rb") as file:
+                data = file.read(self.slots * SLOT_BYTES)
         except FileNotFoundError:
             return []
-        found = (_batch_of(data[at : at + SLOT_BYTES]) for at in range(0, len(data), SLOT_BYTES))
+        places = range(0, len(data), SLOT_BYTES)
+        found = (_batch_of(data[at : at + SLOT_BYTES], self._mark) for at in places)
         return sorted((one for one in found if one is not None), key=lambda one: one.number)
 
     def write(self, batch: Batch) -> list[Batch]:
@@ -129,7 +137,10 @@ class Ring:
             StorageFull: nothing is certain of it.
         """
         parts = _parts(batch)
-        slots = [(part.number % self.slots * SLOT_BYTES, slot) for part, slot in parts]
+        slots = [
+            (part.number % self.slots * SLOT_BYTES, _headed(content, self._mark))
+            for part, content in parts
+        ]
         try:
             self._file.write(slots, self.slots * SLOT_BYTES)
         except OSError as err:
@@ -138,15 +149,18 @@ class Ring:
 
 
 def _parts(batch: Batch) -> list[tuple[Batch, bytes]]:
-    """Return the batch in as many parts as it needs, each with what its slot begins with."""
+    """Return the batch in as many parts as it needs, each with what its slot contains."""
     content = zlib.compress(msgspec.msgpack.encode(_written(batch)), _LEVEL)
     if len(content) <= _ROOM_BYTES:
-        header = _HEADER.pack(_MAGIC, zlib.crc32(content), len(content))
-        return [(batch, header + content)]
+        return [(batch, content)]
     first, second = _halves(batch)
     parts = _parts(first)
     second.number = first.number + len(parts)
     return [*parts, *_parts(second)]
+
+
+def _headed(content: bytes, mark: int) -> bytes:
+    return _HEADER.pack(_MAGIC, zlib.crc32(content, mark), len(content)) + content
 
 
 def _halves(batch: Batch) -> tuple[Batch, Batch]:
@@ -178,13 +192,13 @@ def _sums(steps: Iterable[int]) -> list[int]:
     return [at := at + step for step in steps]
 
 
-def _batch_of(slot: bytes) -> Batch | None:
-    """Return the batch of a slot; None of one that is empty or torn."""
+def _batch_of(slot: bytes, mark: int) -> Batch | None:
+    """Return the batch of a slot; None of one that is empty, torn or of another store."""
     if len(slot) < SLOT_BYTES:
         return None
     magic, checksum, size = _HEADER.unpack_from(slot)
     content = slot[_HEADER.size : _HEADER.size + size]
-    if magic != _MAGIC or zlib.crc32(content) != checksum:
+    if magic != _MAGIC or zlib.crc32(content, mark) != checksum:
         return None
     written = msgspec.msgpack.decode(zlib.decompress(content), type=_Written)
     values = {one: (_sums(steps), values) for one, (steps, values) in written.values.items()}

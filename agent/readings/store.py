@@ -12,9 +12,10 @@ from pathlib import Path
 
 from agent.errors import StorageFull
 from agent.readings import packing
-from agent.readings.batch import Batch, offsets, placed
+from agent.readings.batch import Batch, in_order, offsets, placed
 from agent.readings.columns import Columns, in_buckets, lengthen, merged, of_values
 from agent.readings.ring import SLOTS, Ring
+from agent.readings.ring_device import ring_on
 from agent.readings.series import Series, SeriesKind
 from agent.storage.worker import DatabaseWorker
 
@@ -24,6 +25,9 @@ QUARTER_MS = 900_000
 FINE_MS = 3 * DAY_MS
 # Packed when so much of the ring is used, whatever the day
 _FULL_SHARE = 0.75
+# So few values wait for that, longer than a day: a pack writes some 100 KB, however little is new,
+# and these take no more than two megabytes of memory
+_FEW_VALUES = 20_000
 # Beyond it a large batch could write over what is not packed
 _MOST_SHARE = 0.95
 # Batches in which a value is still news: some twenty minutes
@@ -39,15 +43,22 @@ class ReadingStore:
 
     Args:
         boot: name of this start of the machine.
+        device: for the ring, where there is such a device.
     """
 
     def __init__(
-        self, folder: Path, retention: packing.Retention, boot: str, slots: int = SLOTS
+        self,
+        folder: Path,
+        retention: packing.Retention,
+        boot: str,
+        slots: int = SLOTS,
+        device: Path | None = None,
     ) -> None:
         self.database = DatabaseWorker(folder / "readings.db", packing.MIGRATIONS)
         self._ring = Ring(folder / "readings.ring", slots)
         self._retention = retention
         self._boot = boot
+        self._device = device
         self._known: dict[str, Series] = {}
         self._batches: list[Batch] = []
         self._current = Batch(1, boot, 0, is_sure=False)
@@ -62,12 +73,12 @@ class ReadingStore:
         async with self._lock:
             if self._is_open:
                 return
-            known, number, day = await self.database.look(packing.read_state)
-            self._known = {one.name: one for one in known}
-            self._packed_day = day
-            left = await asyncio.to_thread(self._ring.read)
-            self._batches = [one for one in left if one.number > number]
-            last = self._batches[-1].number if self._batches else number
+            state = await self.database.look(packing.read_state)
+            self._known = {one.name: one for one in state.series}
+            self._packed_day = state.day
+            left = await asyncio.to_thread(self._left, state.mark)
+            self._batches = in_order(left, state.number)
+            last = self._batches[-1].number if self._batches else state.number
             self._current = Batch(last + 1, self._boot, 0, is_sure=False)
             self._is_open = True
 
@@ -147,6 +158,15 @@ class ReadingStore:
         async with self._lock:
             await self.database.aclose()
 
+    def _left(self, mark: int) -> list[Batch]:
+        """Return the batches of the file and of the device, which is written to from now on."""
+        left = self._ring.read()
+        found = None if self._device is None else ring_on(self._device, mark, self._ring.slots)
+        if found is not None:
+            self._ring = found
+            left += found.read()
+        return left
+
     def _newest(self, series: Series) -> Columns:
         batches = [*self._batches, self._current]
         at_ms, values = placed(batches, offsets(batches), series.id)
@@ -172,13 +192,14 @@ class ReadingStore:
         self._current.number = parts[-1].number + 1
 
     async def _pack(self, now_ms: int) -> None:
-        """Move what is in the ring to the database, once a day or when the ring fills."""
+        """Move what is in the ring to the database: much of it once a day, else when it fills."""
         today = now_ms // DAY_MS
+        is_much = sum(map(len, self._batches)) >= _FEW_VALUES
         is_filling = len(self._batches) >= self._ring.slots * _FULL_SHARE
         if not self._batches or not self._current.is_sure:
             # The time of this start is not known yet
             return
-        if not (is_filling or 0 < self._packed_day != today):
+        if not (is_filling or (is_much and 0 < self._packed_day != today)):
             self._packed_day = self._packed_day or today
             return
         known = offsets([*self._batches, self._current])

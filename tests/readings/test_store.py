@@ -28,6 +28,21 @@ async def store(tmp_path: Path) -> AsyncIterator[ReadingStore]:
     await made.aclose()
 
 
+@pytest.fixture
+async def packing_store(tmp_path: Path) -> AsyncIterator[ReadingStore]:
+    """A store that packs at each third commit."""
+    made = ReadingStore(tmp_path, Retention(), "boot", slots=4)
+    await made.open()
+    yield made
+    await made.aclose()
+
+
+async def chunks(store: ReadingStore, level: int = 2) -> int:
+    return await store.database.look(
+        lambda db: db.execute("SELECT count(*) FROM chunk WHERE level = ?", (level,)).fetchone()[0]
+    )
+
+
 async def record_days(store: ReadingStore, series: Series, days: int, first: int = 0) -> None:
     """A value a minute, which is the number of the minute of its day, committed every hour."""
     store.place(BEGIN_MS, is_sure=True)
@@ -69,9 +84,29 @@ async def test_a_year_is_told_by_quarters_of_an_hour(store: ReadingStore) -> Non
     assert (found.count, round(found.mean, 2)) == (5 * MINUTES, 71.95)
 
 
+async def test_few_values_wait_for_more_than_a_day(store: ReadingStore) -> None:
+    series = await store.series(ROOM, 60)
+    await record_days(store, series, 3)
+    assert await chunks(store) == 0
+    rows = await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)
+    assert rows.means == [minute / 10 for minute in range(MINUTES)]
+
+
+async def test_many_values_are_packed_when_a_day_is_over(store: ReadingStore) -> None:
+    series = await store.series(ROOM, 1)
+    store.place(BEGIN_MS, is_sure=True)
+    for second in range(21_600):
+        store.add(series, float(second), float(second % 7))
+        if second % 3600 == 3599:
+            await store.commit(BEGIN_MS)
+    assert await chunks(store) == 0
+    await store.commit(BEGIN_MS + DAY_MS)
+    assert await chunks(store) > 0
+
+
 async def test_old_values_go_and_their_quarters_stay(tmp_path: Path) -> None:
     wanted = Retention(raw_days=1, minute_days=2, quarter_days=30)
-    store = ReadingStore(tmp_path, wanted, "boot")
+    store = ReadingStore(tmp_path, wanted, "boot", slots=4)
     await store.open()
     series = await store.series(ROOM, 60)
     await record_days(store, series, 6)
@@ -81,22 +116,20 @@ async def test_old_values_go_and_their_quarters_stay(tmp_path: Path) -> None:
     await store.aclose()
 
 
-async def test_quarters_of_a_month_are_put_together(store: ReadingStore) -> None:
+async def test_quarters_of_a_month_are_put_together(packing_store: ReadingStore) -> None:
+    store = packing_store
     series = await store.series(ROOM, 60)
     store.place(BEGIN_MS, is_sure=True)
     for day in range(70):
         store.add(series, day * 86_400.0, float(day))
         await store.commit(BEGIN_MS + day * DAY_MS)
-    count = await store.database.look(
-        lambda db: db.execute("SELECT count(*) FROM chunk WHERE level = 2").fetchone()[0]
-    )
-    assert count < 70
+    assert 0 < await chunks(store) < 70
     rows = await store.rows(series, BEGIN_MS, BEGIN_MS + 70 * DAY_MS)
     assert rows.means == [float(day) for day in range(70)]
 
 
 async def test_a_dense_series_keeps_minutes_beside_its_values(tmp_path: Path) -> None:
-    store = ReadingStore(tmp_path, Retention(raw_days=1), "boot")
+    store = ReadingStore(tmp_path, Retention(raw_days=1), "boot", slots=40)
     await store.open()
     series = await store.series(ROOM, 10)
     store.place(BEGIN_MS, is_sure=True)
@@ -109,14 +142,16 @@ async def test_a_dense_series_keeps_minutes_beside_its_values(tmp_path: Path) ->
     await store.aclose()
 
 
-async def test_time_on_survives_packing(store: ReadingStore) -> None:
+async def test_time_on_survives_packing(packing_store: ReadingStore) -> None:
+    store = packing_store
     series = await store.series(PUMP, 60)
     store.place(BEGIN_MS, is_sure=True)
     for minute in range(MINUTES + 1):
         # On for ten minutes of each hour
         store.add(series, minute * 60.0, float(minute % 60 < 10))
-    await store.commit(BEGIN_MS + 1)
-    await store.commit(BEGIN_MS + DAY_MS)
+        if minute % 720 == 0:
+            await store.commit(BEGIN_MS + minute * 60_000)
+    assert await chunks(store) > 0
     for span_ms in (DAY_MS, 10 * DAY_MS):
         found = summarize(await store.rows(series, BEGIN_MS, BEGIN_MS + span_ms))
         assert found is not None

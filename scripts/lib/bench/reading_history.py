@@ -28,17 +28,24 @@ def value_of(sensor: int, minute: int, noise: random.Random) -> float:
 
 
 async def recorded(
-    store: ReadingStore, days: int, commit_minutes: int, begin: int = 0, *, is_synced: bool = False
+    store: ReadingStore,
+    days: int,
+    commit_minutes: int,
+    begin: int = 0,
+    *,
+    sensors: int = SENSORS,
+    is_synced: bool = False,
 ) -> list[Series]:
     """Record so many days.
 
     Args:
+        begin: the first of them.
         is_synced: each commit is followed by what a file system writes in the minutes after it.
     """
     noise = random.Random(1)  # noqa: S311 - a series that is the same again
     every = [
         await store.series(SeriesKind(f"sensor{one}.temperature", "°C"), 60)
-        for one in range(SENSORS)
+        for one in range(sensors)
     ]
     store.place(BEGIN_MS, is_sure=True)
     for minute in range(begin * MINUTES, (begin + days) * MINUTES):

@@ -6,7 +6,6 @@ questions are timed. Plain rows in SQLite are asked the same in the same run.
 
 import argparse
 import asyncio
-import os
 import sys
 import tempfile
 import time
@@ -31,15 +30,11 @@ from scripts.lib.bench.reading_history import (
     recorded,
 )
 from scripts.lib.bench.reading_kills import killed_row
+from scripts.lib.bench.reading_written import written_rows
 from scripts.lib.bench.rehearsed import CASES, rehearsal_rows
 from scripts.lib.bench.table import Row, show
 
-COMMIT_MINUTES = 10
-_MB = 1_000_000
-# Among the counters of a block device
-_SECTORS_WRITTEN, _SECTOR_BYTES = 6, 512
 # Bars
-MOST_MB_A_MONTH = 1.0
 SPANS = (("day", 1, 5.0), ("month", 30, 10.0), ("year", 365, 30.0))
 KILLS = 200
 DAYS = 366
@@ -73,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _part(part: str, folder: Path, wanted: argparse.Namespace) -> Iterable[Row]:
     measure: dict[str, Callable[[], Iterable[Row]]] = {
-        "written": lambda: asyncio.run(_written(folder / "written")),
+        "written": lambda: written_rows(folder / "written"),
         "asked": lambda: asyncio.run(_asked(folder / "asked", wanted.days)),
         "drawn": lambda: asyncio.run(drawn_rows()),
         "killed": lambda: [killed_row(folder / "killed", wanted.kills)],
@@ -82,40 +77,6 @@ def _part(part: str, folder: Path, wanted: argparse.Namespace) -> Iterable[Row]:
         "conflicts": lambda: conflict_rows(wanted.conflicts),
     }
     return measure[part]()
-
-
-async def _written(folder: Path) -> list[Row]:
-    """Count the bytes that reach the block device in ten days of a store that is at work."""
-    store = ReadingStore(folder, Retention(), "boot")
-    await store.open()
-    await recorded(store, 2, COMMIT_MINUTES)
-    rows: list[Row] = []
-    begin, days = 2, 10
-    for name, is_synced in (
-        (f"written a month and sensor, {SENSORS} sensors, a commit every 10 minutes", False),
-        ("the same, and the journal of the file system, which notes the time of each", True),
-    ):
-        before = _device_bytes(folder)
-        await recorded(store, days, COMMIT_MINUTES, begin, is_synced=is_synced)
-        month_mb = (_device_bytes(folder) - before) / _MB / days * 30 / SENSORS
-        begin += days
-        held = f"{_held_bytes(folder) / _MB:.1f} MB in files after {begin} days"
-        is_held = month_mb <= MOST_MB_A_MONTH
-        rows.append(Row(name, f"<= {MOST_MB_A_MONTH:g} MB", f"{month_mb:.2f} MB", held, is_held))
-    await store.aclose()
-    return rows
-
-
-def _held_bytes(folder: Path) -> int:
-    return sum(one.stat().st_size for one in folder.iterdir())
-
-
-def _device_bytes(folder: Path) -> int:
-    """Return the bytes that the block device of the folder has written, by whomever."""
-    os.sync()
-    device = folder.stat().st_dev
-    counters = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat")
-    return int(counters.read_text().split()[_SECTORS_WRITTEN]) * _SECTOR_BYTES
 
 
 async def _asked(folder: Path, days: int) -> list[Row]:

@@ -1,0 +1,68 @@
+"""Block devices of a benchmark's own: loop devices over files, alone or with ext4 on them.
+
+Nobody else writes to them, so their counters say what a program has written. They need root.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# Blocks of 4 KB, as on any card: a smaller file system would be made with less
+_MKFS = ("mkfs.ext4", "-q", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0")
+_MIB = 1 << 20
+_FILE_SYSTEM_MIB = 256
+# Among the counters of a block device
+_SECTORS_WRITTEN, _SECTOR_BYTES = 6, 512
+
+
+def missing() -> str:
+    """Return why there can be none; empty where there can."""
+    if os.geteuid():
+        return "needs root"
+    return "" if Path("/dev/loop-control").exists() else "no loop devices here"
+
+
+@contextmanager
+def plain_device(folder: Path, size_mib: int) -> Iterator[Path]:
+    """Yield a device without a file system."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = folder / f"device-{size_mib}"
+    with content.open("wb") as file:
+        file.truncate(size_mib * _MIB)
+    device = Path(_said("losetup", "--find", "--show", str(content)))
+    try:
+        yield device
+    finally:
+        _said("losetup", "--detach", str(device))
+        content.unlink()
+
+
+@contextmanager
+def file_system(folder: Path, options: str = "noatime") -> Iterator[Path]:
+    """Yield the root of an ext4 of its own."""
+    with plain_device(folder, _FILE_SYSTEM_MIB) as device:
+        _said(*_MKFS, str(device))
+        root = folder / "mounted"
+        root.mkdir()
+        _said("mount", "-t", "ext4", "-o", options, str(device), str(root))
+        try:
+            yield root
+        finally:
+            _said("umount", str(root))
+            root.rmdir()
+
+
+def written_bytes(path: Path) -> int:
+    """Return what a device, or the device that a file is on, has written, by whomever."""
+    os.sync()
+    told = path.stat()
+    device = told.st_rdev or told.st_dev
+    counters = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat")
+    return int(counters.read_text().split()[_SECTORS_WRITTEN]) * _SECTOR_BYTES
+
+
+def _said(*command: str) -> str:
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
