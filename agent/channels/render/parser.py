@@ -210,7 +210,10 @@ class _Inline:
     def read(self, tokens: Sequence["Token"]) -> Styled:
         for token in tokens:
             self._take(token)
-        return Styled(self._text, tuple(self._spans))
+        # A line of characters that nobody shows is no line
+        lead = len(self._text) - len(self._text.lstrip("\n"))
+        end = max(lead, len(self._text.rstrip("\n")))
+        return Styled(self._text, tuple(self._spans)).cut(lead, end)
 
     def _take(self, token: "Token") -> None:
         name, _, end = token.type.rpartition("_")

@@ -11,6 +11,8 @@ from tests.fakes.markdown import answers
 
 @given(answers)
 @example("0. 0\n   - 0\n1. ~~~~~\n   - ~~~~~")
+@example("\x1f\n0")
+@example("&#31;\n0\n&#31;")
 def test_what_was_read_and_written_is_read_as_the_same_text(markdown: str) -> None:
     styled = read(markdown)
     assert spelled(read(written(styled))).text == spelled(styled).text
