@@ -4,11 +4,20 @@ Words of Latin letters count for every language whose vocabulary file has them, 
 of them have it. Where nothing tells, the language of the conversation so far stays.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from agent.providers.offline.lexicon import LANGUAGES, dialects, lexicon, standard, variants
+from agent.providers.offline.lexicon import (
+    LANGUAGES,
+    dialects,
+    lexicon,
+    standard,
+    tables,
+    variants,
+)
 from agent.providers.offline.pieces import Analysis, Piece, analyse
 from agent.providers.offline.units import Unit, UnitKind, is_in, split, tidy
 
@@ -77,45 +86,74 @@ def _of_han(han: Sequence[str], *, has_kana: bool) -> Mapping[str, float]:
 
 def _of_latin(shown: str, units: tuple[Unit, ...]) -> dict[str, float]:
     weights = dict.fromkeys(LANGUAGES, 0.0)
+    signs = _signs()
     for word in (unit.text for unit in units if unit.kind is UnitKind.WORD):
-        codes = _words().get(word)
+        codes = signs.words.get(word)
         if codes is None:
             for code in _LATIN:
-                weights[code] += _HINT_WEIGHT * sum(
-                    one in f" {word} " for one in _told(code, "hints")
-                )
+                weights[code] += _HINT_WEIGHT * sum(one in f" {word} " for one in signs.hints[code])
         else:
             for code in codes:
                 weights[code] += 1 / len(codes)
         for code in _LATIN:
-            weights[code] += _STRONG_WEIGHT * (word in _told(code, "strong"))
+            weights[code] += _STRONG_WEIGHT * (word in signs.strong[code])
     for char in shown:
-        codes = _letters().get(char, ())
+        codes = signs.letters.get(char, ())
         for code in codes:
             weights[code] += _LETTER_WEIGHT / len(codes)
     return weights
 
 
-@cache
-def _words() -> Mapping[str, tuple[str, ...]]:
-    """Return each word of the vocabulary files, with the languages that have it.
+@dataclass(frozen=True, slots=True)
+class _LatinSigns:
+    """Signs of the languages of Latin letters, by which a text is told.
 
-    A word of a dialect tells nothing where it is a word of some language: no, de, a.
+    Args:
+        words: of the vocabulary files, and the languages that have each.
+        letters: that few languages write.
+        strong: little words of a language that the neighbours have too, and use less.
+        hints: pieces of words of a language.
     """
-    found = _owners({code: (standard(code),) for code in _LATIN})
-    spoken = _owners({code: dialects(code) for code in _LATIN})
-    return {word: tuple(sorted(codes)) for word, codes in (spoken | found).items()}
+
+    words: Mapping[str, tuple[str, ...]]
+    letters: Mapping[str, tuple[str, ...]]
+    strong: Mapping[str, frozenset[str]]
+    hints: Mapping[str, frozenset[str]]
 
 
-def _owners(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, set[str]]:
-    """Return the languages of each word in the tables by language."""
-    found: dict[str, set[str]] = {}
-    for code, own in tables.items():
-        for text in (text for table in own for text in _texts(table)):
-            for unit in split(tidy(text), variants()):
-                if unit.kind is UnitKind.WORD:
-                    found.setdefault(unit.text, set()).add(code)
+@cache
+def _signs() -> _LatinSigns:
+    words, spoken, letters, told = {}, {}, {}, {}
+    for code in _LATIN:
+        # One file after another, none of them is kept
+        own = tables(code)
+        told[code], letters[code] = own["language"], own["letters"]
+        words[code], spoken[code] = _words_in([standard(code)]), _words_in(dialects(code))
+    return _LatinSigns(
+        # A word of a dialect tells nothing where it is a word of some language: no, de, a
+        words=_owners(spoken) | _owners(words),
+        letters=_owners(letters),
+        strong={code: frozenset(table["strong"]) for code, table in told.items()},
+        hints={code: frozenset(table["hints"]) for code, table in told.items()},
+    )
+
+
+def _owners(signs: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the languages of each sign, from the signs of each language."""
+    found: dict[str, tuple[str, ...]] = {}
+    # Many words, few combinations of languages
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for code in sorted(signs):
+        for sign in set(signs[code]):
+            codes = (*found.get(sign, ()), code)
+            found[sign] = shared.setdefault(codes, codes)
     return found
+
+
+def _words_in(vocabulary: Sequence[Mapping[str, Any]]) -> set[str]:
+    texts = (text for table in vocabulary for text in _texts(table))
+    units = (unit for text in texts for unit in split(tidy(text), variants()))
+    return {sys.intern(unit.text) for unit in units if unit.kind is UnitKind.WORD}
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -138,20 +176,6 @@ def _texts(value: object) -> Iterator[str]:
 def _outside_slots(template: str) -> Iterator[str]:
     for part in template.split("{"):
         yield part.partition("}")[2] if "}" in part else part
-
-
-@cache
-def _letters() -> Mapping[str, tuple[str, ...]]:
-    letters = {char for code in _LATIN for char in lexicon(code).letters}
-    return {
-        char: tuple(code for code in _LATIN if char in lexicon(code).letters) for char in letters
-    }
-
-
-@cache
-def _told(code: str, table: str) -> frozenset[str]:
-    told: Mapping[str, Any] = lexicon(code).wording["language"]
-    return frozenset(told[table])
 
 
 def _weight(analysis: Analysis) -> float:

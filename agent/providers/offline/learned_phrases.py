@@ -13,7 +13,7 @@ from agent.errors import StorageFull
 from agent.providers.offline.clauses import clauses_of
 from agent.providers.offline.conversation import ConversationTurn, table_of
 from agent.providers.offline.language import detect
-from agent.providers.offline.lexicon import LANGUAGES, lexicon, variants
+from agent.providers.offline.lexicon import LANGUAGES, tables, variants
 from agent.providers.offline.pieces import Analysis, analyse
 from agent.providers.offline.plan import (
     AskStep,
@@ -176,7 +176,7 @@ def _has_one_of(table: str, analysis: Analysis) -> bool:
 
 @cache
 def _forms(code: str, table: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(_texts(form) for form in lexicon(code).wording["sayings"][table])
+    return tuple(_texts(form) for form in tables(code)["sayings"][table])
 
 
 def _texts(text: str) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
 """Vocabulary of one language: its forms, longest first, their senses, and its answers.
 
-Read once from the TOML files beside this module. A sense is an English word that all languages
-share; `senses.py` knows which of them are things, actions, values or marks.
+Read from the TOML files beside this module, and kept for the languages that are spoken here: all
+ten would take nine megabytes. A sense is an English word that all languages share; `senses.py`
+knows which of them are things, actions, values or marks.
 """
 
 import enum
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -133,7 +135,7 @@ def folded(word: str) -> str:
 @cache
 def lexicon(code: str) -> Lexicon:
     """Return the vocabulary of a language of `LANGUAGES`."""
-    data = _read(code)
+    data = tables(code)
     forms: dict[str, list[VocabularyForm]] = {}
     for form in _merged(data):
         forms.setdefault(form.units[0], []).append(form)
@@ -151,34 +153,37 @@ def lexicon(code: str) -> Lexicon:
     )
 
 
+def every_form(code: str) -> list[VocabularyForm]:
+    """Return the forms of a language that need not stay in memory."""
+    return _merged(tables(code))
+
+
 @cache
 def concepts() -> Mapping[str, Any]:
     """Return the tables that all languages share."""
-    return _read(_CONCEPTS)
+    return tables(_CONCEPTS)
 
 
-@cache
 def standard(code: str) -> Mapping[str, Any]:
     """Return the tables of a language without its dialects."""
     return {key: table for key, table in _file(code).items() if key != _DIALECTS}
 
 
-@cache
 def dialects(code: str) -> tuple[Mapping[str, Any], ...]:
     """Return the tables of each dialect of a language."""
     return tuple(_file(code).get(_DIALECTS, {}).values())
 
 
-@cache
-def _read(name: str) -> dict[str, Any]:
-    """Return the tables of a language with the words of its dialects."""
+def tables(name: str) -> dict[str, Any]:
+    """Return the tables of a language with the words of its dialects, read anew."""
     data = dict(standard(name))
     for dialect in dialects(name):
         data = _widened(data, dialect)
     return data
 
 
-@cache
+# The one that was read last: its parts are asked for one after another
+@lru_cache(1)
 def _file(name: str) -> dict[str, Any]:
     file = resources.files("agent.providers.offline") / "vocabulary" / f"{name}.toml"
     return tomllib.loads(file.read_text("utf-8"))
@@ -198,19 +203,23 @@ def _widened(table: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any
 
 
 def _pairs() -> list[str]:
-    table = _read("zh")
+    table = standard("zh")
     pairs: str = f"{table['traditional']} {table['timing']['traditional']}"
     return pairs.split()
 
 
 def _forms(table: _Forms, place: FormPlace) -> list[VocabularyForm]:
     return [
-        VocabularyForm(
-            _texts(form.removeprefix("-")), tuple(senses.split()), place, form.startswith("-")
-        )
-        for senses, spellings in table.items()
+        VocabularyForm(_texts(form.removeprefix("-")), meant, place, form.startswith("-"))
+        for meant, spellings in ((_meant(*senses.split()), said) for senses, said in table.items())
         for form in spellings
     ]
+
+
+@cache
+def _meant(*senses: str) -> tuple[str, ...]:
+    """Return the senses, one tuple for all forms that have the same."""
+    return senses
 
 
 def _separable(table: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], tuple[str, ...]]]:
@@ -236,7 +245,7 @@ def _merged(data: Mapping[str, Any]) -> list[VocabularyForm]:
             anywhere = senses.get((form.units, FormPlace.ANYWHERE, form.suffix), ())
             anywhere = () if table == "acts_at_start" else anywhere
             known = senses.get(key, anywhere)
-            senses[key] = tuple(dict.fromkeys((*known, *form.senses)))
+            senses[key] = _meant(*dict.fromkeys((*known, *form.senses)))
     return [
         VocabularyForm(units, meant, place, suffix)
         for (units, place, suffix), meant in senses.items()
@@ -251,7 +260,8 @@ def _measures(data: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
 
 
 def _texts(form: str) -> tuple[str, ...]:
-    return tuple(unit.text for unit in split(form, variants()))
+    # Several tables of a language name the same words
+    return tuple(sys.intern(unit.text) for unit in split(form, variants()))
 
 
 def _length(form: VocabularyForm) -> tuple[int, bool, bool]:

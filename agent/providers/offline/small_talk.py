@@ -5,9 +5,8 @@ Only where it is the whole of what is said: a wish beside it goes before it.
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
 
-from agent.providers.offline.lexicon import LANGUAGES, lexicon, variants
+from agent.providers.offline.lexicon import LANGUAGES, lexicon, tables, variants
 from agent.providers.offline.units import UnitKind, split, tidy
 
 # What the agent may be called beside its own name
@@ -35,7 +34,7 @@ def language_of(text: str) -> str | None:
 
 def answer_of(key: str, code: str) -> str:
     """Return the template of the answer."""
-    answer: str = _tables(code)[key]["answer"]
+    answer: str = lexicon(code).wording["manners"][key]["answer"]
     return answer
 
 
@@ -52,19 +51,15 @@ def _without_greeting(said: tuple[str, ...], code: str) -> tuple[str, ...]:
 
 @cache
 def _by_words(code: str) -> Mapping[tuple[str, ...], str]:
-    return {_texts(said): key for key, table in _tables(code).items() for said in table["said"]}
+    manners = tables(code)["manners"]
+    return {_texts(said): key for key, table in manners.items() for said in table["said"]}
 
 
 @cache
 def _greetings(code: str) -> Sequence[tuple[str, ...]]:
-    words = lexicon(code).wording["words"]
+    words = tables(code)["words"]
     greetings = [*map(_texts, words["greet"]), *map(_texts, words["thanks"])]
     return sorted(greetings, key=len, reverse=True)
-
-
-def _tables(code: str) -> Mapping[str, Any]:
-    tables: Mapping[str, Any] = lexicon(code).wording["manners"]
-    return tables
 
 
 def _texts(text: str) -> tuple[str, ...]:

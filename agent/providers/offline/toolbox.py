@@ -13,7 +13,7 @@ from typing import Any
 from agent.messages import Effect, ToolSpec
 from agent.providers.offline.clauses import clauses_of
 from agent.providers.offline.language import detect
-from agent.providers.offline.lexicon import LANGUAGES, lexicon, variants
+from agent.providers.offline.lexicon import LANGUAGES, every_form, variants
 from agent.providers.offline.measures import MeasureUnit, unit_told
 from agent.providers.offline.names import (
     GROUP,
@@ -312,8 +312,7 @@ def _other_kinds() -> tuple[str, ...]:
     return tuple(
         "".join(form.units)
         for code in LANGUAGES
-        for forms in lexicon(code).forms.values()
-        for form in forms
+        for form in every_form(code)
         if kinds().intersection(form.senses) and len("".join(form.units)) > 1
     )
 

@@ -1,6 +1,8 @@
 """The vocabulary files: whole, consistent, and alike in every language."""
 
 import string
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +19,18 @@ from agent.providers.offline.lexicon import (
 from agent.providers.offline.senses import actions, hardware, marks, values
 
 OTHERS = [code for code in LANGUAGES if code != "en"]
+_TALK = """
+from agent.providers.offline import interpreter, lexicon, small_talk
+from agent.providers.offline.language import detect
+from agent.providers.offline.learned_phrases import corrects
+from agent.providers.offline.toolbox import lights_only
+
+assert detect("turn on the led") == "en"
+assert corrects("not that, the pump")
+assert lights_only("corner lamp")
+assert small_talk.language_of("good night") == "en"
+print(lexicon.lexicon.cache_info().currsize)
+"""
 # Only where there is a name or an answer to give
 OPTIONAL = {"value"}
 
@@ -108,3 +122,8 @@ def test_no_character_is_its_own_variant() -> None:
 def test_traditional_characters_are_those_of_the_same_word() -> None:
     spoken = "上面的静止台灯要紧，披萨"
     assert spoken.translate(traditional()) == "上面的靜止台燈要緊，披薩"
+
+
+def test_only_the_language_that_is_spoken_stays_in_memory() -> None:
+    done = subprocess.run([sys.executable, "-c", _TALK], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
