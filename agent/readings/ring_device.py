@@ -1,6 +1,6 @@
 """Block device for the ring of batches, without a file system that would note the time of each.
 
-The image offers one (image/README.md); any machine may. Without it the ring is a file.
+A machine may offer one (README.md tells how). Without it the ring is a file.
 """
 
 import logging
