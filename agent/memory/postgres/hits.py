@@ -25,7 +25,9 @@ UNION ALL
 SELECT m.id, a.n, {_BEGINNING_FITS} * word_similarity(a.token, m.words), length(m.content)
 FROM lacking a JOIN memories m ON a.token <%% m.words WHERE {_SEEN}
 """  # noqa: S608 - our own constants
-# BM25 for a word that is in a text once; a stem's rarity is that of `words`
+# BM25 for a word that is in a text once; a stem's rarity is that of `words`. By words alone a word
+# gains what it does in the index of `brain.db`, where one that every other memory has gains nothing
+_LEAST_GAIN = 1e-6
 _HITS = f"""
 WITH asked AS MATERIALIZED (
     SELECT token, n, '%% ' || beginning || '%%' AS beginning, (stems(token))[1] AS stem
@@ -46,17 +48,26 @@ WITH asked AS MATERIALIZED (
     SELECT * FROM by_stem UNION ALL SELECT * FROM by_pattern {{by_trigrams}}
 ), counts AS MATERIALIZED (
     SELECT n, count(*) AS count FROM fits GROUP BY n
-), weights AS MATERIALIZED (
-    SELECT a.n, ln(1 + ((SELECT coalesce(max(id), 0) FROM memories) + {UNRELATED_MEMORIES}.0)
-        / (1 + coalesce(counts.count, 0)))::double precision AS weight
+), frequencies AS MATERIALIZED (
+    SELECT a.n, coalesce(counts.count, 0) AS count,
+        (SELECT coalesce(max(id), 0) FROM memories) AS memories
     FROM asked a LEFT JOIN counts USING (n)
+), rarities AS MATERIALIZED (
+    SELECT n, count, memories,
+        ln(1 + (memories + {UNRELATED_MEMORIES}.0) / (1 + count))::double precision AS weight
+    FROM frequencies
+), weights AS MATERIALIZED (
+    SELECT n, weight, CASE WHEN %(is_read)s THEN weight
+        WHEN memories <= 2 * count THEN {_LEAST_GAIN}
+        ELSE ln((memories - count + 0.5) / (count + 0.5)) END::double precision AS gain
+    FROM rarities
 ), sums AS MATERIALIZED (
-    SELECT id, sum(fit * weight) AS sum, max(size) AS size FROM fits JOIN weights USING (n)
-    GROUP BY id
+    SELECT id, sum(fit * weight) AS covered, sum(fit * gain) AS gain, max(size) AS size
+    FROM fits JOIN weights USING (n) GROUP BY id
 ), usual AS MATERIALIZED (
     SELECT greatest(1, avg(size))::double precision AS size FROM sums
 ), hits AS MATERIALIZED (
-    SELECT id, sum AS covered, sum * {1 + SATURATION} / (1 + {SATURATION}
+    SELECT id, covered, gain * {1 + SATURATION} / (1 + {SATURATION}
         * ({1 - LENGTH_SHARE} + {LENGTH_SHARE} * sums.size / usual.size)) AS strength
     FROM sums, usual
 ), numbers AS MATERIALIZED (
@@ -64,7 +75,7 @@ WITH asked AS MATERIALIZED (
 )
 SELECT id, strength, covered, numbers.count, numbers.sum, numbers.squares,
     (SELECT array_agg(weight ORDER BY n) FROM weights), usual.size,
-    (SELECT max(id) FROM memories)
+    (SELECT max(id) FROM memories), (SELECT array_agg(gain ORDER BY n) FROM weights)
 FROM hits, numbers, usual WHERE id = ANY(%(also)s)
     OR id IN (SELECT id FROM hits ORDER BY strength DESC, id DESC LIMIT %(limit)s)
 """  # noqa: S608 - as above
@@ -85,6 +96,7 @@ class PostgresHits:
         strengths: of the best.
         covered: summed weights of the asked words in each of them.
         weights: of the asked tokens.
+        gains: of the asked tokens, in strength.
         usual_length: mean length of all matching texts.
         memories: highest id, which is about as many as there are; 0 where it is unknown.
     """
@@ -92,6 +104,7 @@ class PostgresHits:
     strengths: Mapping[int, float]
     covered: Mapping[int, float]
     weights: Mapping[str, float]
+    gains: Mapping[str, float]
     scale: Scale
     usual_length: float = 1.0
     memories: int = 0
@@ -102,7 +115,7 @@ class PostgresHits:
         return Coverage({one: sum_ / whole for one, sum_ in self.covered.items()}, self.weights)
 
 
-NOTHING = PostgresHits({}, {}, {}, Scale(0.0, 0.0))
+NOTHING = PostgresHits({}, {}, {}, {}, Scale(0.0, 0.0))
 
 
 async def search(
@@ -123,6 +136,7 @@ async def search(
             "beginnings": list(map(_beginning, question.asked)),
             "owners": owners_of(question.scope),
             "also": list(also),
+            "is_read": question.reading is not None,
             "limit": limit,
         },
     )
@@ -152,20 +166,22 @@ def joined(question: PostgresQuestion, hits: PostgresHits, matches: Sequence[Row
     """Return the hits with the answer to `having`."""
     strengths, covered = dict(hits.strengths), dict(hits.covered)
     for memory_id, length, places in matches:
-        weights = [hits.weights[question.asked[_id(place) - 1]] for place in _listed(places)]
-        covered[_id(memory_id)] = sum(weights)
+        having = [question.asked[_id(place) - 1] for place in _listed(places)]
+        covered[_id(memory_id)] = sum(hits.weights[token] for token in having)
+        gain = sum(hits.gains[token] for token in having)
         share = 1 - LENGTH_SHARE + LENGTH_SHARE * _number(length) / hits.usual_length
-        strengths[_id(memory_id)] = sum(weights) * (1 + SATURATION) / (1 + SATURATION * share)
+        strengths[_id(memory_id)] = gain * (1 + SATURATION) / (1 + SATURATION * share)
     return replace(hits, strengths=strengths, covered=covered)
 
 
 def _hits(asked: Sequence[str], matches: Sequence[Row]) -> PostgresHits:
     count, total, squares = map(_number, matches[0][3:6])
-    weights = map(_number, _listed(matches[0][6]))
+    weights, gains = (map(_number, _listed(matches[0][column])) for column in (6, 9))
     return PostgresHits(
         {_id(row[0]): _number(row[1]) for row in matches},
         {_id(row[0]): _number(row[2]) for row in matches},
         dict(zip(asked, weights, strict=True)),
+        dict(zip(asked, gains, strict=True)),
         Scale.of_sums(int(count), total, squares),
         _number(matches[0][7]),
         _id(matches[0][8]),
