@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tests.canaries import secret
+from tests.leftovers import at_end
 from tests.waits import wait_until_sync
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,8 +107,9 @@ class PostgresServer:
 
     def remove(self) -> None:
         self.stop()
-        # Thousands of files: on a busy disk that takes longer than a test may, and nobody needs it
-        subprocess.run(["sh", "-c", 'rm -rf "$0" &', str(self.folder)], check=True)
+        # Thousands of files: on a busy disk that takes longer than a test may
+        removing = subprocess.Popen(["rm", "-rf", self.folder])
+        at_end(removing.wait)
 
     def fresh_url(self) -> str:
         """The address of a new, empty database."""
