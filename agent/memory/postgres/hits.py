@@ -26,7 +26,8 @@ SELECT m.id, a.n, {_BEGINNING_FITS} * word_similarity(a.token, m.words), length(
 FROM lacking a JOIN memories m ON a.token <%% m.words WHERE {_SEEN}
 """  # noqa: S608 - our own constants
 # BM25 for a word that is in a text once; a stem's rarity is that of `words`. By words alone a word
-# gains what it does in the index of `brain.db`, where one that every other memory has gains nothing
+# gains what it does in the index of `brain.db`: one that every other memory has gains nothing.
+# What only nearly fits sets no scale beside sure matches: they would stand out too far
 _LEAST_GAIN = 1e-6
 _HITS = f"""
 WITH asked AS MATERIALIZED (
@@ -62,16 +63,18 @@ WITH asked AS MATERIALIZED (
         ELSE ln((memories - count + 0.5) / (count + 0.5)) END::double precision AS gain
     FROM rarities
 ), sums AS MATERIALIZED (
-    SELECT id, sum(fit * weight) AS covered, sum(fit * gain) AS gain, max(size) AS size
+    SELECT id, sum(fit * weight) AS covered, sum(fit * gain) AS gain, max(size) AS size,
+        max(fit) >= {_BEGINNING_FITS} AS is_sure
     FROM fits JOIN weights USING (n) GROUP BY id
 ), usual AS MATERIALIZED (
     SELECT greatest(1, avg(size))::double precision AS size FROM sums
 ), hits AS MATERIALIZED (
     SELECT id, covered, gain * {1 + SATURATION} / (1 + {SATURATION}
-        * ({1 - LENGTH_SHARE} + {LENGTH_SHARE} * sums.size / usual.size)) AS strength
+        * ({1 - LENGTH_SHARE} + {LENGTH_SHARE} * sums.size / usual.size)) AS strength, is_sure
     FROM sums, usual
 ), numbers AS MATERIALIZED (
-    SELECT count(*) AS count, sum(strength) AS sum, sum(strength * strength) AS squares FROM hits
+    SELECT count(*) AS count, sum(strength) AS sum, sum(strength * strength) AS squares
+    FROM hits WHERE is_sure OR NOT EXISTS (SELECT FROM hits WHERE is_sure)
 )
 SELECT id, strength, covered, numbers.count, numbers.sum, numbers.squares,
     (SELECT array_agg(weight ORDER BY n) FROM weights), usual.size,

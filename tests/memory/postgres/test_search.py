@@ -9,8 +9,11 @@ from agent.config import Secret
 from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.base import CONVERSATION, Memory, Scope
-from agent.memory.postgres import schema
+from agent.memory.postgres import hits, schema
 from agent.memory.postgres.memory import PostgresMemory
+from agent.memory.postgres.question import PostgresQuestion
+from agent.memory.postgres.schema import ServerExtensions
+from agent.memory.ranking import Scale
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
 from tests.contracts.memory import MEI
@@ -73,6 +76,22 @@ async def test_a_flood_leaves_a_place_to_people(server: PostgresServer, open_mem
         await memory.store(f"p{number}", f"boiler code boiler code {number}", scope=MEI)
     found = await memory.recall("what is the boiler code", 4, MEI)
     assert "own" in [one.key for one in found]
+
+
+async def test_words_that_only_nearly_fit_let_no_other_stand_out(
+    debian_server: PostgresServer, open_memory: Open
+) -> None:
+    url = debian_server.fresh_url()
+    memory = open_memory(url, NoEmbedder())
+    sea = await memory.store("sea", "the water was cold", scope=MEI)
+    for number in range(30):
+        await memory.store(f"k{number}", f"the kitchen of house {number}", scope=MEI)
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        question = PostgresQuestion("water kitchan", MEI)
+        found = await hits.search(connection, question, ServerExtensions(trigrams=True), [], 50)
+    strength = found.strengths[sea.memory_id]
+    assert len(found.strengths) == 31
+    assert found.scale == Scale.of_sums(1, strength, strength * strength)
 
 
 async def test_without_pgvector_meaning_orders_what_words_have_found(
