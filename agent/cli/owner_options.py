@@ -333,13 +333,17 @@ def add_readings(commands: Commands) -> None:
     readings = add(
         commands,
         "readings",
-        "List the recorded sensors, inputs and outputs; export what was recorded",
+        "List the recorded sensors, inputs and outputs; export and import what was recorded",
         examples="  barnacle readings list\n"
         "  barnacle readings export --days 7 > week.csv\n"
-        "  barnacle readings export climate.temperature --json\n",
+        "  barnacle readings export climate.temperature --json\n"
+        "  barnacle readings import history.csv --dry-run\n",
     )
     actions = readings.add_subparsers(dest="action", metavar="action", required=True)
     add(actions, "list", "List what is recorded, and how often", json=True)
     export = add(actions, "export", "Print what was recorded, as CSV or JSON", json=True)
     export.add_argument("reading", nargs="?", type=text, help="only this one, by its name")
     export.add_argument("--days", type=count, default=30, help="the last so many (default: 30)")
+    from agent.cli.readings_options import add_import  # noqa: PLC0415 - many words for one action
+
+    add_import(actions)

@@ -1,4 +1,4 @@
-"""`barnacle readings list | export`: what was recorded, for people, spreadsheets and programs.
+"""`barnacle readings list | export | import`: what was recorded, for spreadsheets and programs.
 
 Reads the store of a running agent as well; what it has not written yet, ten minutes at most, is
 not there.
@@ -21,11 +21,27 @@ from agent.readings.series import Series
 from agent.readings.store import ReadingStore
 from agent.system.clock import SystemClock
 
-_COLUMNS = ("time", "reading", "unit", "lowest", "mean", "highest", "values", "on_s")
+_COLUMNS = (
+    "time",
+    "reading",
+    "unit",
+    "lowest",
+    "mean",
+    "highest",
+    "values",
+    "on_s",
+    "known_s",
+    "starts",
+    "kind",
+)
 _NOTHING = "Nothing was recorded yet."
 
 
 def run(arguments: Namespace) -> int:
+    if arguments.action == "import":
+        from agent.cli import readings_import  # noqa: PLC0415 - for this action alone
+
+        return readings_import.run(arguments)
     _, paths = configuration.load(arguments)
     if not paths.readings_db.exists():
         say(_NOTHING)
@@ -90,11 +106,16 @@ async def _rows(
         until_ms = min((begin_ms // DAY_MS + 1) * DAY_MS, end_ms)
         rows = await store.rows(series, begin_ms, until_ms)
         for row in zip(*rows.every(), strict=True):
-            at_ms, low, mean, high, count, on_ms, _, _ = row
+            at_ms, low, mean, high, count, on_ms, known_ms, starts = row
             # A pack between two reads shows a value twice
             if at_ms > seen_ms:
                 seen_ms = int(at_ms)
-                at = datetime.fromtimestamp(at_ms / 1000, tz=UTC).isoformat(timespec="seconds")
-                numbers = (low, mean, high, count, on_ms / 1000)
-                yield (at, series.name, series.kind.unit, *numbers)
+                numbers = (low, mean, high, count, on_ms / 1000, known_ms / 1000, starts)
+                kind = "switch" if series.kind.is_switch else "number"
+                yield (_time(int(at_ms)), series.name, series.kind.unit, *numbers, kind)
         begin_ms = until_ms
+
+
+def _time(at_ms: int) -> str:
+    at = datetime.fromtimestamp(at_ms / 1000, tz=UTC)
+    return at.isoformat(timespec="milliseconds" if at_ms % 1000 else "seconds")

@@ -89,6 +89,10 @@ class Columns:
             self.starts[at],
         )
 
+    def picked(self, numbers: Sequence[int]) -> "Columns":
+        """Return the rows with these numbers."""
+        return Columns(*([column[at] for at in numbers] for column in self.every()))  # type: ignore[arg-type]  # each column keeps its type
+
 
 def of_values(at_ms: list[int], values: list[float], cadence_s: int, *, is_switch: bool) -> Columns:
     """Return single values as rows: each lasts until the next one, or until a gap begins."""

@@ -51,7 +51,7 @@ DAY_MS, MINUTE_MS, QUARTER_MS = 86_400_000, 60_000, 900_000
 # Quarters of so many days are put together
 MERGED_DAYS = 32
 # More values than this in a day are rolled up by the minute, too
-_MOST_FOR_MINUTES = 1600
+MOST_FOR_MINUTES = 1600
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,12 @@ def read_state(db: sqlite3.Connection) -> State:
     return State([_series(row) for row in rows], *state)
 
 
+def version_of(db: sqlite3.Connection) -> int:
+    """Return a number that changes when another program has changed the database."""
+    (version,) = db.execute("PRAGMA data_version").fetchone()
+    return int(version)
+
+
 def keep_series(db: sqlite3.Connection, kind: SeriesKind, cadence_s: int) -> Series:
     """Return the series of that name after it is written."""
     row = db.execute(
@@ -148,7 +154,7 @@ def kept_rows(
         return [unpack_buckets(data) for _, data in coarse]
     for level in (MINUTES, VALUES):
         for day, data in _chunks(db, series.id, level, first, last):
-            chunks[day] = _unpacked(series, data)
+            chunks[day] = unpacked(series, data)
     missing = [day for day in range(first, last + 1) if day not in chunks]
     if missing:
         for _, data in _chunks(db, series.id, QUARTERS, first - MERGED_DAYS, last):
@@ -179,7 +185,12 @@ def _by_day(news: News) -> Iterator[tuple[int, list[int], list[float]]]:
 _AS_VALUES, _AS_BUCKETS = b"v", b"b"
 
 
-def _unpacked(series: Series, data: bytes) -> Columns:
+def has_exact_times(data: bytes) -> bool:
+    """Return true for a chunk of values as they were recorded."""
+    return data[:1] == _AS_VALUES
+
+
+def unpacked(series: Series, data: bytes) -> Columns:
     if data[:1] == _AS_BUCKETS:
         return unpack_buckets(data[1:])
     return unpack_values(data[1:], series.cadence_s, is_switch=series.kind.is_switch)
@@ -190,27 +201,40 @@ def _add_day(
 ) -> None:
     """Write the chunks of a day anew, with what they have already."""
     rows = dict(zip(at_ms, values, strict=True))
-    minutes: Columns | None = None
+    kept: Columns | None = None
     for level in (MINUTES, VALUES):
         for _, data in _chunks(db, series.id, level, day, day):
-            kept = _unpacked(series, data)
+            kept = unpacked(series, data)
             if data[:1] == _AS_VALUES:
                 rows = dict(zip(kept.at_ms, kept.means, strict=True)) | rows
-                minutes = None
-            else:
-                minutes = kept
-    ordered = sorted(rows)
+                kept = None
+    ordered = sorted(set(rows) - set(kept.at_ms if kept else ()))
     packed = _AS_VALUES + pack_values(ordered, [rows[at] for at in ordered])
-    whole = _unpacked(series, packed)
-    if minutes is not None:
-        # The single values of that day are gone
-        whole = merged(minutes, whole)
-    if minutes is not None or len(ordered) > _MOST_FOR_MINUTES:
-        if minutes is None:
-            _keep(db, series.id, VALUES, day, packed)
-        packed = _AS_BUCKETS + pack_buckets(in_buckets(whole, MINUTE_MS))
-    _keep(db, series.id, MINUTES, day, packed)
+    whole = unpacked(series, packed)
+    if kept is not None:
+        # The single values of that day are gone, or somebody brought them
+        whole = merged(kept, whole)
+        for level, data in day_chunks(whole):
+            keep_chunk(db, series.id, level, day, data)
+    elif len(ordered) > MOST_FOR_MINUTES:
+        keep_chunk(db, series.id, VALUES, day, packed)
+        minutes = pack_rows(in_buckets(whole, MINUTE_MS))
+        keep_chunk(db, series.id, MINUTES, day, minutes)
+    else:
+        keep_chunk(db, series.id, MINUTES, day, packed)
     _keep_quarters(db, series.id, day, in_buckets(whole, QUARTER_MS))
+
+
+def pack_rows(rows: Columns) -> bytes:
+    """Return rows as a chunk that says of each how long it lasted."""
+    return _AS_BUCKETS + pack_buckets(rows)
+
+
+def day_chunks(rows: Columns) -> list[tuple[int, bytes]]:
+    """Return the chunks, with their levels, of the rows of a day that are not all of one pace."""
+    if len(rows) <= MOST_FOR_MINUTES:
+        return [(MINUTES, pack_rows(rows))]
+    return [(VALUES, pack_rows(rows)), (MINUTES, pack_rows(in_buckets(rows, MINUTE_MS)))]
 
 
 def _keep_quarters(db: sqlite3.Connection, series_id: int, day: int, rows: Columns) -> None:
@@ -222,9 +246,9 @@ def _keep_quarters(db: sqlite3.Connection, series_id: int, day: int, rows: Colum
             whole = month.between(0, day * DAY_MS)
             whole.extend(rows)
             whole.extend(month.between((day + 1) * DAY_MS, month.at_ms[-1] + 1))
-            _keep(db, series_id, QUARTERS, begin, pack_buckets(whole))
+            keep_chunk(db, series_id, QUARTERS, begin, pack_buckets(whole))
             return
-    _keep(db, series_id, QUARTERS, day, pack_buckets(rows))
+    keep_chunk(db, series_id, QUARTERS, day, pack_buckets(rows))
 
 
 def _merge_quarters(db: sqlite3.Connection, series_id: int, today: int) -> None:
@@ -240,7 +264,7 @@ def _merge_quarters(db: sqlite3.Connection, series_id: int, today: int) -> None:
         "DELETE FROM chunk WHERE series = ? AND level = ? AND day BETWEEN ? AND ?",
         (series_id, QUARTERS, block, block + MERGED_DAYS - 1),
     )
-    _keep(db, series_id, QUARTERS, block, pack_buckets(month))
+    keep_chunk(db, series_id, QUARTERS, block, pack_buckets(month))
 
 
 def _chunks(
@@ -253,7 +277,7 @@ def _chunks(
     ).fetchall()
 
 
-def _keep(db: sqlite3.Connection, series_id: int, level: int, day: int, data: bytes) -> None:
+def keep_chunk(db: sqlite3.Connection, series_id: int, level: int, day: int, data: bytes) -> None:
     db.execute(
         "INSERT INTO chunk (series, level, day, data) VALUES (?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET data = excluded.data",

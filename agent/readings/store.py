@@ -63,16 +63,19 @@ class ReadingStore:
         self._batches: list[Batch] = []
         self._current = Batch(1, boot, 0, is_sure=False)
         self._packed_day = 0
+        self._version = 0
         self._lock = asyncio.Lock()
         self._is_open = False
         # Why nothing is recorded; empty while it is
         self.trouble = ""
 
     async def open(self) -> None:
-        """Read what an earlier run has left."""
+        """Read what an earlier run has left; later, what another program has brought."""
         async with self._lock:
             if self._is_open:
+                await self._learn_series()
                 return
+            self._version = await self.database.look(packing.version_of)
             state = await self.database.look(packing.read_state)
             self._known = {one.name: one for one in state.series}
             self._packed_day = state.day
@@ -148,7 +151,7 @@ class ReadingStore:
         found = await self.database.look(
             lambda db: packing.kept_rows(db, series, begin_ms, end_ms, is_fine=is_fine)
         )
-        newest = self._newest(series)
+        newest = self.unfiled(series)
         lengthen(newest, end_ms, series.cadence_s, is_switch=series.kind.is_switch)
         if not is_fine:
             newest = in_buckets(newest, QUARTER_MS)
@@ -157,6 +160,13 @@ class ReadingStore:
     async def aclose(self) -> None:
         async with self._lock:
             await self.database.aclose()
+
+    async def _learn_series(self) -> None:
+        version = await self.database.look(packing.version_of)
+        if version != self._version:
+            state = await self.database.look(packing.read_state)
+            self._known |= {one.name: one for one in state.series}
+            self._version = version
 
     def _left(self, mark: int) -> list[Batch]:
         """Return the batches of the file and of the device, which is written to from now on."""
@@ -167,7 +177,8 @@ class ReadingStore:
             left += found.read()
         return left
 
-    def _newest(self, series: Series) -> Columns:
+    def unfiled(self, series: Series) -> Columns:
+        """Return the newest values, which are not in the database yet."""
         batches = [*self._batches, self._current]
         at_ms, values = placed(batches, offsets(batches), series.id)
         return of_values(at_ms, values, series.cadence_s, is_switch=series.kind.is_switch)
