@@ -17,6 +17,7 @@ import msgspec
 
 from agent.errors import StorageFull
 from agent.readings.batch import Batch, Values
+from agent.storage.files import sync_folder
 
 # What disks and cards are addressed by, mostly; some take nothing smaller than a page
 SECTOR_BYTES, PAGE_BYTES = 512, 4096
@@ -60,6 +61,8 @@ class SectorFile:
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         # The end says it of a block device, too
         if os.lseek(handle, 0, os.SEEK_END) < size:
+            # Before it is long enough, or its name might never be in the folder for good
+            sync_folder(self._path.parent)
             # Written, not only reserved: later writes then change no table of the file system
             os.pwrite(handle, bytes(size), 0)
             os.fsync(handle)

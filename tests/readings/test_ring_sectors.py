@@ -72,3 +72,22 @@ def test_a_failing_disk_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").mkdir()
     with pytest.raises(OSError, match="directory"):
         SectorFile(tmp_path / "file").write([(0, b"piece")], SIZE)
+
+
+def test_the_name_of_a_new_file_is_flushed_before_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[int] = []
+    fsync = os.fsync
+
+    def noted(handle: int) -> None:
+        fsync(handle)
+        flushed.append(os.fstat(handle).st_ino)
+
+    monkeypatch.setattr("os.fsync", noted)
+    file = SectorFile(tmp_path / "file")
+    file.write([(0, b"first")], SIZE)
+    assert flushed[0] == tmp_path.stat().st_ino
+    flushed.clear()
+    file.write([(0, b"second")], SIZE)
+    assert flushed == []

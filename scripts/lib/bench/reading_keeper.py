@@ -1,4 +1,4 @@
-"""Recorder that is killed: writes counted values, and says how many are written."""
+"""Recorder that is killed or cut off: writes counted values, and says how many are written."""
 
 import asyncio
 import sys
@@ -10,24 +10,33 @@ from agent.readings.store import DAY_MS, ReadingStore
 
 BEGIN_MS = 20_000 * DAY_MS
 # A slot of the ring each; packed every few dozen
-_SLOTS = 40
-_AT_ONCE = 37
+SLOTS = 40
+AT_ONCE = 37
+COUNTER = SeriesKind("counter")
 
 
-async def keep(folder: Path, begin: int) -> None:
-    """Record from `begin` on, until killed."""
-    store = ReadingStore(folder, Retention(minute_days=3660), "boot", _SLOTS)
+async def keep(folder: Path, begin: int, commits: int, device: Path | None) -> None:
+    """Record from `begin` on, so many times, or until killed."""
+    store = ReadingStore(folder, Retention(minute_days=3660), "boot", SLOTS, device)
     await store.open()
-    series = await store.series(SeriesKind("counter"), 60)
-    store.place(BEGIN_MS, is_sure=True)
     number = begin
-    while True:
-        for _ in range(_AT_ONCE):
-            store.add(series, number * 60.0, float(number))
-            number += 1
-        await store.commit(BEGIN_MS + number * 60_000)
+    while not commits or number < begin + commits * AT_ONCE:
+        number = await write(store, number)
         print(number, flush=True)
+    await store.aclose()
+
+
+async def write(store: ReadingStore, begin: int) -> int:
+    """Write the next values; return which comes after them. Value n is recorded at minute n."""
+    series = await store.series(COUNTER, 60)
+    store.place(BEGIN_MS, is_sure=True)
+    for number in range(begin, begin + AT_ONCE):
+        store.add(series, number * 60.0, float(number))
+    await store.commit(BEGIN_MS + (begin + AT_ONCE) * 60_000)
+    return begin + AT_ONCE
 
 
 if __name__ == "__main__":
-    asyncio.run(keep(Path(sys.argv[1]), int(sys.argv[2])))
+    place, first, times, *devices = sys.argv[1:]
+    ring = Path(devices[0]) if devices else None
+    asyncio.run(keep(Path(place), int(first), int(times), ring))

@@ -8,12 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent.readings.packing import Retention
-from agent.readings.series import SeriesKind
 from agent.readings.store import DAY_MS, ReadingStore
-from scripts.lib.bench.reading_keeper import BEGIN_MS
+from scripts.lib.bench.reading_keeper import BEGIN_MS, COUNTER
 from scripts.lib.bench.table import Row
 
 MINUTES = 1440
@@ -26,7 +26,7 @@ def killed_row(folder: Path, kills: int) -> Row:
     said = 0
     for _ in range(kills):
         child = subprocess.Popen(
-            [sys.executable, "-m", "scripts.lib.bench.reading_keeper", str(folder), str(said)],
+            [sys.executable, "-m", "scripts.lib.bench.reading_keeper", str(folder), str(said), "0"],
             stdout=subprocess.PIPE,
             cwd=Path(__file__).resolve().parents[3],
         )
@@ -37,10 +37,9 @@ def killed_row(folder: Path, kills: int) -> Row:
         child.send_signal(signal.SIGKILL)
         rest, _ = child.communicate()
         said = max([said, *(int(line) for line in rest.split() if line.isdigit())])
-    lost, twice, odd = asyncio.run(_checked(folder, said))
-    is_fine = not (lost or twice or odd)
-    told = f"{lost} lost, {twice} twice, {odd} wrong of {said}"
-    return Row(f"{kills} kill -9: values that were written", "none", told, "", is_fine)
+    found = asyncio.run(_looked_at(folder, said))
+    told = f"{found.text} of {said}"
+    return Row(f"{kills} kill -9: values that were written", "none", told, "", found.is_fine)
 
 
 def _lines_for(handle: int, wait_s: float) -> Iterator[str]:
@@ -55,11 +54,35 @@ def _lines_for(handle: int, wait_s: float) -> Iterator[str]:
             yield line
 
 
-async def _checked(folder: Path, said: int) -> tuple[int, int, int]:
-    """Return how many values are lost, twice or wrong; value n was recorded at minute n."""
+async def _looked_at(folder: Path, said: int) -> "Harm":
     store = ReadingStore(folder, Retention(), "check")
     await store.open()
-    series = await store.series(SeriesKind("counter"), 60)
+    found = await harm_of(store, said)
+    await store.aclose()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """How many values are lost, there twice or wrong, and which one is the last."""
+
+    lost: int
+    twice: int
+    wrong: int
+    last: int = -1
+
+    @property
+    def is_fine(self) -> bool:
+        return not (self.lost or self.twice or self.wrong)
+
+    @property
+    def text(self) -> str:
+        return f"{self.lost} lost, {self.twice} twice, {self.wrong} wrong"
+
+
+async def harm_of(store: ReadingStore, said: int) -> Harm:
+    """Return what has come of the first values; value n was recorded at minute n."""
+    series = await store.series(COUNTER, 60)
     seen: list[float] = []
     wrong = 0
     for day in range(said // MINUTES + 2):
@@ -69,6 +92,6 @@ async def _checked(folder: Path, said: int) -> tuple[int, int, int]:
             (at - BEGIN_MS) // 60_000 != value
             for at, value in zip(rows.at_ms, rows.means, strict=True)
         )
-    await store.aclose()
     there = set(seen)
-    return sum(value not in there for value in range(said)), len(seen) - len(there), wrong
+    lost = sum(value not in there for value in range(said))
+    return Harm(lost, len(seen) - len(there), wrong, int(max(seen, default=-1)))

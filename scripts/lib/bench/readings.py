@@ -1,4 +1,4 @@
-"""Measures the record of readings: bytes written, questions, drawings, kills, notices, rehearsals.
+"""Measures the record of readings: bytes, questions, drawings, kills, cuts, notices, rehearsals.
 
 20 sensors with a value a minute and weather-like noise; a year of them is in the store where
 questions are timed. Plain rows in SQLite are asked the same in the same run.
@@ -18,6 +18,7 @@ from agent.readings.summary import summarize
 from scripts.lib.bench.conflicted import SETS, conflict_rows
 from scripts.lib.bench.reading_anomalies import SENSORS as NOTICED
 from scripts.lib.bench.reading_anomalies import noticed_rows
+from scripts.lib.bench.reading_cuts import CUTS, cut_row
 from scripts.lib.bench.reading_drawings import drawn_rows
 from scripts.lib.bench.reading_history import (
     ASKED,
@@ -38,13 +39,14 @@ from scripts.lib.bench.table import Row, show
 SPANS = (("day", 1, 5.0), ("month", 30, 10.0), ("year", 365, 30.0))
 KILLS = 200
 DAYS = 366
-PARTS = ("written", "asked", "drawn", "killed", "noticed", "rehearsal", "conflicts")
+PARTS = ("written", "asked", "drawn", "killed", "cut", "noticed", "rehearsal", "conflicts")
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench-readings", description=__doc__)
     parser.add_argument("--days", type=int, default=DAYS, help=f"in the store, default {DAYS}")
     parser.add_argument("--kills", type=int, default=KILLS, help=f"default {KILLS}")
+    parser.add_argument("--cuts", type=int, default=CUTS, help=f"on paper, default {CUTS}")
     parser.add_argument(
         "--noticed", type=int, default=NOTICED, help=f"sensors with anomalies, default {NOTICED}"
     )
@@ -72,6 +74,7 @@ def _part(part: str, folder: Path, wanted: argparse.Namespace) -> Iterable[Row]:
         "asked": lambda: asyncio.run(_asked(folder / "asked", wanted.days)),
         "drawn": lambda: asyncio.run(drawn_rows()),
         "killed": lambda: [killed_row(folder / "killed", wanted.kills)],
+        "cut": lambda: [cut_row(folder / "cut", wanted.cuts)],
         "noticed": lambda: noticed_rows(wanted.noticed),
         "rehearsal": lambda: rehearsal_rows(wanted.rehearsals, wanted.days),
         "conflicts": lambda: conflict_rows(wanted.conflicts),
