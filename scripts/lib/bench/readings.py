@@ -1,7 +1,7 @@
 """Measures the record of readings: bytes, questions, drawings, kills, cuts, notices, rehearsals.
 
 20 sensors with a value a minute and weather-like noise; a year of them is in the store where
-questions are timed. Plain rows in SQLite are asked the same in the same run.
+questions are timed. Plain rows in SQLite, and DuckDB, are asked the same in the same run.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from scripts.lib.bench.reading_anomalies import SENSORS as NOTICED
 from scripts.lib.bench.reading_anomalies import noticed_rows
 from scripts.lib.bench.reading_cuts import CUTS, cut_row
 from scripts.lib.bench.reading_drawings import drawn_rows
+from scripts.lib.bench.reading_duckdb import answers
 from scripts.lib.bench.reading_history import (
     ASKED,
     BEGIN_MS,
@@ -56,6 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--conflicts", type=int, default=SETS, help=f"mutated rule sets, default {SETS}"
     )
+    parser.add_argument("--duckdb", type=Path, metavar="VENV", help="environment with DuckDB")
     parser.add_argument("--only", choices=PARTS, help="this part of the table")
     parser.add_argument("--folder", type=Path, help="on a disk that nobody else writes to")
     wanted = parser.parse_args(arguments)
@@ -71,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
 def _part(part: str, folder: Path, wanted: argparse.Namespace) -> Iterable[Row]:
     measure: dict[str, Callable[[], Iterable[Row]]] = {
         "written": lambda: written_rows(folder / "written"),
-        "asked": lambda: asyncio.run(_asked(folder / "asked", wanted.days)),
+        "asked": lambda: asyncio.run(_asked(folder / "asked", wanted.days, wanted.duckdb)),
         "drawn": lambda: asyncio.run(drawn_rows()),
         "killed": lambda: [killed_row(folder / "killed", wanted.kills)],
         "cut": lambda: [cut_row(folder / "cut", wanted.cuts)],
@@ -82,11 +84,12 @@ def _part(part: str, folder: Path, wanted: argparse.Namespace) -> Iterable[Row]:
     return measure[part]()
 
 
-async def _asked(folder: Path, days: int) -> list[Row]:
+async def _asked(folder: Path, days: int, duckdb: Path | None) -> list[Row]:
     store = ReadingStore(folder, Retention(), "boot")
     await store.open()
     every = await recorded(store, days, MINUTES)
     plain = plain_rows(folder / "plain.db", PLAIN_DAYS)
+    duck = answers(folder, days, duckdb)
     rows: list[Row] = []
     for name, length, bar_ms in SPANS:
         if length > days:
@@ -101,7 +104,8 @@ async def _asked(folder: Path, days: int) -> list[Row]:
             )
             took.append((time.process_time() - begun) * 1000)
             assert found is not None
-        beside = f"plain rows {plain_ms(plain, length):.1f} ms" if length <= PLAIN_DAYS else ""
+        rowwise = f"plain rows {plain_ms(plain, length):.1f} ms" if length <= PLAIN_DAYS else ""
+        beside = "; ".join(filter(None, (rowwise, duck.beside(length))))
         p50 = sorted(took)[len(took) // 2]
         rows.append(
             Row(
@@ -113,7 +117,11 @@ async def _asked(folder: Path, days: int) -> list[Row]:
             )
         )
     await store.aclose()
-    return rows
+    return [*rows, duck.row(_bytes_of(folder))]
+
+
+def _bytes_of(folder: Path) -> int:
+    return sum(one.stat().st_size for one in folder.glob("readings.*"))
 
 
 if __name__ == "__main__":
