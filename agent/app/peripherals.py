@@ -19,7 +19,7 @@ from agent.settings import Paths, Settings
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent.access.owner import Owner
     from agent.app.readings import ReadingRecord
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from agent.messaging.tool_messages import ToolMessages
     from agent.peripherals.gpio import PiPins
     from agent.peripherals.i2c import I2cBuses
+    from agent.readings.series import Series
+    from agent.readings.summary import Moment
     from agent.tools.reflex_rehearsal import ReflexRehearsal
     from agent.tools.send_message import Addressees
 
@@ -94,6 +96,10 @@ class Peripherals:
 
         recorded = self._recorded
         return ReadingRecord(self._settings, recorded.paths, recorded.clock, recorded.boards)
+
+    def newest_readings(self) -> "Mapping[Series, Moment]":
+        """Return the newest value of each recorded reading."""
+        return self.record.store.newest() if self.record else {}
 
     def rehearsal(self) -> "ReflexRehearsal | None":
         """Return what tries reflexes on the readings; None where none are remembered."""

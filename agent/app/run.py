@@ -206,6 +206,7 @@ def _platforms(agent: Agent) -> tuple[Channel, ...]:
         clock=agent.clock,
         knows=agent.access.knows,
         boards=agent.boards,
+        newest=agent.peripherals.newest_readings,
     )
     return open_channels(agent.settings, reach)
 

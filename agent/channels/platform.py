@@ -1,7 +1,7 @@
 """Base of the platforms: builds a channel from settings and describes it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -33,6 +33,8 @@ COMMANDS = (
 if TYPE_CHECKING:
     from agent.channels.context import ChannelContext
     from agent.channels.received_files import Knows
+    from agent.readings.series import Series
+    from agent.readings.summary import Moment
 
 
 class ChannelPaths(Protocol):
@@ -58,6 +60,7 @@ class PlatformContext:
     Args:
         knows: which messages may leave files here.
         boards: for those that show what is wired to them.
+        newest: of each recorded reading, for those that show it.
     """
 
     paths: ChannelPaths
@@ -66,6 +69,7 @@ class PlatformContext:
     clock: Clock
     knows: "Knows" = lambda _inbound: True
     boards: Sequence[Board] = ()
+    newest: "Callable[[], Mapping[Series, Moment]]" = dict
 
 
 @dataclass(frozen=True, slots=True)

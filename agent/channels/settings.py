@@ -324,6 +324,8 @@ class MqttSettings(ConfigSection, frozen=True, kw_only=True):
     home_assistant: DiscoveryPrefix = "homeassistant"
     # How often the boards' values are looked at
     every_s: Annotated[int, Meta(ge=5, le=3600)] = 30
+    # The newest value of every recorded reading, too, for whoever may read at the broker
+    readings: bool = False
 
 
 class NtfySettings(ConfigSection, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from agent.readings.columns import Columns, in_buckets, lengthen, merged, of_val
 from agent.readings.ring import SLOTS, Ring
 from agent.readings.ring_device import ring_on
 from agent.readings.series import Series, SeriesKind
+from agent.readings.summary import Moment
 from agent.storage.worker import DatabaseWorker
 
 DAY_MS = 86_400_000
@@ -111,6 +112,17 @@ class ReadingStore:
                     times, values = batch.values[series.id]
                     found[series] = values[times.index(max(times))]
                     break
+        return found
+
+    def newest(self) -> Mapping[Series, Moment]:
+        """Return the same with their times, as soon as the time is known."""
+        batches = [*self._batches[-_LATELY:], self._current]
+        known = offsets(batches)
+        found: dict[Series, Moment] = {}
+        for series in self.every_series():
+            at_ms, values = placed(batches, known, series.id)
+            if at_ms:
+                found[series] = Moment(values[-1], at_ms[-1])
         return found
 
     def add(self, series: Series, monotonic_s: float, value: float) -> None:

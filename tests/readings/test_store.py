@@ -9,7 +9,7 @@ from agent.readings.batch import Batch
 from agent.readings.packing import Retention
 from agent.readings.series import Series, SeriesKind
 from agent.readings.store import DAY_MS, ReadingStore
-from agent.readings.summary import gaps, summarize
+from agent.readings.summary import Moment, gaps, summarize
 from tests.waits import wait_until
 
 # Midnight, UTC
@@ -288,3 +288,17 @@ async def test_a_commit_that_is_cancelled_is_finished_before_the_next(
     await second
     assert most == 1
     assert (await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)).means[:2] == [1.0, 2.0]
+
+
+async def test_the_newest_values_have_their_times_as_soon_as_it_is_known(
+    store: ReadingStore,
+) -> None:
+    room = await store.series(ROOM, 60)
+    store.place(0, is_sure=False)
+    store.add(room, 60.0, 1.0)
+    assert store.newest() == {}
+    await store.commit(0)
+    store.place(BEGIN_MS, is_sure=True)
+    assert store.newest() == {room: Moment(1.0, BEGIN_MS + 60_000)}
+    store.add(room, 120.0, 2.0)
+    assert store.newest() == {room: Moment(2.0, BEGIN_MS + 120_000)}

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.channels import approvals
@@ -33,6 +34,9 @@ from agent.link.base import Board
 from agent.messages import Address, Inbound, Outbound
 from agent.storage.files import write_atomic
 from agent.system.clock import Clock
+
+if TYPE_CHECKING:
+    from agent.channels.mqtt.reading_mirror import NewestReadings
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +66,7 @@ class MqttChannel(Channel):
         folder: Path,
         boards: Sequence[Board],
         clock: Clock,
+        newest: "NewestReadings" = dict,
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._settings = settings
@@ -71,6 +76,7 @@ class MqttChannel(Channel):
         self._topics = MqttTopics(settings.topic)
         self._session = MqttState(folder / "session.json")
         self._mirror = BoardMirror(boards, self._topics, settings.every_s, clock)
+        self._newest = newest
         self._questions = OpenApprovals()
         self._connection: MqttConnection | None = None
         self._is_connected = asyncio.Event()
@@ -87,6 +93,8 @@ class MqttChannel(Channel):
                 self._connection = connection
                 self._is_connected.set()
                 tasks.create_task(self._mirror.run(connection, self._device(known)))
+                if self._settings.readings:
+                    tasks.create_task(self._show_readings(connection, self._device(known)))
                 while True:
                     came = await connection.arrival()
                     await self._hear(came, deliver)
@@ -118,6 +126,13 @@ class MqttChannel(Channel):
 
     async def ask(self, address: Address, question: Question) -> Answer:
         return await approvals.ask(self._questions, address, question, self.send)
+
+    async def _show_readings(self, connection: MqttConnection, device: HomeAssistantDevice) -> None:
+        from agent.channels.mqtt.reading_mirror import ReadingMirror  # noqa: PLC0415 - where wanted
+
+        every_s = self._settings.every_s
+        mirror = ReadingMirror(self._newest, self._topics, every_s, self._clock)
+        await mirror.run(connection, device)
 
     async def _connected(self) -> MqttConnection:
         try:
@@ -214,7 +229,7 @@ class Mqtt(Platform):
         wanted = _wanted(channels)
         folder = reach.paths.state_dir / self.name
         broker = broker_of(wanted, reach.environ)
-        return MqttChannel(wanted, broker, folder, reach.boards, reach.clock)
+        return MqttChannel(wanted, broker, folder, reach.boards, reach.clock, reach.newest)
 
     async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
         return await probe(broker_of(_wanted(channels), reach.environ))

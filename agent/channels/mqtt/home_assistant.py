@@ -16,6 +16,7 @@ from agent.link.base import Board
 from agent.link.manifest import Field
 from agent.link.readings import BoardReading, readings, settings
 from agent.link.value_codec import range_of
+from agent.readings.series import Series
 
 # What its devices are called by, for units of which each stands for one kind
 _CLASSES = {
@@ -77,6 +78,12 @@ def _common(
         "state_topic": topics.value(board.name, name),
         "availability": [{"topic": topics.status}, {"topic": topics.board(board.name)}],
         "availability_mode": "all",
+        **_belongs(device),
+    }
+
+
+def _belongs(device: HomeAssistantDevice) -> Mapping[str, object]:
+    return {
         "device": {
             "identifiers": [device.known],
             "name": device.name,
@@ -85,6 +92,35 @@ def _common(
         },
         "origin": {"name": "Barnacle", "sw_version": __version__},
     }
+
+
+def described_reading(
+    series: Series, topic: str, topics: MqttTopics, device: HomeAssistantDevice
+) -> dict[str, bytes]:
+    """Return the discovery message of a recorded reading, which is JSON at its topic."""
+    if not device.prefix:
+        return {}
+    kind = "binary_sensor" if series.kind.is_switch else "sensor"
+    known = _STRANGE.sub("_", f"{device.known}_reading_{series.name}")
+    about = {"payload_on": "on", "payload_off": "off"}
+    if not series.kind.is_switch:
+        about = {"state_class": "measurement", **_unit(series.kind.unit)}
+    told = {
+        "name": series.name,
+        "unique_id": known,
+        "state_topic": topic,
+        "value_template": "{{ value_json.value }}",
+        "expire_after": _EXPIRY_IN_LOOKS * max(device.every_s, series.cadence_s),
+        "availability": [{"topic": topics.status}],
+        **_belongs(device),
+        **about,
+    }
+    return {f"{device.prefix}/{kind}/{known}{CONFIG}": msgspec.json.encode(told)}
+
+
+def _unit(unit: str) -> dict[str, str]:
+    told = {"unit_of_measurement": unit} if unit else {}
+    return told | ({"device_class": _CLASSES[unit]} if unit in _CLASSES else {})
 
 
 def _of_settings(
@@ -116,10 +152,8 @@ def _of_readings(
 
 def _kind(one: BoardReading) -> Mapping[str, object]:
     unit = one.field.unit
-    told: dict[str, object] = {"unit_of_measurement": unit} if unit else {}
-    if unit in _CLASSES:
-        told["device_class"] = _CLASSES[unit]
-    elif unit == "%" and "humidity" in one.name:
+    told: dict[str, object] = {**_unit(unit)}
+    if unit == "%" and "humidity" in one.name:
         told["device_class"] = "humidity"
     if not one.field.choices:
         told["state_class"] = "measurement"

@@ -50,6 +50,9 @@ class MqttTopics:
     def value(self, board: str, name: str) -> str:
         return f"{self.board(board)}/{name}"
 
+    def reading(self, name: str) -> str:
+        return f"{self.base}/reading/{name}"
+
     def command(self, board: str, name: str) -> str:
         return f"{self.value(board, name)}/set"
 
