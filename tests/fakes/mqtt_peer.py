@@ -75,6 +75,9 @@ class MqttPeer:
     def close(self) -> None:
         self._client.disconnect()
         self._client.loop_stop()
+        # They hold this object, and the client closes its own sockets when nobody holds it
+        self._client.on_subscribe = self._client.on_unsubscribe = None
+        self._client.on_message = self._client.on_connect = None
 
     def _take(self, _client: Client, _data: object, message: MQTTMessage) -> None:
         self.came.append((message.topic, bytes(message.payload)))

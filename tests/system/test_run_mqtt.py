@@ -1,6 +1,7 @@
 """`barnacle run` at a real broker: cut off, killed, and asked by a home to move a pin."""
 
 import asyncio
+import json
 import re
 from pathlib import Path
 
@@ -111,3 +112,16 @@ def _question(peer: MqttPeer) -> str:
 
 def _said(peer: MqttPeer) -> list[str]:
     return [one["text"] for one in peer.told()]
+
+
+async def test_what_was_recorded_of_the_machine_is_shown_where_it_is_wanted(
+    tmp_path: Path,
+) -> None:
+    topic = "barnacle/reading/machine.memory_free"
+    with mosquitto.running(tmp_path) as broker, mqtt_peer.at(broker.port) as peer:
+        with DaemonProcess(tmp_path, config(broker.port, "readings = true\n")):
+            # The recorder looks every ten seconds
+            await wait_until(lambda: peer.shows(topic), 60.0)
+        told = json.loads(peer.shows(topic) or b"")
+    assert told["unit"] == "MB"
+    assert told["value"] > 0

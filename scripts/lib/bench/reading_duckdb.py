@@ -16,7 +16,7 @@ from scripts.lib.bench.reading_history import ASKED, BEGIN_MS, SENSORS
 from scripts.lib.bench.table import Row
 
 _PROGRAM = Path(__file__).with_name("duckdb_peer.py")
-_HOW = "an environment with it, `pip install duckdb`: --duckdb VENV"
+_HOW = "venv with duckdb: --duckdb VENV"
 _MB = 1_000_000
 
 
