@@ -29,6 +29,8 @@ class Subscription:
         self.least_ms = 0
         self._last = 0
         self._last_ms = 0
+        # Whether the least interval after the last event is not over yet
+        self._rests = True
         self._side = _NOWHERE
         # Every event has a number, those that were dropped too
         self._next_number = 1
@@ -49,8 +51,11 @@ class Subscription:
 
     def look(self, value, at_ms):
         # Returns whether that was an event
-        if ticks_diff(at_ms, self._last_ms) < self.least_ms:
-            return False
+        if self._rests:
+            if ticks_diff(at_ms, self._last_ms) < self.least_ms:
+                return False
+            # Remembered, because the clock's differences go around after days
+            self._rests = False
         if self.mode == frame.SUBSCRIBE_CHANGE:
             if abs(value - self._last) < max(1, self.low):
                 return False
@@ -58,6 +63,7 @@ class Subscription:
             return False
         self._last = value
         self._last_ms = at_ms
+        self._rests = True
         self._add(value, at_ms)
         return True
 
