@@ -15,6 +15,8 @@ from agent.schedule.job import MAX_RUNS_A_DAY, MAX_STRETCHES, Job, State
 
 # Later than this, what was to be done is no longer what was wanted
 GRACE_S = 3600.0
+# Twice a minute: no minute of a cron expression is passed by unseen
+LOOK_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,12 @@ class DueVerdict(enum.Enum):
     MISSED = "missed"
     # It ran as often as it may on one day
     CAPPED = "capped"
+
+
+def pause_s(wall_s: float) -> float:
+    """Return the seconds until the next look at a job without a moment of its own."""
+    # A minute of a cron expression begins
+    return min(LOOK_S, 60.0 - wall_s % 60.0)
 
 
 def looked_at(job: Job, moment: Moment, waited_s: float) -> tuple[DueVerdict, Job]:

@@ -15,7 +15,7 @@ from datetime import tzinfo
 from msgspec.structs import replace
 
 from agent.errors import BadArguments, BarnacleError
-from agent.schedule.due import DueVerdict, Moment, looked_at
+from agent.schedule.due import DueVerdict, Moment, looked_at, pause_s
 from agent.schedule.job import Job, State
 from agent.schedule.job_store import JobStore
 from agent.schedule.trust import is_trusted
@@ -23,8 +23,6 @@ from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
-# Twice a minute: no minute of a cron expression is passed by unseen
-LOOK_S = 30.0
 # However often jobs are changed, and however the clock is set
 SOONEST_S = 0.5
 # A turn may take twenty minutes, and its delivery some; after that it counts as failed
@@ -108,8 +106,7 @@ class Schedule:
         moment = Moment(
             wall_s, self._clock.monotonic_s(), outside.zone(), outside.is_trusted(wall_s)
         )
-        # A minute of a cron expression begins
-        soonest_s = min(LOOK_S, 60.0 - wall_s % 60.0)
+        soonest_s = pause_s(wall_s)
         jobs = await asyncio.to_thread(self._store.every)
         self._follow_cut(jobs, outside, tasks)
         for job in jobs:

@@ -4,9 +4,10 @@ import asyncio
 from datetime import datetime, tzinfo
 from pathlib import Path
 
+from agent.schedule.due import LOOK_S
 from agent.schedule.job import Job
 from agent.schedule.job_store import JobStore
-from agent.schedule.schedule import LOOK_S, JobFailed, Outside, Schedule
+from agent.schedule.schedule import JobFailed, Outside, Schedule
 from agent.schedule.trust import is_trusted
 from tests.fakes.jumping_clock import JumpingClock
 
