@@ -160,7 +160,14 @@ def _draw_bars(canvas: Canvas) -> None:
             width = max(canvas.x(off), canvas.x(on) + 2 * SCALE)
             box = (canvas.x(on), top, width, top + (BAR_HEIGHT - 10) * SCALE)
             canvas.pen.rectangle(box, fill=canvas.colours["bar"])
-        canvas.label(((_LEFT - 10) * SCALE, middle), bar["name"][:8], "rm", "ink")
+        canvas.label(((_LEFT - 10) * SCALE, middle), _beside(canvas, bar["name"]), "rm", "ink")
+
+
+def _beside(canvas: Canvas, name: str) -> str:
+    """Return as much of a name as there is room for left of the chart."""
+    while canvas.pen.textlength(name, font=canvas.text_font) > (_LEFT - 14) * SCALE:
+        name = name[:-1]
+    return name
 
 
 def _runs(points: Sequence[Sequence[float]], gap_s: float) -> Iterator[Sequence[Sequence[float]]]:

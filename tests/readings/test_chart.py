@@ -134,3 +134,11 @@ def test_a_flat_line_and_a_single_value_are_drawn() -> None:
         rows = of_values(at_ms, values, 60, is_switch=False)
         chart = chart_of(rows, DAY, 60, ChartLook("room"), zone=UTC)
         assert list(columns_of(drawn(chart), (23, 104, 196)))
+
+
+@pytest.mark.parametrize("name", ["WWWWWWWW", "dry_soil_in_the_garden", "pump"])
+def test_the_name_beside_a_bar_stays_within_the_picture(name: str) -> None:
+    bars = [Bar(name, pump(), 60)]
+    picture = drawn(chart_of(day(), DAY, 60, ChartLook("room"), bars, UTC))
+    edge = picture.crop((0, picture.height - 34, 4, picture.height))
+    assert all(near(colour, (255, 255, 255)) for _, colour in edge.getcolors() or ())
