@@ -210,7 +210,7 @@ class Subscriptions:
         try:
             number, count, dropped, device_ms, raw = struct.unpack_from(wire.EVENT_FORMAT, payload)
             subscription, reading = self._told[number]
-            value = _value_of(manifest, reading, raw)
+            value = value_of(manifest, reading, raw)
         except (struct.error, KeyError, BadAnswer):
             connection.session.counters.frames_ignored += 1
             return
@@ -233,18 +233,19 @@ def _packed(number: int, subscription: BoardSubscription, reading: BoardReading)
         reading.index,
         watch.when.value | reading.part << _PART_SHIFT,
         min(watch.least_interval_ms, 2**16 - 1),
-        _on_wire(watch.low, reading),
-        _on_wire(watch.high, reading),
+        on_wire(watch.low, reading),
+        on_wire(watch.high, reading),
         watch.queue,
         subscription.room,
     )
 
 
-def _on_wire(value: float, reading: BoardReading) -> int:
+def on_wire(value: float, reading: BoardReading) -> int:
+    """Return a value in the board's numbers."""
     return max(-_WIRE_LIMIT, min(_WIRE_LIMIT, round(value / reading.field.scale)))
 
 
-def _value_of(manifest: Manifest, reading: BoardReading, raw: int) -> Value:
+def value_of(manifest: Manifest, reading: BoardReading, raw: int) -> Value:
     """Return the value that the read method would return."""
     told = Method(0, "told", "", result=(reading.field,))
     return unpack(manifest, told, struct.pack("<" + reading.field.format, raw))[reading.field.name]

@@ -39,6 +39,13 @@ def span_of(period: str, now_s: float, zone: tzinfo | None = None) -> Span:
     return Span(_ms(begin), min(_ms(end), _ms(now)))
 
 
+def is_night(at_ms: int, zone: tzinfo | None = None) -> bool:
+    """Return true in the hours of a night of the local time."""
+    now = local_time(at_ms, zone)
+    since_midnight = timedelta(hours=now.hour, minutes=now.minute)
+    return since_midnight < _MORNING or since_midnight >= timedelta(days=1) - _EVENING
+
+
 def last_hours(hours: float, now_s: float) -> Span:
     end_ms = round(now_s * 1000)
     return Span(end_ms - round(hours * 3_600_000), end_ms)

@@ -6,7 +6,7 @@ the next one, but not across a gap: there nothing holds, as where a sensor fails
 
 import enum
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -155,11 +155,17 @@ async def pasts(
     board: DescribedBoard, rules: Iterable[ReflexRule], store: PastReadings, span: Span
 ) -> list[Past]:
     """Return what was recorded of each reading that the rules and their outputs depend on."""
+    return await pasts_of(board, set(names_in(manifest_of(board), rules)), store, span)
+
+
+async def pasts_of(
+    board: DescribedBoard, wanted: Collection[str], store: PastReadings, span: Span
+) -> list[Past]:
+    """Return what was recorded of each of these readings."""
     await store.open()
-    manifest = _manifest(board)
+    manifest = manifest_of(board)
     prefix = "" if board.name == BoardSettings().name else f"{board.name}:"
     every = {one.name: one for one in store.every_series()}
-    wanted = set(_names(manifest, rules))
     found = []
     for reading in readings(manifest):
         if reading.name in wanted:
@@ -181,12 +187,12 @@ async def rehearse(
     Raises:
         BarnacleError: it could not be found out; the text says why.
     """
-    manifest = _manifest(board)
-    concerned = _concerned(manifest, rules)
+    manifest = manifest_of(board)
+    together = concerned(manifest, rules, rules[:1])
     given = {
-        "rules": [pack_rule(manifest, rule).hex() for rule in concerned],
-        "outputs": _outputs(manifest),
-        "histories": [_history(one, span) for one in past if one.series is not None],
+        "rules": [pack_rule(manifest, rule).hex() for rule in together],
+        "outputs": outputs_of(manifest),
+        "histories": [history_of(one, span) for one in past if one.series is not None],
         "length_ms": span.length_ms,
     }
     done = await rule_code.run("virtual_board", given, sandbox)
@@ -208,14 +214,18 @@ async def conflicts(
     Raises:
         BarnacleError: it could not be found out; the text says why.
     """
-    manifest = _manifest(board)
+    manifest = manifest_of(board)
     given = {
         "rules": [pack_rule(manifest, rule).hex() for rule in rules],
-        "outputs": _outputs(manifest),
-        "ranges": list(_ranges(manifest)),
+        "outputs": outputs_of(manifest),
+        "ranges": list(ranges_of(manifest)),
         "asked": [0],
     }
-    done = await rule_code.run("rule_conflicts", given, sandbox)
+    return conflicts_in(await rule_code.run("rule_conflicts", given, sandbox))
+
+
+def conflicts_in(done: Mapping[str, Any]) -> list[Conflict]:
+    """Return what the search has found."""
     return [
         Conflict(
             ConflictKind(one["kind"]),
@@ -235,27 +245,38 @@ def last_days(now_s: float) -> Span:
     return Span(end_ms - LENGTH_DAYS * DAY_MS, end_ms)
 
 
-def _manifest(board: DescribedBoard) -> Manifest:
+def manifest_of(board: DescribedBoard) -> Manifest:
+    """Return what the board has told of itself; raise NotRun before it has."""
     if board.manifest is None:
         raise NotRun("the board has not been seen yet")
     return board.manifest
 
 
-def _names(manifest: Manifest, rules: Iterable[ReflexRule]) -> Iterator[str]:
+def names_in(
+    manifest: Manifest, rules: Iterable[ReflexRule], outputs: Iterable[str] = ()
+) -> Iterator[str]:
     """Yield the readings that the conditions name, and those that the interlocks look at."""
     pins = {pin.name: pin for pin in manifest.pins}
+    moved = list(outputs)
     for rule in rules:
         yield from (condition.reading for condition in rule.when)
-        if rule.output in pins:
-            yield from (name for name, _ in pins[rule.output].needs)
+        moved.append(rule.output)
+    for output in moved:
+        if output in pins:
+            yield from (name for name, _ in pins[output].needs)
 
 
-def _concerned(manifest: Manifest, rules: Sequence[ReflexRule]) -> list[ReflexRule]:
-    """Return the first rule and those that move an output on which it depends in any way."""
-    found: list[ReflexRule] = [rules[0]]
+def concerned(
+    manifest: Manifest,
+    rules: Sequence[ReflexRule],
+    found: Sequence[ReflexRule],
+    outputs: Collection[str] = (),
+) -> list[ReflexRule]:
+    """Return the found rules and those that move what they or the outputs depend on in any way."""
+    found = list(found)
     while True:
-        named = {name.partition(".")[0] for name in _names(manifest, found)}
-        named |= {rule.output for rule in found}
+        named = {name.partition(".")[0] for name in names_in(manifest, found, outputs)}
+        named |= {rule.output for rule in found} | set(outputs)
         more = [rule for rule in rules if rule.output in named and rule not in found]
         if not more:
             return found
@@ -270,7 +291,7 @@ async def _rows(store: PastReadings, series: Series, span: Span) -> Columns:
     return found
 
 
-def _history(past: Past, span: Span) -> dict[str, Any]:
+def history_of(past: Past, span: Span) -> dict[str, Any]:
     """Return the changes of a reading in the board's numbers, with the gaps as None."""
     times: list[int] = []
     values: list[int | None] = []
@@ -294,7 +315,8 @@ def _raw(field: Field, value: float) -> int:
     return round(value) if field.choices else round(value / field.scale)
 
 
-def _outputs(manifest: Manifest) -> list[dict[str, Any]]:
+def outputs_of(manifest: Manifest) -> list[dict[str, Any]]:
+    """Return the outputs with their limits, as the programs take them."""
     places = {pin.name: pin.index for pin in manifest.pins}
     return [
         {
@@ -325,7 +347,7 @@ def _highest(field: Field) -> int:
     return round(high / field.scale) if high is not None else (1 << 31) - 1
 
 
-def _ranges(manifest: Manifest) -> Iterator[list[int]]:
+def ranges_of(manifest: Manifest) -> Iterator[list[int]]:
     """Yield the lowest and the highest raw value of each reading."""
     for one in readings(manifest):
         if one.field.choices:

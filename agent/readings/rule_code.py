@@ -16,9 +16,13 @@ from agent.security.sandbox.base import Sandbox
 
 PROGRAM = Path(__file__).with_name("rule_program.py")
 # The modules of the firmware that decide when a rule acts and what an output is held to
-NODE_MODULES = ("calls", "limits", "outputs", "reflex_rule", "reflex_table", "reflexes")
+NODE_MODULES = (
+    *("calls", "limits", "outputs", "reflex_rule", "reflex_table", "reflexes"),
+    # What is worth an event
+    "subscription",
+)
 # Ours that run beside them
-_PROGRAMS = ("virtual_board", "rule_conflicts")
+_PROGRAMS = ("virtual_board", "virtual_leaps", "virtual_orders", "virtual_watch", "rule_conflicts")
 _AGENT = Path(__file__).parents[1]
 _INSTALLED = _AGENT / "firmware" / "node"
 _CHECKOUT = _AGENT.parent / "firmware" / "node"
@@ -34,7 +38,7 @@ async def run(program: str, given: Mapping[str, Any], sandbox: Sandbox | None) -
     """Return what the program says of the numbers.
 
     Args:
-        program: virtual_board or rule_conflicts.
+        program: virtual_board, virtual_watch or rule_conflicts.
 
     Raises:
         BarnacleError: it was not run to its end.

@@ -50,7 +50,8 @@ class RuleSet:
 
     Args:
         given: `rules` as on the wire in hex, `outputs` with `safe` and `needs`, `ranges` of
-            readings by index and part, `asked` the numbers of the rules that are new.
+            readings by index and part, `asked` the numbers of the rules that are new. `orders`,
+            output and value of each, count as rules without a condition after the others.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
@@ -61,6 +62,7 @@ class RuleSet:
         raws = [bytes.fromhex(one) for one in given["rules"]]
         self._rules = [self._rule(raw) for raw in raws]
         self.fields = [struct.unpack_from(frame.RULE_FORMAT, raw) for raw in raws]
+        self.fields += [(1, 0, *one) for one in given.get("orders", ())]
         self.outputs = {one["index"]: one for one in given["outputs"]}
         self._ranges = {(one[0], one[1]): (one[2], one[3]) for one in given["ranges"]}
         self._known: dict[tuple[_Key, frozenset[_Part]], list[ReadingState]] = {}
@@ -73,6 +75,9 @@ class RuleSet:
 
     def value(self, rule: int) -> int:
         return int(self.fields[rule][_VALUE])
+
+    def is_order(self, rule: int) -> bool:
+        return not self.fields[rule][1]
 
     def is_on(self, rule: int) -> bool:
         """Return true if the rule takes its output away from the safe value."""
@@ -169,7 +174,8 @@ def run(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of(rules: RuleSet, asked: int) -> Iterator[dict[str, Any]]:
     for other in range(len(rules.fields)):
-        if other != asked:
+        # One after the other, orders are no contradiction
+        if other != asked and not (rules.is_order(other) and rules.is_order(asked)):
             yield from _opposed(rules, asked, other)
             yield from _together(rules, asked, other)
             yield from _together(rules, other, asked)

@@ -1,8 +1,7 @@
 """Board in virtual time: the firmware's rules and outputs, over a history of readings.
 
 Runs in `rule_program.py`, beside the firmware's own modules, and imports nothing of the agent. The
-firmware decides everything; this module only leaves out passes of its loop in which nothing can
-change, and shows the readings of the past to it.
+firmware decides everything; this module only shows the readings of the past to it.
 """
 
 import importlib
@@ -11,12 +10,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-# The firmware's pass when nothing arrives
-PASS_MS = 10
-# The board's counter of milliseconds cannot tell longer times apart
-_LONGEST_LEAP_MS = 86_400_000
-_SECOND_MS = 1000
-_MINUTE_MS = 60_000
 # A rule that acts more often has shown what it does
 MOST_ACTS = 5000
 _MOST_OF_ALL = 4 * MOST_ACTS
@@ -93,7 +86,7 @@ class VirtualBoard:
 
     Args:
         given: `rules` as on the wire in hex, `outputs` with their limits, `histories` by index and
-            part, `length_ms`.
+            part, `length_ms`; `orders` of the Pi where there are any.
     """
 
     # What the firmware asks of a configuration and a store
@@ -107,7 +100,9 @@ class VirtualBoard:
         self.acts: list[list[int]] = []
         self._begun: dict[int, list[list[int]]] = {}
         rules = [bytes.fromhex(one) for one in given["rules"]]
+        ordered: Sequence[Mapping[str, Any]] = given.get("orders", ())
         self._driven = {struct.unpack_from(self._frame.RULE_FORMAT, one)[2] for one in rules}
+        self._driven |= {one["index"] for one in ordered}
         outputs = importlib.import_module("node.outputs")
         self._slots: dict[int, _Slot] = {}
         for one in given["outputs"]:
@@ -127,6 +122,7 @@ class VirtualBoard:
         for number, rule in enumerate(self.rules):
             rule.note_fired = self._told_of(number, rule)
         self._is_putting = False
+        self.orders = importlib.import_module("virtual_orders").VirtualOrders(self, ordered)
 
     # What the firmware asks
 
@@ -154,6 +150,10 @@ class VirtualBoard:
             for act in self._begun.pop(index, []):
                 act[2] = self.at_ms
 
+    def begin(self, index: int, act: list[int]) -> None:
+        """Note what lasts until the output is at its safe value again."""
+        self._begun.setdefault(index, []).append(act)
+
     # Passes of the loop
 
     def step(self, at_ms: int) -> None:
@@ -163,6 +163,7 @@ class VirtualBoard:
             self._values = {key: one.at(at_ms) for key, one in self._histories.items()}
             self._change_ms = self.next_change_ms(at_ms) or self.length_ms
         now_ms = at_ms % (1 << 30)
+        self.orders.tick(at_ms, now_ms)
         self.outputs.tick(now_ms)
         self._reflexes.tick(now_ms)
 
@@ -175,19 +176,19 @@ class VirtualBoard:
             act = [number, self.at_ms, self.at_ms]
             self.acts.append(act)
             if self.outputs.held & (1 << rule.output):
-                self._begun.setdefault(rule.output, []).append(act)
+                self.begin(rule.output, act)
 
         return noted
 
     def finish(self) -> None:
         for acts in self._begun.values():
             for act in acts:
-                act[2] = self.length_ms
+                act[2] = self.at_ms
 
     @property
     def is_enough(self) -> bool:
         """Return true if the first rule, or all together, have acted too often to go on."""
-        if len(self.acts) < MOST_ACTS:
+        if len(self.acts) < MOST_ACTS or not self.rules:
             return False
         return bool(self.rules[0].fired >= MOST_ACTS or len(self.acts) >= _MOST_OF_ALL)
 
@@ -203,7 +204,7 @@ class VirtualBoard:
         return bisect_right(self._changes, at_ms)
 
     def _slot(self, one: Mapping[str, Any], make: Any) -> _Slot:
-        needs = tuple((_reader(self, index), value, "") for index, value in one["needs"])
+        needs = tuple((_reader(self, index), value, index) for index, value in one["needs"])
         made = make(_Pin(one["index"], self), one["limits"], 0, one["safe"], needs)
         return _Slot(one["index"], made, one["highest"])
 
@@ -224,137 +225,13 @@ class VirtualBoard:
 
 
 def run(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the acts of the rules: number of the rule, begin, and end of what it held."""
+    """Return the acts of the rules, each with its rule, begin and end, and those of the orders."""
     board = VirtualBoard(given)
-    _Leaps(board).run()
+    importlib.import_module("virtual_leaps").Leaps(board).run()
     board.finish()
     told = [[rule.fired, rule.refused, rule.code, rule.state] for rule in board.rules]
-    return {"acts": board.acts, "rules": told, "until_ms": board.at_ms, "is_cut": board.is_enough}
-
-
-class _Leaps:
-    """Passes over a history, without those in which nothing can change.
-
-    A round is as many passes as every rule needs to have its turn and the turn to come back to the
-    first. Rounds are done until one changes nothing; then nothing changes before the next wake.
-    """
-
-    def __init__(self, board: VirtualBoard) -> None:
-        self._board = board
-        count = len(board.active)
-        self._passes = max(1, count if count % 2 else count // 2)
-        self._round = 0
-        self._handled_ms = -1
-        # Rules that are refused again and again, by what was so when they were
-        self._stalled: dict[int, object] = {}
-
-    def run(self) -> None:
-        self._settle()
-        while not self._board.is_enough:
-            wake_ms = self._wake_ms()
-            if wake_ms >= self._board.length_ms:
-                break
-            self._retry_before(wake_ms)
-            self._go(wake_ms)
-        if not self._board.is_enough:
-            self._board.at_ms = self._board.length_ms
-
-    def _go(self, wake_ms: int) -> None:
-        """Do the round that the time is in, and those after it that change something."""
-        # The first pass that is not before it
-        at = max(1, -(-wake_ms // PASS_MS))
-        self._round = max(self._round, (at - 1) // self._passes)
-        before = self._signature()
-        self._do_round()
-        # Every rule has seen it, and nothing came of it
-        if wake_ms > self._handled_ms or before != self._signature():
-            self._settle()
-
-    def _settle(self) -> None:
-        before: object = None
-        while before != (before := self._signature()):
-            self._do_round()
-
-    def _do_round(self) -> None:
-        board = self._board
-        first = self._round * self._passes + 1
-        before = self._quiet() if self._is_any_refused() else None
-        waits = [(rule.not_before_s, rule.fired) for rule in board.rules]
-        for number in range(first, first + self._passes):
-            if number * PASS_MS < board.length_ms:
-                board.step(number * PASS_MS)
-        self._round += 1
-        self._handled_ms = first * PASS_MS
-        if before is None or before != self._quiet():
-            return
-        for number, rule in enumerate(board.rules):
-            wait_s, fired = waits[number]
-            if rule.not_before_s != wait_s and rule.fired == fired:
-                self._stalled[number] = before
-
-    def _is_any_refused(self) -> bool:
-        return any(rule._is_refused for rule in self._board.rules)  # noqa: SLF001 - as below
-
-    def _retry_before(self, wake_ms: int) -> None:
-        """Let rules that are refused every second try at the last second before that time."""
-        second_ms = wake_ms // _SECOND_MS * _SECOND_MS
-        if second_ms > self._handled_ms and self._is_any_refused() and self._is_any_stalled():
-            self._go(second_ms)
-
-    def _is_any_stalled(self) -> bool:
-        quiet = self._quiet()
-        return any(one == quiet for one in self._stalled.values())
-
-    def _wake_ms(self) -> int:
-        """Return the next time at which something may change."""
-        board = self._board
-        times = [board.at_ms + _LONGEST_LEAP_MS]
-        change_ms = board.next_change_ms(self._handled_ms)
-        if change_ms is not None:
-            times.append(change_ms)
-        quiet = self._quiet()
-        for number, rule in enumerate(board.rules):
-            if rule._progress == 1:  # noqa: SLF001 - the firmware's own state, as below
-                times.append(self._absolute(rule._since_ms) + rule._numbers[6])  # noqa: SLF001
-            elif rule._progress and self._stalled.get(number) != quiet:  # noqa: SLF001
-                times.append(rule.not_before_s * _SECOND_MS)
-        for output in board.outputs._table:  # noqa: SLF001
-            if output is not None:
-                times += self._ends(output)
-        return min(times)
-
-    def _ends(self, output: Any) -> Iterator[int]:
-        limits = output.limits
-        if output.read() != output.safe:
-            yield self._absolute(output.ends_ms)
-            if limits.max_on_ms:
-                early_ms = importlib.import_module("node.limits").EARLY_MS
-                yield self._absolute(limits._on_ms) + limits.max_on_ms - early_ms  # noqa: SLF001
-        if limits._is_resting:  # noqa: SLF001
-            yield self._absolute(limits._off_ms) + limits._min_off_ms  # noqa: SLF001
-        if limits._count:  # noqa: SLF001
-            yield self._absolute(limits._switches_ms[limits._first]) + _MINUTE_MS  # noqa: SLF001
-
-    def _absolute(self, ticks: int) -> int:
-        """Return the time of a counter that goes around."""
-        half = 1 << 29
-        away = (ticks - self._board.at_ms + half) % (1 << 30) - half
-        return self._board.at_ms + away
-
-    def _signature(self) -> tuple[object, ...]:
-        rules = tuple((rule.fired, rule.refused, rule.not_before_s) for rule in self._board.rules)
-        return (rules, *self._quiet())
-
-    def _quiet(self) -> tuple[object, ...]:
-        """Return all that a refusal depends on."""
-        board = self._board
-        outputs = tuple(
-            (one.read(), one.ends_ms, one.limits._is_resting, one.limits._count)  # noqa: SLF001
-            for one in board.outputs._table  # noqa: SLF001
-            if one is not None
-        )
-        holding = tuple((rule._holds, rule._progress) for rule in board.rules)  # noqa: SLF001
-        return (outputs, holding, board.outputs.held, board.changes_until(board.at_ms))
+    acts = {"acts": board.acts, "orders": board.orders.told}
+    return acts | {"rules": told, "until_ms": board.at_ms, "is_cut": board.is_enough}
 
 
 def _thinned(

@@ -1,6 +1,7 @@
 # Run by a MicroPython of 32 bits: the firmware's rules over a history, every pass of its loop.
 #
-# Reads cases as JSON lines and prints the acts of each: rule, begin and end in milliseconds.
+# Reads cases as JSON lines and prints the acts of each: rule, begin and end in milliseconds. Orders
+# are given as the Pi does, which then renews the leases of what it holds in every pass.
 
 import json
 import sys
@@ -24,7 +25,7 @@ sys.modules["time"] = _clock
 
 import frame  # noqa: E402  - after the clock
 from node import outputs, reflexes  # noqa: E402
-from node.calls import AT  # noqa: E402
+from node.calls import AT, Refusal  # noqa: E402
 
 
 class Pin:
@@ -68,7 +69,7 @@ class World:
         self.is_putting = True
         self.slots = {}
         for one in case["outputs"]:
-            needs = tuple([(self.reader(at), value, "") for at, value in one["needs"]])
+            needs = tuple([(self.reader(at), value, at) for at, value in one["needs"]])
             made = outputs.Output(Pin(self, one["index"]), one["limits"], 0, one["safe"], needs)
             self.slots[one["index"]] = Slot(one["index"], made, one["highest"])
         last = max(self.slots)
@@ -113,6 +114,51 @@ class World:
         pass
 
 
+class Pi:
+    def __init__(self, world, orders):
+        self.world = world
+        self.orders = orders
+        self.place = 0
+        self.leased = 0
+        self.ends = {}
+        self.told = []
+
+    def tick(self, now_ms):
+        outputs = self.world.outputs
+        if self.leased:
+            self.leased &= outputs.renew(self.leased, now_ms)
+        for index in list(self.ends):
+            if now_ms >= self.ends[index]:
+                del self.ends[index]
+                if self.leased & (1 << index):
+                    self.leased &= ~(1 << index)
+                    outputs.write(index, self.world.slots[index].output.safe, now_ms)
+        while self.place < len(self.orders) and self.orders[self.place]["at_ms"] <= now_ms:
+            self.give(self.place, self.orders[self.place], now_ms)
+            self.place += 1
+
+    def give(self, number, order, now_ms):
+        index = order["index"]
+        output = self.world.slots[index].output
+        try:
+            self.world.outputs.write(index, order["value"], now_ms)
+        except Refusal as refusal:
+            need = output.unmet()
+            pin = -1 if need is None else need[2]
+            self.told.append([number, now_ms, now_ms, refusal.code, pin])
+            return
+        act = [number, now_ms, now_ms, 0, -1]
+        self.told.append(act)
+        self.ends.pop(index, None)
+        self.leased &= ~(1 << index)
+        if order["value"] == output.safe:
+            return
+        self.leased |= 1 << index
+        self.world.held.append((index, act))
+        if order["for_ms"]:
+            self.ends[index] = now_ms + order["for_ms"]
+
+
 def acts_of(case):
     world = World(case)
     table = reflexes.Reflexes(world, world, [world], world, world)
@@ -130,17 +176,19 @@ def acts_of(case):
     for number in range(len(rules)):
         rules[number].note_fired = world.noting(number, rules[number])
     place = 0
+    pi = Pi(world, case.get("orders", []))
     for now_ms in range(_PASS_MS, case["length_ms"], _PASS_MS):
         world.now_ms = now_ms
         while place < len(changes) and changes[place][0] <= now_ms:
             world.values[changes[place][1]] = changes[place][2]
             place += 1
+        pi.tick(now_ms)
         world.outputs.tick(now_ms)
         table.tick(now_ms)
     for _, act in world.held:
         act[2] = case["length_ms"]
     told = [[rule.fired, rule.refused, rule.code, rule.state] for rule in rules]
-    return {"acts": world.acts, "rules": told, "largest": sys.maxsize}
+    return {"acts": world.acts, "orders": pi.told, "rules": told, "largest": sys.maxsize}
 
 
 for line in sys.stdin:

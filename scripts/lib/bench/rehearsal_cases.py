@@ -42,6 +42,21 @@ def random_case(seed: int) -> dict[str, Any]:
     }
 
 
+def ordered_case(seed: int) -> dict[str, Any]:
+    """Return such a case in which the Pi gives orders, with few rules beside them or none."""
+    chance = random.Random(f"ordered {seed}")  # noqa: S311 - the same case again
+    case = random_case(seed)
+    orders: list[dict[str, int]] = []
+    at_ms = chance.randint(0, 5000)
+    while at_ms < case["length_ms"]:
+        index = chance.choice(OUTPUTS)
+        value = 1 if chance.random() < 0.85 else 0  # noqa: PLR2004 - a share
+        for_ms = chance.choice([0, 300, 2500, 20_000]) if value else 0
+        orders.append({"at_ms": at_ms, "index": index, "value": value, "for_ms": for_ms})
+        at_ms += chance.choice([0, 10, 4000, 15_000, 30_000])
+    return case | {"rules": case["rules"][: chance.randint(0, 3)], "orders": orders}
+
+
 def packed(
     conditions: Sequence[tuple[int, ...]], act: tuple[int, int, int], every_s: int, held_ms: int = 0
 ) -> bytes:
