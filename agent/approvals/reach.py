@@ -4,7 +4,7 @@ from agent.errors import BadArguments
 from agent.messages import Effect, ToolCall
 from agent.security.access import DataReach, may_leave, may_read
 from agent.security.policy import Verdict
-from agent.security.shares import Disclosure, is_private
+from agent.security.shares import Disclosure
 from agent.tools.base import AnyTool, Arguments, ToolContext
 
 
@@ -34,4 +34,4 @@ def holds_private(tool: AnyTool | None, call: ToolCall, context: ToolContext) ->
     except BadArguments:
         # It was not run
         return False
-    return shown.taints or is_private(context.shares.holdings(shown, context.person))
+    return context.shares.holds_private(shown, context.person)

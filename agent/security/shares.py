@@ -27,6 +27,7 @@ class Disclosure:
         readings: values of sensors and pins.
         of_asker: what is the asking person's own.
         taints: private data may come back, though the call by itself shows nobody else's.
+        rehearses: what readings of the past say may come back, but only to whom they may be shown.
     """
 
     files: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ class Disclosure:
     readings: bool = False
     of_asker: str = ""
     taints: bool = False
+    rehearses: bool = False
 
 
 # Nothing but what everybody may know, such as the time, or what the asker said themselves
@@ -42,6 +44,7 @@ NOTHING_PRIVATE = Disclosure()
 # Passed on by something that is asked about by itself
 PASSED_ON = Disclosure(taints=True)
 READINGS = Disclosure(readings=True)
+REHEARSED = Disclosure(rehearses=True)
 
 
 def owners(what: str) -> Disclosure:
@@ -75,6 +78,11 @@ class Shares:
         if shown.of_asker:
             held.append(Holding(shown.of_asker, Circle.PERSON, person))
         return held
+
+    def holds_private(self, shown: Disclosure, person: str) -> bool:
+        """Return true if something that is not everybody's may come back."""
+        told = replace(shown, readings=shown.readings or shown.rehearses)
+        return shown.taints or is_private(self.holdings(told, person))
 
     def of_file(self, path: str) -> Holding:
         above = max((one for one in self.folders if _is_beneath(path, one)), key=len, default="")

@@ -6,9 +6,9 @@ import pytest
 
 from agent.approvals.reach import holds_private, reach_of, reach_of_file
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
-from agent.security.access import AT_THE_DEVICE, Audience, AudienceRole
+from agent.security.access import AT_THE_DEVICE, Audience, AudienceRole, Circle
 from agent.security.policy import Verdict
-from agent.security.shares import NOTHING_PRIVATE, PASSED_ON, Shares
+from agent.security.shares import NOTHING_PRIVATE, PASSED_ON, REHEARSED, Shares
 from agent.tools.base import NoArguments, Tool, ToolContext
 from agent.tools.memory import MemoryRecallTool
 from agent.tools.system import TimeNowTool
@@ -70,6 +70,21 @@ def test_what_was_read_is_known_to_be_private() -> None:
     assert MemoryRecallTool(PreparedMemory()).shown == PASSED_ON
     recalled = ToolCall("1", "x", '{"query": "*"}')
     assert holds_private(MemoryRecallTool(PreparedMemory()), recalled, OWNER)
+
+
+class Rehearsed(Forgetful):
+    """A tool of which the result may tell what readings were."""
+
+    name, shown = "rehearsed", REHEARSED
+
+
+@pytest.mark.parametrize("circle", list(Circle))
+def test_what_a_rehearsal_tells_is_as_private_as_readings_are(circle: Circle) -> None:
+    context = replace(GUEST, shares=Shares(readings=circle))
+    # It tells nobody who may not see them, so it needs no yes
+    assert reach_of(Rehearsed(), NoArguments(), context).verdict is Verdict.ALLOW
+    call = ToolCall("1", "x", "{}")
+    assert holds_private(Rehearsed(), call, context) is (circle is not Circle.EVERYBODY)
 
 
 def test_a_file_goes_to_whom_it_is_shared_with() -> None:
