@@ -123,10 +123,10 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     boards = tuple(SerialBoard(board, paths.board_folder(board), clock) for board in every)
     keep_secrets(redactor, settings, environ)
     lights = tuple(map(light_on, boards, every, [clock] * len(boards)))
-    watchers = _watchers(settings, paths, clock, boards)
-    scheduler, access = Scheduler(settings, paths, clock), AccessControl(paths, clock)
+    recorded, access = RecordedParts(settings, paths, clock, boards), AccessControl(paths, clock)
+    watchers = _watchers(settings, recorded)
+    scheduler = Scheduler(settings, paths, clock, recorded.order_rehearsal)
     local = LocalParts(embedder, paths.phrases, paths.model_templates)
-    recorded = RecordedParts(paths, clock, boards)
     peripherals = Peripherals(settings, memory.memory, access, scheduler, recorded)
     mcp = McpSupport(settings, paths, clock, redactor.knows)
     return Agent(
@@ -164,12 +164,11 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     )
 
 
-def _watchers(
-    settings: Settings, paths: Paths, clock: Clock, boards: Sequence[SerialBoard]
-) -> tuple[BoardWatcher, ...]:
+def _watchers(settings: Settings, around: RecordedParts) -> tuple[BoardWatcher, ...]:
+    paths, clock, rehearsal = around.paths, around.clock, around.order_rehearsal
     return tuple(
-        BoardWatcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
-        for board, wanted in zip(boards, settings.every_board(), strict=True)
+        BoardWatcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name, rehearsal)
+        for board, wanted in zip(around.boards, settings.every_board(), strict=True)
     )
 
 

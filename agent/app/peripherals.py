@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agent.peripherals.i2c import I2cBuses
     from agent.readings.series import Series
     from agent.readings.summary import Moment
+    from agent.tools.order_rehearsal import OrderRehearsal
     from agent.tools.reflex_rehearsal import ReflexRehearsal
     from agent.tools.send_message import Addressees
 
@@ -37,13 +38,24 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordedParts:
-    """Parts whose readings are recorded, and where."""
+    """Parts whose readings are recorded, and what was; it is opened when it is first needed."""
 
+    settings: Settings
     paths: Paths
     clock: Clock
     boards: "Sequence[SerialBoard]"
+
+    @cached_property
+    def record(self) -> "ReadingRecord":
+        from agent.app.readings import ReadingRecord
+
+        return ReadingRecord(self.settings, self.paths, self.clock, self.boards)
+
+    def order_rehearsal(self) -> "OrderRehearsal":
+        """Return what tries the orders of jobs and watches on the readings."""
+        return self.record.orders
 
 
 class Peripherals:
@@ -87,15 +99,10 @@ class Peripherals:
 
         return ToolMessages()
 
-    @cached_property
+    @property
     def record(self) -> "ReadingRecord | None":
         """Return the readings that are remembered; None where none are."""
-        if self._recorded is None:
-            return None
-        from agent.app.readings import ReadingRecord
-
-        recorded = self._recorded
-        return ReadingRecord(self._settings, recorded.paths, recorded.clock, recorded.boards)
+        return self._recorded.record if self._recorded else None
 
     def newest_readings(self) -> "Mapping[Series, Moment]":
         """Return the newest value of each recorded reading."""

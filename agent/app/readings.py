@@ -22,8 +22,10 @@ from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryToo
 
 if TYPE_CHECKING:
     from agent.access.owner import Owner
+    from agent.messages import ToolSpec
     from agent.peripherals.gpio import PiPins
     from agent.tools.base import AnyTool
+    from agent.tools.order_rehearsal import OrderRehearsal
     from agent.tools.readings_draw import ReadingArtist
     from agent.tools.reflex_rehearsal import ReflexRehearsal
 
@@ -68,6 +70,26 @@ class ReadingRecord:
         from agent.tools.reflex_rehearsal import ReflexRehearsal  # noqa: PLC0415 - as above
 
         return ReflexRehearsal(self.artist)
+
+    @cached_property
+    def orders(self) -> "OrderRehearsal":
+        """Return what tries the orders of jobs and watches on the readings."""
+        from agent.providers.offline.order_reader import orders_in  # noqa: PLC0415 - as above
+        from agent.providers.offline.rehearsal_voice import SpokenRehearsal  # noqa: PLC0415 - as above
+        from agent.tools.board import BoardTools  # noqa: PLC0415 - as above
+        from agent.tools.order_rehearsal import OrderRehearsal  # noqa: PLC0415 - as above
+        from agent.tools.order_trial import RehearsedBoard  # noqa: PLC0415 - as above
+        from agent.tools.plain_orders import PlainOrder  # noqa: PLC0415 - as above
+
+        async def read(text: str, language: str, specs: "Sequence[ToolSpec]") -> "list[PlainOrder]":
+            found = await orders_in(text, language, specs)
+            return [PlainOrder(one.tool, one.arguments) for one in found]
+
+        boards = [
+            RehearsedBoard(board, BoardTools(board, None, named).tools, named)
+            for board, named in zip(self._boards, self._named(), strict=True)
+        ]
+        return OrderRehearsal(self.artist, boards, read, SpokenRehearsal)
 
     def tools(self) -> "tuple[AnyTool, ...]":
         from agent.tools.readings_draw import ReadingsDrawTool  # noqa: PLC0415 - as above
@@ -119,6 +141,12 @@ class ReadingRecord:
             for name, pin in self._settings.pins.items()
         }
         return own | mine
+
+    def _named(self) -> Iterator[frozenset[str]]:
+        """Yield the names that the owner gave to the pins of each board."""
+        for board in self._settings.every_board():
+            called = (one for pin in board.pins.values() for one in pin.called)
+            yield frozenset({*board.pins, *called})
 
     def _limits(self, name: str) -> Sequence[float]:
         """Return the limits of the configured watches on a reading."""

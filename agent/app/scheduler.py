@@ -15,6 +15,8 @@ from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.schedule.countdown import Countdown
     from agent.schedule.heartbeat import Home
     from agent.schedule.job_book import JobBook
@@ -23,15 +25,27 @@ if TYPE_CHECKING:
     from agent.schedule.schedule import Schedule
     from agent.schedule.timer_book import TimerBook
     from agent.schedule.timer_store import TimerStore
+    from agent.tools.order_rehearsal import OrderRehearsal
 
 # ruff: noqa: PLC0415  # an agent at work needs it, no start
 
 
 class Scheduler:
-    """The jobs of one agent; nothing is done until `run` is at work."""
+    """The jobs of one agent; nothing is done until `run` is at work.
 
-    def __init__(self, settings: Settings, paths: Paths, clock: Clock) -> None:
+    Args:
+        rehearsal: gives what tries orders on the readings; None where nothing is recorded.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        paths: Paths,
+        clock: Clock,
+        rehearsal: "Callable[[], OrderRehearsal | None]" = lambda: None,
+    ) -> None:
         self._settings = settings
+        self._rehearsal = rehearsal
         self._paths = paths
         self._clock = clock
 
@@ -45,7 +59,8 @@ class Scheduler:
     def book(self) -> "JobBook":
         from agent.schedule.job_book import JobBook
 
-        return JobBook(self.store, self._clock, changed=self._schedule.wake)
+        wake = self._schedule.wake
+        return JobBook(self.store, self._clock, changed=wake, rehearsal=self._rehearsal)
 
     @cached_property
     def timers(self) -> "TimerBook":

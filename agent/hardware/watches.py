@@ -7,7 +7,6 @@ a restart. Quiet while the board is away: what it could not tell is not made up.
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -15,99 +14,19 @@ import msgspec
 
 from agent.access.owner import Owner
 from agent.errors import BadArguments, BarnacleError
-from agent.link.events import BoardEvent, BoardSubscription, EventCondition, EventSource, Watch
+from agent.link.events import BoardEvent, BoardSubscription, EventSource
 from agent.link.readings import UnknownName, find_reading
 from agent.link.settings import BoardSettings, WatchSettings
-from agent.passage import Fact, Passage, Provenance, outside
+from agent.passage import Fact, Provenance, outside
 from agent.storage.documents import open_documents
 from agent.system.clock import Clock
 
-HOUR_S = 3600.0
-# How far a value has to come back before the limit can be passed again: noise is no news
-MARGIN_SHARE = 0.02
-# Contacts have settled by then, and a person has not blinked
-LEAST_INTERVAL_MS = 50
-
-
-@dataclass(slots=True)
-class Alarm:
-    """A watch at work.
-
-    Args:
-        is_beyond: on which side of its limit the value was last.
-        told_s: when it was told within the last hour, in seconds since the epoch.
-        trust: of the turn that wanted it.
-        own: from the configuration; a chat cannot remove it.
-    """
-
-    name: str
-    wanted: WatchSettings
-    trust: Provenance
-    own: bool = False
-    is_beyond: bool = False
-    told_s: list[float] = field(default_factory=list)
-    untold: int = 0
-
-    @property
-    def watch(self) -> Watch:
-        """Return the events that the board is asked to report."""
-        limit = self.limit
-        if limit is None:
-            return Watch(self.wanted.pin, least_interval_ms=LEAST_INTERVAL_MS)
-        margin = abs(limit) * MARGIN_SHARE
-        low, high = (
-            (limit - margin, limit) if self.wanted.below is None else (limit, limit + margin)
-        )
-        return Watch(self.wanted.pin, EventCondition.THRESHOLD, LEAST_INTERVAL_MS, low, high)
-
-    @property
-    def limit(self) -> float | None:
-        return self.wanted.above if self.wanted.below is None else self.wanted.below
-
-    def takes(self, event: BoardEvent, now_s: float) -> bool:
-        """Return true if the event is to be reported now."""
-        if not self._matters(event):
-            return False
-        self.told_s = [at_s for at_s in self.told_s if 0 <= now_s - at_s < HOUR_S]
-        if len(self.told_s) >= self.wanted.at_most_per_hour:
-            self.untold += 1
-            return False
-        self.told_s.append(now_s)
-        return True
-
-    def sentence(self, event: BoardEvent) -> str:
-        """Return the report, with the number of events that were left out before it."""
-        shown = _shown(event)
-        said = self.wanted.say or f"{self.name}: {event.source} is {{value}}."
-        untold, self.untold = self.untold, 0
-        more = f" ({untold} times more since I last told you.)" if untold else ""
-        return said.replace("{value}", shown) + more
-
-    def instruction(self, event: BoardEvent) -> Passage:
-        """Return the first message of a turn: never a command, trusted as whoever ordered it."""
-        text = self.wanted.ask.replace("{value}", _shown(event)).lstrip("/ ")
-        trust = min(self.trust, Provenance.SENSOR)
-        return outside(text, trust, f"watch:{self.name}")
-
-    def _matters(self, event: BoardEvent) -> bool:
-        limit = self.limit
-        if limit is None:
-            return not self.wanted.becomes or str(event.value) == self.wanted.becomes
-        if isinstance(event.value, str):
-            return False
-        was_beyond = self.is_beyond
-        above = self.wanted.below is None
-        self.is_beyond = event.value >= limit if above else event.value <= limit
-        return self.is_beyond and not was_beyond
-
-
-def _shown(event: BoardEvent) -> str:
-    value = event.value if isinstance(event.value, str) else f"{event.value:g}"
-    return f"{value} {event.unit}".strip()
-
-
 if TYPE_CHECKING:
     from tinydb import TinyDB
+
+    from agent.hardware.alarm import Alarm
+    from agent.tools.base import Forecast
+    from agent.tools.order_rehearsal import OrderRehearsal
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -126,6 +45,7 @@ class BoardWatcher:
     Args:
         own: the watches of the configuration, by name.
         name: of the board.
+        rehearsal: gives what tries watches on the readings; None where nothing is recorded.
     """
 
     def __init__(
@@ -135,10 +55,12 @@ class BoardWatcher:
         path: Path,
         clock: Clock,
         name: str = PLAIN_BOARD,
+        rehearsal: "Callable[[], OrderRehearsal | None]" = lambda: None,
     ) -> None:
         self.prefix = "" if name == PLAIN_BOARD else f"{name}_"
         self._board_name = name
         self._board = board
+        self._rehearsal = rehearsal
         self._path = path
         self._clock = clock
         self._own = own
@@ -180,10 +102,22 @@ class BoardWatcher:
         if wanted.becomes and wanted.becomes not in reading.field.choices:
             known = " or ".join(reading.field.choices) or "a number: use above or below"
             raise BadArguments(f"{reading.name} becomes {known}")
+        from agent.hardware.alarm import Alarm  # noqa: PLC0415 - only where something is watched
+
         self._end(name)
         alarm = Alarm(name, msgspec.structs.replace(wanted, pin=reading.name), trust=trust)
         await self._store(self._keep, alarm)
         self._begin(alarm)
+
+    async def foresee(self, name: str, wanted: WatchSettings, language: str) -> "Forecast | None":
+        """See `agent.tools.watch.Watches`."""
+        rehearsal = self._rehearsal()
+        if rehearsal is None or self._board.manifest is None:
+            return None
+        from agent.hardware.watch_rehearsal import DescribedWatch, foreseen  # noqa: PLC0415 - for those who add one
+
+        described = DescribedWatch(self._board_name, self._board.manifest, name, wanted)
+        return await foreseen(described, rehearsal, language)
 
     async def remove(self, name: str) -> bool:
         """See `agent.tools.watch.Watches`."""
@@ -205,7 +139,7 @@ class BoardWatcher:
         async with self._storing:
             return await asyncio.to_thread(work, *args, **kwargs)
 
-    def _begin(self, alarm: Alarm) -> None:
+    def _begin(self, alarm: "Alarm") -> None:
         pair = (alarm, self._board.subscribe(alarm.watch))
         self._alarms[alarm.name] = pair
         self._fresh.append(pair)
@@ -216,7 +150,7 @@ class BoardWatcher:
             _, events = self._alarms.pop(name)
             events.close()
 
-    async def _follow(self, alarm: Alarm, events: BoardSubscription, owner: Owner) -> None:
+    async def _follow(self, alarm: "Alarm", events: BoardSubscription, owner: Owner) -> None:
         async for event in events:
             try:
                 await self._on_event(alarm, event, owner)
@@ -224,7 +158,7 @@ class BoardWatcher:
                 # A full disk must not end the watching
                 _log.error("watch: not subscribed (name=%s, error=%s)", alarm.name, err)
 
-    async def _on_event(self, alarm: Alarm, event: BoardEvent, owner: Owner) -> None:
+    async def _on_event(self, alarm: "Alarm", event: BoardEvent, owner: Owner) -> None:
         was_beyond = alarm.is_beyond
         is_told = alarm.takes(event, self._clock.wall_s())
         if is_told and alarm.wanted.ask:
@@ -235,7 +169,9 @@ class BoardWatcher:
         if is_told or alarm.is_beyond != was_beyond:
             await self._store(self._keep, alarm)
 
-    def _remembered(self) -> list[Alarm]:
+    def _remembered(self) -> "list[Alarm]":
+        from agent.hardware.alarm import Alarm  # noqa: PLC0415 - as above
+
         kept = {document["name"]: document for document in self._documents().all()}
         owner = Provenance.OWNER
         alarms = [Alarm(name, wanted, own=True, trust=owner) for name, wanted in self._own.items()]
@@ -251,7 +187,7 @@ class BoardWatcher:
             alarm.told_s = list(document.get("told_s", ()))
         return alarms[:MAX_WATCHES]
 
-    def _keep(self, alarm: Alarm) -> None:
+    def _keep(self, alarm: "Alarm") -> None:
         from tinydb import where  # noqa: PLC0415 - only where something is kept
 
         document = {"name": alarm.name, "is_beyond": alarm.is_beyond, "told_s": alarm.told_s}
@@ -270,7 +206,7 @@ class BoardWatcher:
         return self._opened
 
 
-def _described(alarm: Alarm, events: BoardSubscription) -> dict[str, Fact]:
+def _described(alarm: "Alarm", events: BoardSubscription) -> dict[str, Fact]:
     said = outside("", alarm.trust, f"watch:{alarm.name}")
     described: dict[str, Fact] = {"name": said.saying(alarm.name)}
     for key, value in msgspec.to_builtins(alarm.wanted).items():

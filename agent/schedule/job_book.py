@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -19,8 +20,11 @@ from agent.schedule.job_list import told
 from agent.schedule.job_store import JobStore
 from agent.schedule.zone import local_zone
 from agent.system.clock import Clock
-from agent.tools.base import ToolContext
+from agent.tools.base import Forecast, ToolContext
 from agent.tools.cron import CronAddArguments
+
+if TYPE_CHECKING:
+    from agent.tools.order_rehearsal import OrderRehearsal
 
 _DAY_S = 24 * 3600.0
 # Whose device it is: everybody's jobs are theirs to see and to end
@@ -28,7 +32,11 @@ OWNER = "owner"
 
 
 class JobBook:
-    """Implements `agent.tools.cron.Jobs`."""
+    """Implements `agent.tools.cron.Jobs`.
+
+    Args:
+        rehearsal: gives what tries orders on the readings; None where nothing is recorded.
+    """
 
     def __init__(
         self,
@@ -36,11 +44,13 @@ class JobBook:
         clock: Clock,
         zone: Callable[[], tzinfo] = local_zone,
         changed: Callable[[], None] = lambda: None,
+        rehearsal: "Callable[[], OrderRehearsal | None]" = lambda: None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._zone = zone
         self._changed = changed
+        self._rehearsal = rehearsal
 
     async def add(
         self, wanted: CronAddArguments, context: ToolContext, language: str = ""
@@ -72,6 +82,27 @@ class JobBook:
         await asyncio.to_thread(self._store.add, job)
         self._changed()
         return configured(self._shown(first_s))
+
+    async def foresee(self, wanted: CronAddArguments, language: str = "en") -> Forecast | None:
+        """See `agent.tools.cron.Jobs`."""
+        rehearsal = self._rehearsal()
+        if rehearsal is None or not wanted.prompt.strip():
+            return None
+        from agent.schedule.job_rehearsal import foreseen  # noqa: PLC0415 - for those who add one
+
+        job = Job(
+            name=wanted.name,
+            channel="",
+            target="",
+            person="",
+            cron=wanted.cron,
+            at_s=self._moment(wanted.at) if wanted.at else 0.0,
+            every_s=wanted.every_minutes * 60.0,
+            prompt=wanted.prompt.strip(),
+            language=language,
+        )
+        self._first(job)
+        return await foreseen(job, rehearsal, self._clock.wall_s(), self._zone())
 
     async def listed(self, person: str) -> Sequence[Mapping[str, Fact]]:
         return [self._described(job) for job in await self.of(person)]

@@ -13,7 +13,7 @@ from agent.schedule.timer_book import TimerBook
 from agent.schedule.trust import is_trusted
 from agent.schedule.zone import local_zone
 from agent.system.clock import Clock
-from agent.tools.base import ToolContext
+from agent.tools.base import Forecast, ToolContext
 from agent.tools.cron import CronAddArguments
 from agent.tools.reminder import ReminderSetArguments
 from agent.tools.timer import TimerStartArguments
@@ -127,9 +127,23 @@ class ReminderBook:
             return await self.timers.keep(timer, wanted.text, context)
         return await self._as_job(wanted, context)
 
+    async def foresee(self, wanted: ReminderSetArguments) -> Forecast | None:
+        """See `agent.tools.reminder.Reminders`."""
+        if not wanted.order.strip() or wanted.in_seconds is not None:
+            return None
+        return await self.jobs.foresee(self._job(wanted, "order"), wanted.language)
+
     async def _as_job(
         self, wanted: ReminderSetArguments, context: ToolContext
     ) -> Mapping[str, Fact]:
+        order = wanted.order.strip()
+        job = self._job(wanted, await self._name("order" if order else "reminder"))
+        first = await self.jobs.add(job, context, wanted.language)
+        told: dict[str, Fact] = {"job": echo(job.name), "first": first}
+        words = {"every": wanted.every, "order": order, "text": wanted.text}
+        return told | {key: echo(value) for key, value in words.items() if value}
+
+    def _job(self, wanted: ReminderSetArguments, name: str) -> CronAddArguments:
         now_s = self.clock.wall_s()
         if not is_trusted(now_s):
             raise BadArguments(own("the clock is not set yet, so I do not know when that is"))
@@ -137,18 +151,14 @@ class ReminderBook:
         at_s = moment_of(wanted.at, now_s, self.zone()) if wanted.at else 0.0
         at = datetime.fromtimestamp(at_s, self.zone()).isoformat() if at_s else ""
         order = wanted.order.strip()
-        job = CronAddArguments(
-            name=await self._name("order" if order else "reminder"),
+        return CronAddArguments(
+            name=name,
             cron=cron,
             at=at,
             every_minutes=round(every_s / _MINUTE_S),
             prompt=order,
             message="" if order else self.reminder(wanted.text.strip(), wanted.language),
         )
-        first = await self.jobs.add(job, context, wanted.language)
-        told: dict[str, Fact] = {"job": echo(job.name), "first": first}
-        words = {"every": wanted.every, "order": order, "text": wanted.text}
-        return told | {key: echo(value) for key, value in words.items() if value}
 
     async def _name(self, kind: str) -> str:
         """Return a name that no job has."""

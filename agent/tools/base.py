@@ -14,7 +14,7 @@ import msgspec
 from agent.errors import BadArguments
 from agent.memory.base import FROM_CHAT
 from agent.messages import Address, Effect, Provenance, ToolResult, ToolSpec
-from agent.passage import Fact, Passage, echo, fields, own
+from agent.passage import Fact, Passage, echo, fields, outside, own
 from agent.security.access import AT_THE_DEVICE, Audience
 from agent.security.act import NOTHING, Dependence, Pattern
 from agent.security.shares import NOTHING_SHARED, Disclosure, Shares, owners
@@ -78,10 +78,19 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Forecast of a call for the person who is asked: words, and a picture where there is one."""
+    """Forecast of a call for the person who is asked: words, and a picture where there is one.
+
+    Args:
+        trust: of the least trusted word, where a model reads it.
+    """
 
     words: str
     picture: Path | None = None
+    trust: Provenance = Provenance.SENSOR
+
+    @property
+    def passage(self) -> Passage:
+        return outside(self.words, self.trust, "the board" if self.trust < Provenance.OWNER else "")
 
 
 A = TypeVar("A", bound=Arguments)

@@ -10,8 +10,9 @@ from msgspec import Meta
 
 from agent.messages import Effect
 from agent.passage import Fact, Passage, echo, own
-from agent.security.shares import NOTHING_PRIVATE, Disclosure
-from agent.tools.base import AnyTool, Arguments, FieldsTool, NoArguments, ToolContext
+from agent.security.shares import NOTHING_PRIVATE, REHEARSED, Disclosure
+from agent.tools.base import AnyTool, Arguments, FieldsTool, Forecast, NoArguments, ToolContext
+from agent.tools.foresight import Foresight
 
 _Name = Annotated[
     str, Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z", description="a short name of your choice")
@@ -51,6 +52,9 @@ class Jobs(Protocol):
     async def add(self, wanted: CronAddArguments, context: ToolContext) -> Passage:
         """Add a job for the context's conversation; return its first time in words."""
 
+    async def foresee(self, wanted: CronAddArguments) -> Forecast | None:
+        """Return what it would have done in the past; None where it only says something."""
+
     async def listed(self, person: str) -> Sequence[Mapping[str, Fact]]:
         """Return the person's jobs, each with the trust of the turn that ordered it."""
 
@@ -82,10 +86,25 @@ class CronAddTool(_CronTool[CronAddArguments]):
     description = own("Do something, or tell this person something, at a time or again and again.")
     arguments_type = CronAddArguments
 
+    def __init__(self, jobs: Jobs) -> None:
+        super().__init__(jobs)
+        self._foresight = Foresight(self._foreseen)
+
+    def shows(self, arguments: CronAddArguments) -> Disclosure:
+        return REHEARSED if arguments.prompt.strip() else self.shown
+
+    async def foresee(self, arguments: CronAddArguments) -> Forecast | None:
+        return await self._foresight.asked(arguments)
+
+    async def _foreseen(self, arguments: CronAddArguments) -> Forecast | None:
+        return await self._jobs.foresee(arguments)
+
     async def _fields_of(
         self, arguments: CronAddArguments, context: ToolContext
     ) -> Mapping[str, Fact]:
-        return {"job": echo(arguments.name), "first": await self._jobs.add(arguments, context)}
+        told = await self._foresight.told(arguments, context)
+        first = await self._jobs.add(arguments, context)
+        return {"job": echo(arguments.name), "first": first, **told}
 
 
 class CronListTool(_CronTool[NoArguments]):

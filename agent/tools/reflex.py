@@ -268,9 +268,21 @@ async def _foreseen(
     rule = find(manifest, slots)
     if rule is None:
         return None
-    acting = [_rule_of(manifest, slot) for slot in slots if slot.state is SlotState.ACTIVE]
-    others = [one for one in acting if one.name != rule.name]
+    others = [one for one in _acting(manifest, slots) if one.name != rule.name]
     return await rehearsal.forecast(board, rule, others)
+
+
+async def acting_rules(board: Board) -> list[ReflexRule]:
+    """Return the rules that act on the board.
+
+    Raises:
+        LinkError: the board did not tell.
+    """
+    return _acting(_manifest(board), (await reflex_slots.read(board)).slots)
+
+
+def _acting(manifest: Manifest, slots: tuple[ReflexSlot, ...]) -> list[ReflexRule]:
+    return [_rule_of(manifest, slot) for slot in slots if slot.state is SlotState.ACTIVE]
 
 
 def _name_of(board: Board, verb: str) -> str:

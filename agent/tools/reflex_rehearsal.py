@@ -12,9 +12,7 @@ from agent.link.base import Board
 from agent.link.manifest import Manifest
 from agent.link.readings import readings
 from agent.link.reflexes import ReflexRule, raw_in_words, with_proper_names
-from agent.readings.chart import Bar, ChartLook, chart_of, heading
-from agent.readings.columns import Columns
-from agent.readings.periods import Span, local_time
+from agent.readings.periods import Span, is_night, local_time
 from agent.readings.rehearsal import (
     LENGTH_DAYS,
     Conflict,
@@ -30,12 +28,9 @@ from agent.readings.rehearsal import (
 from agent.readings.store import DAY_MS
 from agent.tools.base import Forecast
 from agent.tools.readings_draw import ReadingArtist
+from agent.tools.rehearsal_drawing import RehearsalScene, RehearsedBar, drawn, to_be_drawn
+from agent.tools.rehearsal_words import WHOLE_SHARE
 
-# A night of the local time, as for `/plot night`
-_NIGHT_BEGINS_H, _NIGHT_ENDS_H = 22, 6
-# With less than this something is worth a word
-_WHOLE_SHARE = 0.98
-# A minute of silence at a restart is no gap that matters to the owner
 _MOST_CONFLICTS = 3
 _REFUSALS = {
     "busy": "its output was in use, or had to rest",
@@ -101,55 +96,32 @@ class ReflexRehearsal:
         count = f"more than {len(done.acts)} times" if done.is_cut else times(len(done.acts))
         longest_s = max(one.end_ms - one.begin_ms for one in done.acts) / 1000
         lasting = f", {longest_s:.3g} s at most" if longest_s else ""
-        nightly = sum(self._is_night(one.begin_ms) for one in done.acts)
+        zone = self._artist.desk.zone
+        nightly = sum(is_night(one.begin_ms, zone) for one in done.acts)
         night = f", {times(nightly)} at night" if nightly else ", never at night"
-        last = local_time(done.acts[-1].begin_ms, self._artist.desk.zone)
+        last = local_time(done.acts[-1].begin_ms, zone)
         when = f"; the last time at {last.strftime('%Y-%m-%d %H:%M')}"
         return f"{of} it would have acted {count}{lasting}{night}{when}{_refusals(done)}."
-
-    def _is_night(self, at_ms: int) -> bool:
-        hour = local_time(at_ms, self._artist.desk.zone).hour
-        return hour >= _NIGHT_BEGINS_H or hour < _NIGHT_ENDS_H
 
     async def _picture(
         self, rule: ReflexRule, done: Rehearsed, mine: Sequence[Past]
     ) -> Path | None:
         """Return the drawing of the first reading that is a number; None where none can be made."""
-        shown = next((one for one in mine if not one.reading.field.choices), mine[0])
-        begin_ms = max(done.span.begin_ms, shown.rows.at_ms[0])
-        span = Span(begin_ms, done.span.end_ms)
-        if shown.series is None or not span.length_ms:
+        shown = to_be_drawn(mine)
+        if shown is None:
             return None
-        limits = [
+        limits = tuple(
             one.value
             for one in rule.when
             if one.reading == shown.reading.name and not isinstance(one.value, str)
-        ]
-        zone = self._artist.desk.zone
-        title = heading(shown.reading.name, shown.reading.field.unit, span, zone)
-        bar = Bar(rule.output, _as_rows(done), 0)
-        chart = chart_of(
-            shown.rows,
-            span,
-            shown.held_ms // 1000 // 2,
-            ChartLook(title, tuple(limits)),
-            [bar],
-            zone,
         )
-        return await self._artist.kept(chart, f"rehearsal-{rule.name}")
+        bar = RehearsedBar(rule.output, [(one.begin_ms, one.end_ms) for one in done.acts])
+        return await drawn(self._artist, RehearsalScene(rule.name, shown, done.span, [bar], limits))
 
 
 def times(count: int) -> str:
     """Return the count as an adverb."""
     return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
-def _as_rows(done: Rehearsed) -> Columns:
-    count = len(done.acts)
-    at_ms = [one.begin_ms for one in done.acts]
-    lasted = [one.end_ms - one.begin_ms for one in done.acts]
-    ones = [1.0] * count
-    return Columns(at_ms, ones, ones, ones, [1] * count, lasted, lasted, [1] * count)
 
 
 def _refusals(done: Rehearsed) -> str:
@@ -163,7 +135,7 @@ def _refusals(done: Rehearsed) -> str:
 def _known_in_words(mine: Sequence[Past], span: Span) -> str:
     """Say what is missing of the past; empty where all is there."""
     least = min(mine, key=lambda one: one.known_ms)
-    if least.known_ms >= _WHOLE_SHARE * span.length_ms:
+    if least.known_ms >= WHOLE_SHARE * span.length_ms:
         return ""
     days = least.known_ms / DAY_MS
     known = f"{days:.0f} days" if days >= LENGTH_DAYS / 10 else f"{days * 24:.0f} hours"

@@ -7,7 +7,8 @@ from msgspec import Meta
 
 from agent.messages import Effect
 from agent.passage import Fact, own
-from agent.tools.base import Arguments, FieldsTool, ToolContext
+from agent.tools.base import Arguments, FieldsTool, Forecast, ToolContext
+from agent.tools.foresight import Foresight
 from agent.tools.timer import Language, Order, Seconds
 
 _MAX_TEXT_CHARS = 500
@@ -36,6 +37,9 @@ class Reminders(Protocol):
     ) -> Mapping[str, Fact]:
         """Keep a reminder and return its first time; raise BadArguments for an invalid one."""
 
+    async def foresee(self, wanted: ReminderSetArguments) -> Forecast | None:
+        """Return what an order would have done in the past; None where there is nothing to tell."""
+
 
 class ReminderSetTool(FieldsTool[ReminderSetArguments]):
     """Sets a reminder."""
@@ -50,8 +54,17 @@ class ReminderSetTool(FieldsTool[ReminderSetArguments]):
 
     def __init__(self, reminders: Reminders) -> None:
         self._reminders = reminders
+        self._foresight = Foresight(self._foreseen)
+
+    async def foresee(self, arguments: ReminderSetArguments) -> Forecast | None:
+        return await self._foresight.asked(arguments)
+
+    async def _foreseen(self, arguments: ReminderSetArguments) -> Forecast | None:
+        return await self._reminders.foresee(arguments)
 
     async def _fields_of(
         self, arguments: ReminderSetArguments, context: ToolContext
     ) -> Mapping[str, Fact]:
-        return {"reminder": await self._reminders.remind(arguments, context)}
+        told = await self._foresight.told(arguments, context)
+        kept = await self._reminders.remind(arguments, context)
+        return {"reminder": {**kept, **told}}

@@ -13,13 +13,16 @@ from agent.errors import BadArguments
 from agent.link.settings import WatchSettings
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Provenance, echo, fields, own
-from agent.security.shares import NOTHING_PRIVATE, households
-from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
+from agent.security.shares import NOTHING_PRIVATE, REHEARSED, households
+from agent.tools.base import Arguments, Forecast, NoArguments, Tool, ToolContext
+from agent.tools.foresight import Foresight
+from agent.tools.timer import Language
 
 _Name = Annotated[
     str,
     Meta(pattern=r"^[a-z][a-z0-9_]{0,31}\Z", description="a short name of your choice, dry_soil"),
 ]
+_SETTINGS = tuple(field.name for field in msgspec.structs.fields(WatchSettings))
 
 
 class Watches(Protocol):
@@ -33,6 +36,13 @@ class Watches(Protocol):
 
         Raises:
             BadArguments: there is nothing like that to watch, or no room.
+        """
+
+    async def foresee(self, name: str, wanted: WatchSettings, language: str) -> Forecast | None:
+        """Return how often it would have told in the past; None where nothing is known of it.
+
+        Raises:
+            BadArguments: there is nothing like that to watch.
         """
 
     async def remove(self, name: str) -> bool:
@@ -68,6 +78,13 @@ class WatchAddArguments(Arguments, frozen=True):
         Meta(max_length=1000, description="instead of say: what you are to do then; {value}"),
     ] = ""
     at_most_per_hour: Annotated[int, Meta(ge=1, le=600)] = 6
+    language: Language = "en"
+
+    @property
+    def settings(self) -> WatchSettings:
+        """Return the watch; raise msgspec.ValidationError if it contradicts itself."""
+        wanted = msgspec.structs.asdict(self)
+        return msgspec.convert({key: wanted[key] for key in _SETTINGS}, WatchSettings)
 
 
 class WatchNameArguments(Arguments, frozen=True):
@@ -85,24 +102,34 @@ class WatchAddTool(Tool[WatchAddArguments]):
         "above or below a limit or becomes on or off. Without a limit every change counts."
     )
     effect = Effect.WRITE
-    shown = NOTHING_PRIVATE
+    shown = REHEARSED
     arguments_type = WatchAddArguments
 
     def __init__(self, watches: Watches) -> None:
         self.name = f"{watches.prefix}watch_add"
         self._watches = watches
+        self._foresight = Foresight(self._foreseen)
+
+    async def foresee(self, arguments: WatchAddArguments) -> Forecast | None:
+        return await self._foresight.asked(arguments)
 
     async def execute(self, arguments: WatchAddArguments, context: ToolContext) -> ToolResult:
-        wanted = msgspec.structs.asdict(arguments)
-        name = wanted.pop("name")
+        told = await self._foresight.told(arguments, context)
         try:
-            settings = msgspec.convert(wanted, WatchSettings)
-            await self._watches.add(name, settings, context.provenance)
+            await self._watches.add(arguments.name, arguments.settings, context.provenance)
         except msgspec.ValidationError as err:
             return ToolResult.failed(echo(str(err)))
         except BadArguments as err:
             return ToolResult.failed(err.words(self.reads))
-        return ToolResult.done(fields({"watching": echo(arguments.name)}))
+        return ToolResult.done(fields({"watching": echo(arguments.name), **told}))
+
+    async def _foreseen(self, arguments: WatchAddArguments) -> Forecast | None:
+        try:
+            settings = arguments.settings
+        except msgspec.ValidationError:
+            # The call says what is wrong
+            return None
+        return await self._watches.foresee(arguments.name, settings, arguments.language)
 
 
 class WatchListTool(Tool[NoArguments]):

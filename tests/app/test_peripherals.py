@@ -150,8 +150,8 @@ async def test_a_plot_shows_readings_to_those_for_whom_they_are(
     tmp_path: Path, readings: str, provenance: Provenance, *, is_group: bool, is_shown: bool
 ) -> None:
     shared = msgspec.convert({"readings": readings}, WorkspaceSettings)
-    recorded = RecordedParts(Paths(None, tmp_path), SteppedClock(), ())
     settings = Settings(workspace=shared)
+    recorded = RecordedParts(settings, Paths(None, tmp_path), SteppedClock(), ())
     hands = Peripherals(settings, PreparedMemory(), NobodyPaired(), None, recorded)
     asked = replace(message("/plot garage 24h"), is_group=is_group, provenance=provenance)
     told = await hands.plot(asked, takes_files=False)

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.hardware.watches import HOUR_S, Alarm
+from agent.hardware.alarm import HOUR_S, Alarm
 from agent.link.events import BoardEvent, EventCondition
 from agent.link.settings import WatchSettings
 from agent.messages import Provenance

@@ -3,7 +3,7 @@ from collections.abc import Mapping
 
 from agent.errors import BadArguments
 from agent.passage import Fact, echo
-from agent.tools.base import ToolContext
+from agent.tools.base import Forecast, ToolContext
 from agent.tools.reminder import ReminderSetArguments, ReminderSetTool
 from tests.fakes.timer_run import context
 
@@ -17,6 +17,9 @@ class Kept:
         if not wanted.text:
             raise BadArguments("say what")
         return {"text": echo(wanted.text), "for": echo(context.person)}
+
+    async def foresee(self, wanted: ReminderSetArguments) -> Forecast | None:
+        return Forecast("On the last day it would have run once.") if wanted.order else None
 
 
 async def test_a_reminder_is_kept_for_whoever_wants_it() -> None:

@@ -7,7 +7,7 @@ from agent.errors import BadArguments
 from agent.link.settings import WatchSettings
 from agent.messages import Effect, Provenance, ToolResult
 from agent.passage import Fact, echo
-from agent.tools.base import AnyTool, ToolContext
+from agent.tools.base import AnyTool, Forecast, ToolContext
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
 
 CONTEXT = ToolContext("c", "owner", Provenance.OWNER)
@@ -24,6 +24,9 @@ class KeptWatches:
         if name == "full":
             raise BadArguments("remove one first")
         self.kept[name] = wanted
+
+    async def foresee(self, name: str, wanted: WatchSettings, language: str) -> Forecast | None:
+        return None
 
     async def remove(self, name: str) -> bool:
         if name == "full":

@@ -17,6 +17,7 @@ from agent.providers.offline.memory_orders import LIST
 from agent.providers.offline.past_calls import FAILURE
 from agent.providers.offline.past_readings import past_told
 from agent.providers.offline.plan import Order
+from agent.providers.offline.rehearsal_lines import rehearsal_lines
 from agent.providers.offline.timer_words import timer_told
 from agent.providers.offline.toolbox import (
     MEMORY_FORGET,
@@ -54,7 +55,8 @@ def _watch(order: Order, result: Mapping[str, Any], voice: Voice) -> str:
     """Tell what a watch tool did: set, removed or listed."""
     if isinstance(result.get("watching"), str):
         text = str(order.arguments.get("say") or result["watching"])
-        return voice.say("watch_set", text=voice.quoted(text.replace("{value}", "…")))
+        said = voice.say("watch_set", text=voice.quoted(text.replace("{value}", "…")))
+        return "\n".join([said, *rehearsal_lines(result)])
     if isinstance(result.get("removed"), str) and order.tool.endswith("watch_remove"):
         return voice.say("watch_removed", name=result["removed"].replace("_", " "))
     if not isinstance(result.get("watches"), list):

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from agent.providers.offline.lexicon import LANGUAGES
+from agent.providers.offline.rehearsal_lines import rehearsal_lines
 from agent.providers.offline.voice import Voice
 
 # Longer than this, seconds are noise
@@ -83,7 +84,8 @@ def _reminder(told: Mapping[str, Any], voice: Voice) -> str:
     if "seconds" in told:
         return voice.say(f"{kind}_in", span=_span_of(told, voice), **slots)
     when = "every" if told.get("every") else "at"
-    return voice.say(f"{kind}_{when}", time=_moment(str(told.get("first", ""))), **slots)
+    said = voice.say(f"{kind}_{when}", time=_moment(str(told.get("first", ""))), **slots)
+    return "\n".join([said, *rehearsal_lines(told)])
 
 
 def _changed(told: Mapping[str, Any], voice: Voice) -> str:

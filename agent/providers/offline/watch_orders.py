@@ -209,6 +209,8 @@ def _draft(
         limit += "C"
     said = voice.say(f"watch_{kind}", thing=voice.thing(part), limit=limit, value="{value}")
     arguments = {"name": name.lstrip("_0123456789"), "pin": pin, **change, "say": said}
+    if voice.code != "en":
+        arguments["language"] = voice.code
     return CallDraft(add, arguments)
 
 
