@@ -14,6 +14,14 @@ from agent.readings.rehearsal import LENGTH_DAYS, Rehearsed, last_days, pasts, r
 from agent.readings.store import DAY_MS, ReadingStore
 from firmware.host import interpreter
 from scripts.lib.bench.reading_history import BEGIN_MS, recorded
+from scripts.lib.bench.rehearsal_agenda import (
+    JOBS,
+    WATCHES,
+    busy_job_row,
+    jobs_row,
+    orders_row,
+    watches_row,
+)
 from scripts.lib.bench.rehearsal_cases import acts_of_board, cpu_s, random_case
 from scripts.lib.bench.table import Row
 
@@ -36,6 +44,10 @@ class _KnownBoard:
 def rehearsal_rows(cases: int, days: int) -> Iterator[Row]:
     yield asyncio.run(_month(min(days, LENGTH_DAYS)))
     yield asyncio.run(_equal(cases))
+    yield asyncio.run(orders_row(cases))
+    yield asyncio.run(jobs_row(min(cases, JOBS)))
+    yield asyncio.run(busy_job_row())
+    yield asyncio.run(watches_row(min(cases, WATCHES)))
 
 
 async def _month(days: int) -> Row:
