@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import pytest
 
 from agent.hardware.watches import BoardWatcher
 from agent.link import frame as wire
-from agent.link.reflexes import Condition, ReflexRule, pack_rule
-from agent.link.settings import WatchSettings
+from agent.link.reflexes import Condition, ReflexRule
 from agent.messages import Address, Provenance, ToolSpec
 from agent.providers.offline.order_reader import orders_in
 from agent.providers.offline.rehearsal_voice import SpokenRehearsal
@@ -25,7 +23,7 @@ from agent.schedule.job_store import JobStore
 from agent.schedule.reminder_book import ReminderBook
 from agent.tools.base import Forecast, ToolContext
 from agent.tools.board import BoardTools
-from agent.tools.cron import CronAddArguments, CronAddTool
+from agent.tools.cron import CronAddTool
 from agent.tools.order_rehearsal import OrderRehearsal
 from agent.tools.order_trial import RehearsedBoard
 from agent.tools.plain_orders import PlainOrder
@@ -37,6 +35,7 @@ from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
 from tests.fakes.events import TalkingBoard
 from tests.fakes.reflex_table import ReflexTable
+from tests.fakes.rehearsed_home import WATER, Home
 from tests.fakes.timer_run import TimerRun
 
 # A time that a clock may show: jobs are not kept before it is known
@@ -47,7 +46,6 @@ PATIENCE_S = 100.0
 CONTEXT = ToolContext(
     "c", "owner", Provenance.OWNER, place=Address("fake", "chat", "4711", "topic")
 )
-WATER = "switch the pump on for 5 minutes"
 
 
 def _as_it_is(text: str, _language: str) -> str:
@@ -57,41 +55,6 @@ def _as_it_is(text: str, _language: str) -> str:
 async def read(text: str, language: str, specs: Sequence[ToolSpec]) -> list[PlainOrder]:
     found = await orders_in(text, language, specs)
     return [PlainOrder(one.tool, one.arguments) for one in found]
-
-
-@dataclass
-class Home:
-    """A store of readings, a board, and the books of jobs and watches."""
-
-    store: ReadingStore
-    artist: ReadingArtist
-    board: FakeBoard
-    rules: ReflexTable
-    rehearsal: OrderRehearsal
-    jobs: JobBook
-    watcher: BoardWatcher
-    clock: SteppedClock
-
-    async def of_job(self, **wanted: object) -> Forecast | None:
-        made = {"cron": "0 7 * * *", "prompt": WATER} | wanted
-        return await self.jobs.foresee(CronAddArguments("water", **made))  # type: ignore[arg-type]
-
-    async def of_watch(self, **wanted: object) -> Forecast | None:
-        watch = WatchSettings(**{"pin": "a0", "below": 1.2} | wanted)  # type: ignore[arg-type]
-        return await self.watcher.foresee("dry_soil", watch, "en")
-
-    def need(self, **needs: tuple[tuple[str, int], ...]) -> None:
-        assert self.board.manifest is not None
-        pins = tuple(
-            msgspec.structs.replace(pin, needs=needs.get(pin.name, pin.needs))
-            for pin in self.board.manifest.pins
-        )
-        self.board.manifest = msgspec.structs.replace(self.board.manifest, pins=pins)
-
-    def teach(self, rule: ReflexRule) -> None:
-        assert self.board.manifest is not None
-        raw = pack_rule(self.board.manifest, rule)
-        self.rules.rules[len(self.rules.rules)] = (1, 0, 0, 0, 0, raw)
 
 
 @pytest.fixture
