@@ -12,9 +12,9 @@ from agent.memory.base import CONVERSATION, CORE, MemoryEntry, Scope
 from agent.memory.curation import MOST_FORMER
 from agent.memory.postgres import index, locks, rows
 from agent.memory.postgres.record import COLUMNS, entry_of, escaped, name_of, owners_of
-from agent.memory.postgres.schema import Connection
 from agent.memory.text import asked_tokens
 from agent.messages import Provenance
+from agent.storage.postgres.pipeline import Connection
 
 # Memories that are deleted in one transaction
 BATCH = 500

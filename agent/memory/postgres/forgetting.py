@@ -11,9 +11,9 @@ from agent.memory.forgetting import LEAST_TOKENS, MOST_FACTS, MOST_TOKENS, is_dr
 from agent.memory.keys import key_of
 from agent.memory.postgres import index, rows
 from agent.memory.postgres.record import COLUMNS, entry_of, escaped, name_of
-from agent.memory.postgres.schema import Connection
 from agent.memory.text import asked_tokens
 from agent.memory.tombstones import Tombstones
+from agent.storage.postgres.pipeline import Connection
 
 _SELECT = f"SELECT {COLUMNS} FROM memories WHERE "  # noqa: S608 - our own constants
 _DELETE = """

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from agent.memory.postgres.question import PostgresQuestion
 from agent.memory.postgres.record import Row, owners_of
-from agent.memory.postgres.schema import Connection, Cursor, ServerExtensions
+from agent.memory.postgres.schema import ServerExtensions
 from agent.memory.ranking import Scale
 from agent.memory.words import LENGTH_SHARE, SATURATION, UNRELATED_MEMORIES, Coverage
+from agent.storage.postgres.pipeline import Connection, Cursor
 
 # A token fits by its stem, as the beginning of a word, or nearly: a slip of the finger
 _BEGINNING_FITS = 0.8

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from agent.memory.keys import searched_text
 from agent.memory.postgres.record import restored, words_of
-from agent.memory.postgres.schema import Connection
+from agent.storage.postgres.pipeline import Connection
 
 # The contents that each hides, too
 _INDEXED = """

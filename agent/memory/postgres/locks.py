@@ -8,9 +8,9 @@ Each function sends its question: what follows on the connection happens when th
 
 from collections.abc import Mapping, Sequence
 
-from agent.memory.postgres.connection import CALL_TIMEOUT_S, STATEMENT_TIMEOUT_S
 from agent.memory.postgres.record import name_of
-from agent.memory.postgres.schema import Connection
+from agent.storage.postgres.connection import CALL_TIMEOUT_S, STATEMENT_TIMEOUT_S
+from agent.storage.postgres.pipeline import Connection
 
 # Of everybody's memories, "memories" as a number; an owner's lock has the same first half
 _EVERYBODYS = 0x6D656D6F

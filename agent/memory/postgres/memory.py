@@ -30,15 +30,15 @@ from agent.memory.base import (
 from agent.memory.curation import MAX_COMPARED, Marks
 from agent.memory.keys import key_of, searched_text
 from agent.memory.postgres import curation, forgetting, locks, neighbours, rows, vectors
-from agent.memory.postgres.connection import Server
 from agent.memory.postgres.question import PostgresQuestion
 from agent.memory.postgres.record import name_of, restored
 from agent.memory.postgres.rows import PostgresDraft
-from agent.memory.postgres.schema import Connection
 from agent.memory.postgres.search import find
+from agent.memory.postgres.server import BrainServer
 from agent.memory.postgres.tombstones import PostgresTombstones
 from agent.memory.understanding import is_understood
 from agent.messages import Provenance
+from agent.storage.postgres.pipeline import Connection
 from agent.system.clock import Clock
 
 _TOTALS = """
@@ -95,7 +95,7 @@ class PostgresMemory:
         self, url: Secret, embedder: Embedder, clock: Clock, folder: Path | None = None
     ) -> None:
         self._tombstones = PostgresTombstones(folder)
-        self._server = Server(url, clock, self._tombstones.finish)
+        self._server = BrainServer(url, clock, self._tombstones.finish)
         self._embedder = embedder
         self._clock = clock
         self._filling: asyncio.Task[None] | None = None

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from agent.memory.base import Scope
 from agent.memory.postgres.record import Row, owners_of, restored
-from agent.memory.postgres.schema import Connection
 from agent.memory.ranking import CANDIDATES
 from agent.memory.search import MAX_PEOPLES, TOLD_LATER_S, TRUSTED
 from agent.memory.sessions import TURNS_AROUND, SessionTurn
 from agent.memory.times import Span
 from agent.messages import Provenance
+from agent.storage.postgres.pipeline import Connection
 
 # Each with what was said right before and after it
 _TURNS = f"""

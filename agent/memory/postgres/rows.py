@@ -18,8 +18,8 @@ from agent.memory.postgres.record import (
     owners_of,
     words_of,
 )
-from agent.memory.postgres.schema import Connection, Cursor
 from agent.messages import Provenance
+from agent.storage.postgres.pipeline import Connection, Cursor
 
 _SEEN = "owner = ANY(%(owners)s) AND superseded_by IS NULL"
 _PUT = f"""

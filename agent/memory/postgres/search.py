@@ -16,10 +16,11 @@ from agent.memory.postgres.hits import PostgresHits
 from agent.memory.postgres.neighbours import PostgresTurn
 from agent.memory.postgres.question import PostgresQuestion
 from agent.memory.postgres.record import entry_of, owners_of
-from agent.memory.postgres.schema import Connection, ServerExtensions
+from agent.memory.postgres.schema import ServerExtensions
 from agent.memory.ranking import CANDIDATES, FOUND, USUAL_COSINES, Scale, Scales, rank
 from agent.memory.search import PEOPLES, is_flooded, spread
 from agent.memory.understanding import token_weights, understood
+from agent.storage.postgres.pipeline import Connection
 
 _NEAR = """
 WITH every AS MATERIALIZED (

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from agent.memory.base import MemoryEntry
 from agent.memory.postgres import forgetting, locks
-from agent.memory.postgres.schema import Connection
 from agent.memory.tombstones import Tombstones
+from agent.storage.postgres.pipeline import Connection
 
 _PUT = """
 INSERT INTO memory_facts (name, value) VALUES (%s, %s)

@@ -10,7 +10,8 @@ from agent.embeddings.base import PassageReading, TextPassage
 from agent.memory.keys import searched_text
 from agent.memory.postgres import neighbours
 from agent.memory.postgres.record import Row, escaped, restored
-from agent.memory.postgres.schema import Connection, Cursor, ServerExtensions
+from agent.memory.postgres.schema import ServerExtensions
+from agent.storage.postgres.pipeline import Connection, Cursor
 
 _UNEMBEDDED = """
 SELECT id, key, content, session, owner FROM memories m WHERE superseded_by IS NULL AND NOT EXISTS

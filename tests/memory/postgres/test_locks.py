@@ -13,12 +13,13 @@ import pytest
 from agent.config import Secret
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import CORE, Scope, StoreLimits
-from agent.memory.postgres import connection, locks, rows
-from agent.memory.postgres.connection import Server
+from agent.memory.postgres import locks, rows
 from agent.memory.postgres.memory import PostgresMemory
 from agent.memory.postgres.rows import PostgresDraft
-from agent.memory.postgres.schema import Connection
+from agent.memory.postgres.server import BrainServer
 from agent.messages import Provenance
+from agent.storage.postgres import connection
+from agent.storage.postgres.pipeline import Connection
 from tests.contracts.memory import MEI, TOM
 from tests.fakes.clock import SteppedClock
 from tests.fakes.postgres import PostgresServer
@@ -31,7 +32,7 @@ _HOLDER = """
 import asyncio, sys
 from agent.config import Secret
 from agent.memory.postgres import locks
-from agent.memory.postgres.connection import Server
+from agent.memory.postgres.server import BrainServer
 from agent.system.clock import SystemClock
 
 async def hold(db):
@@ -40,7 +41,7 @@ async def hold(db):
     print("holds", flush=True)
     await asyncio.Event().wait()
 
-asyncio.run(Server(Secret(sys.argv[1]), SystemClock()).run(hold))
+asyncio.run(BrainServer(Secret(sys.argv[1]), SystemClock()).run(hold))
 """
 
 
@@ -94,7 +95,7 @@ async def test_a_number_that_somebody_gets_meanwhile_is_not_taken(
     one, other = open_memory(url, NoEmbedder()), open_memory(url, NoEmbedder())
     first = await one.store("first", "the first", scope=MEI)
     # Another connection, in the middle of giving the next number
-    busy = Server(Secret(url), SteppedClock())
+    busy = BrainServer(Secret(url), SteppedClock())
     given: asyncio.Queue[int] = asyncio.Queue()
     may_end = asyncio.Event()
 
@@ -155,7 +156,7 @@ async def test_who_stands_in_a_long_line_gets_its_turn(
 ) -> None:
     monkeypatch.setattr(connection, "STATEMENT_TIMEOUT_S", 1)
     url = debian_server.fresh_url()
-    first = Server(Secret(url), SteppedClock())
+    first = BrainServer(Secret(url), SteppedClock())
     is_held, is_done = asyncio.Event(), asyncio.Event()
 
     async def hold(db: Connection) -> None:
@@ -204,7 +205,7 @@ async def test_more_agents_than_a_server_has_room_for_are_served_in_turn(
 
 async def test_locks_end_with_their_transaction(debian_server: PostgresServer) -> None:
     url = Secret(debian_server.fresh_url())
-    one, other = (Server(url, SteppedClock()) for _ in range(2))
+    one, other = (BrainServer(url, SteppedClock()) for _ in range(2))
 
     async def lock(db: Connection) -> None:
         await locks.owners(db, Scope("mei").owner)

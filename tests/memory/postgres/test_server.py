@@ -9,10 +9,13 @@ import pytest
 from agent.config import Secret
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
-from agent.memory.postgres import connection, schema
-from agent.memory.postgres.connection import Connection, Server, reason
+from agent.memory.postgres import schema
 from agent.memory.postgres.memory import PostgresMemory
 from agent.memory.postgres.schema import MIGRATIONS
+from agent.memory.postgres.server import BrainServer
+from agent.storage.postgres import connection
+from agent.storage.postgres.connection import reason
+from agent.storage.postgres.pipeline import Connection
 from tests.contracts.memory import MEI
 from tests.fakes.clock import SteppedClock
 from tests.fakes.postgres import PASSWORD, PostgresServer
@@ -90,7 +93,7 @@ async def test_a_statement_that_takes_too_long_is_ended_by_the_server(
     debian_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "STATEMENT_TIMEOUT_S", 0.2)
-    server = Server(Secret(debian_server.fresh_url()), SteppedClock())
+    server = BrainServer(Secret(debian_server.fresh_url()), SteppedClock())
 
     async def sleep(db: Connection) -> None:
         await db.execute("SELECT pg_sleep(60)")
@@ -108,7 +111,7 @@ async def test_a_statement_that_takes_too_long_is_ended_by_the_server(
 async def test_a_session_that_is_cut_in_the_middle_of_a_statement_is_an_error_and_the_next_works(
     debian_server: PostgresServer,
 ) -> None:
-    server = Server(Secret(debian_server.fresh_url()), SteppedClock())
+    server = BrainServer(Secret(debian_server.fresh_url()), SteppedClock())
     pids: asyncio.Queue[int] = asyncio.Queue()
 
     async def wait(db: Connection) -> None:
@@ -129,7 +132,7 @@ async def test_a_session_that_is_cut_in_the_middle_of_a_statement_is_an_error_an
 
 
 async def test_a_failed_job_changes_nothing(debian_server: PostgresServer) -> None:
-    server = Server(Secret(debian_server.fresh_url()), SteppedClock())
+    server = BrainServer(Secret(debian_server.fresh_url()), SteppedClock())
 
     async def break_off(db: Connection) -> None:
         await db.execute("INSERT INTO migrations VALUES (99)")

@@ -14,16 +14,25 @@ from typing import TypeVar
 import psycopg
 
 from agent.config import Secret
-from agent.errors import MemoryUnavailable, StorageFull
-from agent.memory.postgres.pipeline import PipelinedConnection, PipelinedCursor, transaction
-from agent.memory.postgres.schema import Connection, ServerExtensions, prepare
+from agent.errors import BarnacleError, StorageFull
+from agent.storage.postgres.pipeline import (
+    Connection,
+    PipelinedConnection,
+    PipelinedCursor,
+    transaction,
+)
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
 R = TypeVar("R")
-Opened = Callable[[Connection], Awaitable[object]]
+Prepare = Callable[[Connection], Awaitable[None]]
+
+# Everything lies in a schema of its own, so that a database may hold other things as well
+SCHEMA = "barnacle"
+# Agents that start at the same moment make the tables one after another: "barnacle" as a number
+SCHEMA_LOCK = 0x6261726E61636C65
 
 # A server in the house answers within milliseconds, one far away within a second
 CONNECT_TIMEOUT_S = 5
@@ -52,16 +61,20 @@ _PASSWORD = re.compile(r"(://[^\s:@/]*):[^\s@]*@|\bpassword\s*=\s*\S+")
 
 
 class Server:
-    """One connection, opened on first use, and the server's abilities.
+    """One connection, opened on first use.
 
     Args:
-        opened: done on each new connection, in a transaction of its own.
+        prepare: done on each new connection: makes the tables that are missing.
+        unavailable: the error of every call that comes to nothing.
     """
 
-    def __init__(self, url: Secret, clock: Clock, opened: Opened | None = None) -> None:
+    def __init__(
+        self, url: Secret, clock: Clock, prepare: Prepare, unavailable: type[BarnacleError]
+    ) -> None:
         self._url = url
         self._clock = clock
-        self._opened = opened
+        self._prepare = prepare
+        self._unavailable = unavailable
         # Closes the connection that nobody has used for a while
         self._resting: asyncio.TimerHandle | None = None
         self._turn = asyncio.Lock()
@@ -72,13 +85,12 @@ class Server:
         self._closed = False
         # The next call makes a new connection
         self._is_spent = False
-        self.abilities = ServerExtensions()
 
     async def run(self, job: Callable[[Connection], Awaitable[R]]) -> R:
         """Run the job in a transaction of its own and return its result.
 
         Raises:
-            MemoryUnavailable: nothing was changed, unless the connection broke at the very end.
+            BarnacleError: `unavailable`; nothing was changed, unless it broke at the very end.
         """
         return await self._run(self._transacted(job))
 
@@ -86,7 +98,7 @@ class Server:
         """Run a job that changes nothing: no transaction, and once again if the connection died.
 
         Raises:
-            MemoryUnavailable: there is no answer.
+            BarnacleError: `unavailable`; there is no answer.
         """
         return await self._run(self._looked(job))
 
@@ -94,14 +106,14 @@ class Server:
         try:
             async with asyncio.timeout(CALL_TIMEOUT_S), self._turn:
                 if self._closed:
-                    raise MemoryUnavailable("the memory is closed")
+                    raise self._unavailable("the connection to PostgreSQL is closed")
                 return await job
         except TimeoutError as err:
-            raise MemoryUnavailable(f"PostgreSQL took longer than {CALL_TIMEOUT_S} s") from err
+            raise self._unavailable(f"PostgreSQL took longer than {CALL_TIMEOUT_S} s") from err
         except psycopg.Error as err:
-            raise MemoryUnavailable(f"PostgreSQL refused: {reason(err)}") from err
+            raise self._unavailable(f"PostgreSQL refused: {reason(err)}") from err
         except (StorageFull, OSError) as err:
-            raise MemoryUnavailable(str(err)) from err
+            raise self._unavailable(str(err)) from err
         finally:
             # Where it never began
             job.close()
@@ -174,7 +186,7 @@ class Server:
             return self._connection
         now_s = self._clock.monotonic_s()
         if self._failure is not None and now_s < self._failure[0] + COOL_DOWN_S:
-            raise MemoryUnavailable(f"PostgreSQL cannot be reached: {self._failure[1]}")
+            raise self._unavailable(f"PostgreSQL cannot be reached: {self._failure[1]}")
         if self._opening is None:
             self._opening = asyncio.create_task(self._connect())
             # Whoever waits hears of it; nobody may wait any more
@@ -184,7 +196,7 @@ class Server:
             self._connection = await asyncio.shield(opening)
         except (psycopg.Error, TimeoutError) as err:
             self._failure = now_s, reason(err)
-            raise MemoryUnavailable(f"PostgreSQL cannot be reached: {reason(err)}") from err
+            raise self._unavailable(f"PostgreSQL cannot be reached: {reason(err)}") from err
         finally:
             if opening.done():
                 self._opening = None
@@ -195,10 +207,7 @@ class Server:
         connection = await self._entered()
         try:
             async with asyncio.timeout(PREPARE_TIMEOUT_S):
-                self.abilities = await prepare(connection)
-                if self._opened is not None:
-                    async with connection.transaction():
-                        await self._opened(connection)
+                await self._prepare(connection)
         except BaseException:
             await connection.close()
             raise
@@ -229,7 +238,7 @@ class Server:
             except psycopg.OperationalError as err:
                 if not _FULL.search(str(err)):
                     raise
-                _log.debug("memory: server full (error=%s)", reason(err))
+                _log.debug("storage: PostgreSQL server full (error=%s)", reason(err))
             await self._clock.sleep(ROOM_WAIT_S)
 
 
@@ -241,7 +250,7 @@ def _session() -> dict[str, float]:
         "tcp_keepalives_idle": KEEPALIVE_S,
         "tcp_keepalives_interval": KEEPALIVE_S,
         "tcp_keepalives_count": KEEPALIVES,
-        # Memories are few enough to stay in RAM: looking things up beats reading all
+        # What is asked for is mostly in RAM: looking things up beats reading all
         "random_page_cost": 1.1,
     }
 

@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 
 import psycopg
 
-from agent.memory.postgres.schema import Columns, Cursor
+Columns = tuple[object, ...]
+Connection = psycopg.AsyncConnection[Columns]
+Cursor = psycopg.AsyncCursor[Columns]
 
 
 class PipelinedConnection(psycopg.AsyncConnection[Columns]):
