@@ -25,6 +25,7 @@
     * ChannelRefused             a person has to act: token, rights, a second program on it
     * MessageRefused             the platform will never take this message: a dead letter
   * MemoryUnavailable            recall or store failed; a turn goes on without it
+  * ReadingsUnavailable          the server that keeps readings is away: they wait for it
   * DocumentUnreadable           a file of the documents folder that cannot be read: the others are
   * EmbedderUnavailable          no model: words carry the recall
   * BadArguments                 a tool call that its schema refuses: the model may repair it
@@ -211,6 +212,10 @@ class MessageRefused(ChannelError):
 
 class MemoryUnavailable(BarnacleError):
     """Long-term memory cannot be read or written now."""
+
+
+class ReadingsUnavailable(BarnacleError):
+    """The server that keeps readings cannot be read or written now; nothing is lost."""
 
 
 class DocumentUnreadable(BarnacleError):

@@ -7,12 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from agent.app.reading_store import open_store
 from agent.link.board import SerialBoard
-from agent.machine.boot import boot_id
 from agent.machine.readings import Readings
-from agent.readings.packing import Retention
 from agent.readings.recorder import ReadingSource, Recorder
-from agent.readings.ring_device import RING_DEVICE
 from agent.readings.sources import BoardReadings, MachineReadings, PinReadings
 from agent.readings.store import ReadingStore
 from agent.schedule.trust import SYNCHRONIZED, is_trusted
@@ -49,8 +47,7 @@ class ReadingRecord:
 
     @cached_property
     def store(self) -> ReadingStore:
-        retention = Retention(minute_days=self._settings.readings.days)
-        return ReadingStore(self._paths.state_dir, retention, boot_id(), device=RING_DEVICE)
+        return open_store(self._settings, self._paths, self._clock)
 
     @cached_property
     def desk(self) -> ReadingDesk:

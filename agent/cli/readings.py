@@ -11,12 +11,11 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 
+from agent.app.reading_store import open_store
 from agent.cli import configuration, exits
 from agent.cli.output import clean, say, say_json
 from agent.errors import BadArguments
-from agent.machine.boot import boot_id
-from agent.readings.packing import DAY_MS, Retention
-from agent.readings.ring_device import RING_DEVICE
+from agent.readings.packing import DAY_MS
 from agent.readings.series import Series
 from agent.readings.store import ReadingStore
 from agent.system.clock import SystemClock
@@ -34,6 +33,10 @@ _COLUMNS = (
     "starts",
     "kind",
 )
+_PARTIAL = (
+    "The PostgreSQL server does not answer: only what this machine still has is here."
+    " `barnacle doctor` says more."
+)
 _NOTHING = "Nothing was recorded yet."
 
 
@@ -42,11 +45,11 @@ def run(arguments: Namespace) -> int:
         from agent.cli import readings_import  # noqa: PLC0415 - for this action alone
 
         return readings_import.run(arguments)
-    _, paths = configuration.load(arguments)
+    settings, paths = configuration.load(arguments)
     if not paths.readings_db.exists():
         say(_NOTHING)
         return exits.OK
-    store = ReadingStore(paths.state_dir, Retention(), boot_id(), device=RING_DEVICE)
+    store = open_store(settings, paths, SystemClock())
     asyncio.run(_run(store, arguments))
     return exits.OK
 
@@ -87,12 +90,19 @@ async def _export(store: ReadingStore, arguments: Namespace) -> None:
             async for row in _rows(store, one, arguments.days)
         ]
         say_json(found)
+        _warn(store)
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for one in every:
         async for row in _rows(store, one, arguments.days):
             writer.writerow(row)
+    _warn(store)
+
+
+def _warn(store: ReadingStore) -> None:
+    if store.is_partial:
+        print(_PARTIAL, file=sys.stderr)
 
 
 async def _rows(

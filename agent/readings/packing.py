@@ -105,7 +105,7 @@ class PackJob:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """State of the database.
+    """State of an archive.
 
     Args:
         number: of the last packed batch.
@@ -129,6 +129,19 @@ def version_of(db: sqlite3.Connection) -> int:
     """Return a number that changes when another program has changed the database."""
     (version,) = db.execute("PRAGMA data_version").fetchone()
     return int(version)
+
+
+def read_number(db: sqlite3.Connection) -> int:
+    """Return the number of the last packed batch."""
+    (number,) = db.execute("SELECT number FROM state").fetchone()
+    return int(number)
+
+
+def renew_mark(db: sqlite3.Connection) -> int:
+    """Return the database's new mark: batches are counted anew, and others are not its own."""
+    db.execute("UPDATE state SET mark = random() & 4294967295")
+    (mark,) = db.execute("SELECT mark FROM state").fetchone()
+    return int(mark)
 
 
 def keep_series(db: sqlite3.Connection, kind: SeriesKind, cadence_s: int) -> Series:
@@ -181,7 +194,7 @@ def _by_day(news: News) -> Iterator[tuple[int, list[int], list[float]]]:
         yield day, times, values
 
 
-# The first byte of a chunk says how it is packed
+# The first byte of a chunk of values or minutes says how it is packed
 _AS_VALUES, _AS_BUCKETS = b"v", b"b"
 
 
@@ -191,6 +204,7 @@ def has_exact_times(data: bytes) -> bool:
 
 
 def unpacked(series: Series, data: bytes) -> Columns:
+    """Return the rows of a chunk of values or minutes."""
     if data[:1] == _AS_BUCKETS:
         return unpack_buckets(data[1:])
     return unpack_values(data[1:], series.cadence_s, is_switch=series.kind.is_switch)

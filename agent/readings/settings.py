@@ -21,6 +21,10 @@ class ReadingsSettings(ConfigSection, frozen=True, kw_only=True):
     # As long as each minute is kept; quarters of an hour are kept for three years
     days: Annotated[int, Meta(ge=2, le=3660)] = 60
 
+    # Name of this agent among those that share the server of the postgres brain; empty: one that is
+    # made of this machine's name. A new card with this name goes on with the old one's readings
+    agent: Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9._-]*$")] = ""
+
     # How often something may be called unusual that is not, of all sensors of boards together; 0
     # notices nothing
     false_alarms_per_week: Annotated[float, Meta(ge=0, le=100)] = 1.0

@@ -28,14 +28,19 @@ _DIGITS = 2
 
 # One answer out of the table
 Only = Literal["last", "lowest", "highest", "mean", "change", "sum", "on_s", "times_on"]
+_MISSING = "the server with older readings does not answer: only what is still here is counted"
 # What says of which reading and time the rest is
-_HEADINGS = frozenset({"reading", "unit", "from", "to", "values", "note", "before", "trouble"})
+_HEADINGS = frozenset(
+    {"reading", "unit", "from", "to", "values", "note", "before", "missing", "trouble"}
+)
 
 
 class RecordedReadings(Protocol):
     """Everything that was recorded."""
 
     trouble: str
+    # The last rows lack what a server has that did not answer
+    is_partial: bool
 
     async def open(self) -> None:
         """Read what there is; done once."""
@@ -140,6 +145,8 @@ class ReadingsQueryTool(FieldsTool[QueryArguments]):
         if arguments.only is not None and arguments.only in told:
             kept = {*_HEADINGS, arguments.only}
             told = {key: fact for key, fact in told.items() if key in kept}
+        if self._desk.store.is_partial:
+            told["missing"] = own(_MISSING)
         if self._desk.store.trouble:
             told["trouble"] = configured(self._desk.store.trouble)
         return told

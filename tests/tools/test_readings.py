@@ -1,16 +1,22 @@
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from agent.messages import Provenance
+from agent.readings.columns import Columns
 from agent.readings.packing import Retention
-from agent.readings.series import SeriesKind
+from agent.readings.series import Series, SeriesKind
 from agent.readings.store import ReadingStore
 from agent.tools.base import AnyTool, ToolContext
-from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
+from agent.tools.readings import (
+    ReadingDesk,
+    ReadingsListTool,
+    ReadingsQueryTool,
+    RecordedReadings,
+)
 from tests.fakes.clock import SteppedClock
 
 CONTEXT = ToolContext("c", "owner", Provenance.OWNER)
@@ -108,3 +114,30 @@ async def test_a_name_that_only_the_board_says_is_the_board_s_word(desk: Reading
     assert owned.provenance is Provenance.OWNER
     strange = await query.execute(query.parse('{"reading": "voltage"}'), CONTEXT)
     assert strange.provenance is Provenance.SENSOR
+
+
+async def test_what_a_server_has_that_does_not_answer_is_said_to_be_missing(
+    desk: ReadingDesk,
+) -> None:
+    for is_partial in (True, False):
+        desk.store = _Kept(desk.store, is_partial=is_partial)
+        told = await ask(ReadingsQueryTool(desk), reading="pump", only="on_s")
+        assert ("server" in str(told.get("missing", ""))) is is_partial
+        assert told["on_s"]
+
+
+class _Kept:
+    """The readings of a store whose server may be away."""
+
+    def __init__(self, store: RecordedReadings, *, is_partial: bool) -> None:
+        self._store = store
+        self.trouble, self.is_partial = "", is_partial
+
+    async def open(self) -> None:
+        await self._store.open()
+
+    def every_series(self) -> Sequence[Series]:
+        return self._store.every_series()
+
+    async def rows(self, series: Series, begin_ms: int, end_ms: int) -> Columns:
+        return await self._store.rows(series, begin_ms, end_ms)

@@ -67,6 +67,8 @@ def past_told(result: Mapping[str, Any], voice: Voice) -> str:
     slots = _slots(result, voice)
     key = next((one for one, needed in _SENTENCES if needed <= result.keys()), "none")
     told = voice.fill(say[key], **slots)
+    if "missing" in result:
+        told = f"{told} {say['partly']}"
     return voice.written(told[:1].upper() + told[1:])
 
 

@@ -22,6 +22,10 @@ NIGHT: dict[str, Any] = {
 }
 
 
+PARTLY_EN = "The server with older readings does not answer: only what is still here is counted."
+PARTLY_DE = (
+    "Der Server mit den älteren Messwerten antwortet nicht: Gezählt ist nur, was noch hier ist."
+)
 RANGE = (
     "The temperature: from 11.5 °C (at 2026-05-02 04:10) to 15 °C (at 2026-05-01 22:00), "
     "13.2 °C on average."
@@ -99,6 +103,16 @@ async def test_whatever_else_is_said_queries_nothing(said: str) -> None:
             "how warm was it last night?",
             {"reading": "climate.temperature", "from": "a", "to": "b", "values": 0},
             "The temperature: nothing was recorded in that time.",
+        ),
+        (
+            "how long was the pump on today?",
+            {"reading": "pump", "from": "a", "to": "b", "on_s": 5400, "missing": "a server"},
+            f"The pump: on for 1 h 30 min. {PARTLY_EN}",
+        ),
+        (
+            "Wie lange war die Pumpe heute an?",
+            {"reading": "pump", "from": "a", "to": "b", "on_s": 5400, "missing": "a server"},
+            f"Die Pumpe: 1 h 30 min an. {PARTLY_DE}",
         ),
     ],
 )

@@ -1,0 +1,82 @@
+"""Archive of readings: what keeps them after the ring, and the one in `readings.db`.
+
+A batch is in the ring until an archive has it: its number is stored together with its values, so
+that it is there once whatever was cut.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from agent.readings import packing
+from agent.readings.columns import Columns
+from agent.readings.packing import PackJob, State
+from agent.readings.series import Series, SeriesKind
+from agent.storage.worker import DatabaseWorker
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Rows of a span.
+
+    Args:
+        rows: in the order of their times.
+        number: of the last batch that they contain.
+        is_whole: false where an archive that may have more did not answer.
+    """
+
+    rows: Sequence[Columns]
+    number: int
+    is_whole: bool = True
+
+
+class Archive(Protocol):
+    """Archive of one agent's readings; every call may raise what its storage raises."""
+
+    async def state(self) -> State:
+        """Return what it knows of its readings, and its last batch."""
+
+    async def keep_series(self, kind: SeriesKind, cadence_s: int) -> Series:
+        """Return the series of that name after it is written."""
+
+    async def rows(self, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool) -> Kept:
+        """Return the rows of a span: as fine as each day is kept, or quarters of an hour."""
+
+    async def number(self) -> int:
+        """Return the number of the last batch that is here."""
+
+    async def pack(self, job: PackJob) -> None:
+        """Keep new values and forget old ones; what is kept twice is there once."""
+
+    async def aclose(self) -> None: ...
+
+
+class LocalArchive:
+    """Packed days in `readings.db`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = DatabaseWorker(folder / "readings.db", packing.MIGRATIONS)
+
+    async def state(self) -> State:
+        return await self.database.look(packing.read_state)
+
+    async def keep_series(self, kind: SeriesKind, cadence_s: int) -> Series:
+        return await self.database.transact(lambda db: packing.keep_series(db, kind, cadence_s))
+
+    async def rows(self, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool) -> Kept:
+        return await self.database.look(
+            lambda db: Kept(
+                packing.kept_rows(db, series, begin_ms, end_ms, is_fine=is_fine),
+                packing.read_number(db),
+            )
+        )
+
+    async def number(self) -> int:
+        return await self.database.look(packing.read_number)
+
+    async def pack(self, job: PackJob) -> None:
+        await self.database.transact(job.run)
+
+    async def aclose(self) -> None:
+        await self.database.aclose()

@@ -1,0 +1,1 @@
+"""Readings in a PostgreSQL server that several agents may share."""
