@@ -137,7 +137,7 @@ class ReadingStore:
 
     def newest(self) -> Mapping[Series, Moment]:
         """Return the same with their times, as soon as the time is known."""
-        batches = [*self._batches[-_LATELY:], self._current]
+        batches = [*self._lately, self._current]
         known = offsets(batches)
         found: dict[Series, Moment] = {}
         for series in self.every_series():

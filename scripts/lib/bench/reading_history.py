@@ -53,6 +53,7 @@ async def recorded(
             store.add(series, minute * 60.0, value_of(number, minute, noise))
         if minute % commit_minutes == commit_minutes - 1:
             await store.commit(BEGIN_MS + minute * 60_000)
+            await store.settle()
             if is_synced:
                 await asyncio.to_thread(os.sync)
     return every

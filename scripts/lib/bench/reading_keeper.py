@@ -4,9 +4,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from agent.readings.packing import Retention
 from agent.readings.series import SeriesKind
 from agent.readings.store import DAY_MS, ReadingStore
+from scripts.lib.bench.reading_brain import store_at
 
 BEGIN_MS = 20_000 * DAY_MS
 # A slot of the ring each; packed every few dozen
@@ -15,9 +15,9 @@ AT_ONCE = 37
 COUNTER = SeriesKind("counter")
 
 
-async def keep(folder: Path, begin: int, commits: int, device: Path | None) -> None:
+async def keep(folder: Path, begin: int, commits: int, device: Path | None, url: str) -> None:
     """Record from `begin` on, so many times, or until killed."""
-    store = ReadingStore(folder, Retention(minute_days=3660), "boot", SLOTS, device)
+    store = store_at(folder, url, SLOTS, device=device)
     await store.open()
     number = begin
     while not commits or number < begin + commits * AT_ONCE:
@@ -37,6 +37,5 @@ async def write(store: ReadingStore, begin: int) -> int:
 
 
 if __name__ == "__main__":
-    place, first, times, *devices = sys.argv[1:]
-    ring = Path(devices[0]) if devices else None
-    asyncio.run(keep(Path(place), int(first), int(times), ring))
+    place, first, times, ring, url = (*sys.argv[1:], "", "")[:5]
+    asyncio.run(keep(Path(place), int(first), int(times), Path(ring) if ring else None, url))
