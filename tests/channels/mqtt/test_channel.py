@@ -157,7 +157,8 @@ async def test_programs_of_the_brokers_own_makers_are_understood(platform: MqttP
         hear = ["mosquitto_sub", *place, "-t", "barnacle/out/bert", "-C", "1"]
         reader = await asyncio.create_subprocess_exec(*hear, stdout=asyncio.subprocess.PIPE)
         assert reader.stdout is not None
-        # Until it has subscribed, the answer waits
+        # Until it has subscribed, the answer waits: nobody else may hear it
+        platform.peer.unsubscribe()
         await until_sent(platform.channel, answer(heard, "24,5 °C"))
         told = json.loads(await reader.stdout.readline())
         assert told["text"] == "24,5 °C"
