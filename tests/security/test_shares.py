@@ -9,6 +9,7 @@ from agent.security.shares import (
     NOTHING_SHARED,
     PASSED_ON,
     READINGS,
+    REHEARSED,
     Disclosure,
     Shares,
     households,
@@ -101,3 +102,11 @@ def test_what_is_everybodys_is_not_private() -> None:
 def test_one_private_part_makes_the_whole_private() -> None:
     assert is_private(SHARES.holdings(Disclosure(("menu/x",), ("anna",)), "ben"))
     assert not is_private(SHARES.holdings(Disclosure(("menu/x",), readings=True), "ben"))
+
+
+def test_a_rehearsal_shows_no_readings_by_itself_and_leaves_private_ones_in_the_turn() -> None:
+    kept_apart = Shares(readings=Circle.HOUSEHOLD)
+    assert list(kept_apart.holdings(REHEARSED, "ben")) == []
+    assert kept_apart.holds_private(REHEARSED, "ben")
+    assert not SHARES.holds_private(REHEARSED, "ben")
+    assert kept_apart.holds_private(PASSED_ON, "ben")

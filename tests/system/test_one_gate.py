@@ -34,6 +34,8 @@ from tests.fakes.said import tool_result, user_said
 # At least these: a list that lost one of them would prove less
 ACTING = {"board_gpio_write", "file_write", "memory_store", "memory_forget", "watch_add"}
 ON_OWNERS_WORD = {Effect.WRITE, Effect.ACTUATE}
+# They speak to a PostgreSQL server, and to nothing else
+SERVERS = ("memory/postgres/", "readings/postgres/", "storage/postgres/")
 OWNER, WEB = Provenance.OWNER, Provenance.WEB
 
 
@@ -152,14 +154,14 @@ def test_what_somebody_else_wrote_does_nothing_without_the_owner(
 
 def test_a_tool_is_executed_in_one_place_only() -> None:
     root = Path(agent.__file__).parent
-    # A tool's is awaited; of the databases only the one of a server is
+    # A tool's is awaited; of the databases only those of a server are
     found = [
         str(path.relative_to(root))
         for path in root.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Await) and _is_execute(node.value)
     ]
-    places = [place for place in found if not place.startswith("memory/postgres/")]
+    places = [place for place in found if not place.startswith(SERVERS)]
     assert places == ["turn/execution.py"]
 
 
