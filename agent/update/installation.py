@@ -30,8 +30,8 @@ from agent.update.bundle import (
 from agent.update.machine import Machine
 from agent.update.records import HELD, Trial, UpdateRecords
 
-# The end of a slot, where the initial RAM disk counts starts
-RESERVED_BYTES = 4096
+# The end of a slot: in one the initial RAM disk counts starts, in the other the newest readings are
+RESERVED_BYTES = 4 * 1024 * 1024
 # Read again in pieces of this size
 _PIECE_BYTES = 1024 * 1024
 # A command line that a kernel takes is shorter

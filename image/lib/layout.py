@@ -69,6 +69,28 @@ SLOTS = {"A": SYSTEM_A, "B": SYSTEM_B}
 RESERVED_MIB = 4
 COUNTER = SYSTEM_A
 COUNTER_SECTOR = COUNTER.size_bytes // SECTOR - 1
+# At the end of the other slot the agent keeps its newest readings, without a file system: a ring of
+# 320 slots of 4 KiB, and room to spare
+RING = SYSTEM_B
+RING_START_BYTES = RING.size_bytes - RESERVED_MIB * MIB
+RING_BYTES = 2 * MIB
+# Places that scripts and tables name
+_NAMED = {
+    "@FIRMWARE@": FIRMWARE.partuuid,
+    "@DATA@": DATA.partuuid,
+    "@COUNTER_SECTOR@": str(COUNTER_SECTOR),
+    "@COUNTER@": COUNTER.partuuid,
+    "@RING_START@": str(RING_START_BYTES),
+    "@RING_BYTES@": str(RING_BYTES),
+    "@RING@": RING.partuuid,
+}
+
+
+def filled_in(text: str) -> str:
+    """Return a script or a table with the places of the card that it names."""
+    for name, value in _NAMED.items():
+        text = text.replace(name, value)
+    return text
 
 
 def sfdisk_script() -> str:

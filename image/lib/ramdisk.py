@@ -5,7 +5,7 @@ The kernel reads several archives one after the other; ours is the last one, not
 
 from pathlib import Path
 
-from image.lib.layout import COUNTER, COUNTER_SECTOR, DATA, FIRMWARE
+from image.lib.layout import filled_in
 
 _DATA = Path(__file__).with_name("data-partition.sh")
 _TURN = Path(__file__).with_name("first-turn.sh")
@@ -17,7 +17,7 @@ _ALIGNMENT = 4
 def with_data_partition(initrd: bytes) -> bytes:
     """An initial RAM disk that also mounts the data partition, and knows what a trial is."""
     data = data_partition()
-    turn = _TURN.read_text().replace("@FIRMWARE@", FIRMWARE.partuuid)
+    turn = filled_in(_TURN.read_text())
     # Debian's own script before the root is mounted looks for a hibernated system: there is none
     return _padded(initrd) + archive(
         (
@@ -29,10 +29,7 @@ def with_data_partition(initrd: bytes) -> bytes:
 
 def data_partition() -> str:
     """The script with its places filled in."""
-    text = _DATA.read_text().replace("@DATA@", DATA.partuuid)
-    return text.replace("@COUNTER_SECTOR@", str(COUNTER_SECTOR)).replace(
-        "@COUNTER@", COUNTER.partuuid
-    )
+    return filled_in(_DATA.read_text())
 
 
 def _step(stage: str, name: str, script: str) -> tuple[tuple[str, int, bytes], ...]:

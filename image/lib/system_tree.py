@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from image.lib import agent_tree
-from image.lib.layout import COUNTER, COUNTER_SECTOR, FIRMWARE
+from image.lib.layout import filled_in
 from scripts.lib import places
 from scripts.lib.progress import Progress
 
@@ -17,7 +17,7 @@ ENABLED = (
     "barnacle-data.service",
     "barnacle-healthy.service",
     *("barnacle-provision.service", "barnacle-pairing.service", "barnacle-ssh.service"),
-    *("barnacle-started.service", "barnacle-come-back.service"),
+    *("barnacle-started.service", "barnacle-come-back.service", "barnacle-ring.service"),
     "systemd-timesyncd.service",
     "systemd-resolved.service",
     "NetworkManager.service",
@@ -31,6 +31,13 @@ DISABLED = (
 MASKED = ("getty.target", "systemd-firstboot.service", "sshd-vsock.socket")
 # Folders that data on the card is mounted on
 MOUNT_POINTS = ("data", "boot/firmware", "etc/barnacle", "etc/credstore", "etc/credstore.encrypted")
+# Files that name places of the card
+NAMING = (
+    "etc/fstab",
+    "usr/lib/barnacle/started",
+    "usr/lib/barnacle/ring-device",
+    "usr/lib/udev/rules.d/71-barnacle-ring.rules",
+)
 # Files of /etc that the device writes
 LINKS = {
     "resolv.conf": "../run/systemd/resolve/stub-resolv.conf",
@@ -74,14 +81,11 @@ def overlay(root: Path) -> None:
     for path in OVERLAY.rglob("*"):
         program = "lib/barnacle" in str(path) and path.is_file()
         (root / path.relative_to(OVERLAY)).chmod(0o755 if path.is_dir() or program else 0o644)
-    fstab = root / "etc/fstab"
-    fstab.write_text(fstab.read_text().replace("@FIRMWARE@", FIRMWARE.partuuid))
+    for name in NAMING:
+        (root / name).write_text(filled_in((root / name).read_text()))
     for name in MOUNT_POINTS:
         (root / name).mkdir(parents=True, exist_ok=True)
     (root / "etc/machine-id").touch(mode=0o444)
-    started = root / "usr/lib/barnacle/started"
-    counter = started.read_text().replace("@COUNTER_SECTOR@", str(COUNTER_SECTOR))
-    started.write_text(counter.replace("@COUNTER@", COUNTER.partuuid))
     for name, to in LINKS.items():
         link = root / "etc" / name
         link.unlink(missing_ok=True)

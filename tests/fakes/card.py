@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.update import bootloader
+from agent.update.installation import RESERVED_BYTES
 from agent.update.machine import Machine, find_machine
 from image.lib import bundle, layout
 
 KERNEL, RAMDISK, TREE = "vmlinuz", "initrd.img", "bcm2711-rpi-4-b.dtb"
-SLOT_BYTES = 400_000
+SLOT_BYTES = 400_000 + RESERVED_BYTES
 OLD, NEW = "0.1.0", "0.2.0"
 BUILT_S = 1_790_000_000
 # So that a bundle comes in some dozen pieces

@@ -86,9 +86,7 @@ class Machine:
 
     def agent_is_ready(self, ready: str = "true") -> None:
         script = self.root / "started"
-        text = (PROGRAMS / "started").read_text()
-        text = text.replace("@COUNTER_SECTOR@", str(layout.COUNTER_SECTOR))
-        script.write_text(text.replace("@COUNTER@", layout.COUNTER.partuuid))
+        script.write_text(layout.filled_in((PROGRAMS / "started").read_text()))
         self._run(["/bin/sh", script], STARTED_ROOT=self.root, STARTED_READY=ready)
 
     @property
