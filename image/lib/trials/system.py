@@ -2,6 +2,7 @@
 
 from image.lib.emulated.bench import Bench
 from image.lib.emulated.shell import Shell
+from image.lib.layout import RING_BYTES
 from image.lib.trials.expectation import expect
 
 # The resolver's own, to this machine alone
@@ -23,6 +24,8 @@ def run(bench: Bench, amount: int) -> str:
     expect(sources.count("/dev/") == len(_ON_DATA), f"not all on the data partition: {sources}")
     passwords = shell.run("cut -d: -f2 /etc/shadow | grep -vc '^[!*]'")
     expect(passwords == "0", f"{passwords} accounts have a password")
+    ring = shell.run("stat -Lc %G:%a /dev/barnacle-ring; blockdev --getsize64 /dev/barnacle-ring")
+    expect(ring.split() == ["barnacle:660", str(RING_BYTES)], f"the place of readings: {ring}")
     version = shell.run("barnacle --version 2>&1 | tail -1")
     expect(version.startswith("barnacle "), f"barnacle --version said {version}")
     tainted = shell.run("cat /proc/sys/kernel/tainted")
