@@ -1,6 +1,7 @@
 """Folder of an embedding model: `model.onnx`, `tokenizer.json` and their description.
 
-`model.json` is optional; where it is there, the files must be the ones that it names.
+`model.json` is optional; where it is there, the files must be the ones that it names. `model.ort`
+is optional too: the same graph, laid out so that its weights are mapped and not copied.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from agent.embeddings.recipe import Recipe
 
 MODEL_FILE = "model.onnx"
+MAPPED_FILE = "model.ort"
 TOKENIZER_FILE = "tokenizer.json"
 DESCRIPTION_FILE = "model.json"
 _REMEDY = "run scripts/embedding-model to build it again"
@@ -36,8 +38,17 @@ class ModelFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.model = path / MODEL_FILE
         self.tokenizer = path / TOKENIZER_FILE
+
+    @property
+    def model(self) -> Path:
+        """Return the file with the graph: the mapped one where there is one."""
+        mapped = self.path / MAPPED_FILE
+        return mapped if mapped.exists() else self.path / MODEL_FILE
+
+    @property
+    def is_mapped(self) -> bool:
+        return self.model.name == MAPPED_FILE
 
     def description(self) -> Description | None:
         """Return the folder's description; None if it has none.
@@ -89,12 +100,12 @@ class ModelFolder:
         """Return a value that changes when a file is replaced; cheap enough for every call."""
         from agent.embeddings import recipe  # noqa: PLC0415 - with the model
 
-        names = (MODEL_FILE, TOKENIZER_FILE, DESCRIPTION_FILE, *recipe.FILES)
+        names = (MODEL_FILE, MAPPED_FILE, TOKENIZER_FILE, DESCRIPTION_FILE, *recipe.FILES)
         return tuple(_size_and_time(self.path / name) for name in names)
 
     def _hash_of_use(self, hashes: dict[str, str]) -> str:
         """Hash tokenizer, pooling and prefix too: they change the vectors of the same weights."""
-        used = f"{hashes[MODEL_FILE]} {hashes[TOKENIZER_FILE]} {self.recipe()}"
+        used = f"{hashes[self.model.name]} {hashes[TOKENIZER_FILE]} {self.recipe()}"
         return hashlib.sha256(used.encode()).hexdigest()[:_ID_HASH_CHARS]
 
     def damaged(self, reason: str) -> EmbedderUnavailable:

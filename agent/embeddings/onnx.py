@@ -1,4 +1,4 @@
-"""Embeddings on this machine: an ONNX model, loaded in a thread on first use.
+"""Embeddings on this machine: an ONNX model, loaded in a thread on first use, let go when idle.
 
 A missing or damaged model is `EmbedderUnavailable` with its remedy at every call, and is tried
 again as soon as its files change. Importing this module loads no numpy and no runtime.
@@ -6,11 +6,11 @@ again as soon as its files change. Importing this module loads no numpy and no r
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from agent.embeddings.base import PassageReading, TextPassage
 from agent.embeddings.folder import ModelFolder
@@ -20,9 +20,15 @@ if TYPE_CHECKING:
     from agent.embeddings.model import ModelSession
     from agent.embeddings.pooling import Vectors
 
+# Nobody has asked for so long: some 30 MB are of more use to others, and loading takes a second
+IDLE_S = 600.0
 # Without it onnxruntime keeps a number of this machine and a database of what it did in the home
 # folder, with a thread that sends it to its makers
 _TELLS_NOBODY = "ORT_DISABLE_TELEMETRY"
+
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class OnnxEmbedder:
@@ -40,6 +46,7 @@ class OnnxEmbedder:
         self._loading = Lock()
         # One at a time: two runs would only share the same cores
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed")
+        self._letting_go: asyncio.TimerHandle | None = None
 
     @property
     def model_id(self) -> str:
@@ -50,23 +57,45 @@ class OnnxEmbedder:
         return self._described()[1]
 
     async def embed(self, texts: Sequence[str], *, asked: bool = False) -> "Vectors":
-        if self._closed:
-            raise EmbedderUnavailable("the embedding model is closed")
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._embed, list(texts), asked)
+        return await self._run(self._embed, list(texts), asked)
 
     async def read(
         self, passages: Sequence[TextPassage], *, asked: bool = False
     ) -> list[PassageReading]:
-        if self._closed:
-            raise EmbedderUnavailable("the embedding model is closed")
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._read, list(passages), asked)
+        return await self._run(self._read, list(passages), asked)
 
     async def aclose(self) -> None:
         self._closed = True
+        self._rest()
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._session = None
+
+    async def _run(self, work: Callable[[list[T], bool], R], given: list[T], asked: bool) -> R:  # noqa: FBT001 - as below
+        if self._closed:
+            raise EmbedderUnavailable("the embedding model is closed")
+        loop = asyncio.get_running_loop()
+        self._rest()
+        try:
+            return await loop.run_in_executor(self._thread, work, given, asked)
+        finally:
+            if not self._closed:
+                self._rest()
+                self._letting_go = loop.call_later(IDLE_S, self._let_go)
+
+    def _rest(self) -> None:
+        """Forget when the model was to be let go."""
+        if self._letting_go is not None:
+            self._letting_go.cancel()
+            self._letting_go = None
+
+    def _let_go(self) -> None:
+        self._letting_go = None
+        # In its thread: what runs there ends first
+        self._thread.submit(self._drop)
+
+    def _drop(self) -> None:
+        with self._loading:
+            self._session = None
 
     def _embed(self, texts: list[str], asked: bool) -> "Vectors":  # noqa: FBT001 - an executor passes by place
         return self._loaded().vectors(texts, asked=asked)

@@ -18,7 +18,7 @@ SETTINGS = Path("etc/barnacle")
 SECRETS = (Path("etc/credstore"), Path("etc/credstore.encrypted"))
 USERS = ("barnacle", "barnacle-signal", "barnacle-mcp")
 ENABLED = ("barnacle.service", "barnacle-tool.socket", "barnacle-mcp.socket")
-MODEL_FILES = ("model.json", "model.onnx", "tokenizer.json")
+MODEL_FILES = ("model.json", "model.ort", "tokenizer.json")
 JOURNAL = Path("systemd/journald.conf.d/barnacle.conf")
 # By folder of systemd/; below usr/lib on the card, below etc on a system of somebody else
 _FOLDERS = {

@@ -8,8 +8,11 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from agent.embeddings import onnx
+from agent.embeddings.folder import ModelFolder
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.errors import EmbedderUnavailable
+from tests.waits import wait_until
 
 
 @pytest.fixture
@@ -57,17 +60,17 @@ async def test_a_model_that_comes_later_is_used(model_dir: Path, tmp_path: Path)
 
 
 async def test_a_flipped_byte_is_found_before_it_is_run(own_model: Path) -> None:
-    content = bytearray((own_model / "model.onnx").read_bytes())
+    content = bytearray((own_model / "model.ort").read_bytes())
     content[len(content) // 2] ^= 0xFF
-    (own_model / "model.onnx").write_bytes(content)
+    (own_model / "model.ort").write_bytes(content)
     embedder = OnnxEmbedder(own_model)
     for _ in range(2):
-        with pytest.raises(EmbedderUnavailable, match=r"model\.onnx is not the file"):
+        with pytest.raises(EmbedderUnavailable, match=r"model\.ort is not the file"):
             await embedder.embed(["a"])
     await embedder.aclose()
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+@pytest.mark.parametrize("name", ["model.ort", "tokenizer.json"])
 async def test_a_file_of_rubbish_without_a_description_is_damage(
     own_model: Path, name: str
 ) -> None:
@@ -135,6 +138,8 @@ def test_where_the_runtime_is_not_installed_it_says_what_to_install(model_dir: P
 _LOADS = """
 import asyncio, sys
 from pathlib import Path
+from agent.embeddings import onnx
+from agent.embeddings.folder import ModelFolder
 from agent.embeddings.onnx import OnnxEmbedder
 [vector] = asyncio.run(OnnxEmbedder(Path(sys.argv[1])).embed(["turn the led on"]))
 assert vector.shape == (384,)
@@ -147,3 +152,39 @@ def test_the_runtime_keeps_and_sends_nothing_about_this_machine(
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     subprocess.run([sys.executable, "-c", _LOADS, str(model_dir)], env=environ, check=True)
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_mapped_graph_gives_the_same_vectors_as_the_other(own_model: Path) -> None:
+    texts = ["turn the light on", "my sister is called Mei", "a" * 900]
+    mapped = OnnxEmbedder(own_model)
+    one, mapped_id = await mapped.embed(texts), mapped.model_id
+    await mapped.aclose()
+    (own_model / "model.ort").unlink()
+    copied = OnnxEmbedder(own_model)
+    other = await copied.embed(texts)
+    # What was remembered with one is found with the other
+    assert copied.model_id == mapped_id
+    await copied.aclose()
+    assert abs(one - other).max() < 1e-5
+
+
+async def test_a_model_that_nobody_asks_is_let_go_and_loaded_again(
+    own_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[ModelFolder] = []
+
+    def load(folder: ModelFolder) -> object:
+        loaded.append(folder)
+        return new_session(folder)
+
+    new_session = onnx._new_session
+    monkeypatch.setattr(onnx, "_new_session", load)
+    monkeypatch.setattr(onnx, "IDLE_S", 0.01)
+    embedder = OnnxEmbedder(own_model)
+    first = await embedder.embed(["a"])
+    await wait_until(lambda: embedder._session is None)
+    assert (await embedder.embed(["a"]) == first).all()
+    assert len(loaded) == 2
+    assert embedder.dimensions == 384
+    await embedder.aclose()
+    assert embedder._letting_go is None

@@ -37,7 +37,7 @@ def test_the_model_says_where_it_comes_from(model_dir: Path) -> None:
     description = json.loads((model_dir / "model.json").read_text())
     assert description["licence"] == "Apache-2.0"
     assert "all-MiniLM-L6-v2" in description["source"]
-    assert set(description["sha256"]) == {"model.onnx", "tokenizer.json"}
+    assert set(description["sha256"]) == {"model.onnx", "model.ort", "tokenizer.json"}
 
 
 def test_making_it_again_does_nothing(model_dir: Path) -> None:

@@ -39,7 +39,9 @@ def _documents_finding(folder: Path) -> Finding:
 
 
 _ABOUT = "model.json"
-_FILES = ("model.onnx", "tokenizer.json")
+# The graph, of which the mapped one is used where there is one
+_GRAPHS = ("model.ort", "model.onnx")
+_TOKENIZER = "tokenizer.json"
 # Of what describes a model
 _MAX_ABOUT_BYTES = 64 * 1024
 
@@ -59,18 +61,20 @@ async def check_model(patient: Patient) -> Finding:
 
 
 def _finding(folder: Path) -> Finding:
-    if not (folder / _FILES[0]).exists():
+    graph = next((name for name in _GRAPHS if (folder / name).exists()), None)
+    if graph is None:
         return Finding.ok(f"no model in {folder}")
-    if missing := [name for name in _FILES if not (folder / name).is_file()]:
+    files = (graph, _TOKENIZER)
+    if missing := [name for name in files if not (folder / name).is_file()]:
         return Finding.warning(f"files missing in {folder}: {' and '.join(missing)}; {_REMEDY}")
-    sizes = ", ".join(f"{name} {(folder / name).stat().st_size // 1000} kB" for name in _FILES)
+    sizes = ", ".join(f"{name} {(folder / name).stat().st_size // 1000} kB" for name in files)
     try:
         with (folder / _ABOUT).open("rb") as file:
             about = msgspec.json.decode(file.read(_MAX_ABOUT_BYTES), type=_About)
     except (OSError, msgspec.DecodeError, UnicodeError):
         return Finding.ok(f"{sizes}; no checksums to compare with")
     try:
-        damaged = [name for name in _FILES if _is_another(folder / name, about)]
+        damaged = [name for name in files if _is_another(folder / name, about)]
     except OSError as err:
         return Finding.failed(f"cannot read {folder}: {err.strerror}")
     if damaged:
