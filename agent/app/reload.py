@@ -24,6 +24,7 @@ from agent.security.policy import ActLimits, Autonomy, PolicyRule, Verdict
 from agent.settings import Settings
 from agent.system import logs
 from agent.system.clock import Clock
+from agent.system.folder_watch import FolderWatch
 from agent.turn.settings import AgentSettings
 
 # From the least that may be done to the most
@@ -81,8 +82,10 @@ def _are_looser(before: ActLimits, after: ActLimits) -> bool:
 
 _log = logging.getLogger(__name__)
 
-# How soon a change is noticed; each look is one stat
+# How soon a change is noticed where the kernel does not tell; each look is one stat
 LOOK_S = 2.0
+# What an editor does in several steps is done by then
+SETTLE_S = 0.2
 # The limits that a person has to agree to when they become looser
 _SAFETY = ("autonomy", "presence_for", "rules")
 _PLAIN = ("name", "turn_timeout_s", "history_tokens", "show_tool_calls", "show_thoughts")
@@ -127,10 +130,16 @@ class Reloader:
         self._seen: tuple[int, ...] | None = None
 
     async def run(self) -> None:
-        """Look at the file again and again; until cancelled."""
-        while True:
-            await self.look()
-            await self._clock.sleep(LOOK_S)
+        """Look at the file whenever it may have changed; until cancelled."""
+        changes = FolderWatch(self._path.parent, self._clock, LOOK_S, also_written=True)
+        try:
+            while True:
+                await self.look()
+                await changes.wait()
+                # An editor may need more than one step
+                await self._clock.sleep(SETTLE_S)
+        finally:
+            changes.close()
 
     async def look(self) -> None:
         """Take up the file if it is another one than at the last look."""

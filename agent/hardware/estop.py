@@ -15,8 +15,6 @@ from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
-# Somebody who stops it from another terminal sees it stand within 0.2 s; each look is one stat
-LOOK_S = 0.1
 # A person's stable id on a platform is shorter
 _MAX_WHO_CHARS = 60
 NOT_THE_OWNER_TEXT = "Only the owner may do that."
@@ -61,14 +59,21 @@ class EstopControl:
 
     async def watch(self, clock: Clock) -> None:
         """Do what another process says by the file; until cancelled."""
-        while True:
-            await clock.sleep(LOOK_S)
-            was_set = self._stop.is_set
-            self._stop.look()
-            if was_set and not self._stop.is_set:
-                _log.info(
-                    "estop: cleared by another process (boards=%s)", " ".join(await self._unlock())
-                )
+        changes = self._stop.changes(clock)
+        try:
+            while True:
+                await changes.wait()
+                await self._look()
+        finally:
+            changes.close()
+
+    async def _look(self) -> None:
+        was_set = self._stop.is_set
+        self._stop.look()
+        if was_set and not self._stop.is_set:
+            _log.info(
+                "estop: cleared by another process (boards=%s)", " ".join(await self._unlock())
+            )
 
     def _how_it_stands(self) -> str:
         if not self._stop.is_set:

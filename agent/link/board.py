@@ -17,7 +17,7 @@ from agent.link import output_lock
 from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe, Value
 from agent.link.connection import BoardConnection
 from agent.link.counters import Counters
-from agent.link.discovery import POLL_S, BackOff, Ports, SerialPorts
+from agent.link.discovery import LOOK_S, BackOff, Ports, SerialPorts
 from agent.link.events import BoardSubscription, Subscriptions, Watch
 from agent.link.image import offer
 from agent.link.leases import Leases, renewal_interval_s
@@ -76,7 +76,7 @@ class SerialBoard:
     ) -> None:
         self._settings = settings
         self._clock = clock
-        self._ports = ports or SerialPorts(settings)
+        self._ports = ports or SerialPorts(settings, clock)
         self._cache = ManifestCache(folder)
         self._back_off = BackOff()
         self._live: _Live | None = None
@@ -206,23 +206,23 @@ class SerialBoard:
                     await self._attempt(path)
                     await self._pause(path, seen)
         finally:
+            self._ports.close()
             self._become(
                 BoardState.CLOSED, self._status.port, own("the agent has released the board")
             )
 
     async def _seek(self) -> str:
         while (path := await self._ports.find()) is None:
-            missing = configured(self._ports.missing())
-            self._become(BoardState.ABSENT, self._settings.port, missing)
+            self._become(BoardState.ABSENT, self._settings.port, configured(self._ports.missing()))
             self._back_off.reset()
-            await self._clock.sleep(POLL_S)
+            await self._ports.changed(LOOK_S)
         return path
 
     async def _pause(self, path: str, seen: object) -> None:
         """Wait before the next try, unless another device has appeared at the path."""
         until_s = self._clock.monotonic_s() + self._back_off.next_s()
         while (left_s := until_s - self._clock.monotonic_s()) > 0:
-            await self._clock.sleep(min(POLL_S, left_s))
+            await self._ports.changed(min(LOOK_S, left_s))
             if self._ports.identity(path) != seen:
                 self._back_off.reset()
                 return

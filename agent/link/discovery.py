@@ -4,17 +4,23 @@ import asyncio
 import os
 import random
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent.link.port import Port, open_port
 from agent.link.settings import BoardSettings
+from agent.system.clock import Clock
+
+if TYPE_CHECKING:
+    from agent.system.folder_watch import FolderWatch
 
 # A replugged board has to work again within 3 s, so the first tries are close together
 FIRST_WAIT_S = 0.2
 # A port where nothing useful answers is bothered no more often than this
 LONGEST_WAIT_S = 5.0
-# How often a missing or changed port is looked for: a stat of one path
+# How often a missing or changed port is looked for where the kernel tells nothing: a stat of a path
 POLL_S = 0.2
+# How often where it does
+LOOK_S = 10.0
 _JITTER = 0.25
 
 
@@ -57,6 +63,12 @@ class Ports(Protocol):
     def missing(self) -> str:
         """A sentence for the person when nothing is found."""
 
+    async def changed(self, at_most_s: float) -> None:
+        """Return when a port may have come or gone, or the time is over."""
+
+    def close(self) -> None:
+        """Let go of what tells of changes; it may be used again."""
+
     async def open(self, path: str) -> Port:
         """An open port.
 
@@ -68,10 +80,12 @@ class Ports(Protocol):
 class SerialPorts:
     """The serial ports of this machine, as the `[board]` table narrows them down."""
 
-    def __init__(self, settings: BoardSettings, devices: Path = Path("/dev")) -> None:
+    def __init__(self, settings: BoardSettings, clock: Clock, devices: Path = Path("/dev")) -> None:
         self._settings = settings
         self._devices = devices
         self._tried = 0
+        self._clock = clock
+        self._changes: FolderWatch | None = None
 
     async def find(self) -> str | None:
         configured = self._settings.port
@@ -92,6 +106,19 @@ class SerialPorts:
         if self._settings.port:
             return f"{self._settings.port} not found: is the board plugged in?"
         return 'no board found on USB: plug one in, or set its port as "board.port"'
+
+    async def changed(self, at_most_s: float) -> None:
+        if self._changes is None:
+            from agent.system.folder_watch import FolderWatch  # noqa: PLC0415 - where none is there
+
+            configured = self._settings.port
+            folder = Path(configured).parent if configured else self._devices
+            self._changes = FolderWatch(folder, self._clock, POLL_S)
+        await self._changes.wait(at_most_s)
+
+    def close(self) -> None:
+        if self._changes is not None:
+            self._changes.close()
 
     async def open(self, path: str) -> Port:
         return await open_port(path, self._settings.start_baud, self._settings.top_baud)

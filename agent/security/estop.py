@@ -10,14 +10,22 @@ import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.errors import StorageFull
 from agent.storage.files import sync_folder, write_atomic
 from agent.text.printable import printable_line
 
+if TYPE_CHECKING:
+    from agent.system.clock import Clock
+    from agent.system.folder_watch import FolderWatch
+
 _log = logging.getLogger(__name__)
 
 FILE_NAME = "estop"
+# Somebody who stops it from another terminal sees it stand within 0.2 s, also where the kernel does
+# not tell of the file; each look is one stat
+LOOK_S = 0.1
 # Who stopped it, in a sentence
 MAX_REASON_CHARS = 200
 HOW_TO_CLEAR = "type `/estop clear` here, or run `barnacle estop --clear`"
@@ -73,6 +81,12 @@ class EmergencyStop:
             self._is_clearing = False
         self._is_recorded = False
         self._set("")
+
+    def changes(self, clock: "Clock") -> "FolderWatch":
+        """Return what tells of a change of the file; to be closed."""
+        from agent.system.folder_watch import FolderWatch  # noqa: PLC0415 - an agent at work needs it
+
+        return FolderWatch(self._path.parent, clock, LOOK_S)
 
     def look(self) -> None:
         """Take over the state of the file."""

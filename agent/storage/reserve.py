@@ -21,8 +21,9 @@ RESERVE_BYTES = 16 * 1024 * 1024
 LEAST_FREE_BYTES = 256 * 1024 * 1024
 # Below this a write of ours may already find none
 LOW_BYTES = 4 * 1024 * 1024
-# A log that runs wild fills the last megabytes in some seconds
-LOOK_S = 2.0
+# A log that runs wild fills the last megabytes in some seconds; as much as a fast card takes
+LOOK_S, LONGEST_LOOK_S = 2.0, 30.0
+FASTEST_FILL_BYTES_PER_S = 100 * 1024 * 1024
 # A person who is told more often does not read it
 TELL_EVERY_S = 3600.0
 _FULL_TEXT = (
@@ -54,17 +55,20 @@ class Reserve:
         self._least_free_bytes = least_free_bytes
         self._low_bytes = low_bytes
         self._told_s: float | None = None
+        self._pause_s = LOOK_S
 
     async def run(self) -> None:
         """Look after the reserve until cancelled."""
         while True:
             await asyncio.to_thread(self.look)
-            await self._clock.sleep(LOOK_S)
+            await self._clock.sleep(self._pause_s)
 
     def look(self) -> None:
         """Create the reserve if there is room; delete it if there is none."""
         try:
             free_bytes = _free_bytes(self._path.parent)
+            until_low_s = (free_bytes - self._low_bytes) / FASTEST_FILL_BYTES_PER_S
+            self._pause_s = min(max(until_low_s, LOOK_S), LONGEST_LOOK_S)
             if self._path.exists():
                 if free_bytes < self._low_bytes:
                     self._give_up()

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from agent.errors import LinkLost
-from agent.link.discovery import PortIdentity
+from agent.link.discovery import POLL_S, PortIdentity
 from agent.link.port import OnBytes, OnLost
 from agent.link.rate import Rates
+from agent.system.clock import SystemClock
 
 # A frame of 20 bytes at 115200 baud
 LINE_DELAY_S = 0.002
@@ -212,6 +213,12 @@ class FakePorts:
 
     def missing(self) -> str:
         return f"{self.path} not found: is the board plugged in?"
+
+    async def changed(self, at_most_s: float) -> None:
+        await SystemClock().sleep(min(POLL_S, at_most_s))
+
+    def close(self) -> None:
+        """Nothing was opened to look for changes."""
 
     async def open(self, path: str) -> FakePort:
         if self.refusal or not self.is_there:

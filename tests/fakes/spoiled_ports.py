@@ -6,6 +6,7 @@ import random
 from agent.link.discovery import SerialPorts
 from agent.link.port import OnBytes, OnLost, SerialPort
 from agent.link.settings import BoardSettings
+from agent.system.clock import SystemClock
 
 
 class LossySerialPort:
@@ -72,7 +73,7 @@ class SpoiledPorts(SerialPorts):
     def __init__(
         self, settings: BoardSettings, spoil: type[LossySerialPort] | type[CutSerialPort]
     ) -> None:
-        super().__init__(settings)
+        super().__init__(settings, SystemClock())
         self.opened: list[LossySerialPort | CutSerialPort] = []
         self._spoil = spoil
 

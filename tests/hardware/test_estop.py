@@ -6,7 +6,6 @@ import pytest
 
 from agent.access.commands import ChatCommand
 from agent.hardware.estop import (
-    LOOK_S,
     NOT_RECORDED_TEXT,
     NOT_THE_OWNER_TEXT,
     NOTHING_PENDING_TEXT,
@@ -14,10 +13,12 @@ from agent.hardware.estop import (
 )
 from agent.messages import Provenance
 from agent.security import estop
-from agent.security.estop import EmergencyStop
+from agent.security.estop import LOOK_S, EmergencyStop
+from agent.system.folder_watch import WATCHED_S
 from tests.fakes.board import FakeBoard
 from tests.fakes.channel import message
 from tests.fakes.virtual_time import LoopClock, elapse, in_virtual_time
+from tests.fakes.watches import no_watches_left
 
 OWNER = message("/estop")
 GUEST = dataclasses.replace(OWNER, sender="guest", provenance=Provenance.USER)
@@ -76,7 +77,13 @@ async def test_only_the_owner_loosens(tmp_path: Path) -> None:
     assert await oversight.obey(ChatCommand.CONFIGURE, OWNER) == NOTHING_PENDING_TEXT
 
 
-def test_what_another_process_does_is_done_in_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kernel", ["tells", "has no watch left"])
+def test_what_another_process_does_is_done_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str
+) -> None:
+    if kernel != "tells":
+        no_watches_left(monkeypatch)
+
     @in_virtual_time
     async def watched() -> None:
         oversight, board = made(tmp_path)
@@ -89,6 +96,25 @@ def test_what_another_process_does_is_done_in_time(tmp_path: Path) -> None:
         assert not board.is_stopped
         assert not board.is_locked
         watching.cancel()
+        await asyncio.wait([watching])
 
     watched()
     assert 2 * LOOK_S <= 0.2
+
+
+def test_nobody_looks_often_where_the_kernel_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    @in_virtual_time
+    async def watched() -> None:
+        oversight, _ = made(tmp_path)
+        monkeypatch.setattr(oversight.stop, "look", lambda: looks.append(1))
+        watching = asyncio.create_task(oversight.watch(LoopClock()))
+        await elapse(100 * WATCHED_S)
+        watching.cancel()
+        await asyncio.wait([watching])
+
+    watched()
+    assert 90 < len(looks) <= 102

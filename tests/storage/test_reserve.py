@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.storage import reserve
-from agent.storage.reserve import LOOK_S, NAME, TELL_EVERY_S, Reserve
+from agent.storage.reserve import LONGEST_LOOK_S, LOOK_S, NAME, TELL_EVERY_S, Reserve
 from tests.fakes.clock import SteppedClock
 from tests.waits import wait_until
 
@@ -108,9 +108,24 @@ async def test_it_is_looked_after_again_and_again(tmp_path: Path) -> None:
     for _ in range(2):
 
         def is_there() -> bool:
-            clock.advance(LOOK_S)
+            clock.advance(LONGEST_LOOK_S)
             return (tmp_path / NAME).exists()
 
         await wait_until(is_there)
         (tmp_path / NAME).unlink()
     running.cancel()
+
+
+@pytest.mark.parametrize(
+    ("free_mib", "pause_s"), [(5, LOOK_S), (1000, 9.96), (100_000, LONGEST_LOOK_S)]
+)
+async def test_the_more_room_there_is_the_later_it_looks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mib: int, pause_s: float
+) -> None:
+    monkeypatch.setattr(reserve, "_free_bytes", lambda _: free_mib * 1024 * 1024)
+    clock = SteppedClock()
+    running = asyncio.create_task(Reserve(tmp_path, clock).run())
+    await wait_until(lambda: clock.slept_s)
+    running.cancel()
+    await asyncio.wait([running])
+    assert clock.slept_s[0] == pytest.approx(pause_s)
