@@ -18,6 +18,9 @@ from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
 
+# A model that writes for longer than this makes a person wait; a draft of an answer that is whole
+# would be a request more, which the answer then waits for
+FIRST_S = 0.3
 # Answers that grow at the same time, and those whose turn was given up
 MAX_DRAFTS = 64
 # At the end: a message that the platform has by then is one that the next run knows of
@@ -53,7 +56,7 @@ class Drafts(ABC):
     """
 
     # An answer that is there by then was never a draft
-    first_s = 0.0
+    first_s = FIRST_S
     # The platform takes a message of one name once, so that an id that was lost can be had again
     names_once = False
 
