@@ -259,7 +259,7 @@ async def at_work(
     except* _Over:
         pass
     finally:
-        await _close(agent, enabling, delivery)
+        await _close(agent, enabling, delivery, conversations)
 
 
 def _desk(agent: Agent, opened: OpenedAccess, oversight: EstopControl, reporter: Reporter) -> Desk:
@@ -287,9 +287,9 @@ def _jobs(
     )
 
 
-async def _close(agent: Agent, enabling: EnableLineGuard, delivery: Delivery) -> None:
+async def _close(agent: Agent, enabling: EnableLineGuard, *busy: Delivery | Conversations) -> None:
     enabling.close()
-    await delivery.settle()
+    await asyncio.gather(*(one.settle() for one in busy))
     await agent.aclose()
 
 

@@ -4,6 +4,7 @@ Learnt is only the person's own word, from a turn in which every call succeeded 
 nothing below that word. What is said next takes it back where it corrects it.
 """
 
+import asyncio
 import json
 import logging
 from collections.abc import Sequence
@@ -29,7 +30,8 @@ from agent.turn.outcome import TurnOutcome
 if TYPE_CHECKING:
     from agent.providers.offline.toolbox import Toolbox
 
-# ruff: noqa: PLC0415  # the vocabularies are read when a turn has taught something, at no start
+# ruff: noqa: PLC0415  # the vocabularies are read when a turn has taught something, at no start.
+# A Pi Zero needs seconds for that: always in a thread, or a board would let its outputs go
 
 _log = logging.getLogger(__name__)
 
@@ -49,13 +51,32 @@ class PhraseLearner:
         self._phrases = phrases
         self._registry = registry
         self._redactor = redactor
+        self._lessons: set[asyncio.Future[None]] = set()
 
     async def heard(self, message: Inbound) -> None:
         """Take back what this message corrects."""
-        person, conversation = message.who, message.conversation
-        recent = self._phrases.recent(person, conversation)
-        if not recent or message.strand:
-            return
+        await self.settle()
+        recent = self._phrases.recent(message.who, message.conversation)
+        if recent and not message.strand:
+            await asyncio.to_thread(self._correct, message, recent)
+
+    async def turn_ended(self, message: Inbound, outcome: TurnOutcome) -> None:
+        """Learn from the turn, where there is something to learn; the answer does not wait."""
+        calls = [
+            call for message in outcome.added for call in message.tool_calls if call.name != _SEARCH
+        ]
+        if calls:
+            loop = asyncio.get_running_loop()
+            lesson = loop.run_in_executor(None, self._learn, message, outcome, calls)
+            self._lessons.add(lesson)
+            lesson.add_done_callback(self._lessons.discard)
+
+    async def settle(self) -> None:
+        """Wait for what is being learnt."""
+        if self._lessons:
+            await asyncio.wait(self._lessons)
+
+    def _correct(self, message: Inbound, recent: Sequence[Phrase]) -> None:
         from agent.providers.offline.learned_phrases import corrects
 
         try:
@@ -64,15 +85,11 @@ class PhraseLearner:
                     self._phrases.forget(phrase)
                 _log.info("phrases: corrected (count=%d)", len(recent))
             else:
-                self._phrases.leave(person, conversation)
+                self._phrases.leave(message.who, message.conversation)
         except StorageFull as err:
             _log.warning("phrases: not changed (reason=%s)", err)
 
-    async def turn_ended(self, message: Inbound, outcome: TurnOutcome) -> None:
-        """Learn from the turn, where there is something to learn."""
-        calls = [
-            call for message in outcome.added for call in message.tool_calls if call.name != _SEARCH
-        ]
+    def _learn(self, message: Inbound, outcome: TurnOutcome, calls: Sequence[ToolCall]) -> None:
         try:
             self._take_back(message, calls)
             if self._teaches(message, outcome) and self._is_learnable(message.text, calls):
@@ -83,7 +100,7 @@ class PhraseLearner:
 
     def _take_back(self, message: Inbound, calls: Sequence[ToolCall]) -> None:
         """Forget what nobody has said yes to, where the same thing is soon set otherwise."""
-        if message.strand or not calls:
+        if message.strand:
             return
         done = {(call.name, call.arguments_json) for call in calls}
         moved = {one for call in calls for one in self._moved(call.name, call.arguments_json)}

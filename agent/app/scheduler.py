@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agent.schedule.job_store import JobStore
     from agent.schedule.reminder_book import ReminderBook
     from agent.schedule.schedule import Schedule
+    from agent.schedule.timer import TimerWords
     from agent.schedule.timer_book import TimerBook
     from agent.schedule.timer_store import TimerStore
     from agent.tools.order_rehearsal import OrderRehearsal
@@ -109,7 +110,6 @@ class Scheduler:
         home: "Home",
     ) -> None:
         """Until cancelled."""
-        from agent.providers.offline.timer_words import SpokenTimers, late_reminder
         from agent.schedule.countdown import Outlet
         from agent.schedule.heartbeat import Heartbeat
         from agent.schedule.performer import Performer
@@ -122,6 +122,18 @@ class Scheduler:
         heartbeat = Heartbeat(self.store, self._clock, every_minutes, workspace, home)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(heartbeat.run())
-            outside = Outside(perform, tell, local_zone, late=late_reminder, follow=perform.follow)
+            outside = Outside(perform, tell, local_zone, late=_late_reminder, follow=perform.follow)
             tasks.create_task(self._schedule.run(outside))
-            tasks.create_task(self._countdown.run(Outlet(perform, tell, SpokenTimers)))
+            tasks.create_task(self._countdown.run(Outlet(perform, tell, _timer_words)))
+
+
+def _timer_words(language: str) -> "TimerWords":
+    from agent.providers.offline.timer_words import SpokenTimers
+
+    return SpokenTimers(language)
+
+
+def _late_reminder(text: str, language: str) -> str:
+    from agent.providers.offline.timer_words import late_reminder
+
+    return late_reminder(text, language)

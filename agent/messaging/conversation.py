@@ -88,6 +88,8 @@ class Conversations:
         self._histories = HistoryCache(
             lambda: self._agent.summaries and parts.runner.provider.name != "offline"
         )
+        self._preparing = asyncio.Lock()
+        self._is_prepared = False
         # When a full disk is told of next
         self._next_told_s = 0.0
 
@@ -123,6 +125,7 @@ class Conversations:
             return await self.finish(accepted, " ".join(accepted.message.notes))
         if not accepted.has_begun:
             await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
+        await self._prepare()
         message = await self._parts.hooks.received(accepted.message)
         if isinstance(message, Cancel):
             return await self._cancelled(accepted, message, UNREAD_TEXT)
@@ -248,6 +251,23 @@ class Conversations:
         return await self._parts.journal.transact(
             lambda db: self._histories.clear(db, conversation)
         )
+
+    async def _prepare(self) -> None:
+        """Load what turns need; once, and the loop goes on meanwhile."""
+        if self._is_prepared:
+            return
+        async with self._preparing:
+            if not self._is_prepared:
+                from agent.messaging import first_turn  # noqa: PLC0415 - no start needs it
+
+                await asyncio.to_thread(first_turn.load, self._parts.registry)
+                self._is_prepared = True
+
+    async def settle(self) -> None:
+        """Wait for what is being learnt from the last turns."""
+        # Nobody learns before the first message
+        if "_learner" in vars(self) and self._learner is not None:
+            await self._learner.settle()
 
     def growing(self, show: Callable[[str], Awaitable[None]], message: Inbound) -> OnText:
         """Shows the answer to it while it is written."""

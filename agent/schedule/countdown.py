@@ -102,7 +102,8 @@ class Countdown:
         return soonest_s
 
     async def _end(self, timer: CountdownTimer, late_s: float, outlet: Outlet) -> None:
-        words = outlet.words(timer.language)
+        # The first one loads a language, which takes longer than a lease renewal may
+        words = await asyncio.to_thread(outlet.words, timer.language)
         is_late = late_s >= LATE_S
         said = words.missed(timer, late_s) if is_late else words.ended(timer)
         acts = bool(timer.order) and not is_late

@@ -151,7 +151,8 @@ class Schedule:
             await self._note(job.name, "its time had passed before the agent looked: not run")
             if job.language and job.message:
                 # A reminder is late rather than never, where it was set
-                late = replace(after, message=outside.late(job.message, job.language))
+                said = await asyncio.to_thread(outside.late, job.message, job.language)
+                late = replace(after, message=said)
                 tasks.create_task(self._perform(late, outside.perform, outside))
                 return
             await outside.tell(f"I missed the time of the job {job.name} and did not run it.")

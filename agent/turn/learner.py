@@ -13,4 +13,7 @@ class Learner(Protocol):
         """A message is going to be answered."""
 
     async def turn_ended(self, message: Inbound, outcome: TurnOutcome) -> None:
-        """The answer is kept."""
+        """The answer is kept, and does not wait for what is learnt."""
+
+    async def settle(self) -> None:
+        """Wait for what is being learnt."""

@@ -1,5 +1,6 @@
 """What a model did is asked about once without it, then done; and all that is never learnt."""
 
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -18,8 +19,11 @@ from agent.messages import (
     ToolCall,
 )
 from agent.providers.fallback import FallbackProvider
+from agent.providers.offline import learned_phrases
 from agent.providers.offline.provider import OfflineProvider
 from agent.security.redact import Redactor
+from agent.storage import documents
+from agent.storage.files import write_atomic
 from agent.storage.phrases import MAX_PER_PERSON, Phrases, PhraseState
 from agent.tools.base import AnyTool
 from agent.tools.registry import Registry
@@ -293,8 +297,35 @@ async def _learnt(folder: Path, inbound: Inbound, outcome: TurnOutcome, secret: 
     phrases = Phrases(folder / "phrases.json", SteppedClock())
     tools = [PulseTool(), SoilTool(), NoteTool(), PageTool()]
     redactor = Redactor([Secret(secret)] if secret else [])
-    await PhraseLearner(phrases, Registry(tools), redactor).turn_ended(inbound, outcome)
+    learner = PhraseLearner(phrases, Registry(tools), redactor)
+    await learner.turn_ended(inbound, outcome)
+    await learner.settle()
     return len(phrases.of(inbound.who))
+
+
+async def test_nothing_is_read_or_written_in_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small machine reads the vocabularies for seconds; a board waits half a second."""
+    in_loop: list[bool] = []
+
+    def watched(text: str) -> bool:
+        in_loop.append(threading.current_thread() is threading.main_thread())
+        return text == SAID
+
+    def written(path: Path, content: bytes) -> None:
+        if path.name == "phrases.json":
+            watched(path.name)
+        write_atomic(path, content)
+
+    for name in ("stands_alone", "corrects"):
+        monkeypatch.setattr(learned_phrases, name, watched)
+    monkeypatch.setattr(documents, "write_atomic", written)
+    async with garden(tmp_path, [PulseTool()]) as one:
+        await one.say(SAID)
+        await one.say("hello")
+    # Learnt and written, heard and written
+    assert in_loop == [False] * 4
 
 
 async def test_a_plain_turn_is_learnt(tmp_path: Path) -> None:

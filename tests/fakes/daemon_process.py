@@ -19,6 +19,9 @@ STOP_LIMIT_S = 30.0
 class DaemonProcess:
     """An agent with the state of the chats in the same folder; `log` is what it said."""
 
+    # What Python starts
+    program: tuple[str, ...] = ("-m", "agent.cli.main")
+
     def __init__(self, folder: Path, config: str = "", **environ: str) -> None:
         self.socket = Path(environ.get("RUNTIME_DIRECTORY", folder / "state")) / "chat.sock"
         self._environ = {**chat_environ(folder, config), **environ}
@@ -59,7 +62,7 @@ class DaemonProcess:
         """Return when terminals can attach."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "agent.cli.main", "run"],
+                [sys.executable, *self.program, "run"],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -156,6 +156,7 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
     except* _Over:
         pass
     finally:
+        await conversations.settle()
         await journal.aclose()
 
 

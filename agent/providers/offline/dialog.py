@@ -161,6 +161,18 @@ class OfflineDialog:
         self._likenesses = Likenesses(embedder)
         self._phrases = phrases
         self._called = called
+        # Languages whose tables are loaded
+        self._prepared: set[str] = set()
+
+    def prepare(self, request: ChatRequest) -> None:
+        """Load what the answer is made with: grammar, names of tools, the person's language."""
+        from agent.providers.offline.interpreter import understand  # noqa: F401, PLC0415 - as below
+
+        box, turns = toolbox(_every_tool(request)), turns_of(request.messages)
+        code = voices_of(turns)[-1].code if turns else "en"
+        if code not in self._prepared:
+            analyse(turns[-1].text if turns else "", code, box.names)
+            self._prepared.add(code)
 
     async def to(self, request: ChatRequest) -> ChatResponse:
         box = toolbox(_every_tool(request))

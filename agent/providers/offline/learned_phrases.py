@@ -5,7 +5,7 @@ A sentence can become one if it means the same at any time.
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -165,24 +165,28 @@ def _senses(analysis: Analysis) -> frozenset[str]:
 def _has_one_of(table: str, analysis: Analysis) -> bool:
     """Test in the text's language, or plainly in another: short texts may be taken for English."""
     said = _texts(analysis.text)
-    forms = (
-        form
-        for code in LANGUAGES
-        for form in _forms(code, table)
-        if code == analysis.code or len("".join(form)) >= _PLAIN_CHARS or not form[0].isascii()
-    )
-    return any(_stands_in(form, said) for form in forms)
+    own, plain = _forms(analysis.code, table), _plain_forms(table)
+    widths = {len(form) for form in own | plain}
+    return any(part in own or part in plain for width in widths for part in _parts(said, width))
 
 
 @cache
-def _forms(code: str, table: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(_texts(form) for form in tables(code)["sayings"][table])
+def _forms(code: str, table: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(_texts(form) for form in tables(code)["sayings"][table])
+
+
+@cache
+def _plain_forms(table: str) -> frozenset[tuple[str, ...]]:
+    """Return the forms of every language that no other language has by chance."""
+    forms = (form for code in LANGUAGES for form in _forms(code, table))
+    return frozenset(
+        form for form in forms if len("".join(form)) >= _PLAIN_CHARS or not form[0].isascii()
+    )
 
 
 def _texts(text: str) -> tuple[str, ...]:
     return tuple(unit.text for unit in split(tidy(text), variants()))
 
 
-def _stands_in(form: Sequence[str], said: Sequence[str]) -> bool:
-    width = len(form)
-    return any(tuple(said[place : place + width]) == form for place in range(len(said)))
+def _parts(said: tuple[str, ...], width: int) -> Iterator[tuple[str, ...]]:
+    return (said[place : place + width] for place in range(len(said) - width + 1))

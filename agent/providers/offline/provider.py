@@ -40,6 +40,8 @@ class OfflineProvider(Provider):
         self._called = called
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
+        # What is loaded for the first answer takes a Pi Zero seconds: never in the loop
+        await asyncio.to_thread(self._prepare, request)
         return replace(await self._replies.to(request), is_by_rules=True)
 
     def capabilities(self, model: str | None = None) -> Capabilities:
@@ -56,6 +58,9 @@ class OfflineProvider(Provider):
 
         self._replies  # noqa: B018 - made here, in a thread
         detect(self.name)
+
+    def _prepare(self, request: ChatRequest) -> None:
+        self._replies.prepare(request)
 
     @cached_property
     def _replies(self) -> "OfflineDialog":
