@@ -1,114 +1,134 @@
-"""A whole agent with a bot and a model that answers at once, and the same two calls without it."""
+"""The agent as people run it, and the floor below it: processes, each with a bot of its own.
 
-import asyncio
+Both ask one model service over HTTP, which streams. The agent has its embedding model, its memory
+and a board; everything is kept on disk.
+"""
+
 import contextlib
+import os
+import subprocess
 import sys
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
-from functools import partial
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
-import msgspec
-
-from agent.access.people import PersonAccount
+from agent.access.people import PeopleStore, PersonAccount
 from agent.access.roles import PersonRole
-from agent.app import build
-from agent.app.channels import open_channels
-from agent.channels.platform import PlatformContext
-from agent.messaging.channel_supervisor import Supervisor
-from agent.providers.base import ChatRequest, ChatResponse, Provider
-from agent.settings import Paths, Settings
-from tests.fakes import telegram_server
+from agent.system.clock import SystemClock
+from scripts.lib.bench.process import Used
+from tests.fakes import board_sim, telegram_server
+from tests.fakes.board_sim import BoardSim
+from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_world import ANNA
 
-ANSWER = "The lamp is on, and everything else is as it should be."
+ROOT = Path(__file__).resolve().parents[3]
 PEOPLE = 8
 _POLL_S = 25.0
+_PIECES = [sys.executable, "scripts/lib"]
 
 
-class InstantProvider(Provider):
-    """Answers at once."""
+class FlowAgent(DaemonProcess):
+    """`barnacle run`, or a piece of this folder that runs the same and writes down what it sees."""
 
-    name = "instant"
+    def __init__(self, folder: Path, config: str, piece: str) -> None:
+        model = os.environ.get("BARNACLE_MODEL_DIR", str(ROOT / ".barnacle" / "model"))
+        self.seen = folder / "seen.jsonl"
+        super().__init__(folder, config, BARNACLE_MODEL_DIR=model, BARNACLE_STAGES=str(self.seen))
+        if piece:
+            self.program = (str(ROOT / "scripts" / "lib"), f"bench.{piece}")
 
-    async def chat(self, request: ChatRequest) -> ChatResponse:
-        return ChatResponse(ANSWER)
+    @property
+    def used(self) -> Used:
+        return Used.by(self.pid)
+
+    def end(self) -> None:
+        """Kill it, if it was started."""
+        if self._process is not None:
+            self.kill()
 
 
 @dataclass(frozen=True)
 class Both:
-    """The platform of the agent, and one for bare calls.
+    """The agent and the floor, with the bot that people write to.
 
     Args:
-        people: who is let in.
+        people: who is let in; the first is the owner.
     """
 
+    agent: FlowAgent
     agents: TelegramServer
-    own: TelegramServer
-    client: httpx.AsyncClient
+    floor: "subprocess.Popen[bytes]"
+    floors: TelegramServer
     people: list[int]
-    _offset: list[int]
-
-    async def bare(self) -> None:
-        """One poll and one sending."""
-        url = f"{self.own.base_url}/bot{self.own.token}"
-        asked = {"offset": self._offset[0], "timeout": 20, "limit": 100}
-        found = (await self.client.post(f"{url}/getUpdates", json=asked)).json()["result"]
-        self._offset[0] = found[-1]["update_id"] + 1
-        await self.client.post(f"{url}/sendMessage", json={"chat_id": ANNA, "text": ANSWER})
 
 
 @contextlib.asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Both]:
-    """Everything at work until the block ends."""
-    async with (
-        telegram_server.running() as agents,
-        telegram_server.running() as own,
-        httpx.AsyncClient(timeout=60) as client,
-    ):
-        agents.longest_poll_s = own.longest_poll_s = _POLL_S
-        people = [ANNA, *(ANNA + number for number in range(1, PEOPLE))]
-        async with _agent(folder, agents, people):
-            yield Both(agents, own, client, people, [0])
+async def opened(*, has_board: bool, piece: str = "") -> AsyncIterator[Both]:
+    """Everything at work until the block ends; the agent is not started yet.
+
+    Args:
+        piece: runs the agent instead, and writes down what it sees.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="barnacle-")))
+        agents = await stack.enter_async_context(telegram_server.running())
+        floors = await stack.enter_async_context(telegram_server.running())
+        agents.longest_poll_s = floors.longest_poll_s = _POLL_S
+        model = stack.enter_context(_service())
+        # Without one it looks for a board, as on a machine that has none
+        board = ""
+        if has_board and board_sim.unavailable_reason() is None:
+            sim = stack.enter_context(BoardSim(folder, {}))
+            board = f'[board]\nport = "{sim.port}"\n'
+        agent = FlowAgent(folder, _config(model, agents) + board, piece)
+        people = _let_in(folder / "state")
+        floor = stack.enter_context(_floor(floors, model))
+        stack.callback(agent.end)
+        yield Both(agent, agents, floor, floors, people)
 
 
-@contextlib.asynccontextmanager
-async def _agent(folder: Path, server: TelegramServer, people: list[int]) -> AsyncIterator[None]:
-    settings = _settings(server)
-    made = build.assemble(settings, Paths(None, folder), {}, sys.stderr)
-    agent = replace(made, providers=replace(made.providers, provider=InstantProvider()))
-    for number in people:
-        account = PersonAccount(channel="telegram", sender=f"{number}", target=f"{number}")
-        rank = PersonRole.OWNER if number == ANNA else PersonRole.USER
-        agent.access.people.let_in(rank, account, f"p{number}")
-    reach = PlatformContext(agent.paths, {}, agent.http, agent.clock)
-    channels = open_channels(settings, reach)
-    async with build.at_work(agent, channels) as (dispatcher, _, tasks):
-        for channel in channels:
-            supervisor = Supervisor(channel, agent.clock, agent.activity, _nobody)
-            tasks.create_task(supervisor.run(partial(dispatcher.deliver, tasks=tasks)))
-        yield
-        await asyncio.gather(*(channel.aclose() for channel in channels))
-
-
-async def _nobody(_channel: str, _text: str) -> None:
-    """Receive a message and ignore it."""
-
-
-def _settings(server: TelegramServer) -> Settings:
-    return msgspec.convert(
-        {
-            "memory": {"consolidate": False},
-            "embeddings": {"provider": "none"},
-            "log": {"level": "error"},
-            "channels": {"telegram": {"base_url": server.base_url, "token": server.token}},
-        },
-        Settings,
-        dec_hook=_secret,
+def _config(model: str, bot: TelegramServer) -> str:
+    return (
+        f'[provider]\nbase_url = "{model}/v1"\nmodel = "fake"\n[log]\nlevel = "error"\n'
+        f'[channels.telegram]\nbase_url = "{bot.base_url}"\ntoken = "{bot.token}"\n'
     )
 
 
-def _secret(kind: type, value: object) -> object:
-    return kind(value)
+def _let_in(state: Path) -> list[int]:
+    state.mkdir(mode=0o700)
+    store = PeopleStore(state / "people.json", SystemClock())
+    people = [ANNA + number for number in range(PEOPLE)]
+    for number in people:
+        role = PersonRole.OWNER if number == ANNA else PersonRole.USER
+        account = PersonAccount(channel="telegram", sender=f"{number}", target=f"{number}")
+        store.let_in(role, account, f"p{number}")
+    return people
+
+
+@contextlib.contextmanager
+def _service() -> Iterator[str]:
+    with _started([*_PIECES, "bench.turn_service"], subprocess.PIPE) as service:
+        assert service.stdout is not None
+        yield service.stdout.readline().decode().strip()
+
+
+@contextlib.contextmanager
+def _floor(bot: TelegramServer, model: str) -> "Iterator[subprocess.Popen[bytes]]":
+    urls = [f"{bot.base_url}/bot{bot.token}", f"{model}/v1"]
+    # Without what an environment would load at its start
+    with _started([sys.executable, "-S", "-E", "scripts/lib/bench/floor.py", *urls]) as floor:
+        yield floor
+
+
+@contextlib.contextmanager
+def _started(
+    command: list[str], stdout: int = subprocess.DEVNULL
+) -> "Iterator[subprocess.Popen[bytes]]":
+    process = subprocess.Popen(command, stdout=stdout, cwd=ROOT)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
