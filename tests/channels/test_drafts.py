@@ -4,7 +4,7 @@ from pathlib import Path
 from agent.channels.drafts import MAX_DRAFTS, AnswerDraft, Drafts
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Outbound, Provenance
-from agent.system.clock import Clock
+from agent.system.clock import Clock, SystemClock
 from tests.fakes.clock import SteppedClock
 from tests.waits import wait_until
 
@@ -134,3 +134,12 @@ async def test_an_answer_that_was_no_draft_is_asked_for_by_no_name(tmp_path: Pat
     assert await Named(tmp_path, SteppedClock(), stands).end(answer("1")) == ""
     assert stands == {}
     assert not (tmp_path / "begun.json").exists()
+
+
+async def test_an_answer_that_is_whole_at_once_was_never_a_draft(tmp_path: Path) -> None:
+    drafts = Shown(tmp_path, SystemClock())
+    drafts.show(written("1"), "It is")
+    drafts.show(written("1"), "It is warm.")
+    assert await drafts.end(answer("1")) == ""
+    assert drafts.texts == []
+    await drafts.aclose()
