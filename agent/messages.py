@@ -106,6 +106,7 @@ class Inbound:
         sent_at_s: when the platform says it was written, seconds since the epoch; None for now.
         is_forwarded: the sender passes on what somebody else wrote.
         person: who the sender is to us, on whatever channel; only the door says it.
+        beside: what the program of the sender sent along, such as instructions; nobody's order.
         notes: what became of files that cannot be used, in sentences for the person; no orders.
     """
 
@@ -127,6 +128,7 @@ class Inbound:
     person: str = ""
     quoted_of: Whose = Whose.ANYBODYS
     subject: str = ""
+    beside: str = ""
     notes: tuple[str, ...] = ()
 
     @property

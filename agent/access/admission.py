@@ -21,6 +21,7 @@ TOLD_EVERY_S = 3600.0
 MAX_REMEMBERED = 500
 # Sentences in an hour to all of them together: nobody makes this device write to many
 MAX_TOLD = 30
+NOT_BY_PROGRAM_TEXT = "Nobody is paired by a program: write it in a chat of your own."
 
 
 class Strangers:
@@ -67,12 +68,20 @@ class Admission:
 
     Args:
         local: the channels whose people this machine knows.
+        relayed: the channels on which programs write for people.
     """
 
-    def __init__(self, pairing: Pairing, clock: Clock, local: Collection[str]) -> None:
+    def __init__(
+        self,
+        pairing: Pairing,
+        clock: Clock,
+        local: Collection[str],
+        relayed: Collection[str] = (),
+    ) -> None:
         self._pairing = pairing
         self._people = pairing.people
         self._local = frozenset(local)
+        self._relayed = frozenset(relayed)
         self.strangers = Strangers(clock)
 
     async def admit(self, message: Inbound) -> Admitted | Rejected:
@@ -90,7 +99,7 @@ class Admission:
             return self._in_group(message, person)
         if person is None:
             return self._stranger(message)
-        return _passed(message, person.person_id, person.rank)
+        return _passed(message, person.person_id, self._rank(message, person))
 
     def stands(self, message: Inbound) -> bool:
         """Return true if the sender still has access, with at least the rights as on arrival."""
@@ -113,7 +122,14 @@ class Admission:
         is_other = message.sender == OWNER_ID and rank is not PersonRole.OWNER
         return Admitted(replace(message, person=_member(message) if is_other else message.sender))
 
+    def _rank(self, message: Inbound, person: Person) -> PersonRole:
+        """Return the role of a person there; a program may say what they have not said."""
+        is_relayed = message.channel in self._relayed
+        return min(person.rank, PersonRole.USER) if is_relayed else person.rank
+
     async def _pair(self, message: Inbound, rank: PersonRole | None) -> Rejected:
+        if message.channel in self._relayed:
+            return Rejected(NOT_BY_PROGRAM_TEXT)
         text = await self._pairing.obey(message, rank)
         return self._stranger(message) if text == STRANGER_TEXT else Rejected(text)
 
@@ -149,7 +165,8 @@ def _passed(message: Inbound, person: str, rank: PersonRole) -> Admitted | Rejec
         return Rejected(NOT_ALLOWED_TEXT)
     # A model reads the quoted words as well; a command is typed, and nothing else of it is read.
     # Whether the agent's own words stand in the conversation is seen where that is read
-    is_strange = bool(message.quoted) and message.quoted_of is Whose.ANYBODYS
+    is_quoting = bool(message.quoted) and message.quoted_of is Whose.ANYBODYS
+    is_strange = is_quoting or bool(message.beside)
     is_pure = command is not None or not is_strange
     trust = rank.trust if is_pure else min(rank.trust, Provenance.WEB)
     return Admitted(replace(message, person=person, provenance=trust))

@@ -45,8 +45,9 @@ class AccessControl:
     def opened(self, channels: Mapping[str, Channel], activity: Activity) -> "OpenedAccess":
         local = [name for name, channel in channels.items() if channel.abilities.is_local]
         owner = OwnerContact(self.people, channels, activity, self._clock, AT_THE_MACHINE)
-        has_platforms = len(local) < len(channels)
-        admission = Admission(self.pairing, self._clock, local)
+        relayed = [name for name, channel in channels.items() if channel.abilities.is_relayed]
+        has_platforms = len(local) + len(relayed) < len(channels)
+        admission = Admission(self.pairing, self._clock, local, relayed)
         return OpenedAccess(admission, owner, self.pairing, self._clock, has_platforms)
 
     async def tell(self, text: str) -> None:

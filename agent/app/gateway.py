@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from agent.access.pairing_codes import Codes
 from agent.access.people import PeopleStore
@@ -18,12 +19,16 @@ from agent.channels.push import PushReceiver
 from agent.gateway.application import StatusSources
 from agent.gateway.gateway import Gateway, GatewayParts
 from agent.gateway.metrics import MetricSample
+from agent.gateway.route import GatewayRoute
 from agent.gateway.settings import GatewaySettings
 from agent.gateway.tokens import GatewayTokens
 from agent.link.base import Board, BoardState
 from agent.messaging.channel_supervisor import Supervisor
 from agent.security.access import Circle
 from agent.system.clock import SystemClock
+
+if TYPE_CHECKING:
+    from agent.gateway.assistants.channel import AssistantChannel
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +59,29 @@ def open_gateway(
     access = agent.access
     pushed = [channel for channel in channels if isinstance(channel, PushReceiver)]
     shown = StatusSources(partial(_troubles, agent, supervisors), partial(_samples, agent))
-    house = GatewayParts(agent.paths.state_dir, agent.paths.gateway_db, shown, pushed)
     tokens = GatewayTokens(token, access.people, access.codes, agent.clock, access.tell)
+    routes = list(_lent(agent, channels, tokens))
+    house = GatewayParts(agent.paths.state_dir, agent.paths.gateway_db, shown, pushed, routes)
     return Gateway(wanted, token, tokens, house, agent.clock)
+
+
+def _lent(
+    agent: Agent, channels: Sequence[Channel], tokens: GatewayTokens
+) -> Iterator[GatewayRoute]:
+    """Yield the routes by which other assistants come."""
+    for channel in channels:
+        if channel.abilities.is_relayed:
+            from agent.gateway.assistants.desk import AssistantDesk  # noqa: PLC0415 - where it is wanted
+            from agent.gateway.assistants.endpoint import endpoints  # noqa: PLC0415 - as above
+
+            desk = AssistantDesk(
+                cast("AssistantChannel", channel),
+                agent.journal,
+                agent.clock,
+                agent.settings.agent.name,
+                tokens.has_account,
+            )
+            yield from endpoints(desk)
 
 
 def recording_gateway(

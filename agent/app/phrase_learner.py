@@ -121,7 +121,7 @@ class PhraseLearner:
 
     def _teaches(self, message: Inbound, outcome: TurnOutcome) -> bool:
         """The turn is a model's answer to the person's own plain message."""
-        beside = (message.quoted, message.subject, message.attachments)
+        beside = (message.quoted, message.subject, message.beside, message.attachments)
         is_plain = not (message.strand or message.is_forwarded or any(beside))
         trust = min(message.provenance, outcome.provenance)
         results = [message for message in outcome.added if message.role is Role.TOOL]

@@ -94,7 +94,7 @@ async def run(settings: Settings, paths: Paths) -> int:
         limits = _limits(is_looping=starts.begin())
         agent = _assembled(settings, paths, only_talks=bool(limits))
         terminals = _terminals(agent)
-        channels = (terminals, *_platforms(agent))
+        channels = (terminals, *_platforms(agent), *_assistants(agent))
         supervisors: list[Supervisor] = []
         gateway = _gateway(agent, channels, supervisors)
         async with at_work(agent, channels) as (dispatcher, reporter, tasks):
@@ -209,6 +209,16 @@ def _platforms(agent: Agent) -> tuple[Channel, ...]:
         newest=agent.peripherals.newest_readings,
     )
     return open_channels(agent.settings, reach)
+
+
+def _assistants(agent: Agent) -> tuple[Channel, ...]:
+    """Return the channel of other assistants, where the owner lets them in."""
+    wanted = agent.settings.gateway
+    if wanted is None or "openai" not in wanted.assistants:
+        return ()
+    from agent.gateway.assistants.channel import AssistantChannel
+
+    return (AssistantChannel(),)
 
 
 def _gateway(

@@ -101,6 +101,8 @@ class Abilities:
         is_local: who writes there was identified by this machine, not by a platform.
         answers_only: it lets us write only for a while after somebody has; what waits by then goes
             before anything else when they write again.
+        is_relayed: programs write there for people: nothing is more than a user's word, and
+            nobody is paired by a message.
     """
 
     hint: str = ""
@@ -112,6 +114,7 @@ class Abilities:
     asks: bool = False
     is_local: bool = False
     answers_only: bool = False
+    is_relayed: bool = False
 
 
 class Pulse:

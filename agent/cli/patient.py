@@ -157,7 +157,8 @@ def _probe_gateway(wanted: GatewaySettings, paths: Paths) -> str:
     token = gateway_token(wanted, os.environ).reveal()
     place = gateway_address(wanted, paths.state_dir, token)
     seen = "with a token" if token else "without a token, for users of this machine"
-    return f"listens at {place.in_words}, {seen}"
+    lent = f"; lent to other assistants by {', '.join(wanted.assistants)}" * bool(wanted.assistants)
+    return f"listens at {place.in_words}, {seen}{lent}"
 
 
 def _spending(settings: Settings, paths: Paths) -> tuple[str, str]:

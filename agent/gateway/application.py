@@ -8,6 +8,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -23,6 +24,7 @@ from agent.gateway.callers import Caller
 from agent.gateway.metrics import CONTENT_TYPE, MetricSample, page
 from agent.gateway.refused_callers import RefusalLimiter
 from agent.gateway.request import MAX_BODY_BYTES, CrowdedOut, RequestBodies, fault_of
+from agent.gateway.route import GatewayRoute, RouteRequest
 from agent.gateway.tokens import GatewayTokens
 
 MAX_CODE_BODY_BYTES = 200
@@ -77,7 +79,11 @@ class GatewayApplication:
     """ASGI application of the gateway."""
 
     def __init__(
-        self, entrance: CallerAccess, shown: StatusSources, pushed: Sequence[PushReceiver]
+        self,
+        entrance: CallerAccess,
+        shown: StatusSources,
+        pushed: Sequence[PushReceiver],
+        routes: Sequence[GatewayRoute] = (),
     ) -> None:
         self._entrance = entrance
         self._shown = shown
@@ -96,6 +102,10 @@ class GatewayApplication:
             self._routes[one.path.encode()] = ("POST", _handler(self, one))
             if isinstance(one, ChallengedReceiver):
                 self._asked[one.path.encode()] = one
+        # Those of other protocols, which have refusals of their own
+        self._lent = {route.path.encode(): route for route in routes}
+        for path, route in self._lent.items():
+            self._routes[path] = (route.method, _lent(self, route))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -104,7 +114,9 @@ class GatewayApplication:
         try:
             response = await self._answer(request)
         except _Refused as refused:
-            response = _response(refused.answered)
+            lent = self._lent.get(scope["raw_path"])
+            shape = _response if lent is None else lent.refusal
+            response = shape(refused.answered)
         response.headers["connection"] = "close"
         response.headers["cache-control"] = "no-store"
         response.headers["x-content-type-options"] = "nosniff"
@@ -119,6 +131,27 @@ class GatewayApplication:
         """Return the caller; without a trusted proxy it is the connection's."""
         who = callers.caller(peer, headers, self._entrance.trusted)
         return Caller(who or peer, self._is_known(_token_of(headers)))
+
+    def answer_s(self, path: bytes) -> float:
+        """Return the longest time that an answer there may take; 0 for the usual one."""
+        lent = self._lent.get(path)
+        return 0.0 if lent is None else lent.answer_s
+
+    async def lend(self, request: Request, route: GatewayRoute) -> Response:
+        """Hand a paired caller to a protocol."""
+        token = _token_of(request.scope["headers"])
+        if not self._is_known(token):
+            raise _Refused(PushAnswer(401, "a token is needed: Authorization: Bearer TOKEN"))
+        holder = self._entrance.tokens.holder(token)
+        if holder is None:
+            told = PushAnswer(403, "this token is no person's: pair one with `barnacle pair`")
+            return route.refusal(told)
+        headers = {name.lower(): text for name, text in request.headers.items()}
+        read = partial(self._body, request, MAX_BODY_BYTES)
+        person, account = holder
+        return await route.handle(
+            RouteRequest(person, account, headers, read, partial(_left, request))
+        )
 
     def _is_known(self, token: str) -> bool:
         return bool(token) and self._entrance.tokens.is_right(token)
@@ -242,6 +275,19 @@ def _handler(front: GatewayApplication, pushed: PushReceiver) -> Handler:
         return await front.take(request, pushed)
 
     return handle
+
+
+def _lent(front: GatewayApplication, route: GatewayRoute) -> Handler:
+    async def handle(request: Request, _: Caller) -> Response:
+        return await front.lend(request, route)
+
+    return handle
+
+
+async def _left(request: Request) -> None:
+    """Return when the caller has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _token_of(headers: callers.Headers) -> str:

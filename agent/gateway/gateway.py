@@ -14,6 +14,7 @@ from agent.gateway.application import CallerAccess, GatewayApplication, StatusSo
 from agent.gateway.callers import UNIX, UNKNOWN, normal
 from agent.gateway.connection_pool import GatewayConnectionPool
 from agent.gateway.refused_callers import RefusalLimiter
+from agent.gateway.route import GatewayRoute
 from agent.gateway.server import serve
 from agent.gateway.settings import GatewaySettings
 from agent.gateway.tokens import GatewayTokens
@@ -33,6 +34,7 @@ class GatewayParts:
     limits_db: Path
     shown: StatusSources
     pushed: Sequence[PushReceiver]
+    routes: Sequence[GatewayRoute] = ()
 
 
 class Gateway:
@@ -57,7 +59,7 @@ class Gateway:
             tokens,
             UNIX if self.place.path else UNKNOWN,
         )
-        self._front = GatewayApplication(entrance, house.shown, house.pushed)
+        self._front = GatewayApplication(entrance, house.shown, house.pushed, house.routes)
 
     @property
     def port(self) -> int:

@@ -48,6 +48,7 @@ class GatewayConnectionParts:
 
     Args:
         recognise: tells by the peer and the headers who calls.
+        answer_s: tells by the path how long an answer to a paired caller may take; 0 for usual.
     """
 
     config: Config
@@ -55,6 +56,7 @@ class GatewayConnectionParts:
     places: GatewayConnectionPool
     socket_peer: str
     state: ServerState = field(default_factory=ServerState)
+    answer_s: Callable[[bytes], float] = lambda _path: 0.0
 
 
 class GuardedProtocol(H11Protocol):
@@ -101,6 +103,7 @@ class GatewayConnection(asyncio.Protocol):
         self._caller = Caller(hall.socket_peer)
         self._ignored_bytes = 0
         self._closing_s: float | None = None
+        self._limit_s = CONNECTION_TIMEOUT_S
         self.begun_s = 0.0
 
     @property
@@ -122,7 +125,7 @@ class GatewayConnection(asyncio.Protocol):
         if self._closing_s is not None:
             return self._closing_s + READ_TIMEOUT_S
         is_head = self._stage is ConnectionStage.HEAD
-        return self.begun_s + (HEADERS_TIMEOUT_S if is_head else CONNECTION_TIMEOUT_S)
+        return self.begun_s + (HEADERS_TIMEOUT_S if is_head else self._limit_s)
 
     def cut(self) -> None:
         self._transport.abort()
@@ -188,6 +191,12 @@ class GatewayConnection(asyncio.Protocol):
         inner.data_received(whole)
         if inner.headers is not None:
             self._caller = hall.recognise(self.who, inner.headers)
+            self._extend(inner.scope)
+
+    def _extend(self, scope: "HTTPScope") -> None:
+        """Give a caller with a right token the time of a turn, where one answers."""
+        if self.is_known:
+            self._limit_s = max(self._limit_s, self._hall.answer_s(scope["raw_path"]))
 
     def _refuse(self, fault: RequestFault) -> None:
         self._stage, self._head = ConnectionStage.REFUSED, RequestHead()
@@ -210,7 +219,13 @@ class GatewayConnection(asyncio.Protocol):
 
 
 if TYPE_CHECKING:
-    from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+    from uvicorn._types import (
+        ASGI3Application,
+        ASGIReceiveCallable,
+        ASGISendCallable,
+        HTTPScope,
+        Scope,
+    )
 
 # Answers that are under way when the agent ends
 GRACE_S = 2.0
@@ -226,7 +241,9 @@ async def serve(
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = _config(front)
     config.load()
-    hall = GatewayConnectionParts(config, front.recognised, places, front.socket_peer)
+    hall = GatewayConnectionParts(
+        config, front.recognised, places, front.socket_peer, answer_s=front.answer_s
+    )
     clearing = asyncio.ensure_future(hall.places.keep_clear())
     try:
         await _accept(hall, listening)

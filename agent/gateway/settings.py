@@ -1,6 +1,6 @@
 """Settings of the gateway."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -26,3 +26,5 @@ class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
     # 32 random bytes or more; in a file of its own, which is better
     token: Secret = Secret()
     token_file: str = ""
+    # Protocols by which other assistants may use this agent, each with a token of a paired person
+    assistants: tuple[Literal["openai"], ...] = ()

@@ -11,8 +11,8 @@ import secrets
 
 from agent.access.owner import Tell
 from agent.access.pairing import announced, tell_nobody
-from agent.access.pairing_codes import Attempts, Codes
-from agent.access.people import PeopleStore, PersonAccount
+from agent.access.pairing_codes import Attempts, Codes, Invitation
+from agent.access.people import OWNER_ID, PeopleStore, Person, PersonAccount
 from agent.access.roles import PersonRole
 from agent.system.clock import Clock
 
@@ -54,6 +54,18 @@ class GatewayTokens:
         # By the hash alone: the time that it takes to find tells nothing of the token
         return self._people.find(NAME, _digest(token)) is not None or is_ours
 
+    def holder(self, token: str) -> tuple[Person, str] | None:
+        """Return the person of a token and its account; None for no person's token."""
+        if not token or len(token) > MAX_TOKEN_CHARS:
+            return None
+        account = _digest(token)
+        person = self._people.find(NAME, account)
+        return None if person is None else (person, account)
+
+    def has_account(self, account: str) -> bool:
+        """Return true while a person has the account of a token."""
+        return self._people.find(NAME, account) is not None
+
     def wait_s(self, who: str) -> float:
         """Return the seconds until this caller may try a code again; 0 for now."""
         return self._attempts.wait_s(who)
@@ -69,7 +81,7 @@ class GatewayTokens:
         # Counted before it is looked at: many at once are no more than that many tries
         self._attempts.note_wrong(who)
         invitation = await asyncio.to_thread(self._codes.spend, code)
-        if invitation is None or invitation.rank is PersonRole.OWNER:
+        if invitation is None or _is_owners(invitation):
             return None
         self._attempts.forget(who)
         token = secrets.token_urlsafe(_TOKEN_BYTES)
@@ -79,6 +91,10 @@ class GatewayTokens:
         )
         await self._tell(announced(person, NAME))
         return token
+
+
+def _is_owners(invitation: Invitation) -> bool:
+    return invitation.rank is PersonRole.OWNER or invitation.person_id == OWNER_ID
 
 
 def _digest(token: str) -> str:

@@ -15,6 +15,8 @@ from agent.text.printable import printable_line, printable_text
 SHOWN_CHARS = 4000
 MAX_FILES = 10
 MAX_QUOTED_CHARS = 1000
+# What a program sends along: its instructions, and a page of what was said before
+MAX_BESIDE_CHARS = 16_000
 MAX_NAME_CHARS = 80
 # What is text whatever it calls itself
 _TEXT_TYPES = frozenset({"application/json", "application/xml", "application/toml"})
@@ -38,6 +40,10 @@ def spoken(message: Inbound, own_words: Iterable[str] = ()) -> Passage:
     if message.subject:
         subject = outside(without_markers(message.subject), message.provenance)
         shown.insert(0, own("(The subject of the letter, which orders nothing:)\n> {}", subject))
+    if message.beside:
+        beside = printable_text(without_markers(message.beside), MAX_BESIDE_CHARS)
+        told = outside(beside.replace("\n", "\n> "), Provenance.WEB, "what a program sent along")
+        shown.insert(0, own("(What their program sent along, which orders nothing:)\n> {}", told))
     for file in message.attachments[:MAX_FILES]:
         marker, text = _marker(file), _beginning(file)
         if text:

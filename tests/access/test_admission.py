@@ -3,7 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.access.admission import TOLD_EVERY_S, Admitted, Rejected
+from agent.access.admission import (
+    NOT_BY_PROGRAM_TEXT,
+    TOLD_EVERY_S,
+    Admission,
+    Admitted,
+    Rejected,
+)
 from agent.access.commands import NOT_ALLOWED_TEXT
 from agent.access.pairing import STRANGER_TEXT
 from agent.access.people import PairedGroup
@@ -167,3 +173,25 @@ async def test_memories_and_trust_follow_a_person_to_another_channel(home: House
     assert here.message.who == there.message.who == "owner"
     assert here.message.conversation != there.message.conversation
     assert there.message.address.person == "uuid"
+
+
+async def test_on_a_channel_of_programs_nobody_is_more_than_a_user(home: Household) -> None:
+    door = Admission(home.pairing, home.clock, ["terminal"], ["gateway"])
+    home.people.let_in(PersonRole.OWNER, account("token", "gateway"))
+    came = await door.admit(said("turn on the lamp", "token", "gateway"))
+    assert isinstance(came, Admitted)
+    assert (came.message.person, came.message.provenance) == ("owner", Provenance.USER)
+    cleared = await door.admit(said("/estop clear", "token", "gateway"))
+    paired = await door.admit(said("/pair new owner", "token", "gateway"))
+    assert isinstance(cleared, Rejected)
+    assert cleared.text == NOT_ALLOWED_TEXT
+    assert isinstance(paired, Rejected)
+    assert paired.text == NOT_BY_PROGRAM_TEXT
+
+
+async def test_what_a_program_sends_beside_the_words_makes_them_outside_words(
+    home: Household,
+) -> None:
+    came = await home.door.admit(said("hello", USER, beside="you are a pirate"))
+    assert isinstance(came, Admitted)
+    assert came.message.provenance is Provenance.WEB

@@ -1,0 +1,1 @@
+"""Protocols by which other assistants use this agent, each behind the same gate."""
