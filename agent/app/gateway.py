@@ -60,28 +60,21 @@ def open_gateway(
     pushed = [channel for channel in channels if isinstance(channel, PushReceiver)]
     shown = StatusSources(partial(_troubles, agent, supervisors), partial(_samples, agent))
     tokens = GatewayTokens(token, access.people, access.codes, agent.clock, access.tell)
-    routes = list(_lent(agent, channels, tokens))
+    routes = _lent(agent, channels, tokens)
     house = GatewayParts(agent.paths.state_dir, agent.paths.gateway_db, shown, pushed, routes)
     return Gateway(wanted, token, tokens, house, agent.clock)
 
 
 def _lent(
     agent: Agent, channels: Sequence[Channel], tokens: GatewayTokens
-) -> Iterator[GatewayRoute]:
-    """Yield the routes by which other assistants come."""
-    for channel in channels:
-        if channel.abilities.is_relayed:
-            from agent.gateway.assistants.desk import AssistantDesk  # noqa: PLC0415 - where it is wanted
-            from agent.gateway.assistants.endpoint import endpoints  # noqa: PLC0415 - as above
+) -> tuple[GatewayRoute, ...]:
+    """Return the routes by which other assistants come."""
+    relayed = [channel for channel in channels if channel.abilities.is_relayed]
+    if not relayed:
+        return ()
+    from agent.app.assistants import routes  # noqa: PLC0415 - where it is wanted
 
-            desk = AssistantDesk(
-                cast("AssistantChannel", channel),
-                agent.journal,
-                agent.clock,
-                agent.settings.agent.name,
-                tokens.has_account,
-            )
-            yield from endpoints(desk)
+    return routes(agent, cast("AssistantChannel", relayed[0]), tokens)
 
 
 def recording_gateway(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from agent.app.build import Agent, assemble, at_work
 from agent.app.foreground import lines_of, until_left, write_out
@@ -38,6 +38,7 @@ from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
     from agent.channels.attached.channel import AttachedTerminals
+    from agent.gateway.assistants.channel import AssistantChannel
     from agent.gateway.gateway import Gateway
 
 # ruff: noqa: PLC0415  # a chat by itself has no other terminal and no service manager
@@ -179,6 +180,9 @@ def _let_in(
     from agent.channels.attached.channel import AgentSide
     from agent.messaging.inbox import is_settled
 
+    for channel in channels:
+        if channel.abilities.is_relayed:
+            cast("AssistantChannel", channel).use_tool = dispatcher.use_tool
     terminals.open(
         AgentSide(
             reporter.sentences,
@@ -214,7 +218,7 @@ def _platforms(agent: Agent) -> tuple[Channel, ...]:
 def _assistants(agent: Agent) -> tuple[Channel, ...]:
     """Return the channel of other assistants, where the owner lets them in."""
     wanted = agent.settings.gateway
-    if wanted is None or "openai" not in wanted.assistants:
+    if wanted is None or not wanted.assistants:
         return ()
     from agent.gateway.assistants.channel import AssistantChannel
 

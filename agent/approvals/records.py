@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from agent.approvals import effect_counts
+from agent.approvals import effect_counts, receipts
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
 from agent.security.access import FREE, DataReach
@@ -136,6 +136,7 @@ class DecisionRecords(NotRecorded):
                 raise
             _log.warning("audit: decision not recorded (error=%s)", err)
             return
+        receipts.note("decision", link)
         if acts:
             names = [ALL, *(rule.name for rule in policy.rules_for(case.as_call))]
             turn, now_s = case.circumstances.turn, self._clock.wall_s()
@@ -163,7 +164,8 @@ class DecisionRecords(NotRecorded):
             "call": call_hash(case.call.name, case.call.arguments_json),
         }
         try:
-            await asyncio.to_thread(self._audit.append, row, durable=True)
+            link = await asyncio.to_thread(self._audit.append, row, durable=True)
+            receipts.note("effect", link)
         except StorageFull as err:
             _log.error("audit: result not recorded (tool=%s, error=%s)", case.call.name, err)
         crash_point("effect.recorded")

@@ -30,6 +30,10 @@ _DIGITS = 24
 
 
 def run(arguments: Namespace) -> int:
+    if arguments.action == "serve":
+        from agent.cli import mcp_serve  # noqa: PLC0415 - it needs nothing of the rest
+
+        return mcp_serve.run(arguments)
     settings, paths = configuration.load(arguments)
     pins = pins_in(paths.mcp)
     if arguments.action == "list":

@@ -200,7 +200,8 @@ def _add_mcp(commands: Commands) -> None:
         examples="  barnacle mcp list\n"
         "  barnacle mcp approve weather       shows its tools and their hash\n"
         "  barnacle mcp approve weather 3fa9c1d2e4b75a60c7d8e9f0\n"
-        "  barnacle mcp revoke weather\n",
+        "  barnacle mcp revoke weather\n"
+        "  barnacle mcp serve --token-file ~/.barnacle-token   lends the agent to a program\n",
     )
     actions = mcp.add_subparsers(dest="action", metavar="action", required=True)
     add(actions, "list", "Start every server and list its tools, with those that you approved",
@@ -216,6 +217,10 @@ def _add_mcp(commands: Commands) -> None:
     revoke.add_argument(
         "tool", nargs="?", type=text, help="the server's name for the tool; without it, all"
     )
+    serve = add(actions, "serve", "Be an MCP server on standard input and output, for a program "
+                "that is to use the running agent")  # fmt: skip
+    serve.add_argument("--token-file", type=text, help="file with the token of a paired caller")
+    serve.add_argument("--url", type=text, help="the gateway, where it is not in the configuration")
 
 
 def add_upkeep(commands: Commands) -> None:

@@ -27,4 +27,4 @@ class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
     token: Secret = Secret()
     token_file: str = ""
     # Protocols by which other assistants may use this agent, each with a token of a paired person
-    assistants: tuple[Literal["openai"], ...] = ()
+    assistants: tuple[Literal["openai", "mcp"], ...] = ()

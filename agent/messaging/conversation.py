@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 from agent.access.commands import ChatCommand
 from agent.errors import StorageFull
 from agent.memory.settings import MemorySettings
-from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
+from agent.messages import (
+    Attachment,
+    ChatMessage,
+    Effect,
+    Inbound,
+    Outbound,
+    Role,
+    ToolCall,
+    ToolResult,
+)
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation_parts import ConversationParts
 from agent.messaging.inbox import Accepted
@@ -42,6 +51,7 @@ from agent.turn.seams import OnText, TurnSeams
 from agent.turn.settings import AgentSettings
 
 if TYPE_CHECKING:
+    from agent.approvals.questions import Ask
     from agent.turn.learner import Learner
     from agent.turn.model_choice import ModelChoices
     from agent.turn.outcome import TurnOutcome
@@ -293,6 +303,13 @@ class Conversations:
         return await ModelCommands(parts.journal, parts.runner.provider, parts.offer).obey(
             command, message
         )
+
+    async def use_tool(self, message: Inbound, call: ToolCall, ask: "Ask", turn: str) -> ToolResult:
+        """Run a tool call of a caller outside, who has a model of their own."""
+        from agent.messaging.outside_calls import use_tool  # noqa: PLC0415 - for those who are lent it
+
+        limit_s = self._agent.turn_timeout_s
+        return await use_tool(self._parts, message, call, ask, turn, limit_s)
 
     @cached_property
     def _learner(self) -> "Learner | None":

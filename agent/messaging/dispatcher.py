@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from agent.access.commands import ChatCommand, command_of, help_text
 from agent.access.roles import PersonRole
 from agent.channels.base import Channel
 from agent.errors import StorageFull
-from agent.messages import Inbound, Outbound
+from agent.messages import Inbound, Outbound, ToolCall, ToolResult
 from agent.messaging import inbox
 from agent.messaging.backlog import Backlog
 from agent.messaging.conversation import Conversations
@@ -175,6 +175,11 @@ class Dispatcher:
             if answer.channel == channel and answer.in_reply_to:
                 await self._delivery.give_up(answer)
         return left
+
+    async def use_tool(self, message: Inbound, call: ToolCall, turn: str) -> ToolResult:
+        """Run a tool call of a caller outside, which the message stands for."""
+        ask = partial(self._desk.ask, message)
+        return await self._conversations.use_tool(message, call, ask, turn)
 
     def stop(self, conversation: str) -> bool:
         """Cancel the turn of a conversation; return true if there was one."""

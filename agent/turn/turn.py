@@ -112,6 +112,16 @@ class TurnRunner:
             "Ask me to go on if that is what you want.",
         )
 
+    async def use(
+        self, call: ToolCall, context: ToolContext, seams: TurnSeams, turn: str
+    ) -> ToolResult:
+        """Run one call that no model of ours has made; the gate is the same."""
+        guidance = _new_guidance()
+        use = partial(self._use_tool, context=context, seams=seams, guidance=guidance, turn=turn)
+        with logs.about(tool=call.name):
+            result = await seams.hooks.around(call, use)
+        return result.saying(self._redactor.redact(result.text))
+
     def limited_to(self, tools: ToolSource, max_iterations: int) -> "TurnRunner":
         """One with fewer tools, behind the same gate."""
         return TurnRunner(

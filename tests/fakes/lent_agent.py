@@ -177,6 +177,8 @@ async def _at_work(
     lent_by = next((one for one in channels if isinstance(one, AssistantChannel)), None)
     async with at_work(agent, channels) as (dispatcher, _, tasks):
         await dispatcher.resume(tasks)
+        if lent_by is not None:
+            lent_by.use_tool = dispatcher.use_tool
         deliver = partial(dispatcher.deliver, tasks=tasks)
         running_ones = [tasks.create_task(one.listen(deliver)) for one in channels]
         running_ones.append(tasks.create_task(gateway.run()))

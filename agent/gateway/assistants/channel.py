@@ -5,14 +5,18 @@ word, and no question about a tool is put there: a model would answer it.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from agent.channels.base import Abilities, Channel, Deliver
 from agent.errors import ChannelUnavailable
 from agent.gateway.assistants.pending import PendingAnswers
 from agent.gateway.tokens import NAME
-from agent.messages import Address, Inbound, Outbound
+from agent.messages import Address, Inbound, Outbound, ToolCall, ToolResult
 
 HINT = "Your answer is handed to another assistant or program: plain Markdown, no questions."
+
+
+UseTool = Callable[[Inbound, ToolCall, str], Awaitable[ToolResult]]
 
 
 class AssistantChannel(Channel):
@@ -23,6 +27,8 @@ class AssistantChannel(Channel):
 
     def __init__(self) -> None:
         self.answers = PendingAnswers()
+        # Runs a tool call of a caller; there while the agent is at work
+        self.use_tool: UseTool | None = None
         self._deliver: Deliver | None = None
 
     async def listen(self, deliver: Deliver) -> None:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agent.access.people import Person
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.gateway.assistants import models
 from agent.gateway.assistants.asked import Asked
@@ -89,7 +88,7 @@ class AssistantDesk:
         self._clock = clock
         self.name = name
         self._stands = stands
-        self._rates = RequestRates(clock)
+        self.rates = RequestRates(clock)
         # Between looking for an earlier one and accepting this nobody else may look
         self._one_at_a_time = asyncio.Lock()
 
@@ -151,10 +150,6 @@ class AssistantDesk:
     def now_s(self) -> int:
         return int(self._clock.wall_s())
 
-    def rank(self, person: Person) -> tuple[str, ...]:
-        """Return the models of a person."""
-        return models.names_for(self.name, person.rank)
-
     def _message(self, asked: Asked, request: RouteRequest) -> Inbound:
         is_relay = models.is_relay(asked.model, self.name, request.person.rank)
         if asked.follows and not is_of(asked.follows, request.sender):
@@ -200,7 +195,7 @@ class AssistantDesk:
             yield pending
 
     async def _accept(self, asked: Asked, message: Inbound) -> None:
-        if wait_s := self._rates.wait_s(message.sender):
+        if wait_s := self.rates.wait_s(message.sender):
             raise RequestRefused(
                 429, f"more than {MAX_MESSAGES} messages a minute", retry_after_s=int(wait_s) + 1
             )

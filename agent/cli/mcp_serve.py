@@ -1,0 +1,183 @@
+"""`barnacle mcp serve`: the agent's tools for a program that starts its servers itself.
+
+Each line of the input is a message for the running agent's gateway, with the token of a paired
+caller; each line of the output is an answer. Nothing is decided here.
+"""
+
+import http.client
+import json
+import os
+import socket
+import sys
+import threading
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+from agent.channels.credentials import find_secret
+from agent.cli import configuration, exits
+from agent.config import Secret
+from agent.errors import ConfigRefused
+from agent.gateway.address import SOCKET_NAME
+from agent.settings import Paths, Settings
+
+PATH = "/mcp"
+TOKEN = "mcp_token"  # noqa: S105 - the name of one
+# The gateway ends an answer after 15 minutes
+ANSWER_TIMEOUT_S = 960.0
+# Answers that are under way when the program closes the input
+GRACE_S = 10.0
+# As the gateway takes at once of one caller
+MAX_AT_ONCE = 8
+_INTERNAL_ERROR = -32603
+_ACCEPTED = 202
+_OK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayPlace:
+    """Place of the gateway: a host and a port, or the path of a socket."""
+
+    host: str = "localhost"
+    port: int = 0
+    path: str = ""
+
+    def connected(self) -> http.client.HTTPConnection:
+        """Return a connection that opens when it is used."""
+        if self.path:
+            return _UnixConnection(self.path)
+        return http.client.HTTPConnection(self.host, self.port, timeout=ANSWER_TIMEOUT_S)
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """Connection by a socket of this machine."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=ANSWER_TIMEOUT_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class McpRelay:
+    """Passes messages on, several at a time."""
+
+    def __init__(self, place: GatewayPlace, token: str, out: BinaryIO) -> None:
+        self._place = place
+        self._token = token
+        self._out = out
+        self._writing = threading.Lock()
+        self._places = threading.Semaphore(MAX_AT_ONCE)
+
+    def run(self, lines: BinaryIO) -> None:
+        """Relay until the input ends."""
+        workers: list[threading.Thread] = []
+        for line in lines:
+            if line.strip():
+                self._places.acquire()
+                worker = threading.Thread(target=self._relay, args=(line,), daemon=True)
+                workers = [*(one for one in workers if one.is_alive()), worker]
+                worker.start()
+        for worker in workers:
+            worker.join(GRACE_S)
+
+    def _relay(self, line: bytes) -> None:
+        try:
+            for answer in self._answers(line):
+                with self._writing:
+                    self._out.write(answer.strip() + b"\n")
+                    self._out.flush()
+        except (OSError, http.client.HTTPException) as err:
+            self._fail(line, f"the agent's gateway did not answer ({err}): is the agent running?")
+        finally:
+            self._places.release()
+
+    def _answers(self, line: bytes) -> Iterator[bytes]:
+        connection = self._place.connected()
+        try:
+            connection.request("POST", PATH, line, self._headers())
+            response = connection.getresponse()
+            if response.status == _ACCEPTED:
+                return
+            if response.headers.get_content_type() == "text/event-stream":
+                yield from _events(response)
+            elif response.status == _OK:
+                yield response.read()
+            else:
+                self._fail(line, _refusal(response))
+        finally:
+            connection.close()
+
+    def _headers(self) -> dict[str, str]:
+        return {
+            "authorization": f"Bearer {self._token}",
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+        }
+
+    def _fail(self, line: bytes, text: str) -> None:
+        """Answer a request with an error; a notification has no answer."""
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = {}
+        known = message.get("id") if isinstance(message, dict) else None
+        if known is None:
+            print(text, file=sys.stderr)
+            return
+        error = {"code": _INTERNAL_ERROR, "message": text}
+        with self._writing:
+            told = json.dumps({"jsonrpc": "2.0", "id": known, "error": error})
+            self._out.write(told.encode() + b"\n")
+            self._out.flush()
+
+
+def run(arguments: Namespace) -> int:
+    """Relay between this process's standard streams and the gateway."""
+    settings, paths = configuration.load(arguments)
+    token = find_secret(TOKEN, Secret(), arguments.token_file or "", os.environ).reveal()
+    if not token:
+        raise ConfigRefused(
+            "no token: pair a caller with `barnacle pair --role user --name NAME`, fetch its token "
+            "from the gateway's /pair, and name the file that holds it with --token-file"
+        )
+    relay = McpRelay(_place(arguments.url, settings, paths), token, sys.stdout.buffer)
+    relay.run(sys.stdin.buffer)
+    return exits.OK
+
+
+def _place(url: str | None, settings: Settings, paths: Paths) -> GatewayPlace:
+    if url:
+        parts = urlsplit(url if "//" in url else f"//{url}")
+        if parts.scheme not in {"", "http"} or not parts.hostname:
+            raise ConfigRefused(f"--url {url}: expected http://HOST:PORT")
+        return GatewayPlace(parts.hostname, parts.port or http.client.HTTP_PORT)
+    if settings.gateway is None:
+        raise ConfigRefused('no [gateway] here: add one with assistants = ["mcp"], or give --url')
+    listen = settings.gateway.listen
+    if listen == "unix" or listen.startswith("/"):
+        return GatewayPlace(path=str(paths.state_dir / SOCKET_NAME) if listen == "unix" else listen)
+    host, _, port = listen.rpartition(":")
+    return GatewayPlace(host.strip("[]"), int(port))
+
+
+def _events(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """Yield the messages of a stream; comments only show that it is alive."""
+    for line in response:
+        if line.startswith(b"data:"):
+            yield line.removeprefix(b"data:")
+
+
+def _refusal(response: http.client.HTTPResponse) -> str:
+    """Return why the gateway refused."""
+    try:
+        error = json.loads(response.read())["error"]
+        told = error["message"] if isinstance(error, dict) else str(error)
+    except (ValueError, KeyError, TypeError):
+        told = "no reason"
+    return f"the agent's gateway refused ({response.status}): {told}"

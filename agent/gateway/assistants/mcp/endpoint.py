@@ -1,0 +1,118 @@
+"""Endpoint of the protocol: streamable HTTP without sessions.
+
+A call of a tool is answered by a stream that shows it is alive, as the owner may be asked
+meanwhile; everything else at once.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from agent.channels.push import PushAnswer
+from agent.errors import BarnacleError
+from agent.gateway.assistants.desk import ANSWER_S, BEAT_S, MAX_OPEN_OF_ONE
+from agent.gateway.assistants.mcp.methods import VERSIONS, McpMethods
+from agent.gateway.assistants.mcp.wire import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    RpcAnswer,
+    RpcMessage,
+    RpcRefused,
+    read,
+)
+from agent.gateway.route import RouteRequest
+
+PATH = "/mcp"
+_VERSION = "mcp-protocol-version"
+_ALIVE = b": still at work\n\n"
+_STREAM = "text/event-stream"
+
+
+class McpEndpoint:
+    """Endpoint for paired callers."""
+
+    method = "POST"
+    path = PATH
+    answer_s = ANSWER_S
+
+    def __init__(self, methods: McpMethods) -> None:
+        self._methods = methods
+        # What is at work for each caller
+        self._at_work: dict[str, set[asyncio.Task[RpcAnswer]]] = {}
+
+    def refusal(self, answered: PushAnswer) -> Response:
+        made = JSONResponse(_failure(answered.text), answered.status)
+        if answered.retry_after_s is not None:
+            made.headers["retry-after"] = str(answered.retry_after_s)
+        if answered.status == 401:  # noqa: PLR2004 - Unauthorized
+            made.headers["www-authenticate"] = "Bearer"
+        return made
+
+    async def handle(self, request: RouteRequest) -> Response:
+        body = await request.read()
+        try:
+            message = read(body)
+        except RpcRefused as err:
+            return _json(RpcAnswer(None, error=err), 400)
+        if not message.is_request:
+            # Notifications change nothing here, and nothing is asked that a client could answer
+            return Response(status_code=202)
+        version = request.headers.get(_VERSION, VERSIONS[-1])
+        if version not in VERSIONS and message.method != "initialize":
+            told = f"this version is not spoken here; known: {', '.join(VERSIONS)}"
+            refused = RpcRefused(INVALID_REQUEST, told)
+            return _json(RpcAnswer(message.id, error=refused), 400)
+        return await self._answered(request, message, body)
+
+    async def _answered(self, request: RouteRequest, message: RpcMessage, body: bytes) -> Response:
+        if message.method != "tools/call":
+            return _json(await self._answer(request, message, body))
+        if len(self._at_work.get(request.sender, ())) >= MAX_OPEN_OF_ONE:
+            refused = RpcRefused(INTERNAL_ERROR, "too many calls wait already")
+            return _json(RpcAnswer(message.id, error=refused), 429)
+        task = self._begin(request, message, body)
+        if _STREAM in request.headers.get("accept", ""):
+            return StreamingResponse(_beating(task), media_type=_STREAM)
+        return _json(await asyncio.shield(task))
+
+    def _begin(
+        self, request: RouteRequest, message: RpcMessage, body: bytes
+    ) -> asyncio.Task[RpcAnswer]:
+        """Begin a call; it ends in its time whether its caller stays or not."""
+        task = asyncio.ensure_future(self._answer(request, message, body))
+        of_caller = self._at_work.setdefault(request.sender, set())
+        of_caller.add(task)
+
+        def forget(done: asyncio.Task[RpcAnswer]) -> None:
+            of_caller.discard(done)
+            if not of_caller:
+                self._at_work.pop(request.sender, None)
+
+        task.add_done_callback(forget)
+        return task
+
+    async def _answer(self, request: RouteRequest, message: RpcMessage, body: bytes) -> RpcAnswer:
+        try:
+            return RpcAnswer(message.id, await self._methods.answer(request, message, body))
+        except RpcRefused as err:
+            return RpcAnswer(message.id, error=err)
+        except BarnacleError as err:
+            return RpcAnswer(message.id, error=RpcRefused(INTERNAL_ERROR, str(err)))
+
+
+async def _beating(task: asyncio.Task[RpcAnswer]) -> AsyncIterator[bytes]:
+    while not task.done():
+        done, _ = await asyncio.wait({task}, timeout=BEAT_S)
+        if not done:
+            yield _ALIVE
+    yield b"event: message\ndata: " + task.result().encoded() + b"\n\n"
+
+
+def _json(answer: RpcAnswer, status: int = 200) -> Response:
+    return Response(answer.encoded(), status, media_type="application/json")
+
+
+def _failure(text: str) -> dict[str, object]:
+    error = {"code": INVALID_REQUEST, "message": text}
+    return {"jsonrpc": "2.0", "id": None, "error": error}

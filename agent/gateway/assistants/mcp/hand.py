@@ -1,0 +1,98 @@
+"""Hand for callers outside: one tool call through the gate, and the receipts of it."""
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent.access.roles import PersonRole
+from agent.approvals.receipts import AuditReceipt, collected
+from agent.gateway.assistants.channel import AssistantChannel
+from agent.gateway.route import RouteRequest
+from agent.messages import Inbound, Provenance, ToolCall, ToolResult
+from agent.system.clock import Clock
+
+# In the metadata of a call: its arguments come from words of somebody else
+RELAYED = "barnacle/relayed"
+RECEIPT = "barnacle/receipt"
+_TURN_BYTES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class HandResult:
+    """Result of a call, with the rows of the audit log that stand for it."""
+
+    result: ToolResult
+    receipts: tuple[AuditReceipt, ...]
+    turn: str
+
+    @property
+    def has_acted(self) -> bool:
+        return any(one.kind == "effect" for one in self.receipts)
+
+    def told(self) -> dict[str, object]:
+        """Return it as the protocol wants it; what a model reads has the receipt of an act."""
+        content = [{"type": "text", "text": self.result.text}]
+        if self.has_acted:
+            content.append({"type": "text", "text": self._sentence})
+        rows = [
+            {"kind": one.kind, "row": one.link.number, "hash": one.link.digest}
+            for one in self.receipts
+        ]
+        receipt: dict[str, object] = {"turn": self.turn, "audit": rows}
+        if self.has_acted:
+            receipt["read_back"] = self.result.text
+        return {
+            "content": content,
+            "isError": not self.result.success,
+            "_meta": {RECEIPT: receipt},
+        }
+
+    @property
+    def _sentence(self) -> str:
+        rows = ", ".join(f"{one.link.number} ({one.link.digest[:12]})" for one in self.receipts)
+        return f"Receipt: rows of the audit log {rows}."
+
+
+class LentHand:
+    """Calls tools for callers outside."""
+
+    def __init__(self, channel: AssistantChannel, clock: Clock) -> None:
+        self._channel = channel
+        self._clock = clock
+
+    async def call(
+        self,
+        request: RouteRequest,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        is_relayed: bool,
+    ) -> HandResult | None:
+        """Return the result; None while the agent is not at work."""
+        use = self._channel.use_tool
+        if use is None:
+            return None
+        turn = secrets.token_hex(_TURN_BYTES)
+        call = ToolCall(f"mcp-{turn}", tool, json.dumps(dict(arguments), ensure_ascii=False))
+        message = self._message(request, turn, is_relayed=is_relayed)
+        with collected() as receipts:
+            result = await use(message, call, turn)
+        return HandResult(result, tuple(receipts), turn)
+
+    def _message(self, request: RouteRequest, turn: str, *, is_relayed: bool) -> Inbound:
+        """Return the message that the call stands for: a program's, for its person."""
+        trust = min(request.person.rank, PersonRole.USER).trust
+        return Inbound(
+            message_id=f"mcp-{turn}",
+            channel=self._channel.name,
+            sender=request.sender,
+            reply_target=request.sender,
+            text="",
+            received_at_s=self._clock.wall_s(),
+            provenance=Provenance.WEB if is_relayed else trust,
+            thread="mcp",
+            sender_name=request.person.name,
+            is_forwarded=is_relayed,
+            person=request.person.person_id,
+        )
