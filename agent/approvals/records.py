@@ -5,19 +5,21 @@ on without, and so does a refusal: neither changes anything.
 """
 
 import asyncio
+import contextlib
 import json
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from agent.approvals import effect_counts, receipts
+from agent.approvals import effect_counts
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
 from agent.security.access import FREE, DataReach
 from agent.security.act import NOTHING, Dependence, Pattern, act_hash, call_hash
 from agent.security.audit import Audit
-from agent.security.audit_chain import Row, Value
+from agent.security.audit_chain import Link, Row, Value
 from agent.security.policy import ALL, Counters, Decision, GateCall, Policy, Verdict
 from agent.security.redact import without_contents
 from agent.storage.worker import DatabaseWorker
@@ -93,6 +95,33 @@ class CallCase:
         return GateCall(self.call.name, self.effect, self.circumstances.arguments)
 
 
+@dataclass(frozen=True, slots=True)
+class AuditReceipt:
+    """Row of the audit log about a call: what it records, its number and its hash."""
+
+    kind: str
+    link: Link
+
+
+_collected: ContextVar[list[AuditReceipt] | None] = ContextVar("receipts", default=None)
+
+
+@contextlib.contextmanager
+def collected() -> Iterator[list[AuditReceipt]]:
+    """Yield the receipts of the calls of this task, while they come."""
+    receipts: list[AuditReceipt] = []
+    token = _collected.set(receipts)
+    try:
+        yield receipts
+    finally:
+        _collected.reset(token)
+
+
+def _note(kind: str, link: Link) -> None:
+    if (receipts := _collected.get()) is not None:
+        receipts.append(AuditReceipt(kind, link))
+
+
 class NotRecorded:
     """Keeps nothing and counts nothing."""
 
@@ -136,7 +165,7 @@ class DecisionRecords(NotRecorded):
                 raise
             _log.warning("audit: decision not recorded (error=%s)", err)
             return
-        receipts.note("decision", link)
+        _note("decision", link)
         if acts:
             names = [ALL, *(rule.name for rule in policy.rules_for(case.as_call))]
             turn, now_s = case.circumstances.turn, self._clock.wall_s()
@@ -165,7 +194,7 @@ class DecisionRecords(NotRecorded):
         }
         try:
             link = await asyncio.to_thread(self._audit.append, row, durable=True)
-            receipts.note("effect", link)
+            _note("effect", link)
         except StorageFull as err:
             _log.error("audit: result not recorded (tool=%s, error=%s)", case.call.name, err)
         crash_point("effect.recorded")

@@ -38,6 +38,7 @@ from tests.waits import wait_until
 CONFIG = """
 [agent]
 name = "Barnacle"
+{extra}
 [provider]
 kind = "openai"
 base_url = "{url}"
@@ -144,6 +145,7 @@ async def lent(
     sim: BoardSim | None = None,
     assistants: Sequence[str] = ("openai",),
     gateway: str = "",
+    agent: str = "",
 ) -> AsyncIterator[Lent]:
     """An agent whose owner gives this answer to every question."""
     with quiet_log() as log:
@@ -156,12 +158,13 @@ async def lent(
                     port=port,
                     assistants=json.dumps(assistants),
                     gateway=gateway,
+                    extra=agent,
                 )
             )
             paths = Paths(config, folder / "state")
             paths.state_dir.mkdir(mode=0o700, exist_ok=True)
-            agent = assemble(load(config, Settings), paths, {}, log)
-            async with _at_work(agent, AskedChannel(answer), model, sim) as made:
+            whole = assemble(load(config, Settings), paths, {}, log)
+            async with _at_work(whole, AskedChannel(answer), model, sim) as made:
                 yield made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.access.roles import PersonRole
-from agent.approvals.receipts import AuditReceipt, collected
+from agent.approvals.records import AuditReceipt, collected
 from agent.gateway.assistants.channel import AssistantChannel
 from agent.gateway.route import RouteRequest
 from agent.messages import Inbound, Provenance, ToolCall, ToolResult
