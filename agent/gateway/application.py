@@ -1,7 +1,7 @@
 """Application of the gateway: checks the caller, the route and the sender, then reads the body.
 
 Every answer ends its connection, so that nobody keeps one, and what is not read is not waited for.
-No request changes the configuration, or anything else but an inbox and the list of tokens.
+No request changes the configuration; whatever else one changes passes the gate or the inbox.
 """
 
 import asyncio
