@@ -118,8 +118,8 @@ def bearer(token: str) -> list[tuple[str, str]]:
     return [("authorization", f"Bearer {token}")]
 
 
-async def answer_of(reader: asyncio.StreamReader) -> Answer:
-    async with asyncio.timeout(PATIENCE_S):
+async def answer_of(reader: asyncio.StreamReader, patience_s: float = PATIENCE_S) -> Answer:
+    async with asyncio.timeout(patience_s):
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             body = await reader.read()

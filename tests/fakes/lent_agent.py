@@ -35,6 +35,8 @@ from tests.fakes.llm_server import LlmServer, Reply, Respond, running
 from tests.fakes.obedient_model import obey
 from tests.waits import wait_until
 
+# A turn with a model, tools and a question, beside other tests
+TURN_PATIENCE_S = 120.0
 CONFIG = """
 [agent]
 name = "Barnacle"
@@ -84,7 +86,7 @@ class Lent:
         """One request, and its answer to the end."""
         reader, writer = await self.begin(method, path, body, token, **headers)
         try:
-            return await answer_of(reader)
+            return await answer_of(reader, TURN_PATIENCE_S)
         finally:
             writer.close()
 
