@@ -12,7 +12,7 @@ import msgspec
 from agent.channels.settings import ChannelsSettings, TerminalSettings
 from agent.config import ConfigSection, expanded, home_folder, load
 from agent.embeddings.settings import EmbeddingsSettings
-from agent.gateway.settings import GatewaySettings
+from agent.gateway.settings import ConsoleSettings, GatewaySettings
 from agent.link.settings import BoardSettings
 from agent.memory.settings import MemorySettings
 from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
@@ -61,6 +61,8 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
     channels: ChannelsSettings = ChannelsSettings()
     # HTTP for platforms that push; without its table nothing listens
     gateway: GatewaySettings | None = None
+    # Pages for browsers; without its table nobody is shown any
+    console: ConsoleSettings | None = None
     log: LogSettings = LogSettings()
 
     def __post_init__(self) -> None:

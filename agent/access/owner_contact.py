@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from agent.access.open_questions import OpenQuestions
-from agent.access.people import OWNER_ID, PeopleStore
+from agent.access.people import BROWSERS, OWNER_ID, PeopleStore
 from agent.channels.base import Answer, Channel, Question
 from agent.errors import ChannelError
 from agent.messages import Address, Inbound, Outbound
@@ -64,7 +64,8 @@ class OwnerContact:
     @property
     def waiting_place(self) -> Address:
         """Return where to keep what nobody takes now: the owner comes by there."""
-        known = self._known()
+        # A browser ends, and what is kept for it with it
+        known = [place for place in self._known() if place.channel != BROWSERS]
         # Somebody who paired a telephone may not open a terminal for months
         return known[1] if len(known) > 1 else known[0]
 
@@ -131,7 +132,8 @@ class OwnerContact:
 
     def _known(self) -> tuple[Address, ...]:
         owner = self._people.owner()
-        accounts = owner.accounts if owner else ()
+        # A telephone is looked at more often than a page that was left open
+        accounts = sorted(owner.accounts, key=lambda one: one.is_browser) if owner else ()
         return (self._local, *(Address(one.channel, one.target, one.sender) for one in accounts))
 
     def _is_there(self, place: Address) -> bool:

@@ -6,6 +6,7 @@ A code counts in a private chat alone. One that is shown in a group is spent the
 import asyncio
 import logging
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agent.access.owner import Tell
@@ -20,6 +21,13 @@ _log = logging.getLogger(__name__)
 
 # Telegram writes the bot's name after a command in a group
 _PAIR = re.compile(r"/pair(?:@\w+)?(?: (?P<rest>.*))?", re.IGNORECASE)
+# The sentence that the console's page tells its visitor to have the owner write
+_BROWSER = re.compile(
+    r"(?:let this browser in|lass(?:e)? diesen browser (?:he)?rein|deja entrar este navegador"
+    r"|이 브라우저를 들여보내 줘|このブラウザを入れて|让这个浏览器进来)"
+    r"\W*(?P<code>[0-9a-z-]{5,6})\W*",
+    re.IGNORECASE,
+)
 _MINUTES = int(CODE_TTL_S // 60)
 
 STRANGER_TEXT = (
@@ -40,29 +48,41 @@ HOW_TEXT = (
     "`/pair new user`, `/pair new guest NAME` or `/pair new owner` makes a code for somebody, "
     "or for another account of yours; `/pair group` in a group lets it talk to me."
 )
+NO_BROWSER_TEXT = "No browser waits with that code. It shows a new one when its page is opened."
+BROWSER_TEXT = "The browser has access now, as you. `barnacle revoke --browser ID` ends it."
+
+
+LetBrowserIn = Callable[[str], Awaitable[bool]]
 
 
 def is_pairing(text: str) -> bool:
     """Return true if the text is for `Pairing`; it may hold a code and is stored nowhere."""
-    return _PAIR.fullmatch(_words(text)) is not None
+    return _PAIR.fullmatch(words := _words(text)) is not None or _is_browser(words)
+
+
+async def no_browser(_code: str) -> bool:
+    """Let no browser in: there is no console."""
+    return False
 
 
 async def tell_nobody(_text: str) -> None:
     """Tell nobody: no agent is running."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pairing:
     """Runs `/pair`.
 
     Args:
         tell: the owner, of everybody who is let in.
+        let_browser_in: opens the console to the browser that shows a code; true if one does.
     """
 
     people: PeopleStore
     codes: Codes
     attempts: Attempts
     tell: Tell = tell_nobody
+    let_browser_in: LetBrowserIn = no_browser
 
     @classmethod
     def of(
@@ -72,7 +92,10 @@ class Pairing:
 
     async def obey(self, message: Inbound, rank: PersonRole | None) -> str:
         """Run the command and return the answer; it may be empty. A stranger's `rank` is None."""
-        found = _PAIR.fullmatch(_words(message.text))
+        words = _words(message.text)
+        if browser := _BROWSER.fullmatch(words):
+            words = f"/pair browser {browser['code']}"
+        found = _PAIR.fullmatch(words)
         rest = (found["rest"] or "" if found else "").strip()
         first, _, more = rest.partition(" ")
         try:
@@ -80,6 +103,8 @@ class Pairing:
                 return await self._in_group(message, rank, rest)
             if first.lower() == "new" and rank is not None:
                 return await self._invite(rank, more)
+            if first.lower() == "browser" and rank is not None:
+                return await self._open_to(rank, more)
             return await self._enter(message, rank, rest)
         except BarnacleError as err:
             return f"That did not work: {err}"
@@ -110,6 +135,11 @@ class Pairing:
             return HOW_TEXT
         invitation = Invitation(role=role, name=name.strip())
         return shown(await asyncio.to_thread(self.codes.make, invitation), role)
+
+    async def _open_to(self, rank: PersonRole, code: str) -> str:
+        if rank is not PersonRole.OWNER:
+            return ONLY_OWNER_TEXT
+        return BROWSER_TEXT if await self.let_browser_in(code) else NO_BROWSER_TEXT
 
     async def _enter(self, message: Inbound, rank: PersonRole | None, rest: str) -> str:
         if rank is not None:
@@ -174,6 +204,10 @@ def announced(person: Person, channel: str) -> str:
         f"`{name}` has access now as {person.role}, over {channel}. If that is wrong: "
         f"`barnacle revoke {person.person_id}` at the machine."
     )
+
+
+def _is_browser(words: str) -> bool:
+    return _BROWSER.fullmatch(words) is not None
 
 
 def _words(text: str) -> str:

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 # Memories of the person at the device are kept under this name too
 OWNER_ID = "owner"
+# Channel whose accounts are browsers: each is known by the hash of its cookie, and ends by itself
+BROWSERS = "console"
+BROWSER_SESSION_S = 30 * 86_400.0
+# Telephones, tablets and computers of one person; the oldest goes
+MAX_BROWSERS = 20
 MAX_NAME_CHARS = 40
 # A household and its friends; more would be a mistake, and every message looks through them
 MAX_PEOPLE = 200
@@ -45,6 +50,14 @@ class PersonAccount(msgspec.Struct, frozen=True, kw_only=True):
     sender: str
     target: str
     paired_at_s: float = 0.0
+
+    @property
+    def is_browser(self) -> bool:
+        return self.channel == BROWSERS
+
+    def stands(self, now_s: float) -> bool:
+        """Return true while the account counts; a clock set back ends nothing."""
+        return not self.is_browser or now_s - self.paired_at_s < BROWSER_SESSION_S
 
 
 class Person(HasRole, frozen=True, kw_only=True):
@@ -78,9 +91,11 @@ class PeopleStore:
 
     def find(self, channel: str, sender: str) -> Person | None:
         """Return the person with that account."""
+        now_s = self._clock.wall_s()
         for person in self.everyone():
-            if any((one.channel, one.sender) == (channel, sender) for one in person.accounts):
-                return person
+            for one in person.accounts:
+                if (one.channel, one.sender) == (channel, sender) and one.stands(now_s):
+                    return person
         return None
 
     def owner(self) -> Person | None:
@@ -129,7 +144,8 @@ class PeopleStore:
                 raise StorageFull(f"{MAX_PEOPLE} people have access already; remove somebody first")
             person = there or _newcomer(rank, name, others)
             account = msgspec.structs.replace(account, paired_at_s=self._clock.wall_s())
-            person = msgspec.structs.replace(person, accounts=(*person.accounts, account))
+            kept = _lasting(person.accounts, account.paired_at_s)
+            person = msgspec.structs.replace(person, accounts=(*kept, account))
             _write(documents, _PEOPLE, [*others, person])
         return person
 
@@ -142,6 +158,21 @@ class PeopleStore:
                 if one.person_id != person.person_id
             ]
             _write(documents, _PEOPLE, kept)
+
+    def forget_account(self, channel: str, sender: str) -> bool:
+        """End one account; its person stays. Return false if there is none.
+
+        Raises:
+            StorageFull: nothing was changed.
+        """
+        gone = PersonAccount(channel=channel, sender=sender, target="")
+        with self._changing() as documents:
+            before = _read(documents, _PEOPLE, Person)
+            kept = [_without(one, gone) for one in before]
+            if kept == before:
+                return False
+            _write(documents, _PEOPLE, kept)
+        return True
 
     def listen_in(self, group: PairedGroup, *, wanted: bool) -> None:
         """Start or stop reading a group."""
@@ -199,6 +230,13 @@ def _without(person: Person, account: PersonAccount) -> Person:
     here = (account.channel, account.sender)
     kept = tuple(one for one in person.accounts if (one.channel, one.sender) != here)
     return msgspec.structs.replace(person, accounts=kept)
+
+
+def _lasting(accounts: Sequence[PersonAccount], now_s: float) -> Sequence[PersonAccount]:
+    """Return the accounts beside which a new one has its place."""
+    browsers = [one for one in accounts if one.is_browser and one.stands(now_s)]
+    newest = browsers[1 - MAX_BROWSERS :]
+    return [one for one in accounts if not one.is_browser or one in newest]
 
 
 def _newcomer(rank: PersonRole, name: str, others: Sequence[Person]) -> Person:

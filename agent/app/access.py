@@ -71,8 +71,8 @@ class AccessControl:
             Addressee(_name(person, number), account.channel, account.target)
             for person in self.people.everyone()
             for number, account in enumerate(person.accounts)
-            # A token of the gateway is an account that leads to nobody
-            if account.target
+            # A token of the gateway is an account that leads to nobody, and a browser one that ends
+            if account.target and not account.is_browser
         ]
         is_paired = self.people.owner() is not None
         return named if is_paired else (at_the_machine, *named)

@@ -94,13 +94,14 @@ async def run(settings: Settings, paths: Paths) -> int:
         starts = Starts(paths.state_dir / "starts.json", SystemClock())
         limits = _limits(is_looping=starts.begin())
         agent = _assembled(settings, paths, only_talks=bool(limits))
-        terminals = _terminals(agent)
-        channels = (terminals, *_platforms(agent), *_assistants(agent))
+        terminals, console = _terminals(agent), _console(agent)
+        channels = (terminals, *console, *_platforms(agent), *_assistants(agent))
         supervisors: list[Supervisor] = []
         gateway = _gateway(agent, channels, supervisors)
         async with at_work(agent, channels) as (dispatcher, reporter, tasks):
             _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
-            _let_in(terminals, channels, agent, dispatcher, reporter, tasks)
+            for attached in (terminals, *console):
+                _let_in(attached, channels, agent, dispatcher, reporter, tasks)
             tell = partial(_tell_owner, agent)
             supervisors.extend(
                 Supervisor(channel, agent.clock, agent.activity, tell) for channel in channels
@@ -167,6 +168,15 @@ def _terminals(agent: Agent) -> "AttachedTerminals":
 
     state_dir = agent.paths.state_dir
     return AttachedTerminals(socket_path(os.environ, state_dir), state_dir, agent.clock)
+
+
+def _console(agent: Agent) -> "tuple[AttachedTerminals, ...]":
+    """Return the channel of the browsers, where there is a console."""
+    if agent.settings.console is None:
+        return ()
+    from agent.app.console.open import open_console
+
+    return (open_console(agent.settings.console, agent, os.environ),)
 
 
 def _let_in(

@@ -1,4 +1,4 @@
-"""Settings of the gateway."""
+"""Settings of what listens for HTTP: the gateway and the console."""
 
 from typing import Annotated, Literal
 
@@ -9,6 +9,14 @@ from agent.config import ConfigSection, Secret
 HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]_-]{1,253}\Z", description="a host")]
 IpAddress = Annotated[
     str, Meta(pattern=r"^(unix|[0-9a-fA-F.:]{2,45})\Z", description="an IP address, or unix")
+]
+
+ListenAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^[0-9a-fA-F.:\[\]]{2,45}:[0-9]{1,5}\Z",
+        description="an address with a port, such as 0.0.0.0:8476",
+    ),
 ]
 
 
@@ -28,3 +36,13 @@ class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
     token_file: str = ""
     # Protocols by which other assistants may use this agent, each with a token of a paired person
     assistants: tuple[Literal["openai", "mcp"], ...] = ()
+
+
+class ConsoleSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[console]` section; without it no browser is served."""
+
+    # An address with a port, for a console that systemd does not start; others in the house reach
+    # it at the machine's own address
+    listen: ListenAddress = "127.0.0.1:8476"
+    # By what names it is called, besides numbers, localhost and the machine's own name
+    hosts: tuple[HostName, ...] = ()

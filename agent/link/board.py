@@ -148,6 +148,14 @@ class SerialBoard:
     def let_go(self, pin: str) -> bool:
         return self._live is not None and self._live.let_go(pin)
 
+    @property
+    def held(self) -> frozenset[str]:
+        """Return the outputs whose leases this agent renews now."""
+        if self._live is None:
+            return frozenset()
+        held = self._live.leases.held
+        return frozenset(pin.name for pin in self._live.manifest.pins if held & 1 << pin.index)
+
     async def release(self) -> None:
         live = self._live
         if live is None:

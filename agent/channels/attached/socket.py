@@ -19,29 +19,32 @@ CONNECT_TIMEOUT_S = 2.0
 _BACKLOG = 32
 
 
-def socket_path(environ: Mapping[str, str], state_dir: Path) -> Path:
+def socket_path(environ: Mapping[str, str], state_dir: Path, name: str = NAME) -> Path:
     """Return the socket's path: in systemd's runtime folder, else in the state folder."""
     given = environ.get("RUNTIME_DIRECTORY", "").partition(":")[0]
-    return (Path(given) if given else state_dir) / NAME
+    return (Path(given) if given else state_dir) / name
 
 
 @contextlib.contextmanager
-def listening(path: Path, state_dir: Path) -> Iterator[socket.socket]:
+def listening(path: Path, state_dir: Path, group: str = GROUP) -> Iterator[socket.socket]:
     """A socket at `path`, found from the state folder too; gone afterwards.
 
     Whoever holds the state folder's lock may call it, so that what lies there is left over.
 
+    Args:
+        group: whose members may connect, where the machine has it.
+
     Raises:
         ChannelRefused: there cannot be one.
     """
-    link = state_dir / NAME
+    link = state_dir / path.name
     try:
-        made = _made(path)
+        made = _made(path, group)
         if link != path:
             link.unlink(missing_ok=True)
             link.symlink_to(path)
     except OSError as err:
-        raise ChannelRefused(f"cannot open the terminals' socket {path}: {err.strerror}") from err
+        raise ChannelRefused(f"cannot open the socket {path}: {err.strerror}") from err
     try:
         yield made
     finally:
@@ -77,7 +80,7 @@ def connected(path: Path) -> socket.socket:
     return connection
 
 
-def _made(path: Path) -> socket.socket:
+def _made(path: Path, group: str) -> socket.socket:
     with contextlib.suppress(FileNotFoundError):
         mode = path.lstat().st_mode
         if not (stat.S_ISSOCK(mode) or stat.S_ISLNK(mode)):
@@ -88,7 +91,7 @@ def _made(path: Path) -> socket.socket:
         with _reachable(path) as short:
             made.bind(short)
         # Nobody can connect before `listen`: there is no moment with other rights
-        path.chmod(_mode(path))
+        path.chmod(_mode(path, group))
         made.listen(_BACKLOG)
         # Waited for by the event loop
         made.settimeout(0)
@@ -98,9 +101,9 @@ def _made(path: Path) -> socket.socket:
     return made
 
 
-def _mode(path: Path) -> int:
+def _mode(path: Path, name: str) -> int:
     """For the group too, where there is one and the agent may give it something."""
-    group = group_id()
+    group = group_id(name)
     if group is None:
         return 0o600
     try:

@@ -65,7 +65,7 @@ def test_a_file_of_somebody_elses_stays(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     with (
-        pytest.raises(ChannelRefused, match="cannot open the terminals' socket"),
+        pytest.raises(ChannelRefused, match="cannot open the socket"),
         listening(tmp_path / "none" / NAME, tmp_path),
     ):
         pass

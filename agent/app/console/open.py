@@ -1,0 +1,44 @@
+"""The console of an agent, composed: its channel, its door, and the data of its pages."""
+
+import socket
+from collections.abc import Mapping
+
+from agent.access.browser_sessions import BrowserSessions
+from agent.access.roles import PersonRole
+from agent.app.build import Agent
+from agent.app.console.board import BoardView
+from agent.app.console.home import HomeView
+from agent.app.console.records import RecordViews
+from agent.app.console.talk import TalkView
+from agent.channels.attached.socket import socket_path
+from agent.channels.console.channel import SOCKET, ConsoleChannel
+from agent.channels.console.frames import VERSION, DeviceFrame
+from agent.channels.console.reception import ConsoleParts, ConsoleView
+from agent.gateway.settings import ConsoleSettings
+
+
+def open_console(
+    wanted: ConsoleSettings, agent: Agent, environ: Mapping[str, str]
+) -> ConsoleChannel:
+    """Return the channel of the browsers; nothing listens before the agent is at work."""
+    sessions = BrowserSessions(agent.access.pairing, agent.clock)
+    agent.access.pairing.let_browser_in = sessions.let_in
+    name, machine = agent.settings.agent.name, socket.gethostname()
+    hosts = (machine, f"{machine}.local", *wanted.hosts)
+    device = DeviceFrame(VERSION, name, wanted.listen, hosts)
+    board = BoardView(agent)
+    records = RecordViews(agent, sessions)
+    views = {
+        "home": ConsoleView(PersonRole.GUEST, HomeView(agent, board).read),
+        "talk": ConsoleView(PersonRole.GUEST, TalkView(agent.journal).read),
+        "board": ConsoleView(PersonRole.USER, board.read),
+        "readings": ConsoleView(PersonRole.USER, records.readings),
+        "jobs": ConsoleView(PersonRole.USER, records.jobs),
+        "memory": ConsoleView(PersonRole.GUEST, records.memory),
+        "audit": ConsoleView(PersonRole.OWNER, records.audit),
+        "people": ConsoleView(PersonRole.OWNER, records.people),
+        "revoke": ConsoleView(PersonRole.OWNER, records.revoke),
+    }
+    place = socket_path(environ, agent.paths.state_dir, SOCKET)
+    parts = ConsoleParts(device, sessions, views)
+    return ConsoleChannel(place, agent.paths.state_dir, agent.clock, parts)

@@ -1,0 +1,54 @@
+"""The conversation of a browser as it was: what was said there, and what came of it."""
+
+import sqlite3
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from agent.access.people import BROWSERS, Person
+from agent.messaging.journal import InboxState
+from agent.storage.worker import DatabaseWorker
+
+# More than a person scrolls back on a telephone
+_MOST_MESSAGES = 60
+_MOST_CHARS = 20_000
+_SAID = """
+SELECT inbox.id, inbox.text, inbox.state, inbox.received_at_s, outbox.text, outbox.files IS NOT NULL
+FROM inbox LEFT JOIN outbox ON outbox.inbox_id = inbox.id
+WHERE inbox.channel = ? AND inbox.reply_target = ? ORDER BY inbox.id DESC LIMIT ?
+"""
+_TOLD = """
+SELECT text FROM outbox WHERE channel = ? AND recipient = ? AND inbox_id IS NULL
+ORDER BY id DESC LIMIT 5
+"""
+_OPEN = frozenset({InboxState.ACCEPTED.value, InboxState.RUNNING.value})
+
+
+class TalkView:
+    """Messages of one browser; its name is the conversation's."""
+
+    def __init__(self, journal: DatabaseWorker) -> None:
+        self._journal = journal
+
+    async def read(self, person: Person, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """Return the newest messages, oldest first, and what was told unasked."""
+        return await self._journal.look(partial(_read, browser=arguments["browser"]))
+
+
+def _read(db: sqlite3.Connection, browser: str) -> dict[str, Any]:
+    rows = db.execute(_SAID, (BROWSERS, browser, _MOST_MESSAGES)).fetchall()
+    told = db.execute(_TOLD, (BROWSERS, browser)).fetchall()
+    return {
+        "messages": [
+            {
+                "id": number,
+                "text": text[:_MOST_CHARS],
+                "state": state,
+                "is_open": state in _OPEN,
+                "at_s": at_s,
+                "answer": (answer or "")[:_MOST_CHARS],
+            }
+            for number, text, state, at_s, answer, _ in reversed(rows)
+        ],
+        "told": [text[:_MOST_CHARS] for (text,) in reversed(told)],
+    }
