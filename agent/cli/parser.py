@@ -65,6 +65,20 @@ def _add_agent(commands: Commands) -> None:
         "you and keeps\n"
         "its messages for your next chat. Without one, the chat itself is the agent.\n",
     )
+    console = add(
+        commands,
+        "console",
+        "Serve pages for browsers: see the device, talk to it, switch its outputs",
+        examples="  barnacle console                   where [console] of the agent's "
+        "configuration says\n"
+        "  barnacle console --listen 0.0.0.0:8476\n"
+        "The agent needs a [console] table. A browser is let in by a code of "
+        "`barnacle pair`, or by\n"
+        "its owner from a chat: the page says how.\n",
+    )
+    console.add_argument(
+        "--listen", type=text, default="", metavar="ADDRESS:PORT", help="listen here instead"
+    )
     chat.add_argument(
         "--plain", action="store_true", help="print one answer per line of input, for pipes"
     )

@@ -8,7 +8,7 @@ from tests.structure.sources import ROOT, imports, modules, name_of
 # From the top down; a module may import its own layer and those below it
 LAYERS = (
     # The programs that somebody starts
-    frozenset({"cli", "provision"}),
+    frozenset({"cli", "console", "provision"}),
     # The composition: it alone builds the parts, and knows all of them
     frozenset({"app"}),
     # The whole configuration

@@ -29,6 +29,7 @@ class HomeView:
         told: dict[str, Any] = {
             "name": agent.settings.agent.name,
             "person": person.name,
+            "role": person.role,
             "stopped": agent.stop.reason,
             "questions": agent.activity.questions,
             "turns": agent.activity.turns,

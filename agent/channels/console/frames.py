@@ -153,3 +153,11 @@ def to_console(line: bytes) -> ToConsole:
         return _TO_CONSOLE.decode(line)
     except (msgspec.MsgspecError, ValueError, RecursionError) as err:
         raise ChannelRefused(_UNREADABLE) from err
+
+
+def is_denial(line: bytes) -> bool:
+    """Return true if the agent denies what was asked; other frames are the terminals'."""
+    try:
+        return isinstance(_TO_CONSOLE.decode(line), DeniedFrame)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False

@@ -1,0 +1,108 @@
+"""The console's way to the agent: one question, one answer, over connections that are kept."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agent.channels.attached.lines import LineConnection
+from agent.channels.attached.socket import connected
+from agent.channels.console import frames
+from agent.errors import ChannelRefused, ChannelUnavailable
+
+# A board that does not answer takes some seconds; the agent itself milliseconds
+ANSWER_TIMEOUT_S = 10.0
+# As many as pages ask at once; the agent ends those that nobody uses
+_MOST_KEPT = 6
+
+
+class NoAccess(Exception):
+    """The browser has no session, or not any more."""
+
+
+class NotForVisitor(Exception):
+    """The visitor's role does not go so far; the text says why."""
+
+
+class AgentClient:
+    """Asks the agent whose socket is at `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kept: list[LineConnection] = []
+
+    async def about(self) -> frames.DeviceFrame:
+        """Return the device and the console's settings.
+
+        Raises:
+            ChannelError: no agent is there, or none that this console understands.
+        """
+        told = await self.ask(frames.AboutFrame(frames.VERSION))
+        if not isinstance(told, frames.DeviceFrame) or told.version != frames.VERSION:
+            raise ChannelRefused("the agent has another version: restart it and the console")
+        return told
+
+    async def view(self, session: str, name: str, **arguments: str) -> Any:
+        """Return the data of a page.
+
+        Raises:
+            NoAccess: the browser has no session.
+            NotForVisitor: the page is not for this visitor.
+            ChannelError: no agent is there.
+        """
+        told = await self.ask(frames.QueryFrame(session, name, arguments))
+        if isinstance(told, frames.ViewFrame):
+            return msgspec.json.decode(told.data)
+        if isinstance(told, frames.DeniedFrame) and told.is_known:
+            raise NotForVisitor(told.why)
+        raise NoAccess
+
+    async def ask(self, frame: frames.FromConsole) -> frames.ToConsole:
+        """Return the agent's answer.
+
+        Raises:
+            ChannelError: no agent is there, or it does not answer.
+        """
+        # A question that reads nothing and changes something is asked once, on a new connection
+        may_repeat = isinstance(frame, frames.QueryFrame | frames.ClaimFrame | frames.KnockFrame)
+        while self._kept and may_repeat:
+            wire = self._kept.pop()
+            try:
+                return await self._asked(wire, frame)
+            except ChannelUnavailable:
+                # The agent has ended it meanwhile
+                continue
+        return await self._asked(await self.connect(), frame)
+
+    async def connect(self) -> LineConnection:
+        """Return a new connection.
+
+        Raises:
+            ChannelError: no agent is there.
+        """
+        return LineConnection(
+            await asyncio.to_thread(connected, self._path), frames.MAX_TOLD_BYTES * 2
+        )
+
+    def close(self) -> None:
+        while self._kept:
+            self._kept.pop().close()
+
+    async def _asked(self, wire: LineConnection, frame: frames.FromConsole) -> frames.ToConsole:
+        is_kept = False
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                await wire.send(frames.encoded(frame))
+                line = await wire.receive()
+            if line is None:
+                raise ChannelUnavailable("the agent closed the connection")
+            told = frames.to_console(line)
+            if is_kept := len(self._kept) < _MOST_KEPT:
+                self._kept.append(wire)
+        except TimeoutError as err:
+            raise ChannelUnavailable("the agent does not answer") from err
+        finally:
+            if not is_kept:
+                wire.close()
+        return told

@@ -1,0 +1,357 @@
+"""The console as an application: the guards, the door, the pages and what is done on them.
+
+Everything that a visitor does is words of theirs to the agent; nothing here decides about hardware.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from agent.channels.console import frames
+from agent.console import pages
+from agent.console.agent_client import AgentClient, NoAccess, NotForVisitor
+from agent.console.conversation import Conversations
+from agent.console.device import DeviceNames
+from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE, Pace, RequestHead, fault_of
+from agent.console.live import PageStream
+from agent.console.pages import Visitor
+from agent.console.request import (
+    DOOR_AGE_S,
+    HEADERS,
+    SESSION_AGE_S,
+    BadForm,
+    Visit,
+    form_token,
+    give,
+)
+from agent.console.static_files import static_file
+from agent.errors import ChannelError, MessageRefused
+
+# Codes that one address may try at once, and in a minute; the agent counts them too
+_CODES_BURST, _CODES_PER_S = 6.0, 0.1
+_YEAR_S = 365 * 86_400
+# Pages that only show: their view, and how they are called in the wording
+_SHOWN = ("jobs", "memory", "audit", "people")
+# Open pages of one browser, and of all; a stream holds a connection
+MAX_STREAMS_OF_ONE = 12
+MAX_STREAMS = 64
+
+# Pages that a HEAD may ask for: what they would say, without saying it
+_BRIEF = frozenset({b"/", b"/chat", b"/board", b"/readings"})
+
+Handler = Callable[[Visit], Awaitable[Response]]
+
+
+class ConsoleApplication:
+    """Answers requests; knows the device by `names` and asks the agent by `client`."""
+
+    def __init__(self, client: AgentClient, names: DeviceNames) -> None:
+        self._client = client
+        self._names = names
+        self._conversations = Conversations(client)
+        self._pace = Pace()
+        self._codes = Pace(_CODES_BURST, _CODES_PER_S)
+        self._streams: dict[str, int] = {}
+        self._routes: dict[bytes, tuple[str, Handler]] = {
+            b"/": ("GET", self._home),
+            b"/chat": ("GET", self._chat),
+            b"/board": ("GET", self._board),
+            b"/readings": ("GET", self._readings),
+            b"/more": ("GET", self._more),
+            b"/live": ("GET", self._live),
+            b"/door": ("GET", self._door_look),
+            b"/door/enter": ("POST", self._enter),
+            b"/leave": ("POST", self._leave),
+            b"/say": ("POST", self._say),
+            b"/break": ("POST", self._break),
+            b"/answer": ("POST", self._answer),
+            b"/stop": ("POST", self._stop),
+            b"/release": ("POST", self._release),
+            b"/revoke": ("POST", self._revoke),
+            **{f"/{name}".encode(): ("GET", self._table(name)) for name in _SHOWN},
+        }
+
+    @property
+    def streams(self) -> int:
+        """Return the number of open pages."""
+        return sum(self._streams.values())
+
+    async def aclose(self) -> None:
+        await self._conversations.aclose()
+        self._client.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        response = await self._answered(Request(scope, receive), scope)
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        await response(scope, receive, send_guarded)
+
+    async def _answered(self, request: Request, scope: Scope) -> Response:
+        client = scope.get("client")
+        raw_path = scope.get("raw_path") or b""
+        head = RequestHead(scope["method"], raw_path, scope["query_string"], scope["headers"])
+        visit = Visit(request, head, client[0] if client else "")
+        if fault := fault_of(head, await self._names.hosts()):
+            return _refused(visit, fault.status)
+        if raw_path.startswith(b"/static/"):
+            return _static(head, raw_path.decode("latin-1").removeprefix("/static/"))
+        if not self._pace.take(visit.who, asyncio.get_running_loop().time()):
+            return _refused(visit, 429)
+        method, handler = self._routes.get(raw_path, ("", None))
+        if handler is None:
+            return await self._lost(visit)
+        if head.method != method and not (head.method == "HEAD" and raw_path in _BRIEF):
+            return _refused(visit, 405)
+        return await self._handled(visit, handler)
+
+    async def _handled(self, visit: Visit, handler: Handler) -> Response:
+        try:
+            return await handler(visit)
+        except NoAccess:
+            return await self._door(visit)
+        except NotForVisitor:
+            return _page(visit, "note", 403, text="state.not_for_you", device=self._names.name)
+        except BadForm as err:
+            return _refused(visit, err.status)
+        except MessageRefused as err:
+            return _page(visit, "note", 409, text="", why=str(err), device=self._names.name)
+        except ChannelError:
+            return _page(visit, "gone", 503, device=self._names.name)
+
+    # The door
+
+    async def _door(self, visit: Visit, fault: str = "", wait_s: float = 0.0) -> Response:
+        """Show no more than the device's name, and the ways in."""
+        if visit.is_part or visit.head.raw_path == b"/live":
+            return _refused(visit, 401)
+        door = visit.door or secrets.token_urlsafe(32)
+        told = await self._client.ask(frames.KnockFrame(door, visit.who))
+        code = told.code if isinstance(told, frames.KnockedFrame) else ""
+        status = 401 if visit.head.raw_path == b"/" or fault else 404
+        response = _page(
+            visit,
+            "door",
+            status,
+            device=self._names.name,
+            code=code,
+            token=form_token(door),
+            fault=fault,
+            wait_s=round(wait_s),
+        )
+        give(response, DOOR_COOKIE, door, DOOR_AGE_S, is_secure=_is_secure(visit))
+        return response
+
+    async def _door_look(self, visit: Visit) -> Response:
+        """Look whether the owner has let the browser in meanwhile."""
+        told = await self._client.ask(frames.ClaimFrame(visit.door)) if visit.door else None
+        if isinstance(told, frames.LetInFrame) and told.session:
+            return _let_in(visit, told.session)
+        if visit.is_part:
+            return Response(status_code=204)
+        return RedirectResponse("/", 303)
+
+    async def _enter(self, visit: Visit) -> Response:
+        fields = await visit.form(visit.door)
+        if not self._codes.take(visit.who, asyncio.get_running_loop().time()):
+            return _refused(visit, 429)
+        code = fields.get("code", "").strip().removeprefix("/pair").strip()[:40]
+        told = await self._client.ask(frames.EnterFrame(code, visit.who))
+        if isinstance(told, frames.LetInFrame) and told.session:
+            return _let_in(visit, told.session)
+        wait_s = told.wait_s if isinstance(told, frames.LetInFrame) else 0.0
+        return await self._door(visit, "door.wait" if wait_s else "door.wrong", wait_s)
+
+    async def _leave(self, visit: Visit) -> Response:
+        await visit.form(visit.session)
+        await self._client.ask(frames.EndFrame(visit.session))
+        await self._conversations.end(visit.session)
+        response = RedirectResponse("/", 303)
+        response.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="strict")
+        return response
+
+    # Pages
+
+    async def _home(self, visit: Visit) -> Response:
+        home = await self._client.view(visit.session, "home", curves="yes")
+        return self._shown(visit, "home", home, troubles=pages.troubles(home))
+
+    async def _chat(self, visit: Visit) -> Response:
+        home, talk = await self._both(visit, "talk")
+        asked = sorted(self._conversations.of(visit.session).questions.items())
+        return self._shown(visit, "chat", home, talk=talk, questions=asked)
+
+    async def _board(self, visit: Visit) -> Response:
+        home, board = await self._both(visit, "board")
+        return self._shown(visit, "board", home, board=board)
+
+    async def _readings(self, visit: Visit) -> Response:
+        query = visit.query()
+        names = ",".join(visit.query_list("name"))[:180]
+        home, told = await self._both(
+            visit, "readings", names=names, span=query.get("span", "24h")[:4]
+        )
+        if not names and told["series"]:
+            first = [one["name"] for one in told["series"] if not one["is_switch"]][:2]
+            told = await self._client.view(
+                visit.session, "readings", names=",".join(first), span="24h"
+            )
+        return self._shown(visit, "readings", home, told=told, span=query.get("span", "24h"))
+
+    async def _more(self, visit: Visit) -> Response:
+        return self._shown(visit, "more", await self._client.view(visit.session, "home"))
+
+    def _table(self, name: str) -> Handler:
+        async def handle(visit: Visit) -> Response:
+            home, told = await self._both(visit, name)
+            return self._shown(visit, name, home, told=told)
+
+        return handle
+
+    async def _both(self, visit: Visit, name: str, **arguments: str) -> tuple[Any, Any]:
+        home = await self._client.view(visit.session, "home")
+        return home, await self._client.view(visit.session, name, **arguments)
+
+    async def _live(self, visit: Visit) -> Response:
+        session = visit.session
+        home = await self._client.view(session, "home")
+        if self._streams.get(session, 0) >= MAX_STREAMS_OF_ONE or self.streams >= MAX_STREAMS:
+            return _refused(visit, 429)
+        stream = PageStream(
+            self._client,
+            self._conversations.of(session),
+            session,
+            _visitor(home, session),
+            visit.wording,
+        )
+        page = visit.query().get("page", "")
+
+        async def events() -> Any:
+            self._streams[session] = self._streams.get(session, 0) + 1
+            try:
+                async for event in stream.events(page):
+                    yield event
+            finally:
+                self._streams[session] -= 1
+                if not self._streams[session]:
+                    del self._streams[session]
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    # What a visitor does
+
+    async def _say(self, visit: Visit) -> Response:
+        fields = await visit.form(visit.session)
+        if text := fields.get("text", "").strip():
+            await self._conversations.of(visit.session).say(text)
+        return _done(visit, fields)
+
+    async def _break(self, visit: Visit) -> Response:
+        fields = await visit.form(visit.session)
+        await self._conversations.of(visit.session).stop()
+        return _done(visit, fields)
+
+    async def _answer(self, visit: Visit) -> Response:
+        fields = await visit.form(visit.session)
+        number = fields.get("question", "")
+        if number.isdecimal() and len(number) < 10:  # noqa: PLR2004 - a counter of the agent
+            conversation = self._conversations.of(visit.session)
+            await conversation.answer(int(number), fields.get("answer", ""))
+        return _done(visit, fields)
+
+    async def _stop(self, visit: Visit) -> Response:
+        fields = await visit.form(visit.session)
+        await self._conversations.of(visit.session).say("/estop")
+        return _done(visit, fields)
+
+    async def _release(self, visit: Visit) -> Response:
+        fields = await visit.form(visit.session)
+        await self._conversations.of(visit.session).say("/estop clear")
+        return _done(visit, fields)
+
+    async def _revoke(self, visit: Visit) -> Response:
+        fields = await visit.form(visit.session)
+        await self._client.view(visit.session, "revoke", id=fields.get("id", "")[:64])
+        return RedirectResponse("/people", 303)
+
+    async def _lost(self, visit: Visit) -> Response:
+        """Show a visitor that nothing is there, and a stranger the door."""
+
+        async def handle(visit: Visit) -> Response:
+            await self._client.view(visit.session, "home")
+            text = "state.nothing_here"
+            return _page(visit, "note", 404, text=text, device=self._names.name)
+
+        return await self._handled(visit, handle)
+
+    def _shown(self, visit: Visit, name: str, home: Mapping[str, Any], **values: Any) -> Response:
+        visitor = _visitor(home, visit.session)
+        return _page(
+            visit, name, 200, page=name, device=home["name"], home=home, visitor=visitor, **values
+        )
+
+
+def _visitor(home: Mapping[str, Any], session: str) -> Visitor:
+    return Visitor(home["person"], home["role"], form_token(session))
+
+
+def _page(visit: Visit, template: str, status: int, **values: Any) -> Response:
+    if visit.is_part:
+        why = values.get("why", "")
+        return Response(why or visit.wording("state.gone"), status, media_type="text/plain")
+    return HTMLResponse(pages.rendered(template, visit.wording, **values), status)
+
+
+def _refused(visit: Visit, status: int) -> Response:
+    text = visit.wording("state.too_fast") if status == 429 else f"{status}"  # noqa: PLR2004 - Too Many Requests
+    return Response(text, status, media_type="text/plain; charset=utf-8")
+
+
+def _done(visit: Visit, fields: Mapping[str, str]) -> Response:
+    """Answer a form: a script has changed the page, a browser without one goes back to it."""
+    if visit.is_part:
+        return Response(status_code=204)
+    page = fields.get("page", "")
+    return RedirectResponse(f"/{page}" if page in {"board", "chat"} else "/", 303)
+
+
+def _let_in(visit: Visit, session: str) -> Response:
+    response = Response(status_code=204) if visit.is_part else RedirectResponse("/", 303)
+    if visit.is_part:
+        response.headers["hx-redirect"] = "/"
+    give(response, SESSION_COOKIE, session, SESSION_AGE_S, is_secure=_is_secure(visit))
+    response.delete_cookie(DOOR_COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def _is_secure(visit: Visit) -> bool:
+    """Return true if the browser came by TLS, as a form's origin or a proxy says."""
+    return (visit.head.one(b"origin") or "").startswith("https://")
+
+
+def _static(head: RequestHead, name: str) -> Response:
+    found = static_file(name)
+    if found is None or head.method == "POST":
+        return Response("404", 404, media_type="text/plain")
+    is_packed = "gzip" in (head.one(b"accept-encoding") or "")
+    response = Response(found.packed if is_packed else found.plain)
+    response.headers["content-type"] = found.media_type
+    response.headers["vary"] = "accept-encoding"
+    if is_packed:
+        response.headers["content-encoding"] = "gzip"
+    response.headers["cache-control"] = f"public, max-age={_YEAR_S}, immutable"
+    return response

@@ -1,0 +1,152 @@
+"""What changes on an open page, as server-sent events: the parts that are other than before."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from typing import Any
+
+from agent.console import pages
+from agent.console.agent_client import AgentClient, NoAccess, NotForVisitor
+from agent.console.conversation import BrowserConversation, Draft, QuestionsChanged, TalkChanged
+from agent.console.pages import Visitor
+from agent.console.wording import Wording
+from agent.errors import ChannelError
+
+# A pin that changes is on the page within two looks
+BOARD_LOOK_S = 0.1
+# The first page, and whether the visitor still has access
+HOME_LOOK_S = 2.0
+# An agent that is away is looked for; pages go on as soon as it is back
+AWAY_LOOK_S = 1.0
+# A proxy ends what says nothing for a minute
+ALIVE_S = 15.0
+# Drafts are drawn together: a person reads no faster
+DRAFT_S = 0.12
+# Events that wait for one slow browser
+_MAX_WAITING = 100
+
+
+class PageStream:
+    """Events of one open page, until its browser goes or has no access any more."""
+
+    def __init__(
+        self,
+        client: AgentClient,
+        conversation: BrowserConversation,
+        session: str,
+        visitor: Visitor,
+        wording: Wording,
+    ) -> None:
+        self._client = client
+        self._conversation = conversation
+        self._session = session
+        self._visitor = visitor
+        self._wording = wording
+        self._out: asyncio.Queue[bytes | None] = asyncio.Queue(_MAX_WAITING)
+        self._shown: dict[str, str] = {}
+
+    async def events(self, page: str) -> AsyncIterator[bytes]:
+        """Yield events; the caller stops when the browser has gone."""
+        queue = self._conversation.open_page()
+        works: list[Awaitable[None]] = [self._hear(queue), self._look(page)]
+        tasks = [asyncio.ensure_future(work) for work in works]
+        try:
+            yield b"retry: 1500\n\n"
+            while True:
+                try:
+                    async with asyncio.timeout(ALIVE_S):
+                        event = await self._out.get()
+                except TimeoutError:
+                    yield b": alive\n\n"
+                    continue
+                if event is None:
+                    return
+                yield event
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            self._conversation.close_page(queue)
+
+    async def _look(self, page: str) -> None:
+        """Look at the page's data again and again, as long as the visitor has access."""
+        read = self._board if page == "board" else self._home
+        pause_s = BOARD_LOOK_S if page == "board" else HOME_LOOK_S
+        while True:
+            try:
+                await self._conversation.attach()
+                await read()
+            except NoAccess:
+                await self._send("out", "")
+                await self._out.put(None)
+                return
+            except NotForVisitor:
+                return
+            except ChannelError:
+                await self._show("link", pages.rendered("_gone", self._wording))
+                await asyncio.sleep(AWAY_LOOK_S)
+                continue
+            await self._show("link", "")
+            await asyncio.sleep(pause_s)
+
+    async def _home(self) -> None:
+        told = await self._client.view(self._session, "home")
+        await self._show("state", self._rendered("_state", home=told))
+        await self._show("home", self._rendered("_home", home=told, troubles=pages.troubles(told)))
+        if told["turns"] == 0:
+            await self._show("draft", "")
+
+    async def _board(self) -> None:
+        told = await self._client.view(self._session, "board")
+        await self._show("state", self._rendered("_state", home=told))
+        shape = str([_shape(board) for board in told["boards"]])
+        if self._shown.setdefault("shape", shape) != shape:
+            # Another board, other pins: the whole page is another one
+            self._shown["shape"] = shape
+            await self._send("anew", "")
+        for number, board in enumerate(told["boards"]):
+            for pin in board["pins"]:
+                name = f"pin-{number}-{pin['name']}"
+                await self._show(name, self._rendered("_pin", pin=pin))
+
+    async def _hear(self, queue: "asyncio.Queue[Any]") -> None:
+        await self._tell_questions()
+        while True:
+            event = await queue.get()
+            match event:
+                case Draft(_, text):
+                    await self._show("draft", self._rendered("_draft", text=text))
+                    await asyncio.sleep(DRAFT_S)
+                case TalkChanged():
+                    with contextlib.suppress(NoAccess, NotForVisitor, ChannelError):
+                        await self._tell_talk()
+                case QuestionsChanged():
+                    await self._tell_questions()
+
+    async def _tell_talk(self) -> None:
+        talk = await self._client.view(self._session, "talk")
+        if not any(one["is_open"] for one in talk["messages"]):
+            await self._show("draft", "")
+        await self._show("talk", self._rendered("_talk", talk=talk))
+
+    async def _tell_questions(self) -> None:
+        asked = sorted(self._conversation.questions.items())
+        await self._show("questions", self._rendered("_questions", questions=asked))
+
+    def _rendered(self, name: str, **values: Any) -> str:
+        return pages.rendered(name, self._wording, visitor=self._visitor, **values)
+
+    async def _show(self, name: str, text: str) -> None:
+        """Send a part of the page if it is another one than before."""
+        if self._shown.get(name) != text:
+            self._shown[name] = text
+            await self._send(name, text)
+
+    async def _send(self, name: str, text: str) -> None:
+        lines = "".join(f"data: {line}\n" for line in (text or " ").splitlines())
+        await self._out.put(f"event: {name}\n{lines}\n".encode())
+
+
+def _shape(board: Mapping[str, Any]) -> list[Any]:
+    pins = [pin["name"] for pin in board["pins"]]
+    return [board["name"], board["state"], board["trouble"], pins]

@@ -1,0 +1,174 @@
+"""Server of the console: systemd's socket or one of its own, and limits on what a caller holds.
+
+uvicorn parses; what it has no limit for is limited here: how long a head may take, how long an
+answer may lie unread, how many connections one address has.
+"""
+
+import asyncio
+import os
+import socket
+from collections import Counter
+from typing import TYPE_CHECKING, Any, cast
+
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from agent.console.application import ConsoleApplication
+from agent.errors import ConfigRefused
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
+
+# A request's line and its headers come in one or two packets
+HEAD_TIMEOUT_S = 5.0
+# An answer is some kilobytes; a browser that reads nothing for so long is gone
+UNREAD_TIMEOUT_S = 20.0
+# A page keeps one connection for its events and some for its parts
+MAX_CONNECTIONS_OF_ONE = 40
+MAX_CONNECTIONS = 160
+MAX_HEAD_BYTES = 16 * 1024
+# A page that is looked at has a stream; nobody looks any more after this
+IDLE_END_S = 600.0
+_LOOK_S = 5.0
+# The first descriptor that systemd hands over
+_FIRST_FD = 3
+_BACKLOG = 64
+
+_held: Counter[str] = Counter()
+
+
+class GuardedProtocol(H11Protocol):
+    """uvicorn's protocol with limits for its callers."""
+
+    _head_timer: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
+    _who: str | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._who = self.client[0] if self.client else ""
+        _held[self._who] += 1
+        if _held[self._who] > MAX_CONNECTIONS_OF_ONE or _held.total() > MAX_CONNECTIONS:
+            transport.abort()
+            return
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._who is not None:
+            _held[self._who] -= 1
+            if not _held[self._who]:
+                del _held[self._who]
+        self._cancel_timers()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_between and self._head_timer is None:
+            self._await_head()
+        super().data_received(data)
+        if not self._is_between and self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread_timer = self.loop.call_later(UNREAD_TIMEOUT_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        # None while no request has come, whatever its type says
+        cycle: Any = self.cycle
+        if cycle is None or cycle.response_complete:
+            super().send_400_response("400")
+            return
+        # What has begun is not answered twice
+        cycle.disconnected = True
+        cycle.message_event.set()
+        self.transport.abort()
+
+    @property
+    def _is_between(self) -> bool:
+        """Return true while no request is whole that waits for its answer."""
+        cycle: Any = self.cycle
+        return cycle is None or bool(cycle.response_complete)
+
+    def _await_head(self) -> None:
+        self._head_timer = self.loop.call_later(HEAD_TIMEOUT_S, self.transport.abort)
+
+    def _cancel_timers(self) -> None:
+        for timer in (self._head_timer, self._unread_timer):
+            if timer is not None:
+                timer.cancel()
+
+
+def listening(address: str) -> tuple[socket.socket, bool]:
+    """Return the socket to accept from, and true if systemd made it.
+
+    Raises:
+        ConfigRefused: nothing can listen there.
+    """
+    if os.environ.get("LISTEN_PID") == str(os.getpid()) and os.environ.get("LISTEN_FDS") == "1":
+        return socket.socket(fileno=_FIRST_FD), True
+    host, _, port = address.rpartition(":")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host.strip("[]"), int(port)))
+        made.listen(_BACKLOG)
+    except (OSError, OverflowError) as err:
+        made.close()
+        raise ConfigRefused(
+            f"the console cannot listen at {address} ({err}): choose another in [console]"
+        ) from err
+    return made, False
+
+
+async def serve(
+    application: ConsoleApplication, listening_at: socket.socket, idle_end_s: float | None
+) -> None:
+    """Answer requests until told to stop, or until nobody has asked for a while."""
+    server = Server(_config(application))
+    watching = asyncio.ensure_future(_end_idle(server, idle_end_s))
+    try:
+        await server.serve(sockets=[listening_at])
+    finally:
+        watching.cancel()
+        await application.aclose()
+        listening_at.close()
+
+
+async def _end_idle(server: Server, idle_end_s: float | None) -> None:
+    if idle_end_s is None:
+        return
+    loop = asyncio.get_running_loop()
+    seen, since_s = -1, loop.time()
+    while not server.should_exit:
+        await asyncio.sleep(min(_LOOK_S, idle_end_s))
+        asked = server.server_state.total_requests
+        if asked != seen or _held.total():
+            seen, since_s = asked, loop.time()
+        server.should_exit = loop.time() - since_s >= idle_end_s
+
+
+def _config(application: ConsoleApplication) -> Config:
+    return Config(
+        # Both speak ASGI; each describes it in types of its own
+        cast("ASGI3Application", application),
+        http=GuardedProtocol,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        # Who calls is the connection's peer; no header says otherwise
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+    )
