@@ -300,9 +300,8 @@ class ConsoleApplication:
 
     def _shown(self, visit: Visit, name: str, home: Mapping[str, Any], **values: Any) -> Response:
         visitor = _visitor(home, visit.session)
-        return _page(
-            visit, name, 200, page=name, device=home["name"], home=home, visitor=visitor, **values
-        )
+        values |= {"page": name, "device": home["name"], "home": home, "visitor": visitor}
+        return _page(visit, name, 200, **values)
 
 
 def _visitor(home: Mapping[str, Any], session: str) -> Visitor:

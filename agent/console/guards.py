@@ -18,6 +18,9 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 MAX_BODY_BYTES = 256 * 1024
 MAX_QUERY_BYTES = 512
 MAX_PATH_BYTES = 200
+# A browser sends some twenty headers of two kilobytes together
+MAX_HEADERS = 64
+MAX_HEADERS_BYTES = 16 * 1024
 # Methods that change nothing
 _SAFE = frozenset({"GET", "HEAD"})
 _FORM = b"application/x-www-form-urlencoded"
@@ -75,6 +78,9 @@ def _form_fault(head: RequestHead) -> Fault | None:
     """Return what no browser's own request looks like."""
     if head.method not in {*_SAFE, "POST"}:
         return Fault(405, "only GET, HEAD and POST are answered here")
+    size = sum(len(name) + len(value) for name, value in head.headers)
+    if len(head.headers) > MAX_HEADERS or size > MAX_HEADERS_BYTES:
+        return Fault(431, "the headers are too long")
     if len(head.raw_path) > MAX_PATH_BYTES or len(head.query) > MAX_QUERY_BYTES:
         return Fault(414, "the address is too long")
     if head.every(b"transfer-encoding") or len(head.every(b"content-length")) > 1:

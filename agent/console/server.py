@@ -6,6 +6,7 @@ answer may lie unread, how many connections one address has.
 
 import asyncio
 import os
+import re
 import socket
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
@@ -34,6 +35,8 @@ _LOOK_S = 5.0
 _FIRST_FD = 3
 _BACKLOG = 64
 
+_ODD_END = re.compile(rb"(?<!\r)\n|\r(?!\n)(?!\Z)|\x00")
+
 _held: Counter[str] = Counter()
 
 
@@ -43,6 +46,8 @@ class GuardedProtocol(H11Protocol):
     _head_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
     _who: str | None = None
+    # The last byte of what came before, where the head is not whole yet
+    _last = b""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -62,8 +67,13 @@ class GuardedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_between and self._head_timer is None:
-            self._await_head()
+        if self._is_between:
+            if self._head_timer is None:
+                self._await_head()
+            if self._is_odd(data):
+                # Two readers of one request could find two different ends of its head
+                self.transport.abort()
+                return
         super().data_received(data)
         if not self._is_between and self._head_timer is not None:
             self._head_timer.cancel()
@@ -94,6 +104,12 @@ class GuardedProtocol(H11Protocol):
         """Return true while no request is whole that waits for its answer."""
         cycle: Any = self.cycle
         return cycle is None or bool(cycle.response_complete)
+
+    def _is_odd(self, data: bytes) -> bool:
+        """Return true for a line of the head that ends as no browser ends one."""
+        head, end, _ = (self._last + data).partition(b"\r\n\r\n")
+        self._last = b"" if end else data[-1:]
+        return _ODD_END.search(head) is not None
 
     def _await_head(self) -> None:
         self._head_timer = self.loop.call_later(HEAD_TIMEOUT_S, self.transport.abort)
@@ -135,6 +151,9 @@ async def serve(
     watching = asyncio.ensure_future(_end_idle(server, idle_end_s))
     try:
         await server.serve(sockets=[listening_at])
+    except asyncio.CancelledError:
+        await server.shutdown([listening_at])
+        raise
     finally:
         watching.cancel()
         await application.aclose()

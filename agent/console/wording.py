@@ -10,7 +10,7 @@ from pathlib import Path
 _FOLDER = Path(__file__).with_name("wording")
 LANGUAGES = ("en", "de", "es", "ko", "ja", "zh")
 _RANGE = re.compile(
-    r"^\s*(?P<code>[A-Za-z]{2,3})(?:-[A-Za-z0-9-]+)?(?:\s*;\s*q=(?P<q>[0-9.]{1,5}))?"
+    r"^\s*(?P<code>[A-Za-z]{2,3})(?:-[A-Za-z0-9-]+)?(?:\s*;\s*q=(?P<q>[0-9.]{1,5}))?\s*\Z"
 )
 # A browser lists a handful; the rest of a long header is not read
 _MOST_RANGES = 20

@@ -21,6 +21,7 @@ MOST_EXPOSED = {
     "barnacle-signal.service": 1.3,
     "barnacle-model.service": 1.3,
     "barnacle-model-server.service": 1.3,
+    "barnacle-console.service": 1.2,
 }
 # What systemd 252 does not know yet, and is as well without
 _NEWER_KEYS = ("RestartSteps", "RestartMaxDelaySec", "PrivatePIDs", "ImportCredential")

@@ -4,7 +4,7 @@ Looks only. Nobody looks while no page is open: a pin is asked when a page asks 
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agent.access.people import Person
@@ -14,7 +14,7 @@ from agent.link.base import BoardState, Value
 from agent.link.board import SerialBoard
 from agent.link.leases import MOVING
 from agent.link.manifest import BoardPin, Manifest, Method
-from agent.link.readings import read_method
+from agent.link.readings import read_method, settings
 
 if TYPE_CHECKING:
     from agent.readings.series import Series
@@ -52,7 +52,7 @@ class BoardView:
                 self._looked_s = self._agent.clock.monotonic_s()
         return self._values
 
-    async def _look(self) -> Any:
+    async def _look(self) -> AsyncIterator[tuple[tuple[str, str], Value]]:
         for board in self._agent.boards:
             if board.status.state is not BoardState.READY or board.manifest is None:
                 continue
@@ -77,7 +77,7 @@ class BoardView:
     ) -> dict[str, Any]:
         status, known = board.status, board.status.identity
         pins = board.manifest.pins if board.manifest else ()
-        held = board.held
+        held, switched = board.held, switched_pins(board.manifest)
         shown = {series.name: (series, moment) for series, moment in newest.items()}
         prefix = "" if len(self._agent.boards) == 1 else f"{board.name}:"
         return {
@@ -91,6 +91,7 @@ class BoardView:
             "pins": [
                 {
                     **_described(pin),
+                    "is_switch": pin.name in switched,
                     "held": pin.name in held,
                     "value": values.get((board.name, pin.name)),
                     "readings": [
@@ -110,6 +111,12 @@ class BoardView:
         }
 
 
+def switched_pins(manifest: Manifest | None) -> frozenset[str]:
+    """Return the outputs that are on or off."""
+    every = settings(manifest) if manifest is not None else ()
+    return frozenset(one.pin.name for one in every if one.field.choices == _SWITCH)
+
+
 def _switches(manifest: Manifest) -> Iterator[tuple[BoardPin, Method]]:
     for pin in manifest.pins:
         method = read_method(manifest, pin)
@@ -125,7 +132,6 @@ def _described(pin: BoardPin) -> dict[str, Any]:
         "place": pin.place,
         "can": list(pin.can),
         "is_output": not MOVING.isdisjoint(pin.can),
-        "is_switch": "gpio_out" in pin.can,
         "safe": pin.safe,
         "lease_ms": pin.lease_ms,
         "max_on_ms": pin.max_on_ms,

@@ -7,7 +7,7 @@ from agent import __version__
 from agent.access.people import Person
 from agent.access.roles import PersonRole
 from agent.app.build import Agent
-from agent.app.console.board import BoardView
+from agent.app.console.board import BoardView, switched_pins
 from agent.app.console.records import latest_rows, may_see_readings, sparklines
 from agent.link.base import BoardState
 
@@ -80,9 +80,4 @@ class HomeView:
 
     def _is_output(self, board: str, pin: str) -> bool:
         manifests = (one.manifest for one in self._agent.boards if one.name == board)
-        return any(
-            one.name == pin and "gpio_out" in one.can
-            for manifest in manifests
-            if manifest is not None
-            for one in manifest.pins
-        )
+        return any(pin in switched_pins(manifest) for manifest in manifests)

@@ -160,21 +160,27 @@ def _rows(agent: Agent, limit: int, *, only_effects: bool) -> list[dict[str, Any
     from agent.security.audit import MAX_LINE_BYTES, files_of  # noqa: PLC0415 - for those who look
     from agent.security.audit_chain import Broken, untied  # noqa: PLC0415 - as above
 
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     # The newest two files hold thousands of rows
     for path in reversed(files_of(agent.paths.audit)[-2:]):
         with path.open("rb") as file:
             lines = deque(iter(lambda: file.readline(MAX_LINE_BYTES), b""), maxlen=limit * 20)
         for line in reversed(lines):
             try:
-                row = untied(line)[0]
+                rows.append(_shortened(untied(line)[0]))
             except Broken:
                 continue
-            if not only_effects or row.get("kind") == "effect":
-                found.append(_shortened(row))
-        if len(found) >= limit:
-            break
-    return list(islice(found, limit))
+    decided = {row["call"]: row for row in rows if row.get("kind") == "decision" and "call" in row}
+    wanted = (row for row in rows if not only_effects or row.get("kind") == "effect")
+    return [_explained(row, decided) for row in islice(wanted, limit)]
+
+
+def _explained(row: dict[str, Any], decided: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the row, with whose word led to it where it is what came of a decision."""
+    if row.get("kind") != "effect":
+        return row
+    before = decided.get(row.get("call", ""), {})
+    return {**{name: before[name] for name in ("person", "rule") if name in before}, **row}
 
 
 def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:

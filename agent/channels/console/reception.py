@@ -96,15 +96,18 @@ class ConsoleReception:
                     await self._answer(wire, peer)
                 finally:
                     self._inside -= 1
-        except (ChannelError, OSError, TimeoutError) as err:
+        except (ChannelError, OSError) as err:
             _log.info("console: connection ended (reason=%s)", err)
         finally:
             wire.close()
 
     async def _answer(self, wire: LineConnection, peer: SocketPeer) -> None:
         while True:
-            async with asyncio.timeout(IDLE_S):
-                line = await wire.receive()
+            try:
+                async with asyncio.timeout(IDLE_S):
+                    line = await wire.receive()
+            except TimeoutError:
+                return
             if line is None:
                 return
             if len(line) > frames.MAX_ASKED_BYTES:

@@ -15,6 +15,7 @@
       width: place.clientWidth,
       height: 240,
       cursor: { drag: { x: true, y: false }, sync: { key: "readings" } },
+      scales: { x: { range: (_, low, high) => (high - low < 60 ? [high - 3600, high] : [low, high]) } },
       axes: [axis, axis],
       series: [{}, series],
     };
