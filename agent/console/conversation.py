@@ -125,6 +125,10 @@ class BrowserConversation:
                 await taken
         except TimeoutError as err:
             raise ChannelUnavailable("the agent does not answer") from err
+        except ChannelUnavailable:
+            # It may have ended because the visitor's access has
+            await self.attach()
+            raise
         finally:
             attached.taken.pop(message_id, None)
             self._leave_later()

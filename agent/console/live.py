@@ -63,10 +63,11 @@ class PageStream:
                     return
                 yield event
         finally:
+            # First what must be: whoever is cancelled again waits for nothing any more
+            self._conversation.close_page(queue)
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-            self._conversation.close_page(queue)
 
     async def _look(self, page: str) -> None:
         """Look at the page's data again and again, as long as the visitor has access."""

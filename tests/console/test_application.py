@@ -1,0 +1,167 @@
+"""Visitors at the real server: strangers at the door, people at their pages."""
+
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+from agent.access.pairing_codes import FREE_TRIES, Invitation
+from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE
+from agent.console.request import form_token
+from tests.fakes.console_home import FORM, ConsoleHome, Page, console_home
+from tests.fakes.household import said
+from tests.waits import wait_until
+
+DOOR = "d" * 43
+
+
+async def entered(home: ConsoleHome, code: str, door: str = DOOR) -> Page:
+    headers = {**home.headers(), "cookie": f"{DOOR_COOKIE}={door}", "content-type": FORM}
+    form = urlencode({"token": form_token(door), "code": code}).encode()
+    return await home.ask("POST", "/door/enter", headers, form)
+
+
+async def test_a_stranger_sees_the_name_and_the_door(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        page = await home.get("/")
+        assert page.status == 401
+        assert "Greenhouse" in page.text
+        assert "simulated" not in page.text
+        assert "offline" not in page.text
+        lines = [value for name, value in page.headers if name == "set-cookie"]
+        assert len(lines) == 1
+        assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(lines[0].split("; "))
+        for name in ("content-security-policy", "x-frame-options", "referrer-policy"):
+            assert page.header(name)
+        assert "unsafe" not in page.header("content-security-policy")
+
+
+async def test_a_code_opens_and_the_cookie_is_a_new_one(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        code = home.agent.codes.make(Invitation(role="owner"))
+        page = await entered(home, f"/pair {code}")
+        assert page.status == 303
+        session = page.cookies()[SESSION_COOKIE]
+        assert session != DOOR
+        assert page.cookies()[DOOR_COOKIE] == ""
+        given = next(value for name, value in page.headers if "session" in value)
+        assert "Max-Age=2592000" in given
+        assert (await home.get("/", session)).status == 200
+        # What was planted before is nobody's
+        assert (await home.get("/", DOOR)).status == 401
+
+
+async def test_a_wrong_code_is_told_in_words_and_then_waited_for(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        assert "wrong" in (await entered(home, "AAAAA-AAAAA")).text
+        for _ in range(FREE_TRIES):
+            page = await entered(home, "AAAAA-AAAAA")
+        assert "Try again in" in page.text
+        assert (await entered(home, home.agent.codes.make(Invitation(role="user")))).status == 401
+
+
+async def test_the_owner_opens_from_a_chat(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        page = await home.get("/")
+        door = page.cookies()[DOOR_COOKIE]
+        sentence = re.search(r"<code>(let this browser in: \w{5})</code>", page.text)
+        assert sentence is not None
+        asks = {**home.headers(), "cookie": f"{DOOR_COOKIE}={door}", "hx-request": "true"}
+        assert not (await home.ask("GET", "/door", asks)).cookies()
+        await home.agent.door.admit(said(sentence[1], "1"))
+        page = await home.ask("GET", "/door", asks)
+        assert page.header("hx-redirect") == "/"
+        assert (await home.get("/people", page.cookies()[SESSION_COOKIE])).status == 200
+        assert SESSION_COOKIE not in (await home.ask("GET", "/door", asks)).cookies()
+
+
+async def test_everybody_sees_what_their_role_may_see(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        statuses = {}
+        for role in ("owner", "user", "guest"):
+            session = await home.session(role)
+            paths = ("/", "/chat", "/board", "/people", "/nothing")
+            statuses[role] = [(await home.get(path, session)).status for path in paths]
+        assert statuses["owner"] == [200, 200, 200, 200, 404]
+        assert statuses["user"] == [200, 200, 200, 403, 404]
+        assert statuses["guest"] == [200, 200, 403, 403, 404]
+
+
+async def test_what_is_said_is_the_visitors_word(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session("user")
+        assert (await home.post("/say", session, text="turn the led on")).status == 204
+        [heard] = home.agent.heard
+        person = home.agent.sessions.person(session)
+        assert person is not None
+        assert (heard.text, heard.person) == ("turn the led on", person.person_id)
+        assert heard.provenance is person.rank.trust
+        assert heard.channel == "console"
+
+
+async def test_a_switch_and_the_stop_are_sentences(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        board = (await home.get("/board", session)).text
+        assert 'value="turn led on"' in board
+        assert "1 min" in board
+        await home.post("/say", session, text="turn led on")
+        await home.post("/stop", session)
+        await home.post("/release", session)
+        assert [one.text for one in home.agent.heard] == ["turn led on", "/estop", "/estop clear"]
+
+
+async def test_a_refusal_reaches_the_visitor(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        home.agent.refuses = "there is no room"
+        page = await home.post("/say", session, text="hello")
+        assert (page.status, page.text) == (409, "there is no room")
+
+
+async def test_whoever_signs_out_is_a_stranger(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        page = await home.post("/leave", session)
+        assert page.cookies()[SESSION_COOKIE] == ""
+        assert (await home.get("/", session)).status == 401
+        assert home.agent.sessions.person(session) is None
+
+
+async def test_a_page_without_scripts_goes_back_to_itself(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        form = {"token": form_token(session), "text": "hi", "page": "chat"}
+        headers = {**home.headers(session), "content-type": FORM}
+        page = await home.ask("POST", "/say", headers, urlencode(form).encode())
+        assert (page.status, page.header("location")) == (303, "/chat")
+        # A place is one of ours
+        form["page"] = "/evil.example"
+        page = await home.ask("POST", "/say", headers, urlencode(form).encode())
+        assert page.header("location") == "/"
+
+
+async def test_an_agent_that_is_away_is_said_to_be(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        home.client._path = tmp_path / "nothing.sock"
+        home.client.close()
+        page = await home.get("/", session)
+        assert page.status == 503
+        assert "does not answer" in page.text
+
+
+async def test_the_language_is_the_browsers(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        page = await home.get("/", session, **{"accept-language": "de-DE,de;q=0.9"})
+        assert "Alles in Ordnung" in page.text
+
+
+async def test_nothing_is_left_when_a_browser_has_gone(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        for _ in range(5):
+            async with home.live("board", session) as events:
+                await events.until("pin-0-led")
+        await wait_until(lambda: home.application.streams == 0)
+        assert len(home.agent.channel._sessions) <= 1

@@ -1,0 +1,145 @@
+"""What an open page is told: answers as they grow, questions, pins that change, and the end."""
+
+import asyncio
+from pathlib import Path
+
+from agent.access.people import BROWSERS
+from agent.channels.base import Answer, Question
+from tests.fakes.console_home import HOME, ConsoleHome, EventReader, console_home
+from tests.waits import wait_until
+
+ASKED = Question("shell", '{"command":"reboot"}', "it can do harm", always="reboot")
+
+
+async def said(home: ConsoleHome, session: str, text: str = "hello") -> None:
+    assert (await home.post("/say", session, text=text)).status == 204
+
+
+async def asked(events: EventReader) -> str:
+    """Return the number of the question that the page shows."""
+    text = await events.until("questions", "reboot")
+    return text.partition('name="question" value="')[2].partition('"')[0]
+
+
+async def test_an_answer_grows_on_the_page_and_stays(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("chat", session) as events:
+            await events.until("home")
+            await said(home, session)
+            await events.until("talk", "hello")
+            await home.agent.channel.draft(home.agent.heard[-1], "It is **warm")
+            await events.until("draft", "It is")
+            await home.agent.answer("It is **warm**.")
+            await events.until("talk", "<b>warm</b>")
+
+
+async def test_a_question_is_answered_on_any_page_of_the_browser(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("chat", session) as chat, home.live("board", session) as board:
+            await chat.until("home")
+            await said(home, session)
+            address = home.agent.heard[-1].address
+            asking = asyncio.ensure_future(home.agent.channel.ask(address, ASKED))
+            number = await asked(chat)
+            assert await asked(board) == number
+            await home.post("/answer", session, question=number, answer="yes")
+            assert await asking is Answer.YES
+            await chat.until("questions", " ")
+            # Once only
+            asking = asyncio.ensure_future(home.agent.channel.ask(address, ASKED))
+            later = await asked(board)
+            await home.post("/answer", session, question=number, answer="yes")
+            assert not asking.done()
+            await home.post("/answer", session, question=later, answer="no")
+            assert await asking is Answer.NO
+
+
+async def test_a_word_that_is_no_answer_is_none(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("chat", session) as chat:
+            await chat.until("home")
+            await said(home, session)
+            address = home.agent.heard[-1].address
+            asking = asyncio.ensure_future(home.agent.channel.ask(address, ASKED))
+            await home.post("/answer", session, question=await asked(chat), answer="perhaps")
+            assert await asking is Answer.NONE
+
+
+async def test_nobody_else_answers_a_question(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session, other = await home.session(), await home.session("user")
+        async with home.live("chat", session) as chat, home.live("chat", other) as theirs:
+            await chat.until("home")
+            await theirs.until("home")
+            await said(home, session)
+            address = home.agent.heard[-1].address
+            asking = asyncio.ensure_future(home.agent.channel.ask(address, ASKED))
+            number = await asked(chat)
+            await home.post("/answer", other, question=number, answer="yes")
+            assert not asking.done()
+            assert "reboot" not in theirs.shown.get("questions", "")
+            await home.post("/answer", session, question=number, answer="no")
+            assert await asking is Answer.NO
+
+
+async def test_a_pin_that_changes_is_shown_and_one_that_does_not_is_not_told(
+    tmp_path: Path,
+) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("board", session) as events:
+            await events.until("pin-0-led", "off")
+            home.agent.pin = {**home.agent.pin, "value": "on", "held": True}
+            await events.until("pin-0-led", "held by the agent")
+            home.agent.pin = {**home.agent.pin, "name": "pump"}
+            await events.until("anew")
+
+
+async def test_an_emergency_stop_is_on_every_page(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("board", session) as events:
+            await events.until("pin-0-led")
+            home.agent.home = {**HOME, "stopped": "by Ann on telegram"}
+            text = await events.until("state", "by Ann")
+            assert "/release" in text
+
+
+async def test_a_revoked_browser_sees_nothing_more(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session("user")
+        async with home.live("board", session) as events:
+            await events.until("pin-0-led")
+            await said(home, session)
+            account = home.agent.heard[-1].sender
+            home.agent.people.forget_account(BROWSERS, account)
+            await events.until("out")
+        assert (await home.post("/say", session, text="turn it on")).status == 401
+        assert len(home.agent.heard) == 1
+
+
+async def test_a_page_goes_on_when_the_agent_is_back(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("chat", session) as events:
+            await events.until("home")
+            there, home.client._path = home.client._path, tmp_path / "nothing.sock"
+            home.client.close()
+            await events.until("link", "does not answer")
+            home.client._path = there
+            await events.until("link", " ")
+
+
+async def test_a_conversation_is_left_some_time_after_its_last_page(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("chat", session) as events:
+            await events.until("home")
+        conversation = home.application._conversations.of(session)
+        await wait_until(lambda: conversation._leaving is not None)
+        conversation._leave()
+        await wait_until(lambda: not home.agent.channel._sessions)
+        assert len(home.application._conversations) == 0
