@@ -19,7 +19,7 @@ from agent.console.agent_client import AgentClient, NoAccess, NotForVisitor
 from agent.console.conversation import Conversations
 from agent.console.device import DeviceNames
 from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE, Pace, RequestHead, fault_of
-from agent.console.live import PageStream
+from agent.console.live import PageStream, shape_of
 from agent.console.pages import Visitor
 from agent.console.request import (
     DOOR_AGE_S,
@@ -197,7 +197,7 @@ class ConsoleApplication:
 
     async def _board(self, visit: Visit) -> Response:
         home, board = await self._both(visit, "board")
-        return self._shown(visit, "board", home, board=board)
+        return self._shown(visit, "board", home, board=board, shape=shape_of(board))
 
     async def _readings(self, visit: Visit) -> Response:
         query = visit.query()
@@ -238,12 +238,14 @@ class ConsoleApplication:
             _visitor(home, session),
             visit.wording,
         )
-        page = visit.query().get("page", "")
+        query = visit.query()
 
         async def events() -> Any:
             self._streams[session] = self._streams.get(session, 0) + 1
             try:
-                async for event in stream.events(page):
+                async for event in stream.events(
+                    query.get("page", ""), query.get("shape", "")[:16]
+                ):
                     yield event
             finally:
                 self._streams[session] -= 1

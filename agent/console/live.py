@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any
 
@@ -45,8 +46,14 @@ class PageStream:
         self._out: asyncio.Queue[bytes | None] = asyncio.Queue(_MAX_WAITING)
         self._shown: dict[str, str] = {}
 
-    async def events(self, page: str) -> AsyncIterator[bytes]:
-        """Yield events; the caller stops when the browser has gone."""
+    async def events(self, page: str, shape: str = "") -> AsyncIterator[bytes]:
+        """Yield events; the caller stops when the browser has gone.
+
+        Args:
+            shape: of the boards as the page was made, which may be over by now.
+        """
+        if shape:
+            self._shown["shape"] = shape
         queue = self._conversation.open_page()
         works: list[Awaitable[None]] = [self._hear(queue), self._look(page)]
         tasks = [asyncio.ensure_future(work) for work in works]
@@ -100,7 +107,7 @@ class PageStream:
     async def _board(self) -> None:
         told = await self._client.view(self._session, "board")
         await self._show("state", self._rendered("_state", home=told))
-        shape = str([_shape(board) for board in told["boards"]])
+        shape = shape_of(told)
         if self._shown.setdefault("shape", shape) != shape:
             # Another board, other pins: the whole page is another one
             self._shown["shape"] = shape
@@ -148,6 +155,10 @@ class PageStream:
         await self._out.put(f"event: {name}\n{lines}\n".encode())
 
 
-def _shape(board: Mapping[str, Any]) -> list[Any]:
-    pins = [pin["name"] for pin in board["pins"]]
-    return [board["name"], board["state"], board["trouble"], pins]
+def shape_of(told: Mapping[str, Any]) -> str:
+    """Return a name for the boards and pins that a page shows, whatever their values are."""
+    boards = [
+        [board["name"], board["state"], board["trouble"], [pin["name"] for pin in board["pins"]]]
+        for board in told["boards"]
+    ]
+    return hashlib.sha256(str(boards).encode()).hexdigest()[:16]

@@ -98,6 +98,16 @@ async def test_a_pin_that_changes_is_shown_and_one_that_does_not_is_not_told(
             await events.until("anew")
 
 
+async def test_a_board_that_changes_before_the_page_is_open_is_shown_anew(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        page = (await home.get("/board", session)).text
+        made = page.partition("/live?page=")[2].partition('"')[0].replace("&amp;", "&")
+        home.agent.pin = {**home.agent.pin, "name": "pump"}
+        async with home.live(made, session) as events:
+            await events.until("anew")
+
+
 async def test_an_emergency_stop_is_on_every_page(tmp_path: Path) -> None:
     async with console_home(tmp_path) as home:
         session = await home.session()

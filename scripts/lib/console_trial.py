@@ -1,0 +1,235 @@
+"""The console in a real browser, on the whole agent with the simulated board.
+
+Playwright drives Debian's Chromium; axe-core looks at every page, light and dark.
+"""
+
+import argparse
+import importlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.access.people import BROWSERS, PeopleStore
+from agent.console.guards import SESSION_COOKIE
+from agent.system.clock import SystemClock
+from scripts.lib.console_parts import WholeConsole, environ, whole_console
+from scripts.lib.setup import ROOT
+
+TOOLS = ROOT / ".barnacle" / "console-trial"
+PLAYWRIGHT, AXE = "playwright==1.65.2", "axe-core@4.14.1"
+_CHROMIUM = "/usr/bin/chromium"
+# A busy machine loads a model for the first sentence
+PATIENCE_MS = 60_000
+_WIDTHS = (360, 768, 1280)
+_PAGES = ("", "chat", "board", "readings", "more", "jobs", "memory", "audit", "people")
+_GRAVE = frozenset({"serious", "critical"})
+
+
+@dataclass
+class Trial:
+    """One browser and what was found with it."""
+
+    whole: WholeConsole
+    browser: Any
+    axe: str
+    shots: Path
+    # Console messages of pages that should have none
+    faults: list[str] = field(default_factory=list)
+
+    def page(self, context: Any) -> Any:
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("console", self._note)
+        page.on("pageerror", lambda err: self.faults.append(str(err)))
+        return page
+
+    def _note(self, message: Any) -> None:
+        # A browser reports each answer that is no success, such as the door's own 401
+        if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
+            self.faults.append(message.text)
+
+    def entered(self, role: str = "owner", width: int = 360, **options: Any) -> Any:
+        """Return a page of a browser that was let in by a code."""
+        size = {"width": width, "height": 760}
+        page = self.page(self.browser.new_context(viewport=size, **options))
+        page.goto(f"{self.whole.base}/")
+        page.fill("#code", self.whole.code(role))
+        page.click("form button")
+        page.wait_for_selector("nav.pages")
+        return page
+
+    def violations(self, page: Any) -> list[str]:
+        """Return what axe-core finds that is grave."""
+        found = page.evaluate(f"{self.axe}; axe.run(document, {{resultTypes: ['violations']}})")
+        return [
+            f"{page.url} {one['id']}: {one['nodes'][0]['html'][:100]}"
+            for one in found["violations"]
+            if one["impact"] in _GRAVE
+        ]
+
+
+def door(trial: Trial) -> None:
+    """Let a browser in from a chat; its page opens by itself."""
+    page = trial.page(trial.browser.new_context(viewport={"width": 360, "height": 760}))
+    page.goto(f"{trial.whole.base}/")
+    page.screenshot(path=trial.shots / "door-360.png")
+    assert trial.violations(page) == []
+    sentence = page.inner_text(".knock code")
+    subprocess.run(
+        [sys.executable, "-m", "agent.cli.main", "chat", "--plain"],
+        cwd=ROOT,
+        env=environ(trial.whole.folder),
+        input=f"{sentence}\n",
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_MS / 1000,
+    )
+    page.wait_for_selector("nav.pages")
+
+
+def conversation(trial: Trial) -> None:
+    """Say something and read the answer; a second browser has a conversation of its own."""
+    page, other = trial.entered(), trial.entered("user")
+    page.goto(f"{trial.whole.base}/chat")
+    page.fill("#text", "turn the led on")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".bubble:not(.mine):not(.growing)")
+    assert "led" in page.inner_text("#talk")
+    assert page.input_value("#text") == ""
+    other.goto(f"{trial.whole.base}/chat")
+    assert other.query_selector(".bubble") is None
+
+
+def board(trial: Trial) -> None:
+    """Switch an output on the board's page, be asked about a hazard, stop everything."""
+    page = trial.entered()
+    page.goto(f"{trial.whole.base}/board")
+    page.click("button[aria-label^='led']:has-text('Switch on')")
+    page.wait_for_selector(".pin:has(h3:text('led')) .value.on")
+    page.click("button[aria-label^='valve']:has-text('Switch on')")
+    page.wait_for_selector(".question")
+    assert "valve" in page.inner_text(".question .call")
+    page.screenshot(path=trial.shots / "question-360.png")
+    assert trial.violations(page) == []
+    page.click(".question button[value=no]")
+    page.wait_for_selector(".question", state="detached")
+    page.click(".estop button")
+    page.wait_for_selector("#state .alarm")
+    page.wait_for_selector(".pin:has(h3:text('led')) .value.off")
+    page.screenshot(path=trial.shots / "stopped-360.png")
+    assert trial.violations(page) == []
+    page.click("#state button")
+    page.wait_for_selector("#state .alarm", state="detached")
+
+
+def comings(trial: Trial) -> None:
+    """Pull the board out, kill the agent: the page says so, and goes on when they are back."""
+    page = trial.entered()
+    page.goto(f"{trial.whole.base}/board")
+    trial.whole.sim.kill()
+    page.wait_for_selector(".boardline:not(:has-text('ready'))")
+    page.screenshot(path=trial.shots / "unplugged-360.png")
+    trial.whole.sim.start()
+    page.wait_for_selector(".boardline:has-text('ready')")
+    trial.whole.daemon.kill()
+    page.wait_for_selector("#link .warning")
+    page.screenshot(path=trial.shots / "gone-360.png")
+    trial.whole.daemon.start()
+    page.wait_for_selector("#link .warning", state="detached")
+    page.wait_for_selector(".boardline:has-text('ready')")
+
+
+def revoked(trial: Trial) -> None:
+    """Take a browser's access away while its page is open: it is at the door."""
+    page = trial.entered("user")
+    people = PeopleStore(trial.whole.folder / "state" / "people.json", SystemClock())
+    browsers = [one for one in people.everyone() if one.role == "user"]
+    for person in browsers:
+        for account in person.accounts:
+            people.forget_account(BROWSERS, account.sender)
+    page.wait_for_selector("#code")
+    page.goto(f"{trial.whole.base}/board")
+    assert page.query_selector(".pins") is None
+    assert SESSION_COOKIE not in page.evaluate("document.cookie")
+
+
+def looks(trial: Trial) -> None:
+    """Look at every page in three widths, light and dark; axe-core has no grave finding."""
+    grave = []
+    for scheme in ("light", "dark"):
+        page = trial.entered(color_scheme=scheme, reduced_motion="reduce")
+        for name in _PAGES:
+            for width in _WIDTHS:
+                page.set_viewport_size({"width": width, "height": 800})
+                page.goto(f"{trial.whole.base}/{name}")
+                page.wait_for_timeout(300)
+                shot = f"{name or 'home'}-{width}-{scheme}.png"
+                page.screenshot(path=trial.shots / shot)
+                wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+                grave += [f"{shot}: wider than the screen"] if wide else []
+            grave += trial.violations(page)
+    assert grave == [], "\n".join(grave)
+
+
+def scriptless(trial: Trial) -> None:
+    """Read every page without scripts."""
+    page = trial.entered(java_script_enabled=False)
+    for name in _PAGES:
+        assert page.goto(f"{trial.whole.base}/{name}").ok
+        assert page.inner_text("main").strip()
+
+
+CASES: tuple[Callable[[Trial], None], ...] = (
+    *(door, conversation, board, looks, scriptless, revoked, comings),
+)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="scripts/test-console", description=__doc__)
+    parser.add_argument("--shots", type=Path, default=TOOLS / "shots", help="folder of screenshots")
+    parser.add_argument("cases", nargs="*", help=", ".join(case.__name__ for case in CASES))
+    wanted = parser.parse_args(words)
+    wanted.shots.mkdir(parents=True, exist_ok=True)
+    chosen = [case for case in CASES if not wanted.cases or case.__name__ in wanted.cases]
+    with tempfile.TemporaryDirectory(prefix="barnacle-console-") as folder:
+        failed = list(_run(Path(folder), wanted.shots, chosen))
+    for line in failed:
+        print(f"test-console: {line}", file=sys.stderr)
+    print(f"test-console: {len(chosen) - len(failed)} of {len(chosen)} cases passed")
+    return 1 if failed else 0
+
+
+def _run(folder: Path, shots: Path, chosen: Sequence[Callable[[Trial], None]]) -> Iterator[str]:
+    api, axe = tools()
+    with whole_console(folder) as whole, api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
+        try:
+            for case in chosen:
+                trial = Trial(whole, browser, axe, shots)
+                try:
+                    case(trial)
+                    assert trial.faults == [], trial.faults
+                except (AssertionError, api.Error) as err:
+                    yield f"{case.__name__}: {err}"
+                else:
+                    print(f"test-console: {case.__name__}: passed", flush=True)
+        finally:
+            browser.close()
+
+
+def tools() -> tuple[Any, str]:
+    """Return Playwright's module and the text of axe-core, installed beside the checkout once."""
+    site, modules = TOOLS / "site", TOOLS / "node_modules" / "axe-core" / "axe.min.js"
+    if not site.exists():
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(site)]
+        subprocess.run([*pip, PLAYWRIGHT], check=True)
+    if not modules.exists():
+        npm = ["npm", "install", "--silent", "--no-save", "--prefix", str(TOOLS), AXE]
+        subprocess.run(npm, check=True)
+    sys.path.append(str(site))
+    return importlib.import_module("playwright.sync_api"), modules.read_text()
