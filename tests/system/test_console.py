@@ -1,7 +1,6 @@
 """The whole agent with its console and the simulated board, as processes."""
 
 import asyncio
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,12 +11,11 @@ import pytest
 from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE
 from scripts.lib.console_parts import WholeConsole, whole_console
 from tests.fakes.board_sim import unavailable_reason
-from tests.fakes.console_home import FORM, EventReader, Page, page_of
+from tests.fakes.browser import Browser
 from tests.waits import wait_until_sync
 
 pytestmark = pytest.mark.skipif(unavailable_reason() is not None, reason=str(unavailable_reason()))
 _CHROMIUM = shutil.which("chromium") or ""
-_TOKEN = re.compile(r'name="token" value="(\w+)"')
 # A busy machine loads a model for the first sentence
 _BROWSER_TIMEOUT_S = 90
 
@@ -26,48 +24,6 @@ _BROWSER_TIMEOUT_S = 90
 def whole(tmp_path: Path) -> Iterator[WholeConsole]:
     with whole_console(tmp_path) as made:
         yield made
-
-
-class Browser:
-    """A browser without scripts: it keeps its cookies and sends the forms of its pages."""
-
-    def __init__(self, base: str) -> None:
-        self._host, _, port = base.removeprefix("http://").partition(":")
-        self._port = int(port)
-        self.cookies: dict[str, str] = {}
-        self.text = ""
-
-    async def get(self, path: str) -> Page:
-        return await self._ask("GET", path, {}, "")
-
-    async def send(self, path: str, **fields: str) -> Page:
-        found = _TOKEN.search(self.text)
-        assert found is not None, self.text
-        form = "&".join(f"{name}={value}" for name, value in fields.items())
-        origin = {"origin": f"http://{self._host}:{self._port}", "content-type": FORM}
-        return await self._ask("POST", path, origin, f"token={found[1]}&{form}".rstrip("&"))
-
-    async def open(self, page: str) -> tuple[EventReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection(self._host, self._port)
-        writer.write(self._head("GET", f"/live?page={page}", {}))
-        return EventReader(reader), writer
-
-    async def _ask(self, method: str, path: str, headers: dict[str, str], body: str) -> Page:
-        length = {"content-length": str(len(body))} if method == "POST" else {}
-        reader, writer = await asyncio.open_connection(self._host, self._port)
-        sent = {**headers, **length, "connection": "close"}
-        writer.write(self._head(method, path, sent) + body.encode())
-        page = page_of(await reader.read(-1))
-        writer.close()
-        self.cookies |= page.cookies()
-        self.text = page.text or self.text
-        return page
-
-    def _head(self, method: str, path: str, headers: dict[str, str]) -> bytes:
-        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items() if value)
-        lines = {"host": f"{self._host}:{self._port}", "cookie": cookies, **headers}
-        head = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in lines.items())]
-        return "\r\n".join([*head, "", ""]).encode()
 
 
 async def entered(whole: WholeConsole) -> Browser:
