@@ -43,7 +43,8 @@ def add_admission(commands: Commands) -> None:
         commands,
         "revoke",
         "Remove a person's access (takes effect with their next message)",
-        examples="  barnacle revoke Anna\n  barnacle revoke --group telegram:-1001234\n",
+        examples="  barnacle revoke Anna\n  barnacle revoke --group telegram:-1001234\n"
+        "  barnacle revoke --browser 1a2b3c4d\n",
     )
     which = revoke.add_mutually_exclusive_group(required=True)
     which.add_argument(
@@ -51,6 +52,9 @@ def add_admission(commands: Commands) -> None:
     )
     which.add_argument(
         "--group", type=text, metavar="CHANNEL:ID", help="remove this group instead of a person"
+    )
+    which.add_argument(
+        "--browser", type=text, metavar="ID", help="end one browser's session in the console"
     )
 
 

@@ -1,8 +1,8 @@
-"""`barnacle revoke`: somebody no longer has access, or a group not listened to; at once."""
+"""`barnacle revoke`: a person or a browser loses access, or a group is not read; at once."""
 
 from argparse import Namespace
 
-from agent.access.people import PairedGroup, PeopleStore
+from agent.access.people import BROWSERS, PairedGroup, PeopleStore
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
 from agent.cli import configuration, exits
@@ -20,6 +20,8 @@ def run(arguments: Namespace) -> int:
     people = AccessControl(paths, SystemClock()).people
     if arguments.group is not None:
         _revoke_group(people, arguments.group)
+    elif arguments.browser is not None:
+        _revoke_browser(people, arguments.browser)
     else:
         _revoke(people, Phrases(paths.phrases, SystemClock()), arguments.person)
     hand_over(paths.state_dir, _FILES)
@@ -33,6 +35,17 @@ def _revoke(people: PeopleStore, phrases: Phrases, name: str) -> None:
     say(f"{person.name} ({person.role}) no longer has access")
     if person.rank is PersonRole.OWNER:
         say("the device has no owner now: `barnacle pair` makes a code for one")
+
+
+def _revoke_browser(people: PeopleStore, wanted: str) -> None:
+    """End the session of one browser, by the beginning of its id."""
+    every = [one for person in people.everyone() for one in person.accounts if one.is_browser]
+    found = [one for one in every if one.sender.startswith(wanted.removeprefix(f"{BROWSERS}:"))]
+    if len(found) != 1:
+        known = ", ".join(one.sender[:8] for one in every) or "none"
+        raise BadArguments(f"--browser {wanted} names {len(found)} browsers; known: {known}")
+    people.forget_account(BROWSERS, found[0].sender)
+    say(f"browser {found[0].sender[:8]} no longer has access; its person stays")
 
 
 def _revoke_group(people: PeopleStore, wanted: str) -> None:

@@ -123,7 +123,9 @@ class ConsoleApplication:
         try:
             return await handler(visit)
         except NoAccess:
-            return await self._door(visit)
+            # Nothing is held for a cookie that is nobody's
+            await self._conversations.end(visit.session)
+            return await self._door_or_away(visit)
         except NotForVisitor:
             return _page(visit, "note", 403, text="state.not_for_you", device=self._names.name)
         except BadForm as err:
@@ -134,6 +136,12 @@ class ConsoleApplication:
             return _page(visit, "gone", 503, device=self._names.name)
 
     # The door
+
+    async def _door_or_away(self, visit: Visit) -> Response:
+        try:
+            return await self._door(visit)
+        except ChannelError:
+            return _page(visit, "gone", 503, device=self._names.name)
 
     async def _door(self, visit: Visit, fault: str = "", wait_s: float = 0.0) -> Response:
         """Show no more than the device's name, and the ways in."""
@@ -192,7 +200,8 @@ class ConsoleApplication:
 
     async def _chat(self, visit: Visit) -> Response:
         home, talk = await self._both(visit, "talk")
-        asked = sorted(self._conversations.of(visit.session).questions.items())
+        conversation = self._conversations.find(visit.session)
+        asked = sorted(conversation.questions.items()) if conversation is not None else []
         return self._shown(visit, "chat", home, talk=talk, questions=asked)
 
     async def _board(self, visit: Visit) -> Response:
@@ -264,14 +273,16 @@ class ConsoleApplication:
 
     async def _break(self, visit: Visit) -> Response:
         fields = await visit.form(visit.session)
-        await self._conversations.of(visit.session).stop()
+        if (conversation := self._conversations.find(visit.session)) is not None:
+            await conversation.stop()
         return _done(visit, fields)
 
     async def _answer(self, visit: Visit) -> Response:
         fields = await visit.form(visit.session)
         number = fields.get("question", "")
-        if number.isdecimal() and len(number) < 10:  # noqa: PLR2004 - a counter of the agent
-            conversation = self._conversations.of(visit.session)
+        conversation = self._conversations.find(visit.session)
+        is_number = number.isdecimal() and len(number) < 10  # noqa: PLR2004 - a counter of the agent
+        if conversation is not None and is_number:
             await conversation.answer(int(number), fields.get("answer", ""))
         return _done(visit, fields)
 

@@ -264,6 +264,10 @@ class Conversations:
             self._of[session] = found
         return found
 
+    def find(self, session: str) -> BrowserConversation | None:
+        """Return the conversation of a browser that has a page open, or had lately."""
+        return self._of.get(session)
+
     def __len__(self) -> int:
         return len(self._of)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.access.pairing_codes import Invitation
-from agent.access.people import PairedGroup, PersonAccount
+from agent.access.people import BROWSERS, PairedGroup, PersonAccount
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
 from agent.cli import exits
@@ -106,6 +106,22 @@ def test_who_is_revoked_is_nobody_to_a_running_agent(
     assert "known: owner" in capsys.readouterr().err
     assert main(["revoke", "owner"]) == exits.OK
     assert "the device has no owner now" in capsys.readouterr().out
+
+
+def test_a_browser_is_revoked_by_the_beginning_of_its_id(
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for browser in ("abcd1", "abcd2", "ffff"):
+        there = PersonAccount(channel=BROWSERS, sender=browser, target=browser)
+        doorway.people.let_in(PersonRole.OWNER, there)
+    assert main(["revoke", "--browser", "abcd"]) == exits.USAGE
+    assert "names 2 browsers" in capsys.readouterr().err
+    assert main(["revoke", "--browser", "nothing"]) == exits.USAGE
+    assert "known: abcd1, abcd2, ffff" in capsys.readouterr().err
+    assert main(["revoke", "--browser", "console:ffff"]) == exits.OK
+    owner = doorway.people.owner()
+    assert owner is not None
+    assert [one.sender for one in owner.accounts] == ["abcd1", "abcd2"]
 
 
 def test_a_group_is_revoked_by_what_the_list_calls_it(

@@ -157,6 +157,18 @@ async def test_the_language_is_the_browsers(tmp_path: Path) -> None:
         assert "Alles in Ordnung" in page.text
 
 
+async def test_nothing_is_held_for_cookies_that_are_nobodys(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        for number in range(5):
+            stranger = f"{number:043d}"
+            for path in ("/say", "/break", "/answer", "/stop"):
+                fields = {"text": "hi", "question": "1", "answer": "yes"}
+                await home.post(path, stranger, **fields)
+            await home.get("/live", stranger)
+        assert len(home.application._conversations) == 0
+        assert home.agent.heard == []
+
+
 async def test_nothing_is_left_when_a_browser_has_gone(tmp_path: Path) -> None:
     async with console_home(tmp_path) as home:
         session = await home.session()
