@@ -9,13 +9,12 @@ from argparse import Namespace
 from pathlib import Path
 
 from agent.channels.attached.socket import SYSTEM_FOLDER
+from agent.channels.console.frames import SOCKET
 from agent.cli import exits
 from agent.cli.loop import run_in_loop
 from agent.cli.output import say
 from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.text.config_hints import install_hint
-
-SOCKET = "console.sock"
 
 
 def run(arguments: Namespace) -> int:

@@ -29,7 +29,6 @@ from agent.link.settings import BoardSettings
 from agent.link.transfer import fetch_manifest
 from agent.link.value_codec import BadAnswer, pack, unpack
 from agent.passage import Passage, Provenance, configured, echo, outside, own
-from agent.security.estop import HOW_TO_CLEAR
 from agent.system import logs
 from agent.system.clock import Clock
 
@@ -51,6 +50,11 @@ class _Live:
     connection: BoardConnection
     manifest: Manifest
     leases: Leases
+
+    @property
+    def held(self) -> frozenset[str]:
+        """Return the outputs whose leases are renewed."""
+        return frozenset(self.manifest.named(self.leases.held))
 
     def let_go(self, pin: str) -> bool:
         """Renew its lease no more; False where none is held."""
@@ -118,8 +122,7 @@ class SerialBoard:
         return self._subscriptions.open(watch)
 
     async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
-        live = self._live
-        if live is None:
+        if (live := self._live) is None:
             raise LinkLost(self._why if self._why.text else own("the handshake is not finished"))
         described = live.manifest.method(method)
         if described is None:
@@ -140,8 +143,7 @@ class SerialBoard:
         return values
 
     async def exchange(self, method: int, arguments: bytes) -> bytes:
-        live = self._live
-        if live is None:
+        if (live := self._live) is None:
             raise LinkLost(self._why if self._why.text else own("the handshake is not finished"))
         return await live.connection.call(Request(method, arguments, CALL_DEADLINE_MS))
 
@@ -150,15 +152,10 @@ class SerialBoard:
 
     @property
     def held(self) -> frozenset[str]:
-        """Return the outputs whose leases this agent renews now."""
-        if self._live is None:
-            return frozenset()
-        held = self._live.leases.held
-        return frozenset(pin.name for pin in self._live.manifest.pins if held & 1 << pin.index)
+        return self._live.held if self._live is not None else frozenset()
 
     async def release(self) -> None:
-        live = self._live
-        if live is None:
+        if (live := self._live) is None:
             return
         live.leases.drop_all()
         try:
@@ -194,8 +191,7 @@ class SerialBoard:
             self._live.connection.drop("its new configuration is being activated")
 
     async def unlock(self) -> str:
-        live = self._live
-        if live is None:
+        if (live := self._live) is None:
             return f"{self.name}: not connected; it stays locked if it was."
         try:
             sentence = await output_lock.clear_lock(live.connection)
@@ -292,7 +288,7 @@ class SerialBoard:
     def _lock(self, live: _Live) -> None:
         live.leases.drop_all()
         live.connection.stop()
-        self._note(lock=_lock_sentence(wire.REASON_ESTOP))
+        self._note(lock=output_lock.lock_sentence(wire.REASON_ESTOP))
 
     async def _look_for_lock(self, live: _Live) -> None:
         """Ask for a lock that an earlier session left, once the first round trip made it ready."""
@@ -305,7 +301,7 @@ class SerialBoard:
                 # A noisy line has swallowed it
                 self._lock(live)
                 return
-            self._note(lock=_lock_sentence(found) if found else "")
+            self._note(lock=output_lock.lock_sentence(found) if found else "")
 
     async def _keep_renewing(self, live: _Live) -> None:
         interval_s = renewal_interval_s(live.manifest, self._settings.lease_ms)
@@ -378,13 +374,8 @@ def _urgent(method: int, arguments: bytes = b"") -> Request:
 
 
 def _report_lost(manifest: Manifest, lost: int) -> None:
-    names = [pin.name for pin in manifest.pins if lost & 1 << pin.index]
-    if names:
+    if names := manifest.named(lost):
         _log.warning("link: the board released outputs (pins=%s)", ", ".join(names))
-
-
-def _lock_sentence(found: int) -> str:
-    return f"its outputs are locked after {output_lock.lock_words(found)}: {HOW_TO_CLEAR}"
 
 
 def _restart_sentence(last: BoardIdentity | None, now: BoardIdentity) -> str:

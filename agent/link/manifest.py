@@ -131,6 +131,10 @@ class Manifest(msgspec.Struct, frozen=True):
         """Its place in the wire format's masks; nothing where there is no such pin."""
         return sum(1 << one.index for one in self.pins if one.name == pin)
 
+    def named(self, bits: int) -> list[str]:
+        """Return the names of the pins in a mask of the wire format."""
+        return [pin.name for pin in self.pins if bits & 1 << pin.index]
+
     def pins_that_can(self, capability: str) -> Sequence[BoardPin]:
         return [pin for pin in self.pins if capability in pin.can]
 

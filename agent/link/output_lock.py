@@ -7,6 +7,7 @@ from agent.link import frame as wire
 from agent.link.connection import BoardConnection
 from agent.link.session import Request
 from agent.passage import echo
+from agent.security.estop import HOW_TO_CLEAR
 
 # Nothing is moved and nothing is measured for it
 DEADLINE_MS = 1_000
@@ -52,3 +53,8 @@ async def clear_lock(connection: BoardConnection) -> str:
 def lock_words(found: int) -> str:
     """Return the reason in words."""
     return _REASONS.get(found, "a reason that only newer firmware knows")
+
+
+def lock_sentence(found: int) -> str:
+    """Return what a person should know of a lock, and how it is released."""
+    return f"its outputs are locked after {lock_words(found)}: {HOW_TO_CLEAR}"

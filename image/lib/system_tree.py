@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 OVERLAY = ROOT / "image/overlay"
 ENABLED = (
     *places.ENABLED,
+    # Nothing runs until a browser comes; who is not let in sees the device's name
+    "barnacle-console.socket",
     "barnacle-data.service",
     "barnacle-healthy.service",
     *("barnacle-provision.service", "barnacle-pairing.service", "barnacle-ssh.service"),

@@ -14,10 +14,10 @@ from agent.access.pairing import Pairing
 from agent.access.pairing_codes import Codes, Invitation
 from agent.access.people import PeopleStore, Person, PersonAccount
 from agent.access.roles import PersonRole
+from agent.app.console.channel import ConsoleChannel
+from agent.app.console.reception import ConsoleParts, ConsoleView
 from agent.channels.attached.channel import AgentSide
-from agent.channels.console.channel import ConsoleChannel
 from agent.channels.console.frames import VERSION, DeviceFrame
-from agent.channels.console.reception import ConsoleParts, ConsoleView
 from agent.console.agent_client import AgentClient
 from agent.console.application import ConsoleApplication
 from agent.console.device import DeviceNames

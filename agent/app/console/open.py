@@ -7,13 +7,13 @@ from agent.access.browser_sessions import BrowserSessions
 from agent.access.roles import PersonRole
 from agent.app.build import Agent
 from agent.app.console.board import BoardView
+from agent.app.console.channel import ConsoleChannel
 from agent.app.console.home import HomeView
+from agent.app.console.reception import ConsoleParts, ConsoleView
 from agent.app.console.records import RecordViews
 from agent.app.console.talk import TalkView
 from agent.channels.attached.socket import socket_path
-from agent.channels.console.channel import SOCKET, ConsoleChannel
-from agent.channels.console.frames import VERSION, DeviceFrame
-from agent.channels.console.reception import ConsoleParts, ConsoleView
+from agent.channels.console.frames import SOCKET, VERSION, DeviceFrame
 from agent.gateway.settings import ConsoleSettings
 
 

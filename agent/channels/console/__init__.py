@@ -1,1 +1,1 @@
-"""The agent's end of the console: browsers as people who talk, and what their pages show."""
+"""The protocol between the console and the agent."""

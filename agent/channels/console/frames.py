@@ -10,6 +10,8 @@ import msgspec
 
 from agent.errors import ChannelRefused
 
+# The agent's socket for it, beside that of the terminals
+SOCKET = "console.sock"
 # Raised when one side would misunderstand the other
 VERSION = 1
 # A question with its arguments; what is said comes after `attach`

@@ -11,17 +11,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.console.guards import SESSION_COOKIE
-from scripts.lib.bench.table import NO_BAR, Row, show
+from scripts.lib.bench.console_rows import Found, Idle, rows
+from scripts.lib.bench.table import show
 from scripts.lib.console_parts import WholeConsole, rss_kib, whole_console
 from tests.fakes.browser import Browser
 
-MOST_BYTES, MOST_REQUESTS = 100_000, 6
-PIN_P95_MS = 200.0
-CONSOLE_KIB, AGENT_KIB = 45 * 1024, 1024
 # Each has several browsers open
 BROWSERS, _PEOPLE = 20, 4
 CHANGES = 60
@@ -29,22 +26,8 @@ _STARTS = 3
 _FILE = re.compile(r'(?:src|href)="(/static/[^"]+)"')
 # A board has been found and the agent's first minute of work is over
 _SETTLE_S = 6.0
-_FLAT_KIB = 2048
 # Between two changes, so that no two of them meet in one look
 _APART_S = (0.15, 0.4)
-
-
-@dataclass(frozen=True)
-class Found:
-    """What was measured with the console at work."""
-
-    page_bytes: int
-    requests: int
-    pin_ms: Sequence[float]
-    console_kib: int
-    console_after_kib: int
-    agent_kib: int
-    left: int
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -56,66 +39,10 @@ def main(words: Sequence[str] | None = None) -> int:
     found = asyncio.run(_measured(wanted.churn_s))
     without = statistics.median(_idle_kib(with_console=False) for _ in range(_STARTS))
     with_it = statistics.median(_idle_kib(with_console=True) for _ in range(_STARTS))
-    rows = _rows(found, round(without), round(with_it), wanted.churn_s)
-    show(rows)
-    return int(any(row.held is False for row in rows))
-
-
-def _rows(found: Found, without_kib: int, with_kib: int, churn_s: float) -> list[Row]:
-    p95 = statistics.quantiles(found.pin_ms, n=20)[-1]
-    grown = found.console_after_kib - found.console_kib
-    more = with_kib - without_kib
-    return [
-        Row(
-            "first page, cold cache: bytes",
-            f"<= {MOST_BYTES}",
-            str(found.page_bytes),
-            NO_BAR,
-            found.page_bytes <= MOST_BYTES,
-        ),
-        Row(
-            "first page: requests, its stream among them",
-            f"<= {MOST_REQUESTS}",
-            str(found.requests),
-            NO_BAR,
-            found.requests <= MOST_REQUESTS,
-        ),
-        Row(
-            f"a pin changes -> its page, p95 of {len(found.pin_ms)}",
-            f"<= {PIN_P95_MS:.0f} ms",
-            f"{p95:.0f} ms",
-            f"median {statistics.median(found.pin_ms):.0f} ms",
-            p95 <= PIN_P95_MS,
-        ),
-        Row(
-            "console: RSS with a page open",
-            f"<= {CONSOLE_KIB // 1024} MiB",
-            f"{found.console_kib / 1024:.1f} MiB",
-            NO_BAR,
-            found.console_kib <= CONSOLE_KIB,
-        ),
-        Row(
-            "agent: RSS more with [console], idle",
-            f"<= {AGENT_KIB // 1024} MiB",
-            f"{more / 1024:+.1f} MiB",
-            f"{without_kib / 1024:.1f} MiB without",
-            more <= AGENT_KIB,
-        ),
-        Row(
-            f"{BROWSERS} browsers come and go for {churn_s:.0f} s: left behind",
-            "0",
-            str(found.left),
-            NO_BAR,
-            found.left == 0,
-        ),
-        Row(
-            "the same: console's RSS grown by",
-            f"<= {_FLAT_KIB // 1024} MiB",
-            f"{grown / 1024:+.1f} MiB",
-            NO_BAR,
-            grown <= _FLAT_KIB,
-        ),
-    ]
+    churned = f"{BROWSERS} browsers come and go for {wanted.churn_s:.0f} s"
+    table = list(rows(found, Idle(round(without), round(with_it)), churned))
+    show(table)
+    return int(any(row.held is False for row in table))
 
 
 def _idle_kib(*, with_console: bool) -> int:

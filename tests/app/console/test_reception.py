@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from agent.app.console.reception import may_connect
 from agent.channels.attached import frames as terminals
 from agent.channels.attached.lines import LineConnection
 from agent.channels.attached.peers import SocketPeer
 from agent.channels.attached.socket import connected
 from agent.channels.console import frames
-from agent.channels.console.reception import may_connect
 from agent.console.agent_client import NoAccess, NotForVisitor
 from agent.errors import ChannelRefused, ChannelUnavailable
 from tests.fakes.console_home import console_home

@@ -5,15 +5,12 @@ from functools import partial
 from pathlib import Path
 
 from agent.access.people import BROWSERS
+from agent.app.console.reception import USER, ConsoleParts, ConsoleReception
 from agent.channels.attached.channel import AttachedTerminals
 from agent.channels.attached.session import TerminalSession
 from agent.channels.attached.socket import listening
 from agent.channels.base import Abilities, Deliver
-from agent.channels.console.reception import USER, ConsoleParts, ConsoleReception
 from agent.system.clock import Clock
-
-# Beside the socket of the terminals
-SOCKET = "console.sock"
 
 
 class ConsoleChannel(AttachedTerminals):

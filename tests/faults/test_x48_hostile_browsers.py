@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from agent.console.request import form_token
-from tests.console.hostile import requests
 from tests.fakes.console_home import ConsoleHome, console_home, page_of
+from tests.fakes.hostile_requests import requests
 
 ALL = dict(requests())
 # What only somebody who was let in may see, and what lies beside the console

@@ -1,0 +1,63 @@
+"""What the bench of the console found, as the rows of its table."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scripts.lib.bench.table import NO_BAR, Row
+
+MOST_BYTES, MOST_REQUESTS = 100_000, 6
+PIN_P95_MS = 200.0
+CONSOLE_KIB, AGENT_KIB, FLAT_KIB = 45 * 1024, 1024, 2048
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured with the console at work."""
+
+    page_bytes: int
+    requests: int
+    pin_ms: Sequence[float]
+    console_kib: int
+    console_after_kib: int
+    agent_kib: int
+    left: int
+
+
+@dataclass(frozen=True)
+class Idle:
+    """The agent's memory while no page is open."""
+
+    without_kib: int
+    with_kib: int
+
+
+def rows(found: Found, idle: Idle, churned: str) -> Iterator[Row]:
+    """Yield a row for each bar; `churned` says how many browsers came and went."""
+    p95 = statistics.quantiles(found.pin_ms, n=20)[-1]
+    median = f"median {statistics.median(found.pin_ms):.0f} ms"
+    more, grown = idle.with_kib - idle.without_kib, found.console_after_kib - found.console_kib
+    size, requests = found.page_bytes, found.requests
+    yield _row("first page, cold cache: bytes", MOST_BYTES, size)
+    yield _row("first page: requests, its stream among them", MOST_REQUESTS, requests)
+    yield Row(
+        f"a pin changes -> its page, p95 of {len(found.pin_ms)}",
+        f"<= {PIN_P95_MS:.0f} ms",
+        f"{p95:.0f} ms",
+        median,
+        p95 <= PIN_P95_MS,
+    )
+    yield _memory("console: RSS with pages open", CONSOLE_KIB, found.console_kib)
+    without = f"{idle.without_kib / 1024:.1f} MiB without"
+    yield _memory("agent: RSS more with [console], idle", AGENT_KIB, more, without)
+    yield _row(f"{churned}: left behind", 0, found.left)
+    yield _memory("the same: console's RSS more than before", FLAT_KIB, grown)
+
+
+def _row(what: str, bar: int, measured: int) -> Row:
+    return Row(what, f"<= {bar}", str(measured), NO_BAR, measured <= bar)
+
+
+def _memory(what: str, bar_kib: int, found_kib: int, baseline: str = NO_BAR) -> Row:
+    bar, found = f"<= {bar_kib / 1024:.0f} MiB", f"{found_kib / 1024:.1f} MiB"
+    return Row(what, bar, found, baseline, found_kib <= bar_kib)
