@@ -61,7 +61,7 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
     channels: ChannelsSettings = ChannelsSettings()
     # HTTP for platforms that push; without its table nothing listens
     gateway: GatewaySettings | None = None
-    # Pages for browsers; without its table nobody is shown any
+    # Pages for browsers; without its table only a card of ours has them
     console: ConsoleSettings | None = None
     log: LogSettings = LogSettings()
 

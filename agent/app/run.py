@@ -20,6 +20,7 @@ from agent.channels.base import Channel
 from agent.channels.settings import ChannelsSettings
 from agent.channels.terminal import TerminalChannel
 from agent.errors import ConfigRefused
+from agent.gateway.settings import ConsoleSettings
 from agent.health.ownership import keep_private
 from agent.health.report import Reporter
 from agent.health.starts import SAFE_MODE_TEXT, Starts
@@ -172,11 +173,17 @@ def _terminals(agent: Agent) -> "AttachedTerminals":
 
 def _console(agent: Agent) -> "tuple[AttachedTerminals, ...]":
     """Return the channel of the browsers, where there is a console."""
-    if agent.settings.console is None:
+    if (wanted := console_wanted(agent.settings.console, _IMAGE)) is None:
         return ()
     from agent.app.console.open import open_console
 
-    return (open_console(agent.settings.console, agent, os.environ),)
+    return (open_console(wanted, agent, os.environ),)
+
+
+def console_wanted(settings: ConsoleSettings | None, image: Path) -> ConsoleSettings | None:
+    """Return the settings of the console; None without one. A card of ours has one by itself."""
+    found = ConsoleSettings() if settings is None and image.exists() else settings
+    return found if found is not None and found.enabled else None
 
 
 def _let_in(

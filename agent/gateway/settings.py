@@ -39,8 +39,10 @@ class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
 
 
 class ConsoleSettings(ConfigSection, frozen=True, kw_only=True):
-    """The `[console]` section; without it no browser is served."""
+    """The `[console]` section; without it only a card of ours serves browsers."""
 
+    # Whether browsers are served at all
+    enabled: bool = True
     # An address with a port, for a console that systemd does not start; others in the house reach
     # it at the machine's own address
     listen: ListenAddress = "127.0.0.1:8476"

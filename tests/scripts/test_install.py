@@ -138,7 +138,17 @@ def test_parts_of_a_lock_keep_their_hashes() -> None:
 def test_another_choice_is_another_version() -> None:
     assert version.key(frozenset()) == version.key(frozenset())
     assert version.key(frozenset()) != version.key(frozenset({"mcp"}))
-    chosen = {"documents", "drawing", "gateway", "matrix", "mcp", "pi", "postgres", "xmpp"}
+    chosen = {
+        "console",
+        "documents",
+        "drawing",
+        "gateway",
+        "matrix",
+        "mcp",
+        "pi",
+        "postgres",
+        "xmpp",
+    }
     assert set(version.choices()) == chosen
 
 
