@@ -24,6 +24,9 @@ pin = "PB10"
 kind = "output"
 max_on_s = 60
 danger = "hazard"
+# What the pages show needs no vectors, and a busy machine loads them for many seconds
+[embeddings]
+provider = "none"
 {console}
 """
 _CONSOLE = """

@@ -27,7 +27,7 @@ from agent.console.server import listening, serve
 from agent.errors import MessageRefused
 from agent.messages import Inbound, Outbound
 from agent.system.clock import Clock, SystemClock
-from tests.waits import wait_until
+from tests.waits import PATIENCE_S, wait_until
 
 HOME: dict[str, Any] = {
     "name": "Greenhouse",
@@ -134,7 +134,6 @@ def _row(message: Inbound) -> dict[str, Any]:
 
 
 FORM = "application/x-www-form-urlencoded"
-PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)

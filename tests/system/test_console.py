@@ -12,12 +12,15 @@ from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE
 from scripts.lib.console_parts import WholeConsole, whole_console
 from tests.fakes.board_sim import unavailable_reason
 from tests.fakes.browser import Browser
-from tests.waits import wait_until_sync
+from tests.waits import wait_until, wait_until_sync
 
 pytestmark = pytest.mark.skipif(unavailable_reason() is not None, reason=str(unavailable_reason()))
 _CHROMIUM = shutil.which("chromium") or ""
 # A busy machine loads a model for the first sentence
 _BROWSER_TIMEOUT_S = 90
+_TRIES = 4
+# A page a person reloads; asked all the time it would be refused
+_LOOK_S = 0.4
 
 
 @pytest.fixture
@@ -38,22 +41,41 @@ async def entered(whole: WholeConsole) -> Browser:
 
 async def test_a_browser_switches_an_output_and_stops_everything(whole: WholeConsole) -> None:
     browser = await entered(whole)
-    assert "All is well" in (await browser.get("/")).text or "board" in browser.text
     events, writer = await browser.open("board")
-    await events.until("pin-0-led", "off")
-    await browser.get("/board")
-    assert (await browser.send("/say", text="turn+the+led+on", page="board")).status == 303
-    # Read back from the board's own pin
-    assert "held by the agent" in await events.until("pin-0-led", "value on")
-    assert whole.sim.value("led") == 1
-    await browser.get("/audit")
-    assert "board_gpio_write" in browser.text
-    await browser.send("/stop")
-    await events.until("state", "Emergency stop")
-    await asyncio.to_thread(wait_until_sync, lambda: whole.sim.value("led") == 0)
+    try:
+        await events.until("pin-0-led", "off")
+        await ordered(browser, whole, "turn+the+led+on")
+        assert "held by the agent" in await events.until("pin-0-led", "value on")
+        await browser.get("/audit")
+        assert "board_gpio_write" in browser.text
+        await browser.send("/stop")
+        await events.until("state", "Emergency stop")
+        await asyncio.to_thread(wait_until_sync, lambda: _is_led(whole, 0))
+    finally:
+        writer.close()
     for name in ("", "chat", "board", "readings", "jobs", "memory", "people", "more"):
         assert (await browser.get(f"/{name}")).status == 200, name
-    writer.close()
+
+
+async def ordered(browser: Browser, whole: WholeConsole, text: str) -> None:
+    """Say it until it is done: a board that a busy machine did not serve is not asked twice."""
+    for _ in range(_TRIES):
+        await browser.get("/board")
+        assert (await browser.send("/say", text=text, page="board")).status == 303
+        await wait_until(lambda: is_answered(browser), look_s=_LOOK_S)
+        if _is_led(whole, 1):
+            return
+    raise AssertionError(f"{browser.text}\n{whole.daemon.log()}")
+
+
+async def is_answered(browser: Browser) -> bool:
+    await browser.get("/chat")
+    return "bubble mine" in browser.text and "thinking" not in browser.text
+
+
+def _is_led(whole: WholeConsole, value: int) -> bool:
+    changes = whole.sim.changes("led")
+    return bool(changes) and changes[-1][0] == value
 
 
 @pytest.mark.skipif(not _CHROMIUM, reason="chromium is not installed")
