@@ -47,7 +47,7 @@ def conversation(trial: Trial) -> None:
     page.goto(f"{trial.whole.base}/chat")
     page.fill("#text", "turn the led on")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".bubble:not(.mine):not(.growing)")
+    page.wait_for_selector(".bubble:not(.mine):not(.told):not(.growing)")
     assert "led" in page.inner_text("#talk")
     assert page.input_value("#text") == ""
     other.goto(f"{trial.whole.base}/chat")
