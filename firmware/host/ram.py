@@ -6,6 +6,7 @@ What is measured includes the board's own files, never the stand-ins for its har
 
 import hashlib
 import json
+import re
 import struct
 import subprocess
 import tempfile
@@ -38,20 +39,36 @@ from agent.link.frame import (
 from firmware.host import image, interpreter
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, bundle, lay_out
 from firmware.host.compiler import compiled, for_board
+from firmware.host.parts import PARTS
 
 # Of the 92 KB of an STM32F411
 BAR_BYTES = 45_000
 # More than a board has, so that every moment is reached and measured
-HEAP = "200k"
+_ROOMY_BYTES = 204_800
+# Of MicroPython's heap that is what is left for objects: the rest says which block is whose
+_FOR_OBJECTS = 0.9768
+_BLOCK_BYTES = 16
 # The moments, in their order: the interpreter alone, with the stand-ins for the hardware, and then
 # the firmware from its first pass on, each with what the ones before have loaded
 BARE = "bare"
 START = "start"
 BOOT = "boot"
 EVENTS = "events"
-CONFIGURED = "configured"
+PINS = "pins"
 REFLEXES = "reflexes"
+DRIVER = "driver"
 UPDATE = "update"
+# As many entries and rules as a board of any size has to carry
+PINS_CONFIGURED = 16
+RULES = 3
+# A frame has no room for more of a configuration
+_PIECE_BYTES = 200
+# In one heap it may be a few objects more than in another
+_ALIKE = 0.98
+_LARGEST = re.compile(r"max free sz: (\d+)")
+_MOMENTS = frozenset({BARE, START, BOOT, EVENTS, PINS, REFLEXES, DRIVER, UPDATE})
+# The masks of the wire format have room for no more, the board's own included
+_PINS_MOST = 30
 _STAND_INS = FIRMWARE / "simulator" / "bare"
 _NONCE = 1
 _CREDIT = 64
@@ -65,22 +82,29 @@ class NotMeasured(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Memory that the interpreter uses and has left at one moment of its run."""
+    """Memory that the interpreter uses at one moment of its run, and the largest free piece."""
 
     taken: int
-    free: int
+    piece: int
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One board's figures, by the moment."""
+    """One board's figures, by the moment; `tight` are those in a heap of the board's size."""
 
     board: str
     moments: dict[str, Taken]
+    tight: dict[str, Taken]
 
     def firmware_bytes(self, moment: str) -> int:
         """Return the firmware's own share: all but the interpreter and the stand-ins."""
         return self.moments[moment].taken - self.moments[START].taken
+
+    def piece_bytes(self, moment: str) -> int:
+        """Return the largest free piece on the board itself, 0 when it has no room for all."""
+        there = self.tight.get(moment)
+        whole = there is not None and there.taken >= self.moments[moment].taken * _ALIKE
+        return there.piece if there is not None and whole else 0
 
 
 def measure(board: str) -> Measured:
@@ -106,7 +130,12 @@ def measure(board: str) -> Measured:
             folder,
         )
         (folder / "steps").write_text("\n".join([*_steps(board), "end"]) + "\n")
-        return Measured(board, _run(command, folder))
+        found = _run(command, folder, _ROOMY_BYTES)
+        if UPDATE not in found:
+            raise NotMeasured(f"it went no further than {', '.join(found)}")
+        stand_ins = found[START].taken - found[BARE].taken
+        size = PARTS[board].heap_bytes + stand_ins
+        return Measured(board, found, _run(command, folder, round(size / _FOR_OBJECTS)))
 
 
 def _architecture(command: list[str]) -> str:
@@ -115,9 +144,10 @@ def _architecture(command: list[str]) -> str:
     return interpreter.architecture(command)
 
 
-def _run(command: list[str], folder: Path) -> dict[str, Taken]:
+def _run(command: list[str], folder: Path, heap_bytes: int) -> dict[str, Taken]:
+    """Return the figures of every moment that was reached in such a heap."""
     done = subprocess.run(  # noqa: S603  - our firmware in the person's interpreter
-        [*command, "-X", f"heapsize={HEAP}", "-c", "import ram; ram.main()"],
+        [*command, "-X", f"heapsize={heap_bytes}", "-c", "import ram; ram.main()"],
         cwd=folder,
         env={"MICROPYPATH": str(folder)},
         capture_output=True,
@@ -126,11 +156,16 @@ def _run(command: list[str], folder: Path) -> dict[str, Taken]:
         check=False,
     )
     found = {}
+    piece = 0
     for line in done.stdout.splitlines():
-        moment, taken, free = line.split()
-        found[moment] = Taken(int(taken), int(free))
-    if UPDATE not in found:
-        raise NotMeasured(f"after {', '.join(found)}: {done.stderr.strip()[-500:]}")
+        largest = _LARGEST.search(line)
+        words = line.split()
+        if largest:
+            piece = int(largest[1]) * _BLOCK_BYTES
+        elif words and words[0] in _MOMENTS:
+            found[words[0]] = Taken(int(words[1]), piece)
+    if not found:
+        raise NotMeasured(done.stderr.strip()[-500:])
     return found
 
 
@@ -139,30 +174,41 @@ def _steps(board: str) -> Iterator[str]:
     pi = _Pi()
     yield f"={BOOT}"
     yield pi.hello()
-    yield from pi.call(
-        METHOD_SUBSCRIBE,
-        struct.pack(SUBSCRIBE_FORMAT, 0, 0, SUBSCRIBE_PERIODIC, 1000, 0, 0, 0, 0),
-    )
+    yield from _subscribed(pi)
     yield f"={EVENTS}"
-    text = _with_largest_driver(board)
-    digest = hashlib.sha256(text).digest()[:8]
-    yield from pi.call(METHOD_CONFIG_BEGIN, struct.pack(CONFIG_BEGIN_FORMAT, len(text), digest))
-    yield from pi.call(METHOD_CONFIG_WRITE, struct.pack(CONFIG_OFFSET_FORMAT, 0) + text)
-    yield from pi.call(METHOD_CONFIG_COMMIT, digest)
-    yield f"={CONFIGURED}"
-    pins = board_file(board).PINS
-    output = next(at for at, row in enumerate(pins) if "out" in row["can"])
-    measuring = next(at for at, row in enumerate(pins) if "adc" in row["can"])
-    # Measured here is 0: it never holds, so that an update may begin beside it
-    condition = (measuring, 1, 300, 0)
-    fields = (1, 1, output, 1, 1000, 60, 0, *condition, 0, 0, 0, 0, 4, b"test")
-    yield from pi.call(METHOD_REFLEX, b"\2\xff" + struct.pack(RULE_FORMAT, *fields))
+    yield from pi.configure(configuration(board))
+    yield from _subscribed(pi)
+    yield f"={PINS}"
+    for number in range(RULES):
+        yield from pi.call(METHOD_REFLEX, b"\2\xff" + _rule(board, number))
     yield f"={REFLEXES}"
+    yield from pi.configure(configuration(board, largest_driver()))
+    yield from _subscribed(pi)
+    yield f"={DRIVER}"
     # State, and then the beginning of a large one: its slot is erased in the next passes
     begin = b"\1" + struct.pack("<I", 50_000) + bytes(32)
     yield from pi.call(METHOD_UPDATE, begin)
     yield from pi.call(METHOD_UPDATE, begin)
     yield f"={UPDATE}"
+
+
+def _subscribed(pi: "_Pi") -> Iterator[str]:
+    # A new configuration ends subscriptions
+    fields = (0, 0, SUBSCRIBE_PERIODIC, 1000, 0, 0, 0, 0)
+    return pi.call(METHOD_SUBSCRIBE, struct.pack(SUBSCRIBE_FORMAT, *fields))
+
+
+def _rule(board: str, number: int) -> bytes:
+    """Return a rule about pins that the board's own file has, and that no entry takes."""
+    rows = board_file(board).PINS
+    free = _kept_pins(board)
+    output = next(at for at, row in enumerate(rows) if "out" in row["can"] and row["pin"] in free)
+    # Measured here is 0, and read too: it never holds, so that an update may begin beside it
+    seen = next(at for at, row in enumerate(rows) if row["pin"] in free and at != output)
+    condition = (seen, 1, 300, 0)
+    name = f"rule {number}".encode()
+    fields = (1, 1, output, 1, 1000, 60, 0, *condition, 0, 0, 0, 0, len(name), name)
+    return struct.pack(RULE_FORMAT, *fields)
 
 
 def largest_driver() -> DeviceRow:
@@ -174,14 +220,38 @@ def _driver_bytes(row: DeviceRow) -> int:
     return len((FIRMWARE / "node" / "devices" / f"{row.kind}.py").read_bytes())
 
 
-def _with_largest_driver(board: str) -> bytes:
-    # The last pins: a reflex has the first output, and a first voltage
-    row = largest_driver()
-    uses = board_file(board).USABLE
-    pins = reversed([pin for pin in uses if row.use in uses[pin].split()])
-    entry = {"kind": row.kind, "name": "air", "pin": next(pins)}
-    entry |= {line.name: next(pins) for line in row.lines}
-    return json.dumps({"pins": [entry], "v": 1}, separators=(",", ":")).encode()
+def _kept_pins(board: str) -> frozenset[str]:
+    """Return three pins of the board's own, which stay what they are: one can be driven."""
+    rows = board_file(board).PINS
+    driven = next(row for row in rows if "out" in row["can"])
+    others = [row["pin"] for row in rows if row is not driven]
+    return frozenset({driven["pin"], *others[:2]})
+
+
+def configuration(board: str, driven: DeviceRow | None = None) -> bytes:
+    """Return a configuration of as many pins, half of them outputs with a limit."""
+    part = board_file(board)
+    kept = _kept_pins(board)
+    free = [pin for pin in part.USABLE if pin not in kept]
+    entries = []
+    if driven is not None:
+        pins = [pin for pin in reversed(free) if driven.use in part.USABLE[pin].split()]
+        entry = {"kind": driven.kind, "name": "air", "pin": pins[0]}
+        entry |= {line.name: pin for line, pin in zip(driven.lines, pins[1:], strict=False)}
+        entries.append(entry)
+        free = [pin for pin in free if pin not in entry.values()]
+    for number, pin in enumerate(free[: min(PINS_CONFIGURED, _PINS_MOST - len(part.PINS))]):
+        if len(entries) < PINS_CONFIGURED:
+            entries.append(_output(number, pin) if number % 2 else _input(number, pin))
+    return json.dumps({"pins": entries, "v": 1}, separators=(",", ":")).encode()
+
+
+def _output(number: int, pin: str) -> dict[str, object]:
+    return {"kind": "output", "max_on_ms": 20_000, "name": f"pump_{number}", "pin": pin}
+
+
+def _input(number: int, pin: str) -> dict[str, object]:
+    return {"kind": "input", "name": f"switch_{number}", "pin": pin, "pull": "up"}
 
 
 class _Pi:
@@ -202,3 +272,12 @@ class _Pi:
         yield ""
         yield encode(Frame(ACK, 0, self._calls, _CREDIT), _NONCE).hex()
         yield from [""] * 3
+
+    def configure(self, text: bytes) -> Iterator[str]:
+        """The frames of a new configuration."""
+        digest = hashlib.sha256(text).digest()[:8]
+        yield from self.call(METHOD_CONFIG_BEGIN, struct.pack(CONFIG_BEGIN_FORMAT, len(text), digest))
+        for at in range(0, len(text), _PIECE_BYTES):
+            piece = struct.pack(CONFIG_OFFSET_FORMAT, at) + text[at : at + _PIECE_BYTES]
+            yield from self.call(METHOD_CONFIG_WRITE, piece)
+        yield from self.call(METHOD_CONFIG_COMMIT, digest)

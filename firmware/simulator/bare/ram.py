@@ -6,6 +6,8 @@
 import gc
 import sys
 
+import micropython
+
 _steps = open("steps")  # noqa: SIM115  - open for as long as it is measured
 
 
@@ -39,7 +41,10 @@ LINE = _Line()
 
 def measure(name):
     gc.collect()
-    sys.stdout.write("%s %d %d\n" % (name, gc.mem_alloc(), gc.mem_free()))
+    taken = gc.mem_alloc()
+    # Prints the largest free piece
+    micropython.mem_info()
+    sys.stdout.write("%s %d\n" % (name, taken))
 
 
 def step():
