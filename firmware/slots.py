@@ -22,6 +22,9 @@ CONFIRMED = 192
 REJECTED = 224
 IMAGE_AT = 256
 
+# So much may be taken between two collections while the firmware starts
+_COLLECT_EVERY_BYTES = 1024
+
 # What was started: the slot, or None for plain files beside this one
 running = None
 trial = False
@@ -223,6 +226,9 @@ def __getattr__(name):
 
 def start():
     global running, trial
+    # Until the loop runs: what is left over while files are read and unpacked goes at once, or what
+    # stays would lie all over the memory, with no large piece between
+    gc.threshold(_COLLECT_EVERY_BYTES)
     import vfs  # noqa: PLC0415  - only where it is started
 
     store = open_store()

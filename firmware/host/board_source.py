@@ -37,8 +37,7 @@ def source(board: ModuleType) -> str:
     lines += [f"_CAN_{number} = {can!r}" for number, can in enumerate(abilities)]
     lines.append("PINS = (")
     lines += [f"    {{{_row(row, abilities)}}}," for row in board.PINS]
-    lines += [")", "# By use: the pins that a configuration may have for it, between spaces"]
-    lines.append(f"USABLE = {usable(board)!r}")
+    lines.append(")")
     return "\n".join(lines) + "\n"
 
 

@@ -55,7 +55,7 @@ def bundle(name: str) -> list[BundledFile]:
         BundledFile("main.py", (FIRMWARE / "main.py").read_bytes()),
         BundledFile("slots.py", (FIRMWARE / "slots.py").read_bytes()),
         BundledFile("frame.py", FRAME.read_bytes()),
-        BundledFile("kinds.py", kind_source.source(kinds).encode()),
+        BundledFile("kinds.py", kind_source.source(kinds, board_source.usable(board)).encode()),
         BundledFile("board.py", board_source.source(board).encode()),
     ]
     node = sorted(path for path in (FIRMWARE / "node").rglob("*.py") if path.stem not in left_out)

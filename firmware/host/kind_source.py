@@ -1,4 +1,5 @@
-"""Makes the module `kinds` that goes onto the board, from the table in agent/link/devices.
+"""Makes the module `kinds` that goes onto the board: the table in agent/link/devices, and which
+pin may be used for what.
 
 One text and not a structure: MicroPython keeps the names of a structure in memory for ever, and the
 text goes when a configuration has been judged. A line has, between spaces: the kind; what its pin
@@ -9,17 +10,22 @@ or `-` for a kind with a driver; then its options. `name:lowest:highest:default`
 every kind.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agent.link.devices.device_row import DeviceRow
 from agent.link.devices.device_table import ROWS
 
 
-def source(rows: Sequence[DeviceRow] = ROWS) -> str:
-    """Return the text of the module, for these kinds."""
+def source(rows: Sequence[DeviceRow] = ROWS, usable: Mapping[str, str] | None = None) -> str:
+    """Return the text of the module, for these kinds and the pins that are there by their use."""
     # Each line between two ends of lines, so that a kind is found with one look
     text = "\n" + "".join(f"{_line(row)}\n" for row in rows)
-    return f"# Made by firmware/host/kind_source.py; not to be edited.\nROWS = {text!r}\n"
+    return (
+        "# Made by firmware/host/kind_source.py; not to be edited.\n"
+        f"ROWS = {text!r}\n"
+        "# By use: the pins that a configuration may have for it, between spaces\n"
+        f"USABLE = {dict(usable or {})!r}\n"
+    )
 
 
 def _line(row: DeviceRow) -> str:

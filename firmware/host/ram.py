@@ -146,6 +146,9 @@ def _architecture(command: list[str]) -> str:
 
 def _run(command: list[str], folder: Path, heap_bytes: int) -> dict[str, Taken]:
     """Return the figures of every moment that was reached in such a heap."""
+    for kept in folder.glob("*.bin"):
+        # Of a run before: this one is of a new board
+        kept.unlink()
     done = subprocess.run(  # noqa: S603  - our firmware in the person's interpreter
         [*command, "-X", f"heapsize={heap_bytes}", "-c", "import ram; ram.main()"],
         cwd=folder,
@@ -276,7 +279,9 @@ class _Pi:
     def configure(self, text: bytes) -> Iterator[str]:
         """The frames of a new configuration."""
         digest = hashlib.sha256(text).digest()[:8]
-        yield from self.call(METHOD_CONFIG_BEGIN, struct.pack(CONFIG_BEGIN_FORMAT, len(text), digest))
+        yield from self.call(
+            METHOD_CONFIG_BEGIN, struct.pack(CONFIG_BEGIN_FORMAT, len(text), digest)
+        )
         for at in range(0, len(text), _PIECE_BYTES):
             piece = struct.pack(CONFIG_OFFSET_FORMAT, at) + text[at : at + _PIECE_BYTES]
             yield from self.call(METHOD_CONFIG_WRITE, piece)

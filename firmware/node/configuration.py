@@ -3,6 +3,7 @@
 # It arrives in pieces, is judged as a whole, put in place with every output safe, and stored. What
 # is refused changes nothing but that: the old one is in force. The same one again changes nothing.
 
+import gc
 import struct
 import sys
 
@@ -11,8 +12,10 @@ from micropython import const
 from node.calls import AT, Refusal, need
 from node.pins import Unfit
 from node.store import HASH_BYTES, digest
-from node.unload import unload
+from node.unload import COLLECT_EVERY_BYTES, unload
 
+# What is made while little is in use lies close together, and leaves a large piece
+_CAREFUL_BYTES = const(512)
 _NONE = bytes(HASH_BYTES)
 _CHUNK_BYTES = const(200)
 _JUDGES = ("upload", "entries", "wiring")
@@ -65,6 +68,7 @@ class Configuration:
         from node.upload import Upload  # noqa: PLC0415  - loaded when it is needed
 
         need(arguments, 4 + HASH_BYTES)
+        gc.threshold(_CAREFUL_BYTES)
         self._upload = None  # before there are two of them
         self._upload = Upload(*struct.unpack_from(frame.CONFIG_BEGIN_FORMAT, arguments, 0))
         _unload()
@@ -77,7 +81,12 @@ class Configuration:
 
     def _commit(self, arguments, _answer):
         need(arguments, HASH_BYTES)
-        said = bytes(arguments[:HASH_BYTES])
+        try:
+            return self._put(bytes(arguments[:HASH_BYTES]))
+        finally:
+            gc.threshold(COLLECT_EVERY_BYTES)
+
+    def _put(self, said):
         if said == self.hash:
             self._upload = None
             return 0

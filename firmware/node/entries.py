@@ -58,7 +58,7 @@ def read(text, board):
         raise Unfit("more than %d pins, the board's own included" % PINS_MOST)
     names = [_named(entry) for entry in entries]
     for at in range(len(entries)):
-        trouble = _trouble(entries[at], board.USABLE, entries[:at])
+        trouble = _trouble(entries[at], entries[:at])
         if names.count(names[at]) > 1:
             trouble = "two entries have that name"
         if trouble:
@@ -107,7 +107,7 @@ def _is_proper(name):
     return all(_A <= code <= _Z or _0 <= code <= _9 or code == _UNDERSCORE for code in name)
 
 
-def _trouble(entry, usable, before):
+def _trouble(entry, before):
     # What is wrong with the entry, empty when nothing is; `before` are those before it
     row = _row(entry.get("kind"))
     if row is None:
@@ -117,7 +117,7 @@ def _trouble(entry, usable, before):
     for option, value in entry.items():
         if is_pin(value):
             need = row[_USE] if option == "pin" else "gpio"
-            if " %s " % value not in usable[need]:
+            if " %s " % value not in kinds.USABLE[need]:
                 return value + " cannot be used for that"
             if pins_of(entry).count(value) > 1 or _is_taken(value, row, before):
                 return value + " is used twice"

@@ -18,7 +18,7 @@ from node.port import Port, open_stream
 from node.session import Session
 from node.store import Store
 from node.system import System
-from node.unload import unload
+from node.unload import COLLECT_EVERY_BYTES, unload
 
 # Longer than any pass can take, short enough that a wedged board is safe soon
 _WATCHDOG_MS = const(2_000)
@@ -87,6 +87,7 @@ class Loop:
         return identity.greeting(board, _description())
 
     def run(self):
+        gc.threshold(COLLECT_EVERY_BYTES)
         # From here on a Ctrl-C byte is data
         micropython.kbd_intr(-1)
         watchdog = machine.WDT(timeout=_WATCHDOG_MS)

@@ -13,7 +13,7 @@ from tests.fakes.board_sim import unavailable_reason
 
 # It only goes down, until it is `ram.BAR_BYTES`
 CEILING_BYTES = 56_000
-MOMENTS = (ram.BOOT, ram.EVENTS, ram.CONFIGURED, ram.REFLEXES, ram.UPDATE)
+MOMENTS = (ram.BOOT, ram.EVENTS, ram.PINS, ram.REFLEXES, ram.DRIVER, ram.UPDATE)
 
 
 def measured(board: str) -> ram.Measured:
@@ -38,6 +38,15 @@ def test_what_is_not_used_takes_nothing_until_it_is() -> None:
     taken = [found.firmware_bytes(moment) for moment in MOMENTS]
     more = [after - before for before, after in itertools.pairwise(taken)]
     assert min(more) > 2_500, taken
+
+
+def test_what_stays_lies_together_in_a_memory_as_small_as_the_board_s() -> None:
+    found = measured("nucleo_f411re")
+    # What a start leaves behind once lay all over it, with 13,000 bytes in the largest piece
+    assert found.piece_bytes(ram.BOOT) > 36_000
+    assert found.piece_bytes(ram.REFLEXES) > 20_000
+    # And a sensor beside sixteen pins had no room at all
+    assert found.piece_bytes(ram.DRIVER) > 0
 
 
 def small(target: str, text: str) -> str:
