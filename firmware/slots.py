@@ -23,7 +23,7 @@ REJECTED = 224
 IMAGE_AT = 256
 
 # So much may be taken between two collections while the firmware starts
-_COLLECT_EVERY_BYTES = 1024
+_COLLECT_EVERY_BYTES = 4_096
 
 # What was started: the slot, or None for plain files beside this one
 running = None

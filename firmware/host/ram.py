@@ -133,8 +133,8 @@ def measure(board: str) -> Measured:
         found = _run(command, folder, _ROOMY_BYTES)
         if UPDATE not in found:
             raise NotMeasured(f"it went no further than {', '.join(found)}")
-        stand_ins = found[START].taken - found[BARE].taken
-        size = PARTS[board].heap_bytes + stand_ins
+        added = found[START].taken - found[BARE].taken
+        size = PARTS[board].heap_bytes + added
         return Measured(board, found, _run(command, folder, round(size / _FOR_OBJECTS)))
 
 

@@ -14,8 +14,8 @@ from node.pins import Unfit
 from node.store import HASH_BYTES, digest
 from node.unload import COLLECT_EVERY_BYTES, unload
 
-# What is made while little is in use lies close together, and leaves a large piece
-_CAREFUL_BYTES = const(512)
+# While one is judged and put in place: what stays lies close together, and leaves a large piece
+_CAREFUL_BYTES = const(1_024)
 _NONE = bytes(HASH_BYTES)
 _CHUNK_BYTES = const(200)
 _JUDGES = ("upload", "entries", "wiring")
@@ -68,7 +68,6 @@ class Configuration:
         from node.upload import Upload  # noqa: PLC0415  - loaded when it is needed
 
         need(arguments, 4 + HASH_BYTES)
-        gc.threshold(_CAREFUL_BYTES)
         self._upload = None  # before there are two of them
         self._upload = Upload(*struct.unpack_from(frame.CONFIG_BEGIN_FORMAT, arguments, 0))
         _unload()
@@ -81,6 +80,7 @@ class Configuration:
 
     def _commit(self, arguments, _answer):
         need(arguments, HASH_BYTES)
+        gc.threshold(_CAREFUL_BYTES)
         try:
             return self._put(bytes(arguments[:HASH_BYTES]))
         finally:
@@ -92,13 +92,19 @@ class Configuration:
             return 0
         upload = self._begun()
         self._upload = None
+        # Judging takes a while where memory is short: collecting is most of it
+        self._system.announce_busy(_WRITE_BUSY_MS)
         try:
-            self._replace(upload.entries(said, self._board))
+            wanted = upload.entries(said, self._board)
+            # The code that judges goes before anything is made that stays
+            text, upload = upload.text, None
+            gc.collect()
+            self._replace(wanted)
         except Unfit as unfit:
             raise Refusal(frame.OUT_OF_RANGE, str(unfit))  # noqa: B904  - MicroPython keeps no causes
         self._system.announce_busy(_WRITE_BUSY_MS)
         try:
-            self._store.save(upload.text)
+            self._store.save(text)
         except OSError:
             self._pins.apply(self._current())
             raise Refusal(frame.IO, "the flash did not take it")  # noqa: B904  - as above

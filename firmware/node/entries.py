@@ -9,7 +9,7 @@ import kinds
 from micropython import const
 from node.outputs import LEASE_LONGEST_MS
 from node.pins import Unfit
-from node.wiring import is_pin, is_shadowed, pins_of
+from node.wiring import is_pin, is_shadowed
 
 VERSION = const(1)
 # The bit masks of leases are small integers up to this many pins, the board's own included
@@ -33,6 +33,8 @@ _OF_OUTPUTS = ("lease_ms", "max_on_ms", "min_off_ms", "per_minute", "needs")
 _USE = const(1)
 _FLAGS = const(2)
 _CAN = const(3)
+# Those that were asked for: taken apart once, for the entries of one configuration
+_ROWS: dict = {}
 # Lines of one sort of bus may be shared: I2C, 1-Wire
 _SHARED = ("s", "w")
 _OWN = const(4)
@@ -77,20 +79,24 @@ def complete(entries):
             # One object for all of a kind
             entry["can"] = abilities.setdefault(can, tuple(can.split(",")))
             continue
-        for word in row[_OWN:]:
-            option = word.split(":")
+        for option in row[_OWN:]:
             if len(option) == 4:
                 entry.setdefault(option[0], int(option[3]))
     return entries
 
 
 def _row(kind):
-    # The words of its row, None when there is none
+    # The words of its row, options in their parts; None when there is none
     if type(kind) is not str:
         return None
-    at = kinds.ROWS.find("\n%s " % kind) + 1
-    row = kinds.ROWS[at : kinds.ROWS.find("\n", at)].split(" ")
-    return row if row[0] == kind else None
+    if kind not in _ROWS:
+        at = kinds.ROWS.find("\n%s " % kind) + 1
+        row = kinds.ROWS[at : kinds.ROWS.find("\n", at)].split(" ")
+        if row[0] != kind:
+            return None
+        row[_OWN:] = [word.split(":") for word in row[_OWN:]]
+        _ROWS[kind] = row
+    return _ROWS[kind]
 
 
 def _named(entry):
@@ -119,7 +125,7 @@ def _trouble(entry, before):
             need = row[_USE] if option == "pin" else "gpio"
             if " %s " % value not in kinds.USABLE[need]:
                 return value + " cannot be used for that"
-            if pins_of(entry).count(value) > 1 or _is_taken(value, row, before):
+            if list(entry.values()).count(value) > 1 or _is_taken(value, row, before):
                 return value + " is used twice"
     return _trouble_of_options(entry) or _trouble_of_own(entry, row)
 
@@ -127,7 +133,7 @@ def _trouble(entry, before):
 def _is_taken(pin, row, before):
     # The lines of a bus may be shared, but only by what is made for it
     for other in before:
-        if pin in pins_of(other):
+        if pin in other.values():
             flags = _row(other["kind"])[_FLAGS]
             return not any(sort in row[_FLAGS] and sort in flags for sort in _SHARED)
     return False
@@ -151,8 +157,7 @@ def _trouble_of_own(entry, row):
     known = list(_EVERYWHERE)
     if "o" in row[_FLAGS]:
         known.extend(_OF_OUTPUTS)
-    for word in row[_OWN:]:
-        option = word.split(":")
+    for option in row[_OWN:]:
         known.append(option[0].rstrip("@"))
         trouble = _trouble_of(option, entry)
         if trouble:

@@ -12,11 +12,6 @@ def is_pin(value):
     return _A <= value.encode()[1] <= _K and value[2:].isdigit()
 
 
-def pins_of(entry):
-    # Every pin that it names, under whatever option
-    return [value for value in entry.values() if is_pin(value)]
-
-
 def is_shadowed(row, entries):
     # Whether one of the entries has the name or the pin of that row of the board file
-    return any(entry["name"] == row["name"] or row["pin"] in pins_of(entry) for entry in entries)
+    return any(entry["name"] == row["name"] or row["pin"] in entry.values() for entry in entries)
