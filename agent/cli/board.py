@@ -1,4 +1,4 @@
-"""`barnacle board`: list ports and boards, describe one, call it, configure and update it."""
+"""`barnacle board`: list ports and boards, show one, call it, configure and update it."""
 
 import asyncio
 import dataclasses
@@ -57,6 +57,10 @@ def run(arguments: Namespace) -> int:
         from agent.cli import board_wizard  # noqa: PLC0415 - only it needs the questions
 
         return board_wizard.run(arguments)
+    if arguments.action == "describe":
+        from agent.cli import board_describe  # noqa: PLC0415 - only it speaks with a prompt
+
+        return asyncio.run(board_describe.run(arguments))
     settings, paths = configuration.load(arguments)
     if arguments.action == "list":
         return list_ports(settings.every_board(), as_json=arguments.json)

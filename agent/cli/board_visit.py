@@ -35,7 +35,7 @@ async def ready_board(
     Raises:
         LinkLost: it is not, and why.
     """
-    _refuse_if_taken(settings, paths)
+    refuse_if_taken(settings, paths)
     board = SerialBoard(settings, paths.board_folder(settings), SystemClock())
     if is_agreed:
         board.agree()
@@ -46,7 +46,7 @@ async def ready_board(
         yield board
 
 
-def _refuse_if_taken(settings: BoardSettings, paths: Paths) -> None:
+def refuse_if_taken(settings: BoardSettings, paths: Paths) -> None:
     """Raise LinkLost if the running agent uses the port."""
     agent = read_status(paths.status_file)
     if agent is None or not agent.is_running:

@@ -247,6 +247,7 @@ def _add_board(commands: Commands) -> None:
         "--yes", action="store_true", help="accept limits that are looser than those of the board"
     )
     _add_board_wizard(actions)
+    _add_board_describe(actions)
     _add_board_update(actions)
     add(actions, "disable", "Cut the power of the outputs: switch every enable_gpio off")
     call = add(
@@ -281,6 +282,17 @@ def _add_board_wizard(actions: Commands) -> None:
             examples="  barnacle board wizard\n  barnacle board wizard --port /dev/ttyACM0\n",
         )
     )
+
+
+def _add_board_describe(actions: Commands) -> None:
+    describe = add(
+        actions,
+        "describe",
+        "Ask a board that runs MicroPython for its pins, and write a board file",
+        examples="  barnacle board describe --port /dev/ttyACM0\n",
+    )
+    _port(describe)
+    describe.add_argument("--force", action="store_true", help="replace the file that is there")
 
 
 def _add_board_update(actions: Commands) -> None:

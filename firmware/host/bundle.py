@@ -9,6 +9,7 @@ from typing import cast
 
 from agent.link.devices.device_table import ROWS, rows_of
 from firmware.host import board_source, describe, kind_source
+from firmware.host.board_folder import described_board, described_names
 
 FIRMWARE = Path(__file__).resolve().parents[1]
 REPOSITORY = FIRMWARE.parent
@@ -28,16 +29,26 @@ class BundledFile:
 
 
 def board_names() -> list[str]:
-    """The boards that there is a file for, the simulated one included."""
+    """The boards that come with a file, the simulated one included."""
     return sorted(path.stem for path in (FIRMWARE / "boards").glob("*.py"))
+
+
+def every_board_name() -> list[str]:
+    """Return these and the boards that have described themselves."""
+    return sorted({*board_names(), *described_names()})
 
 
 def board_file(name: str) -> ModuleType:
     """The board file as a module; its tables are plain data and need no board.
 
+    A file of one's own counts before the one of that name that comes with the firmware.
+
     Raises:
         FileNotFoundError: there is no such board.
+        BadBoardFile: the file of one's own cannot be used.
     """
+    if name in described_names():
+        return described_board(name)
     path = FIRMWARE / "boards" / f"{name}.py"
     if name not in board_names():
         raise FileNotFoundError(name)

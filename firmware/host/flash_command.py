@@ -10,7 +10,15 @@ from serial.tools import list_ports
 
 from agent.link.image import CARRIED, SUFFIX
 from firmware.host import flash, prompt
-from firmware.host.bundle import BundledFile, board_file, board_names, build_number, bundle
+from firmware.host.board_folder import BadBoardFile
+from firmware.host.bundle import (
+    BundledFile,
+    board_file,
+    board_names,
+    build_number,
+    bundle,
+    every_board_name,
+)
 from firmware.host.compiler import CompileFailed
 from firmware.host.flash_state import Unsuitable
 from firmware.host.image import image, installed
@@ -33,6 +41,10 @@ No serial port with a board is here. What to look at:
   - a NUCLEO appears by its ST-Link: use the connector beside the debugger
   - `dmesg | tail` right after plugging it in names what the kernel saw
   - permission: your user must be in the group `dialout` (then log in again)"""
+_FAILURES = (
+    *(flash.FlashFailed, Unsuitable, prompt.NoPrompt),
+    *(CompileFailed, Silence, BadBoardFile),
+)
 # Reset, boot window and first pass; a USB board must also be seen anew
 START_LIMIT_S = 10.0
 
@@ -50,7 +62,14 @@ def main() -> int:
             _say(line)
         if not given.dry_run:
             _flash(given.board, given.port, files)
-    except (flash.FlashFailed, Unsuitable, prompt.NoPrompt, CompileFailed, Silence) as err:
+    except (
+        flash.FlashFailed,
+        Unsuitable,
+        prompt.NoPrompt,
+        CompileFailed,
+        Silence,
+        BadBoardFile,
+    ) as err:
         sys.stderr.write(f"flash: {err}\n")
         return 1
     return 0
@@ -63,7 +82,7 @@ def _arguments() -> argparse.Namespace:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    real = [name for name in board_names() if name != "simulated"]
+    real = [name for name in every_board_name() if name != "simulated"]
     parser.add_argument("--board", choices=real, help="which board it is")
     parser.add_argument("--port", metavar="PORT", help="where it is, such as /dev/ttyACM0")
     parser.add_argument(
@@ -122,7 +141,7 @@ def _make_images() -> int:
 
 def _say_what_is_here() -> None:
     _say("Boards:")
-    for name in board_names():
+    for name in every_board_name():
         if name != "simulated":
             _say(f"  {name}")
     ports = [port for port in list_ports.comports() if port.vid is not None]
