@@ -92,8 +92,6 @@ class Configuration:
             return 0
         upload = self._begun()
         self._upload = None
-        # Judging takes a while where memory is short: collecting is most of it
-        self._system.announce_busy(_WRITE_BUSY_MS)
         try:
             wanted = upload.entries(said, self._board)
             # The code that judges goes before anything is made that stays
