@@ -264,8 +264,6 @@ class Conversations:
 
     async def _prepare(self) -> None:
         """Load what turns need; once, and the loop goes on meanwhile."""
-        if self._is_prepared:
-            return
         async with self._preparing:
             if not self._is_prepared:
                 from agent.messaging import first_turn  # noqa: PLC0415 - no start needs it

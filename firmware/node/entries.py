@@ -94,7 +94,8 @@ def _row(kind):
         row = kinds.ROWS[at : kinds.ROWS.find("\n", at)].split(" ")
         if row[0] != kind:
             return None
-        row[_OWN:] = [word.split(":") for word in row[_OWN:]]
+        # In its place: a second list would lie between what stays
+        row[_OWN:] = [word.split(":") for word in row[_OWN:]]  # type: ignore[misc]
         _ROWS[kind] = row
     return _ROWS[kind]
 

@@ -5,7 +5,8 @@ import pytest
 
 from agent.errors import StorageFull
 from agent.security import estop
-from agent.security.estop import FILE_NAME, HOW_TO_CLEAR, EmergencyStop
+from agent.security.estop import FILE_NAME, HOW_TO_CLEAR, LOOK_S, EmergencyStop
+from agent.system.clock import SystemClock
 
 
 async def test_it_is_set_at_once_and_after_a_restart(tmp_path: Path) -> None:
@@ -180,3 +181,13 @@ async def test_a_stop_that_is_cleared_stays_cleared_after_a_power_cut(
     monkeypatch.setattr(estop, "sync_folder", synced.append)
     await stop.clear()
     assert synced == [tmp_path]
+
+
+async def test_a_change_of_the_file_is_told(tmp_path: Path) -> None:
+    changes = EmergencyStop(tmp_path).changes(SystemClock())
+    await changes.wait()
+    estop.record(tmp_path, "by another program")
+    # Ten seconds, if nobody told
+    async with asyncio.timeout(LOOK_S * 20):
+        await changes.wait()
+    changes.close()
