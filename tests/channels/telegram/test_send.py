@@ -239,6 +239,8 @@ class TestDrafts:
             for count in range(1, 200):
                 await bot.channel.draft(message, " ".join(words[:count]))
                 await asyncio.sleep(0.0005)
+            # An answer that is whole sooner is no draft
+            await wait_until(lambda: bot.server.called("sendMessageDraft"))
             await bot.send(" ".join(words), message)
             times_s = [one.at_s for one in bot.server.calls if one.method == "sendMessageDraft"]
             assert times_s
