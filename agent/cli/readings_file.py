@@ -47,7 +47,7 @@ class BadRows:
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """What was read out of the file.
+    """Content that was read out of the file.
 
     Args:
         repeats: a value lasts until the next one.

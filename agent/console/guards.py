@@ -148,7 +148,7 @@ class _Bucket:
 
 @dataclass(slots=True)
 class Pace:
-    """How fast each address may ask: a bucket for each, a bounded number of them."""
+    """Rate limit of each address: a bucket for each, a bounded number of them."""
 
     burst: float = BURST
     per_s: float = PER_S

@@ -1,4 +1,4 @@
-"""What changes on an open page, as server-sent events: the parts that are other than before."""
+"""Changes of an open page, as server-sent events: the parts that are other than before."""
 
 import asyncio
 import contextlib

@@ -63,7 +63,7 @@ class ImportedReading:
 
 @dataclass(frozen=True, slots=True)
 class FileSays:
-    """What a file says of one reading.
+    """One reading, as a file tells it.
 
     Args:
         every_s: time between two values, given or usual; None of a single value.

@@ -53,7 +53,7 @@ class BadRow:
 
 @dataclass(slots=True)
 class SeenReading:
-    """What the file says of a reading as a whole."""
+    """A reading as a whole, as the file tells it."""
 
     unit: str = ""
     is_switch: bool = False

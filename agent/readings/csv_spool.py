@@ -54,7 +54,7 @@ Chunk = tuple[int, int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class SpooledReading:
-    """What the file has of one reading."""
+    """Values of one reading in the file."""
 
     name: str
     values: int

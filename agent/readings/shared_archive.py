@@ -45,7 +45,7 @@ class ServerArchive(Archive, Protocol):
 
 @dataclass(slots=True)
 class _Day:
-    """What the local archive has of one day, by reading.
+    """One day of the local archive, by reading.
 
     Args:
         chunks: as they are, to be deleted if nobody changed them.

@@ -44,7 +44,7 @@ TIMEOUT_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """What reads a person's words, and answers in them."""
+    """Reader of a person's words, which answers in them."""
 
     read: ReadOrders
     find_voice: FindVoice

@@ -116,7 +116,7 @@ def unknown_in_words(count: int, names: Sequence[str], voice: RehearsalVoice) ->
 
 @dataclass(frozen=True, slots=True)
 class OrderResult:
-    """What came of one order at all of its times.
+    """Outcome of one order at all of its times.
 
     Args:
         shown: what it sets its output to, in the board's word.

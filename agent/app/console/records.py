@@ -1,4 +1,4 @@
-"""What was recorded, for the pages: readings, decisions, jobs, memories and people."""
+"""Records for the pages: readings, decisions, jobs, memories and people."""
 
 import asyncio
 from collections import deque

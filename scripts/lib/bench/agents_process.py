@@ -47,7 +47,7 @@ def key_of(agent: int, number: int) -> str:
 
 @dataclass(slots=True)
 class Counts:
-    """What the agents of a process did, and what went wrong."""
+    """Deeds of the agents of a process, and what went wrong."""
 
     kept: list[str] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a crowd of agents did, and what is wrong afterwards."""
+"""Deeds of a crowd of agents, and what is wrong afterwards."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _OPEN_TRUTHS = "spare key"
 
 @dataclass(slots=True)
 class Seen:
-    """What a crowd did, and what is wrong afterwards."""
+    """Deeds of a crowd, and what is wrong afterwards."""
 
     calls: int = 0
     kept: int = 0

@@ -1,4 +1,4 @@
-"""What the bench of the console found, as the rows of its table."""
+"""Rows of the table of the console's bench."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ CONSOLE_KIB, AGENT_KIB, FLAT_KIB = 45 * 1024, 1024, 2048
 
 @dataclass(frozen=True)
 class Found:
-    """What was measured with the console at work."""
+    """Measurements with the console at work."""
 
     page_bytes: int
     requests: int

@@ -33,7 +33,7 @@ _STATE, _DEVICE = "state", "ring-device"
 
 @dataclass(frozen=True, slots=True)
 class _Recording:
-    """What a recorder did, and the files that were there before."""
+    """Deeds of a recorder, and the files that were there before."""
 
     events: list[Event]
     before: list[tuple[Path, bytes]]

@@ -83,7 +83,7 @@ async def _looked_at(folder: Path, said: int, url: str) -> "Harm":
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """How many values are lost, there twice or wrong, and which one is the last."""
+    """Return how many values are lost, there twice or wrong, and which one is the last."""
 
     lost: int
     twice: int
