@@ -1,9 +1,11 @@
 """The computer that a card is put into: QEMU, started as a Pi's boot loader would.
 
-config.txt names the slot. The guest reaches what it is given and nothing else.
+config.txt names the slot. The guest reaches what it is given and nothing else; its pages for
+browsers are on a port of this machine's loopback.
 """
 
 import os
+import socket
 import subprocess
 import time
 from dataclasses import dataclass
@@ -17,10 +19,10 @@ from image.lib.emulated.shell import Shell
 # The console is a file that is looked at; this often
 _LOOK_S = 0.5
 # As much as a Zero 2 W has; the kernel keeps some of it to itself
-_MEMORY_MIB = 512
+MEMORY_MIB = 512
 _MACHINE = (
     *("qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a72", "-smp", "2"),
-    *("-m", str(_MEMORY_MIB)),
+    *("-m", str(MEMORY_MIB)),
 )
 # What the guest reaches, by the address that it finds it at
 PLACES = {"model": "10.0.2.100", "telegram": "10.0.2.101"}
@@ -63,6 +65,8 @@ class Guest:
         self.shell = Shell(work / "shell")
         self.starts = 0
         self.started_s = 0.0
+        # Where this machine finds the guest's pages for browsers
+        self.pages_port = _free_port()
         self._work = work
         self._ports = ports
         self._process: subprocess.Popen[bytes] | None = None
@@ -182,7 +186,8 @@ class Guest:
             f",guestfwd=tcp:{PLACES[name]}:80-cmd:socat - TCP:127.0.0.1:{port}"
             for name, port in self._ports.items()
         )
-        network = f"user,id=net,restrict=on{given}"
+        pages = f",hostfwd=tcp:127.0.0.1:{self.pages_port}-:80"
+        network = f"user,id=net,restrict=on{pages}{given}"
         return ["-netdev", network, "-device", "virtio-net-pci,netdev=net"]
 
     def _usb(self) -> list[str]:
@@ -191,6 +196,13 @@ class Guest:
             socket = f"socket,id=usb-{name},path={self.port(name)},server=on,wait=off"
             arguments += ["-chardev", socket, "-device", f"usb-redir,chardev=usb-{name}"]
         return arguments
+
+
+def _free_port() -> int:
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        port: int = asked.getsockname()[1]
+        return port
 
 
 def missing_programs() -> list[str]:

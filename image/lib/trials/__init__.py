@@ -10,6 +10,7 @@ ORDER = (
     "system",
     "security",
     "conversation",
+    "console",
     "unplugged",
     "own_pins",
     "frozen_agent",

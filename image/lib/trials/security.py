@@ -8,6 +8,7 @@ _MOST = {
     "barnacle-tool@trial.service": 0.5,
     "barnacle-signal.service": 2.0,
     "barnacle-mcp@trial.service": 2.0,
+    "barnacle-console.service": 1.2,
 }
 
 

@@ -5,8 +5,8 @@ from image.lib.emulated.shell import Shell
 from image.lib.layout import RING_BYTES
 from image.lib.trials.expectation import expect
 
-# The resolver's own, to this machine alone
-_PORTS = frozenset({"127.0.0.53:53", "127.0.0.54:53", "0.0.0.0:5353", "[::]:5353"})
+# The resolver's own, to this machine alone and for its name in the house; the pages for browsers
+_PORTS = frozenset({"127.0.0.53:53", "127.0.0.54:53", "0.0.0.0:5353", "[::]:5353", "*:80"})
 # A DHCP client's, bound to the address that it was given
 _CLIENT_PORTS = (":68", ":546")
 _MOST_MEMORY_MIB = 320
