@@ -95,9 +95,9 @@ async def run(settings: Settings, paths: Paths) -> int:
         starts = Starts(paths.state_dir / "starts.json", SystemClock())
         limits = _limits(is_looping=starts.begin())
         agent = _assembled(settings, paths, only_talks=bool(limits))
-        terminals, console = _terminals(agent), _console(agent)
-        channels = (terminals, *console, *_platforms(agent), *_assistants(agent))
         supervisors: list[Supervisor] = []
+        terminals, console = _terminals(agent), _console(agent, supervisors)
+        channels = (terminals, *console, *_platforms(agent), *_assistants(agent))
         gateway = _gateway(agent, channels, supervisors)
         async with at_work(agent, channels) as (dispatcher, reporter, tasks):
             _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
@@ -171,13 +171,13 @@ def _terminals(agent: Agent) -> "AttachedTerminals":
     return AttachedTerminals(socket_path(os.environ, state_dir), state_dir, agent.clock)
 
 
-def _console(agent: Agent) -> "tuple[AttachedTerminals, ...]":
+def _console(agent: Agent, supervisors: Sequence[Supervisor]) -> "tuple[AttachedTerminals, ...]":
     """Return the channel of the browsers, where there is a console."""
     if (wanted := console_wanted(agent.settings.console, _IMAGE)) is None:
         return ()
     from agent.app.console.open import open_console
 
-    return (open_console(wanted, agent, os.environ),)
+    return (open_console(wanted, agent, supervisors, os.environ),)
 
 
 def console_wanted(settings: ConsoleSettings | None, image: Path) -> ConsoleSettings | None:

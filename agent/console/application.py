@@ -37,7 +37,7 @@ from agent.errors import ChannelError, MessageRefused
 _CODES_BURST, _CODES_PER_S = 6.0, 0.1
 _YEAR_S = 365 * 86_400
 # Pages that only show: their view, and how they are called in the wording
-_SHOWN = ("jobs", "memory", "audit", "people")
+_SHOWN = ("jobs", "memory", "audit", "people", "models", "channels")
 # Open pages of one browser, and of all; a stream holds a connection
 MAX_STREAMS_OF_ONE = 12
 MAX_STREAMS = 64
@@ -63,6 +63,7 @@ class ConsoleApplication:
             b"/chat": ("GET", self._chat),
             b"/board": ("GET", self._board),
             b"/readings": ("GET", self._readings),
+            b"/log": ("GET", self._log),
             b"/more": ("GET", self._more),
             b"/live": ("GET", self._live),
             b"/door": ("GET", self._door_look),
@@ -220,6 +221,11 @@ class ConsoleApplication:
                 visit.session, "readings", names=",".join(first), span="24h"
             )
         return self._shown(visit, "readings", home, told=told, span=query.get("span", "24h"))
+
+    async def _log(self, visit: Visit) -> Response:
+        level = visit.query().get("level", "all")[:8]
+        home, told = await self._both(visit, "log", level=level)
+        return self._shown(visit, "log", home, told=told, level=level)
 
     async def _more(self, visit: Visit) -> Response:
         return self._shown(visit, "more", await self._client.view(visit.session, "home"))

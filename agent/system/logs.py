@@ -179,7 +179,7 @@ class JournalFormatter(LineFormatter):
         return f"<{_priority(record)}>"
 
 
-class _TextFormatter(LineFormatter):
+class TextFormatter(LineFormatter):
     """The text alone: the rest has fields of its own."""
 
     def prefix(self, record: logging.LogRecord) -> str:
@@ -193,7 +193,7 @@ class FieldsHandler(logging.Handler):
         super().__init__()
         self._redact = redact
         self._send = send
-        self.setFormatter(_TextFormatter(redact))
+        self.setFormatter(TextFormatter(redact))
 
     def emit(self, record: logging.LogRecord) -> None:
         # A journal that is being restarted takes nothing: a record is lost, and no work

@@ -18,7 +18,10 @@ from scripts.lib.console_parts import environ, whole_console
 from scripts.lib.setup import ROOT
 
 _WIDTHS = (360, 768, 1280)
-_PAGES = ("", "chat", "board", "readings", "more", "jobs", "memory", "audit", "people")
+_PAGES = (
+    *("", "chat", "board", "readings", "more", "jobs", "memory", "audit", "people"),
+    *("models", "channels", "log"),
+)
 
 
 def door(trial: Trial) -> None:

@@ -4,6 +4,7 @@ from agent.channels.attached.frames import ApprovalFrame
 from agent.console import pages
 from agent.console.pages import Visitor, curve, number, rendered, span, words
 from agent.console.wording import LANGUAGES, wording
+from agent.messaging.channel_supervisor import ChannelHealth
 from tests.fakes.console_home import HOME, PIN
 
 OWNER, GUEST = Visitor("Ann", "owner", "t" * 32), Visitor("Gus", "guest", "t" * 32)
@@ -20,6 +21,12 @@ def test_every_page_is_whole_in_every_language(code: str) -> None:
     job |= {"text": "x", "ran_s": 1.0, "result": "done", "failures": 0}
     fact = {"text": "the tank leaks", "by": "owner", "source": "", "at_s": 1.0}
     account = {"channel": "console", "id": "abcd", "since_s": 1.0, "is_here": False}
+    day = {"day": "2026-10-01", "requests": 1, "tokens": 2000, "usd": 0.1, "unpriced_tokens": 3}
+    models = {"service": "openai", "model": "m", "trouble": "x", "today": "1", "days": [day]}
+    models |= {"routes": [{"name": "fast", "model": "s"}], "fallbacks": ["a", "b"]}
+    channel = {"name": "irc", "trouble": "x", "gap": "", "is_well": False, "heard_s": 3.5}
+    channel |= {"last_s": 1.0, "waiting": 1, "lost": 1}
+    line = {"at_s": 1.0, "level": "error", "text": "link: cut"}
     shown = {
         "home": {"troubles": ["x"]},
         "chat": {"talk": {"messages": [], "told": []}, "questions": []},
@@ -29,6 +36,9 @@ def test_every_page_is_whole_in_every_language(code: str) -> None:
         "memory": {"told": {"count": 1, "facts": [fact]}},
         "audit": {"told": [{"n": 1, "at_s": 1.0, "kind": "effect", "ok": True}]},
         "people": {"told": [{"name": "Ann", "role": "owner", "accounts": [account]}]},
+        "models": {"told": models},
+        "channels": {"told": [{**channel, "state": one.value} for one in ChannelHealth]},
+        "log": {"told": [line], "level": "error"},
         "more": {},
     }
     for name, values in shown.items():

@@ -55,6 +55,9 @@ async def test_a_browser_switches_an_output_and_stops_everything(whole: WholeCon
         writer.close()
     for name in ("", "chat", "board", "readings", "jobs", "memory", "people", "more"):
         assert (await browser.get(f"/{name}")).status == 200, name
+    for name, shown in (("models", "offline"), ("channels", "console"), ("log", "emergency stop")):
+        assert (await browser.get(f"/{name}")).status == 200, name
+        assert shown in browser.text, name
 
 
 async def ordered(browser: Browser, whole: WholeConsole, text: str) -> None:

@@ -1,7 +1,7 @@
 """The console of an agent, composed: its channel, its door, and the data of its pages."""
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agent.access.browser_sessions import BrowserSessions
 from agent.access.roles import PersonRole
@@ -12,15 +12,25 @@ from agent.app.console.home import HomeView
 from agent.app.console.reception import ConsoleParts, ConsoleView
 from agent.app.console.records import RecordViews
 from agent.app.console.talk import TalkView
+from agent.app.console.workings import WorkingViews
 from agent.channels.attached.socket import socket_path
 from agent.channels.console.frames import SOCKET, VERSION, DeviceFrame
 from agent.gateway.settings import ConsoleSettings
+from agent.messaging.channel_supervisor import Supervisor
+from agent.system.recent_log import RecentLog
 
 
 def open_console(
-    wanted: ConsoleSettings, agent: Agent, environ: Mapping[str, str]
+    wanted: ConsoleSettings,
+    agent: Agent,
+    supervisors: Sequence[Supervisor],
+    environ: Mapping[str, str],
 ) -> ConsoleChannel:
-    """Return the channel of the browsers; nothing listens before the agent is at work."""
+    """Return the channel of the browsers; nothing listens before the agent is at work.
+
+    Args:
+        supervisors: of the channels; they may be added later.
+    """
     sessions = BrowserSessions(agent.access.pairing, agent.clock)
     agent.access.pairing.let_browser_in = sessions.let_in
     name, machine = agent.settings.agent.name, socket.gethostname()
@@ -28,6 +38,7 @@ def open_console(
     device = DeviceFrame(VERSION, name, wanted.listen, hosts)
     board = BoardView(agent)
     records = RecordViews(agent, sessions)
+    workings = WorkingViews(agent, supervisors, RecentLog(agent.redactor.redact), environ)
     views = {
         "home": ConsoleView(PersonRole.GUEST, HomeView(agent, board).read),
         "talk": ConsoleView(PersonRole.GUEST, TalkView(agent.journal).read),
@@ -37,6 +48,9 @@ def open_console(
         "memory": ConsoleView(PersonRole.GUEST, records.memory),
         "audit": ConsoleView(PersonRole.OWNER, records.audit),
         "people": ConsoleView(PersonRole.OWNER, records.people),
+        "models": ConsoleView(PersonRole.OWNER, workings.models),
+        "channels": ConsoleView(PersonRole.OWNER, workings.channels),
+        "log": ConsoleView(PersonRole.OWNER, workings.log),
         "revoke": ConsoleView(PersonRole.OWNER, records.revoke),
     }
     place = socket_path(environ, agent.paths.state_dir, SOCKET)

@@ -97,7 +97,8 @@ class ConsoleReception:
                 finally:
                     self._inside -= 1
         except (ChannelError, OSError) as err:
-            _log.info("console: connection ended (reason=%s)", err)
+            # A browser that goes to another page leaves this one's events
+            _log.debug("console: connection ended (reason=%s)", err)
         finally:
             wire.close()
 
