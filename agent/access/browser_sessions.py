@@ -11,6 +11,7 @@ import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from agent.access.door_button import DoorButton, DoorPress
 from agent.access.pairing import Pairing, announced
 from agent.access.pairing_codes import Attempts
 from agent.access.people import BROWSERS, OWNER_ID, Person, PersonAccount
@@ -48,12 +49,17 @@ class _Knock:
 
 
 class BrowserSessions:
-    """Lets browsers in, knows them again, and ends their sessions."""
+    """Lets browsers in, knows them again, and ends their sessions.
 
-    def __init__(self, pairing: Pairing, clock: Clock) -> None:
+    Args:
+        button: the board's, by which who stands there opens to a browser.
+    """
+
+    def __init__(self, pairing: Pairing, clock: Clock, button: DoorButton) -> None:
         self._pairing = pairing
         self._people = pairing.people
         self._clock = clock
+        self._button = button
         self._attempts = Attempts(clock, LONGEST_WAIT_S, is_first_free=True)
         # By the hash of the door's cookie, the newest last
         self._knocks: OrderedDict[str, _Knock] = OrderedDict()
@@ -84,6 +90,22 @@ class BrowserSessions:
         until_s = self._clock.monotonic_s() + KNOCK_TTL_S
         self._knocks[key] = _Knock(code, who, until_s)
         return code
+
+    @property
+    def has_button(self) -> bool:
+        """Return true if a press on the board can open."""
+        return self._button.is_there
+
+    def press(self, door: str) -> DoorPress:
+        """Open to this browser, which has knocked, at a long press of the board's button."""
+        key = digest(door[:MAX_TOKEN_CHARS])
+
+        def open_door() -> None:
+            if (knock := self._knocks.get(key)) is not None:
+                knock.is_let_in = True
+                _log.info("access: door opened by the board's button (address=%s)", knock.who)
+
+        return self._button.ask(key, open_door)
 
     async def let_in(self, code: str) -> bool:
         """Open to the browser that shows the code, by the owner's word; true if one does."""

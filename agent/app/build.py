@@ -88,6 +88,7 @@ class Agent:
     registry: Registry
     last_error: LastError
     stop: EmergencyStop
+    button: Button | NoButton
     watchers: tuple[BoardWatcher, ...]
     lights: tuple[StatusLight | None, ...]
     peripherals: Peripherals
@@ -129,6 +130,12 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     local = LocalParts(embedder, paths.phrases, paths.model_templates)
     peripherals = Peripherals(settings, memory.memory, access, scheduler, recorded)
     mcp = McpSupport(settings, paths, clock, redactor.knows)
+    # Of two tools with one name the later stays: none takes the place of one of ours
+    tools = [
+        mcp.tools,
+        *_board_tools(settings, boards, lights, peripherals),
+        _tools(settings, paths, clock, http, watchers, peripherals),
+    ]
     return Agent(
         settings=settings,
         paths=paths,
@@ -140,18 +147,10 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         journal=journal,
         records=DecisionRecords(Audit(paths.audit, redactor.redact, clock), journal, clock),
         boards=boards,
-        registry=Registry(
-            memory.tools(),
-            # Of two tools with one name the later stays: none takes the place of one of ours
-            [
-                mcp.tools,
-                *_board_tools(settings, boards, lights, peripherals),
-                _tools(settings, paths, clock, http, watchers, peripherals),
-            ],
-            embedder,
-        ),
+        registry=Registry(memory.tools(), tools, embedder),
         last_error=last_error,
         stop=EmergencyStop(paths.state_dir),
+        button=_button(settings, boards, clock),
         watchers=watchers,
         lights=lights,
         peripherals=peripherals,
@@ -218,12 +217,11 @@ async def at_work(
     reporter = _reporter(agent, tuple(by_name))
     oversight = EstopControl(agent.stop, agent.boards)
     opened = agent.access.opened(by_name, agent.activity)
-    button = _button(agent)
     enabling = EnableLineGuard(
         open_enable_lines(enable_gpios(agent.settings)), agent.stop, agent.clock
     )
     delivery = Delivery(agent.journal, by_name, agent.clock, agent.activity, agent.redactor)
-    conversations = _conversations(agent, button)
+    conversations = _conversations(agent)
     desk = _desk(agent, opened, oversight, reporter)
     dispatcher = Dispatcher(agent.journal, conversations, by_name, delivery, desk)
     try:
@@ -231,7 +229,7 @@ async def at_work(
             for work in (
                 *(board.run() for board in agent.boards),
                 reporter.keep(),
-                button.run(),
+                agent.button.run(),
                 oversight.watch(agent.clock),
                 enabling.run(),
                 agent.peripherals.run(agent.stop, delivery, tasks),
@@ -348,16 +346,16 @@ async def _report(agent: Agent, reporter: Reporter, conversation: str) -> str:
     return "\n".join([reporter.sentences(), *([f"This conversation: {spent}."] if spent else [])])
 
 
-def _button(agent: Agent) -> Button | NoButton:
-    settings = zip(agent.boards, agent.settings.every_board(), strict=True)
-    places = [(board, wanted.approve_button) for board, wanted in settings if wanted.approve_button]
-    return Button(places, agent.clock) if places else NoButton()
+def _button(settings: Settings, boards: Sequence[SerialBoard], clock: Clock) -> Button | NoButton:
+    every = zip(boards, settings.every_board(), strict=True)
+    places = [(board, wanted.approve_button) for board, wanted in every if wanted.approve_button]
+    return Button(places, clock) if places else NoButton()
 
 
-def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
+def _conversations(agent: Agent) -> Conversations:
     settings = agent.settings.agent
     approvals = StandingApprovals(agent.paths.approvals, agent.clock)
-    presence = PresenceRule(button, frozenset(settings.presence_for))
+    presence = PresenceRule(agent.button, frozenset(settings.presence_for))
     gate = Gate(settings.policy, approvals, agent.stop, presence, agent.activity, agent.records)
     runner = TurnRunner(
         with_pictures(agent.provider, agent.settings, agent.paths, agent.http),

@@ -1,7 +1,8 @@
 """Somebody at the device: a button whose press says yes to the question that is open.
 
 A press counts when it was made after the question was asked and held long enough to be no glitch
-on a wire; it answers one question, the one that has waited longest.
+on a wire; it answers one question, the one that has waited longest. A press of three seconds that
+answered none is a sign of its own, which no hurried yes gives.
 """
 
 import asyncio
@@ -18,6 +19,8 @@ from agent.system.clock import Clock
 BOUNCE_MS = 20
 # Quicker than any finger, slower than what a motor induces in a long wire
 HELD_S = 0.04
+# Nobody presses so long for a yes
+LONG_S = 3.0
 _DOWN, _UP = "on", "off"
 
 
@@ -31,6 +34,9 @@ class Presence(Protocol):
     async def pressed(self) -> None:
         """Return at a press that was made from now on and that answers nobody else."""
 
+    async def held(self) -> None:
+        """Return after a press of `LONG_S` that was made from now on and answered no question."""
+
 
 class NoButton:
     """Nothing to press."""
@@ -38,6 +44,9 @@ class NoButton:
     trouble = "no button is configured in board.approve_button"
 
     async def pressed(self) -> None:
+        await asyncio.Event().wait()
+
+    async def held(self) -> None:
         await asyncio.Event().wait()
 
     async def run(self) -> None:
@@ -58,6 +67,15 @@ class _Waiting:
     answered: asyncio.Future[None]
 
 
+@dataclass(slots=True)
+class _Press:
+    """A button that is down; `is_spent` once it has said yes to somebody."""
+
+    began: BoardEvent
+    is_settled: bool = False
+    is_spent: bool = False
+
+
 class Button:
     """The button, on as many boards as have one; `run` has to be at work.
 
@@ -70,7 +88,8 @@ class Button:
         self._listened = [
             board.subscribe(Watch(pin, least_interval_ms=BOUNCE_MS)) for board, pin in places
         ]
-        self._waiting: deque[_Waiting] = deque()
+        self._asked: deque[_Waiting] = deque()
+        self._asked_long: deque[_Waiting] = deque()
 
     @property
     def trouble(self) -> str:
@@ -78,13 +97,19 @@ class Button:
         return next(iter(troubles), NoButton.trouble) if all(troubles) else ""
 
     async def pressed(self) -> None:
+        await self._wait(self._asked)
+
+    async def held(self) -> None:
+        await self._wait(self._asked_long)
+
+    async def _wait(self, asked: deque[_Waiting]) -> None:
         answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiting = _Waiting(self._clock.monotonic_s(), answered)
-        self._waiting.append(waiting)
+        asked.append(waiting)
         try:
             await waiting.answered
         finally:
-            self._waiting.remove(waiting)
+            asked.remove(waiting)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -93,24 +118,37 @@ class Button:
                 group.create_task(self._listen(events))
 
     async def _listen(self, events: BoardSubscription) -> None:
-        down: BoardEvent | None = None
+        press: _Press | None = None
         while True:
+            is_settling = press is not None and not press.is_settled
             try:
-                async with asyncio.timeout(HELD_S if down else None):
+                async with asyncio.timeout(HELD_S if is_settling else None):
                     event = await anext(events)
             except TimeoutError:
                 # Only what is down has a timeout
-                assert down is not None
-                self._answer(down)
-                down = None
+                assert press is not None
+                self._settle(press)
                 continue
-            if event.value == _UP and down and event.monotonic_s - down.monotonic_s >= HELD_S:
-                self._answer(down)
-            down = event if event.value == _DOWN else None
+            if event.value == _UP and press:
+                self._end(press, event.monotonic_s - press.began.monotonic_s)
+            press = _Press(event) if event.value == _DOWN else None
 
-    def _answer(self, press: BoardEvent) -> None:
-        for waiting in self._waiting:
-            # One that was answered or given up is still here until its task turns
-            if not waiting.answered.done() and waiting.asked_s <= press.monotonic_s:
-                waiting.answered.set_result(None)
-                return
+    def _settle(self, press: _Press) -> None:
+        press.is_settled = True
+        press.is_spent = _answer(self._asked, press.began)
+
+    def _end(self, press: _Press, held_s: float) -> None:
+        if held_s >= HELD_S and not press.is_settled:
+            self._settle(press)
+        # By the board's own times: a link that is silent holds no button down
+        if held_s >= LONG_S and not press.is_spent:
+            _answer(self._asked_long, press.began)
+
+
+def _answer(asked: deque[_Waiting], press: BoardEvent) -> bool:
+    for waiting in asked:
+        # One that was answered or given up is still here until its task turns
+        if not waiting.answered.done() and waiting.asked_s <= press.monotonic_s:
+            waiting.answered.set_result(None)
+            return True
+    return False

@@ -68,6 +68,7 @@ class ConsoleApplication:
             b"/live": ("GET", self._live),
             b"/door": ("GET", self._door_look),
             b"/door/enter": ("POST", self._enter),
+            b"/door/press": ("POST", self._press),
             b"/leave": ("POST", self._leave),
             b"/say": ("POST", self._say),
             b"/break": ("POST", self._break),
@@ -144,20 +145,24 @@ class ConsoleApplication:
         except ChannelError:
             return _page(visit, "gone", 503, device=self._names.name)
 
-    async def _door(self, visit: Visit, fault: str = "", wait_s: float = 0.0) -> Response:
+    async def _door(
+        self, visit: Visit, fault: str = "", wait_s: float = 0.0, *, is_pressing: bool = False
+    ) -> Response:
         """Show no more than the device's name, and the ways in."""
         if visit.is_part or visit.head.raw_path == b"/live":
             return _refused(visit, 401)
         door = visit.door or secrets.token_urlsafe(32)
-        told = await self._client.ask(frames.KnockFrame(door, visit.who))
-        code = told.code if isinstance(told, frames.KnockedFrame) else ""
-        status = 401 if visit.head.raw_path == b"/" or fault else 404
+        ask = frames.PressFrame if is_pressing else frames.KnockFrame
+        told = await self._client.ask(ask(door, visit.who))
+        knocked = told if isinstance(told, frames.KnockedFrame) else frames.KnockedFrame("")
+        is_asked = visit.head.raw_path == b"/" or fault or is_pressing
+        status = 401 if is_asked else 404
         response = _page(
             visit,
             "door",
             status,
             device=self._names.name,
-            code=code,
+            knocked=knocked,
             token=form_token(door),
             fault=fault,
             wait_s=round(wait_s),
@@ -184,6 +189,12 @@ class ConsoleApplication:
             return _let_in(visit, told.session)
         wait_s = told.wait_s if isinstance(told, frames.LetInFrame) else 0.0
         return await self._door(visit, "door.wait" if wait_s else "door.wrong", wait_s)
+
+    async def _press(self, visit: Visit) -> Response:
+        await visit.form(visit.door)
+        if not self._codes.take(visit.who, asyncio.get_running_loop().time()):
+            return _refused(visit, 429)
+        return await self._door(visit, is_pressing=True)
 
     async def _leave(self, visit: Visit) -> Response:
         await visit.form(visit.session)

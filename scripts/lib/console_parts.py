@@ -19,6 +19,7 @@ _CONFIG = """
 name = "Greenhouse"
 [board]
 port = "{port}"
+approve_button = "button"
 [board.pins.valve]
 pin = "PB10"
 kind = "output"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agent.access.people import BROWSERS, PeopleStore
+from agent.approvals.button import LONG_S
 from agent.console.guards import SESSION_COOKIE
 from agent.system.clock import SystemClock
 from scripts.lib.console_browser import CHROMIUM, PATIENCE_MS, TOOLS, Trial, tools
@@ -41,6 +42,24 @@ def door(trial: Trial) -> None:
         text=True,
         timeout=PATIENCE_MS / 1000,
     )
+    page.wait_for_selector("nav.pages")
+
+
+def button(trial: Trial) -> None:
+    """Let a browser in by the button of the board; its page opens by itself."""
+    page = trial.page(trial.browser.new_context(viewport={"width": 360, "height": 760}))
+    page.goto(f"{trial.whole.base}/")
+    # The door offers it as soon as the board is there
+    while (offered := page.query_selector("form[action='/door/press'] button")) is None:
+        page.wait_for_timeout(1000)
+        page.reload()
+    offered.click()
+    page.wait_for_selector(".headline[role=status]")
+    page.screenshot(path=trial.shots / "press-360.png")
+    assert trial.violations(page) == []
+    trial.whole.sim.set(button=1)
+    page.wait_for_timeout((LONG_S + 0.5) * 1000)
+    trial.whole.sim.set(button=0)
     page.wait_for_selector("nav.pages")
 
 
@@ -137,7 +156,7 @@ def scriptless(trial: Trial) -> None:
 
 
 CASES: tuple[Callable[[Trial], None], ...] = (
-    *(door, conversation, board, looks, scriptless, revoked, comings),
+    *(door, button, conversation, board, looks, scriptless, revoked, comings),
 )
 
 

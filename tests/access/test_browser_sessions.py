@@ -1,5 +1,6 @@
 """Browsers at the door: let in by a code or by the owner, known by a cookie, gone in time."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from agent.access.browser_sessions import (
     BrowserSessions,
     digest,
 )
+from agent.access.door_button import DoorButton, DoorPress
 from agent.access.owner_contact import OwnerContact
 from agent.access.pairing import (
     BROWSER_TEXT,
@@ -24,6 +26,7 @@ from agent.access.roles import PersonRole
 from agent.console.wording import LANGUAGES, wording
 from agent.messages import Address
 from agent.system.activity import Activity
+from tests.fakes.console_home import PressedByHand
 from tests.fakes.household import GUEST, LET_IN, OWNER, USER, Household, said
 
 DOOR, OTHER_DOOR = "d" * 43, "e" * 43
@@ -35,8 +38,13 @@ def home(tmp_path: Path) -> Household:
 
 
 @pytest.fixture
-def sessions(home: Household) -> BrowserSessions:
-    made = BrowserSessions(home.pairing, home.clock)
+def button() -> PressedByHand:
+    return PressedByHand()
+
+
+@pytest.fixture
+def sessions(home: Household, button: PressedByHand) -> BrowserSessions:
+    made = BrowserSessions(home.pairing, home.clock, DoorButton(button))
     home.pairing.let_browser_in = made.let_in
     return made
 
@@ -160,3 +168,32 @@ async def test_nothing_is_kept_for_a_browser_that_may_never_come_back(
     contact = OwnerContact(home.people, {}, Activity(), home.clock, local)
     assert contact.waiting_place == Address("telegram", OWNER, OWNER)
     assert [one.channel for one in contact._known()] == ["terminal", "telegram", BROWSERS]
+
+
+async def test_who_presses_the_button_opens_to_the_browser_that_waits(
+    sessions: BrowserSessions, button: PressedByHand
+) -> None:
+    sessions.knock(DOOR, "10.0.0.2")
+    sessions.knock(OTHER_DOOR, "10.0.0.3")
+    assert sessions.press(DOOR) is DoorPress.WAITING
+    await asyncio.sleep(0)
+    assert await sessions.claim(DOOR) == ""
+    await button.hold()
+    # The other one had asked for nothing
+    assert await sessions.claim(OTHER_DOOR) == ""
+    person = sessions.person(await sessions.claim(DOOR))
+    assert person is not None
+    assert person.rank is PersonRole.OWNER
+    assert await sessions.claim(DOOR) == ""
+
+
+async def test_a_door_that_was_forgotten_meanwhile_stays_shut(
+    home: Household, sessions: BrowserSessions, button: PressedByHand
+) -> None:
+    sessions.knock(DOOR, "10.0.0.2")
+    sessions.press(DOOR)
+    await asyncio.sleep(0)
+    home.clock.advance(KNOCK_TTL_S + 1)
+    sessions.knock(OTHER_DOOR, "10.0.0.3")
+    await button.hold()
+    assert await sessions.claim(DOOR) == ""

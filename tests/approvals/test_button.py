@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent.approvals import button as presence
-from agent.approvals.button import HELD_S, Button, NoButton
+from agent.approvals.button import HELD_S, LONG_S, Button, NoButton
 from tests.fakes.events import TalkingBoard
 from tests.fakes.virtual_time import LoopClock, elapse, in_virtual_time
 
-# Far longer than any press
-LONG_S = 1.0
+# Far longer than a press that says yes
+A_WHILE_S = 1.0
 
 
 @contextlib.asynccontextmanager
@@ -59,7 +59,7 @@ async def test_a_press_before_the_question_answers_nothing() -> None:
         question = asked(button)
         await asyncio.sleep(0)
         board.tell("button", "on", before_s)
-        await elapse(LONG_S)
+        await elapse(A_WHILE_S)
         assert not question.done()
         question.cancel()
 
@@ -70,7 +70,7 @@ async def test_a_glitch_answers_nothing() -> None:
         question = asked(button)
         await elapse(0.1)
         await press(board, HELD_S / 2)
-        await elapse(LONG_S)
+        await elapse(A_WHILE_S)
         assert not question.done()
         question.cancel()
 
@@ -203,7 +203,7 @@ async def test_nobody_waits_once_a_question_is_over() -> None:
         await press(board, 0.2)
         given_up.cancel()
         await asyncio.wait([answered, given_up])
-        assert list(button._waiting) == []
+        assert list(button._asked) == []
 
 
 @in_virtual_time
@@ -217,3 +217,43 @@ async def test_where_there_is_nothing_to_press_nobody_presses() -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(LONG_S):
             await NoButton().pressed()
+
+
+@in_virtual_time
+async def test_a_long_press_is_a_sign_of_its_own_when_it_ends() -> None:
+    async with at_work() as (board, button):
+        sign = asyncio.create_task(button.held())
+        await elapse(0.1)
+        await press(board, LONG_S - 0.1)
+        assert not sign.done()
+        board.tell("button", "on", now_s())
+        await elapse(LONG_S + 1)
+        # As long as it is down nobody knows how long it was: the link may be silent
+        assert not sign.done()
+        board.tell("button", "off", now_s())
+        await elapse(0.1)
+        assert sign.done()
+
+
+@in_virtual_time
+async def test_a_long_press_that_said_yes_is_no_sign() -> None:
+    async with at_work() as (board, button):
+        sign, question = asyncio.create_task(button.held()), asked(button)
+        await elapse(0.1)
+        await press(board, LONG_S + 1)
+        assert (question.done(), sign.done()) == (True, False)
+        await press(board, LONG_S + 1)
+        assert sign.done()
+
+
+@in_virtual_time
+async def test_a_long_press_from_before_is_no_sign() -> None:
+    async with at_work() as (board, button):
+        board.tell("button", "on", now_s())
+        await elapse(0.1)
+        sign = asyncio.create_task(button.held())
+        await elapse(LONG_S)
+        board.tell("button", "off", now_s())
+        await elapse(0.1)
+        assert not sign.done()
+        sign.cancel()

@@ -44,6 +44,9 @@ class Handy:
     async def pressed(self) -> None:
         raise TimeoutError
 
+    async def held(self) -> None:
+        raise TimeoutError
+
 
 class Pressed:
     """A button that is pressed once the question is asked."""
@@ -51,6 +54,9 @@ class Pressed:
     trouble = ""
 
     async def pressed(self) -> None:
+        await asyncio.sleep(0)
+
+    async def held(self) -> None:
         await asyncio.sleep(0)
 
 

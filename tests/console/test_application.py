@@ -74,6 +74,36 @@ async def test_the_owner_opens_from_a_chat(tmp_path: Path) -> None:
         assert SESSION_COOKIE not in (await home.ask("GET", "/door", asks)).cookies()
 
 
+async def test_somebody_at_the_device_opens_with_the_boards_button(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        page = await home.get("/")
+        assert 'action="/door/press"' in page.text
+        door = page.cookies()[DOOR_COOKIE]
+        cookie = {**home.headers(), "cookie": f"{DOOR_COOKIE}={door}"}
+        # Another site cannot have it asked for
+        forged = urlencode({"token": form_token("x")}).encode()
+        asks = {**cookie, "content-type": FORM}
+        assert (await home.ask("POST", "/door/press", asks, forged)).status == 403
+        form = urlencode({"token": form_token(door)}).encode()
+        page = await home.ask("POST", "/door/press", asks, form)
+        assert (page.status, "three seconds" in page.text) == (401, True)
+        assert not (await home.ask("GET", "/door", cookie)).cookies()
+        await home.agent.button.hold()
+        page = await home.ask("GET", "/door", cookie)
+        assert (await home.get("/people", page.cookies()[SESSION_COOKIE])).status == 200
+
+
+async def test_without_a_button_the_door_offers_none(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        home.agent.button.trouble = "the board is not connected"
+        page = await home.get("/")
+        assert "/door/press" not in page.text
+        door = page.cookies()[DOOR_COOKIE]
+        asks = {**home.headers(), "cookie": f"{DOOR_COOKIE}={door}", "content-type": FORM}
+        form = urlencode({"token": form_token(door)}).encode()
+        assert "not connected" in (await home.ask("POST", "/door/press", asks, form)).text
+
+
 async def test_everybody_sees_what_their_role_may_see(tmp_path: Path) -> None:
     async with console_home(tmp_path) as home:
         statuses = {}

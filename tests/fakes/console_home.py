@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from agent.access.admission import Admission, Admitted, Rejected
 from agent.access.browser_sessions import BrowserSessions
+from agent.access.door_button import DoorButton
 from agent.access.pairing import Pairing
 from agent.access.pairing_codes import Codes, Invitation
 from agent.access.people import PeopleStore, Person, PersonAccount
@@ -81,6 +82,31 @@ PIN: dict[str, Any] = {
 }
 
 
+class PressedByHand:
+    """A button on the board that a test presses for as long as it takes."""
+
+    def __init__(self) -> None:
+        self.trouble = ""
+        self._presses: list[asyncio.Future[None]] = []
+
+    async def pressed(self) -> None:
+        await asyncio.Event().wait()
+
+    async def held(self) -> None:
+        press: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._presses.append(press)
+        await press
+
+    async def hold(self) -> None:
+        """Press it long; whoever waits has noticed when this ends."""
+        for press in self._presses:
+            if not press.done():
+                press.set_result(None)
+        self._presses.clear()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+
 @dataclass
 class PlayedAgent:
     """What stands behind the door, as a test wants it."""
@@ -96,6 +122,7 @@ class PlayedAgent:
     pin: dict[str, Any] = field(default_factory=lambda: dict(PIN))
     talk: list[dict[str, Any]] = field(default_factory=list)
     refuses: str = ""
+    button: PressedByHand = field(default_factory=PressedByHand)
 
     async def deliver(self, message: Inbound) -> None:
         if self.refuses:
@@ -298,7 +325,8 @@ def played_agent(folder: Path, clock: Clock) -> PlayedAgent:
     people = PeopleStore(folder / "people.json", clock)
     codes = Codes(folder / "codes.json", clock)
     pairing = Pairing.of(people, codes, clock)
-    sessions = BrowserSessions(pairing, clock)
+    button = PressedByHand()
+    sessions = BrowserSessions(pairing, clock, DoorButton(button))
     pairing.let_browser_in = sessions.let_in
     # Somebody is the owner already, at a telephone
     people.let_in(PersonRole.OWNER, PersonAccount(channel="telegram", sender="1", target="1"))
@@ -306,7 +334,8 @@ def played_agent(folder: Path, clock: Clock) -> PlayedAgent:
     device = DeviceFrame(VERSION, "Greenhouse", "127.0.0.1:0", ("greenhouse.local",))
     parts = ConsoleParts(device, sessions, views)
     channel = ConsoleChannel(folder / "console.sock", folder, clock, parts)
-    agent = PlayedAgent(people, codes, sessions, channel, Admission(pairing, clock, ()))
+    door = Admission(pairing, clock, ())
+    agent = PlayedAgent(people, codes, sessions, channel, door, button=button)
     views["home"] = ConsoleView(PersonRole.GUEST, agent.show_home)
     views["talk"] = ConsoleView(PersonRole.GUEST, agent.show_talk)
     views["board"] = ConsoleView(PersonRole.USER, agent.show_board)

@@ -4,6 +4,7 @@ import socket
 from collections.abc import Mapping, Sequence
 
 from agent.access.browser_sessions import BrowserSessions
+from agent.access.door_button import DoorButton
 from agent.access.roles import PersonRole
 from agent.app.build import Agent
 from agent.app.console.board import BoardView
@@ -31,7 +32,7 @@ def open_console(
     Args:
         supervisors: of the channels; they may be added later.
     """
-    sessions = BrowserSessions(agent.access.pairing, agent.clock)
+    sessions = BrowserSessions(agent.access.pairing, agent.clock, DoorButton(agent.button))
     agent.access.pairing.let_browser_in = sessions.let_in
     name, machine = agent.settings.agent.name, socket.gethostname()
     hosts = (machine, f"{machine}.local", *wanted.hosts)

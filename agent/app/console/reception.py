@@ -128,8 +128,10 @@ class ConsoleReception:
         match asked:
             case frames.AboutFrame():
                 return self._parts.device
-            case frames.KnockFrame(door, who):
-                return frames.KnockedFrame(sessions.knock(door, who))
+            case frames.KnockFrame(door, who) | frames.PressFrame(door, who):
+                code, is_pressing = sessions.knock(door, who), isinstance(asked, frames.PressFrame)
+                press = sessions.press(door).value if is_pressing else ""
+                return frames.KnockedFrame(code, sessions.has_button, press)
             case frames.ClaimFrame(door):
                 return frames.LetInFrame(await sessions.claim(door))
             case frames.EnterFrame(code, who):

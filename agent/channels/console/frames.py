@@ -41,6 +41,13 @@ class KnockFrame(msgspec.Struct, frozen=True, tag="knock"):
     who: Word
 
 
+class PressFrame(msgspec.Struct, frozen=True, tag="press"):
+    """The browser at the door asks to be let in by the board's button."""
+
+    door: Token
+    who: Word
+
+
 class ClaimFrame(msgspec.Struct, frozen=True, tag="claim"):
     """Ask whether the owner has let the browser in meanwhile."""
 
@@ -88,9 +95,16 @@ class DeviceFrame(msgspec.Struct, frozen=True, tag="device"):
 
 
 class KnockedFrame(msgspec.Struct, frozen=True, tag="knocked"):
-    """The code that the browser shows."""
+    """The code that the browser shows.
+
+    Args:
+        has_button: a press on the board can open, too.
+        press: how it stands with that, for a browser that asked for it; see `DoorPress`.
+    """
 
     code: str
+    has_button: bool = False
+    press: str = ""
 
 
 class LetInFrame(msgspec.Struct, frozen=True, tag="let_in"):
@@ -119,7 +133,14 @@ class DeniedFrame(msgspec.Struct, frozen=True, tag="denied"):
 
 
 FromConsole = (
-    AboutFrame | KnockFrame | ClaimFrame | EnterFrame | EndFrame | QueryFrame | AttachFrame
+    AboutFrame
+    | KnockFrame
+    | PressFrame
+    | ClaimFrame
+    | EnterFrame
+    | EndFrame
+    | QueryFrame
+    | AttachFrame
 )
 ToConsole = DeviceFrame | KnockedFrame | LetInFrame | ViewFrame | DeniedFrame
 
