@@ -27,6 +27,7 @@ from agent.update.trial import Trials, TrialStanding
 
 # The service manager takes the wish at once and ends everything later
 _RESTART_TIMEOUT_S = 60.0
+LATER_TEXT = "start it with `barnacle update try`"
 _SWITCH_WARNING = (
     "this kernel cannot ask the boot loader for a single trial start: if the "
     "kernel of the new version does not start at all, put the old os_prefix= "
@@ -124,7 +125,7 @@ def _begin(machine: Machine, trials: Trials, *, is_later: bool) -> None:
     if not machine.knows_tryboot:
         _note(_SWITCH_WARNING)
     if is_later:
-        say("start it with `barnacle update try`")
+        say(LATER_TEXT)
         return
     say("the device restarts and tries it; unless it stays healthy, the present version comes back")
     _try(trials)

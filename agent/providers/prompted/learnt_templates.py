@@ -94,7 +94,8 @@ def _read(path: Path | None) -> dict[Writer, frozenset[str]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as err:
-        _log.warning("provider: templates not read (path=%s, error=%s)", path, err)
+        # It is not synced, so a power cut may cost it; four answers, and it is there again
+        _log.info("provider: templates are learnt anew (path=%s, reason=%s)", path, err)
         return {}
     return {
         (service, model, form): frozenset(templates)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from agent.cli.update import LATER_TEXT
 from image.lib import bundle
 from image.lib.emulated.bench import START_S, Bench
 from image.lib.emulated.guest import Conditions
@@ -41,7 +42,7 @@ def install(bench: Bench, update: Path, *, is_pi: bool = False) -> str:
     bench.start(Conditions(disk=update, is_pi=is_pi))
     bench.chatting()
     said = bench.shell.run("barnacle update /dev/vdb --later 2>&1 | tail -4", _INSTALL_S)
-    expect("verified" in said and "starts it" in said, f"not installed: {said}")
+    expect("verified" in said and LATER_TEXT in said, f"not installed: {said}")
     bench.shell.send("barnacle update try")
     bench.guest.wait_for_end(START_S)
     return said
