@@ -14,6 +14,11 @@ _KNOCK = b"barnacle: stay at the prompt\r"
 stay_at_prompt = False
 micropython.kbd_intr(-1)
 try:
+    # Where the firmware is frozen in, it counts before files of an older one; "" stays the first
+    # of the others
+    if ".frozen" in sys.path:
+        sys.path.remove(".frozen")
+        sys.path.insert(0, ".frozen")
     import slots
 
     slots.start()

@@ -96,6 +96,9 @@ async def update_firmware(board: Board, arguments: Namespace) -> int:
     if image.about.build == identity.build and not arguments.force:
         say(f"{identity.board} already runs firmware {image.shown}")
         return exits.OK
+    if image.about.frozen_build == identity.build:
+        say(f"{identity.board} already runs firmware {image.shown}, frozen into its MicroPython")
+        return exits.OK
     if identity.flash_class == _NO_PROMISE:
         _note("keep the power on: a power cut during the write can destroy the files on this board")
     say(await Updater(board, image, SystemClock(), _Progress(image)).run())

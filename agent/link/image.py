@@ -29,10 +29,15 @@ class BadImage(BarnacleError):
 
 
 class ImageDescription(msgspec.Struct, frozen=True):
-    """Description inside a firmware image."""
+    """Description inside a firmware image.
+
+    Args:
+        frozen_build: the build of the same firmware where it is frozen into MicroPython.
+    """
 
     board: str
     build: int
+    frozen_build: int = -1
     version: tuple[int, int, int] = (0, 0, 0)
 
 
@@ -87,7 +92,7 @@ def carried_for(identity: BoardIdentity, folder: Path = CARRIED) -> FirmwareImag
 def offer(identity: BoardIdentity, folder: Path = CARRIED) -> str:
     """A sentence when the agent carries something else than the board runs, and not older."""
     image = carried_for(identity, folder)
-    if image is None or image.about.build == identity.build:
+    if image is None or identity.build in {image.about.build, image.about.frozen_build}:
         return ""
     if image.about.version < version_of(identity.firmware):
         return ""

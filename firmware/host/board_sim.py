@@ -66,6 +66,11 @@ def main() -> int:
         default="none",
         help="how long its flash takes to erase and to write; %(default)s",
     )
+    parser.add_argument(
+        "--frozen",
+        action="store_true",
+        help="play a board whose MicroPython has the firmware in itself (scripts/flash --freeze)",
+    )
     given = parser.parse_args()
     setup = Setup(
         given.link,
@@ -75,6 +80,7 @@ def main() -> int:
         given.flash,
         given.board,
         given.flash_times,
+        given.frozen,
     )
     try:
         return run(setup, announce=_say)

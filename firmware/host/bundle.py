@@ -18,6 +18,8 @@ FRAME = REPOSITORY / "agent" / "link" / "frame.py"
 
 # Modules of the drivers that a small board has no room for, and of no other
 _HELPERS = frozenset({"sensirion", "stepwise"})
+# Where the versions of the firmware lie, as files and frozen
+_SLOTS = {False: "slots.py", True: "frozen_slots.py"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +57,22 @@ def board_file(name: str) -> ModuleType:
     return cast("ModuleType", SimpleNamespace(**runpy.run_path(str(path))))
 
 
-def bundle(name: str) -> list[BundledFile]:
-    """Every file of the firmware for that board, the generated description last."""
+def bundle(name: str, *, is_frozen: bool = False) -> list[BundledFile]:
+    """Every file of the firmware for that board, the generated description last.
+
+    Args:
+        is_frozen: they become a part of MicroPython: one version, and room for every driver.
+    """
     board = board_file(name)
+    if is_frozen:
+        board = cast("ModuleType", SimpleNamespace(**{**vars(board), "IS_SMALL": False}))
     kinds = rows_of(is_small=board_source.is_small(board))
     left_out = {row.kind for row in ROWS} - {row.kind for row in kinds}
     left_out |= _HELPERS if left_out else frozenset()
     files = [
         BundledFile("boot.py", (FIRMWARE / "boot.py").read_bytes()),
         BundledFile("main.py", (FIRMWARE / "main.py").read_bytes()),
-        BundledFile("slots.py", (FIRMWARE / "slots.py").read_bytes()),
+        BundledFile("slots.py", (FIRMWARE / _SLOTS[is_frozen]).read_bytes()),
         BundledFile("frame.py", FRAME.read_bytes()),
         BundledFile("kinds.py", kind_source.source(kinds, board_source.usable(board)).encode()),
         BundledFile("board.py", board_source.source(board).encode()),

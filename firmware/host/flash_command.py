@@ -9,7 +9,7 @@ from pathlib import Path
 from serial.tools import list_ports
 
 from agent.link.image import CARRIED, SUFFIX
-from firmware.host import flash, prompt
+from firmware.host import flash, freeze, prompt
 from firmware.host.board_folder import BadBoardFile
 from firmware.host.bundle import (
     BundledFile,
@@ -30,6 +30,7 @@ Without --board or --port it says which boards it knows and which ports are here
   scripts/flash                                            what can be done
   scripts/flash --board nucleo_f411re --dry-run            what would be copied
   scripts/flash --board nucleo_f411re --port /dev/ttyACM0  do it
+  scripts/flash --board nucleo_f401re --freeze sources     for a MicroPython of your own
 
 The board needs MicroPython 1.24 or newer first: firmware/README.md says how.
 """
@@ -41,6 +42,14 @@ No serial port with a board is here. What to look at:
   - a NUCLEO appears by its ST-Link: use the connector beside the debugger
   - `dmesg | tail` right after plugging it in names what the kernel saw
   - permission: your user must be in the group `dialout` (then log in again)"""
+HOW_TO_FREEZE = """\
+The sources of build {build} are written. In a checkout of MicroPython, with its cross compiler
+(package gcc-arm-none-eabi) and its submodules:
+  make -C mpy-cross
+  make -C ports/stm32 BOARD=... FROZEN_MANIFEST={manifest}
+BOARD is the name of the board there; firmware/boards/README.md lists them. Put build-*/firmware.dfu
+onto the board with `dfu-util -a 0 -s 0x08000000:leave -D`, or firmware.hex by its ST-Link.
+The board greets with that build number; nothing has to be copied."""
 _FAILURES = (
     *(flash.FlashFailed, Unsuitable, prompt.NoPrompt),
     *(CompileFailed, Silence, BadBoardFile),
@@ -53,6 +62,8 @@ def main() -> int:
     given = _arguments()
     if given.images:
         return _make_images()
+    if given.board and given.freeze:
+        return _freeze(given.board, given.freeze)
     if given.board is None or (given.port is None and not given.dry_run):
         _say_what_is_here()
         return 2 if given.board or given.port else 0
@@ -62,14 +73,7 @@ def main() -> int:
             _say(line)
         if not given.dry_run:
             _flash(given.board, given.port, files)
-    except (
-        flash.FlashFailed,
-        Unsuitable,
-        prompt.NoPrompt,
-        CompileFailed,
-        Silence,
-        BadBoardFile,
-    ) as err:
+    except _FAILURES as err:
         sys.stderr.write(f"flash: {err}\n")
         return 1
     return 0
@@ -87,6 +91,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--port", metavar="PORT", help="where it is, such as /dev/ttyACM0")
     parser.add_argument(
         "--images", action="store_true", help="make the images for `barnacle board update`, and end"
+    )
+    parser.add_argument(
+        "--freeze",
+        type=Path,
+        metavar="FOLDER",
+        help="write the sources that a MicroPython with the firmware in itself is built from, "
+        "say how, and end",
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would be copied, and end")
     return parser.parse_args()
@@ -127,6 +138,17 @@ def _greeted(port: str) -> tuple[str, int]:
             if time.monotonic() > until_s:
                 raise Silence("the files are there, but the firmware does not answer") from err
             time.sleep(0.2)
+
+
+def _freeze(board: str, folder: Path) -> int:
+    try:
+        manifest = freeze.write(board, folder)
+    except (OSError, BadBoardFile) as err:
+        sys.stderr.write(f"flash: {err}\n")
+        return 1
+    build = build_number(freeze.sources(board)[:-1])
+    _say(HOW_TO_FREEZE.format(manifest=manifest.absolute(), build=build))
+    return 0
 
 
 def _make_images() -> int:

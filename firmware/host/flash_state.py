@@ -33,6 +33,8 @@ KEPT_BLOCKS = 24
 # Of a file system as firmware/prompt/small_fat.py makes it: its tables, and what is kept behind it
 _TABLE_BLOCKS, _BEHIND_BLOCKS = 4, 32
 OWN_FOLDERS = ("node/devices", "node")
+# What firmware/frozen_slots.py says of itself
+FROZEN = 254
 
 # A slot counts by its number only when it would be started
 QUESTION = f"""
@@ -63,10 +65,12 @@ except (ImportError, AttributeError):
     flash_blocks = 0
     is_ours = False
 numbers = []
+is_frozen = False
 try:
     # Anew: the one of boot.py keeps little of itself
     sys.modules.pop("slots", None)
     import slots
+    is_frozen = slots.running == {FROZEN}
     store = slots.open_store()
     for at in (0, 1):
         numbers.append(slots.header(store, at)[2] if slots.may_start(store, at) else 0)
@@ -83,6 +87,7 @@ print(json.dumps({{
     "flash_blocks": flash_blocks,
     "foreign": foreign,
     "is_ours": is_ours,
+    "is_frozen": is_frozen,
 }}))
 """
 
@@ -101,6 +106,7 @@ class FlashState:
         flash_blocks: the blocks under the file system, 0 where they cannot be reached.
         foreign: files that somebody else has put there.
         is_ours: the file system is one of firmware/prompt/small_fat.py.
+        is_frozen: its MicroPython has a firmware of ours in itself.
     """
 
     version: tuple[int, int]
@@ -113,6 +119,7 @@ class FlashState:
     flash_blocks: int = 0
     foreign: tuple[str, ...] = ()
     is_ours: bool = False
+    is_frozen: bool = False
 
     def holds_beside(self, files: Sequence[BundledFile]) -> bool:
         """Return True when the files fit without giving back what is there."""
@@ -137,6 +144,12 @@ class FlashState:
         Raises:
             Unsuitable: too old, too little memory or too small.
         """
+        if self.is_frozen:
+            raise Unsuitable(
+                "its MicroPython has the firmware frozen in, and files would not count: build a new"
+                " one from the files of `scripts/flash --freeze` (firmware/README.md), or put"
+                " MicroPython as it is distributed onto the board first"
+            )
         if self.version < OLDEST or self.mpy != MPY_VERSION:
             raise Unsuitable(
                 f"it runs MicroPython {self.version[0]}.{self.version[1]}: put"
@@ -145,8 +158,9 @@ class FlashState:
         if self.heap_bytes < HEAP_LEAST_BYTES:
             raise Unsuitable(
                 f"{board} has {self.heap_bytes:,} bytes of memory for Python, and the firmware"
-                f" needs {HEAP_LEAST_BYTES:,} when it is copied as files: build MicroPython with"
-                ' the firmware frozen in (firmware/README.md, "Frozen")'
+                f" needs {HEAP_LEAST_BYTES:,} when it is copied as files: `scripts/flash --board"
+                f" {board} --freeze FOLDER` makes what a MicroPython with the firmware frozen in is"
+                " built from"
             )
         if self.holds(files):
             return
@@ -157,7 +171,7 @@ class FlashState:
             raise Unsuitable(
                 f"the firmware takes {needed} and {KEPT_BLOCKS} blocks of {self.block_bytes}"
                 f" bytes, and {there} are there: remove files of your own from it{own}, or freeze"
-                " the firmware (firmware/README.md)"
+                " the firmware (--freeze)"
             )
 
     def _blocks(self, files: Sequence[BundledFile]) -> int:

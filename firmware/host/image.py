@@ -61,6 +61,7 @@ def _image_of(name: str, files: list[BundledFile]) -> bytes:
     about = {
         "board": board_file(name).NAME,
         "build": build_number(bundle(name)[:-1]),
+        "frozen_build": build_number(bundle(name, is_frozen=True)[:-1]),
         "version": list(firmware_version()),
     }
     text = json.dumps(about, separators=(",", ":"), sort_keys=True).encode()

@@ -33,6 +33,8 @@ HEAP = "240k"
 # Another board has its own heap: firmware/simulator/stm32.py takes the rest of this away
 PART_HEAP = "2m"
 SIMULATED = "simulated"
+# Frozen code is in flash; played, it is loaded, with all drivers that there are
+FROZEN_BYTES = 48 * 1024
 # The longest lease and the passes of the loop around it
 STOP_LIMIT_S = 11.0
 # Soon enough for whoever waits for the end, rare enough to cost nothing
@@ -82,6 +84,8 @@ class Setup:
     board: str = SIMULATED
     # How long its flash takes: "none", "typical" or "worst"
     flash_times: str = "none"
+    # The firmware is a part of its MicroPython
+    is_frozen: bool = False
 
 
 def run(setup: Setup, announce: Callable[[str], None]) -> int:
@@ -130,8 +134,8 @@ class _Machine:
         tty.setraw(far)
         os.set_blocking(self._near, False)
         self._folder = stack.enter_context(scratch_folder())
-        self._lay_out(setup.board)
-        part = _part_settings(PARTS.get(setup.board), setup.flash_times)
+        self._lay_out(setup.board, is_frozen=setup.is_frozen)
+        part = _part_settings(PARTS.get(setup.board), setup)
         (self._folder / "part.json").write_text(json.dumps(part))
         own = START.parent / "raw" if setup.board == SIMULATED else FIRMWARE / "prompt"
         self._path = ":".join(map(str, [self._folder, START.parent, own]))
@@ -165,21 +169,29 @@ class _Machine:
             with self._setup.record.open("a", encoding="utf-8") as record:
                 record.write(json.dumps(event | times) + "\n")
 
-    def _lay_out(self, board: str) -> None:
+    def _lay_out(self, board: str, *, is_frozen: bool) -> None:
         """Put the files of the board where the interpreter finds them."""
+        files = bundle(board, is_frozen=is_frozen)
         if board == SIMULATED:
-            lay_out(shrunk(bundle(board)), self._folder)
+            lay_out(shrunk(files), self._folder)
             return
         try:
             # A computer that only plays the simulated board need not have the compiler
             from firmware.host import image  # noqa: PLC0415
-            from firmware.host.compiler import for_board  # noqa: PLC0415
+            from firmware.host.compiler import AS_SOURCE, for_board  # noqa: PLC0415
         except ImportError as err:
             raise SimulationFailed(f"{err.name} is missing: scripts/setup installs it") from err
-        files = bundle(board)
-        lay_out([file for file in files if file.target == "board.py"], self._folder)
         native = interpreter.architecture(self._command)
-        lay_out(image.installed_of(board, for_board(files, native)), self._folder / "installed")
+        there = for_board(files, native)
+        if is_frozen:
+            # Started by name, and everything else beside the board's file system
+            lay_out(
+                [file for file in there if file.target in AS_SOURCE], self._folder / "installed"
+            )
+            lay_out([file for file in there if file.target not in AS_SOURCE], self._folder)
+            return
+        lay_out([file for file in files if file.target == "board.py"], self._folder)
+        lay_out(image.installed_of(board, there), self._folder / "installed")
 
     def _boot(self, cause: int = 0) -> subprocess.Popen[bytes]:
         orders, taken = socket.socketpair()
@@ -232,13 +244,13 @@ def _interpreter_for(board: str) -> list[str]:
     return command
 
 
-def _part_settings(part: Part | None, times: str) -> dict[str, object] | None:
+def _part_settings(part: Part | None, setup: Setup) -> dict[str, object] | None:
     """Return the part as firmware/simulator reads it; None for the simulated board."""
     if part is None:
         return None
-    named = {"typical": part.typical, "worst": part.worst}.get(times)
+    named = {"typical": part.typical, "worst": part.worst}.get(setup.flash_times)
     return {
-        "heap_bytes": part.heap_bytes,
+        "heap_bytes": part.heap_bytes + (FROZEN_BYTES if setup.is_frozen else 0),
         "sectors": part.sectors_blocks,
         "light": part.light,
         "erase_ms": named.erase_ms if named else [0] * len(part.sectors_blocks),

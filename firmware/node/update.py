@@ -24,6 +24,8 @@ REVERT = 5
 
 WRITE_LIMIT_BYTES = 200
 _NO_SLOT = const(255)
+# firmware/frozen_slots.py
+_FROZEN = const(254)
 # On trial: to be greeted, and to be confirmed; after that this version is given up
 _GREETED_WITHIN_MS = const(10_000)
 _CONFIRMED_WITHIN_MS = const(30_000)
@@ -88,6 +90,8 @@ class Update:
         action = arguments[0]
         if action == STATE:
             return self._state(answer)
+        if slots.running == _FROZEN:
+            raise Refusal(frame.NOT_SUPPORTED, "its firmware is frozen in: a whole image")
         if self._board.FLASH_CLASS == 0:
             raise Refusal(frame.NOT_SUPPORTED, "its flash cannot keep two versions: scripts/flash")
         if action == CONFIRM:
@@ -109,10 +113,11 @@ class Update:
     def _state(self, answer):
         running = _NO_SLOT if slots.running is None else slots.running
         room = 0
-        if self._board.FLASH_CLASS:
+        keeps_two = self._board.FLASH_CLASS if running != _FROZEN else 0
+        if keeps_two:
             room = max(0, self._store.size(self._slot) - slots.IMAGE_AT)
         flags = 1 if self._on_trial else 0
-        struct.pack_into("<BBBI", answer, AT, self._board.FLASH_CLASS, running, flags, room)
+        struct.pack_into("<BBBI", answer, AT, keeps_two, running, flags, room)
         return 7
 
     def _begin(self, digest, length, answer):

@@ -40,6 +40,7 @@ class BoardSim:
         flash: where its flash is kept over starts; without one it is new at every start.
         board: which one it plays; the simulated one, unless it is named.
         flash_times: how long its flash takes, as in `scripts/board-sim --help`.
+        is_frozen: its MicroPython has the firmware in itself.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class BoardSim:
         flash: Path | None = None,
         board: str = "",
         flash_times: str = "none",
+        *,
+        is_frozen: bool = False,
     ) -> None:
         self.port = folder / "board"
         self._record = folder / "board.jsonl"
@@ -58,6 +61,7 @@ class BoardSim:
         self._arguments += ["--control", str(self._control)]
         if board:
             self._arguments += ["--board", board, "--flash-times", flash_times]
+        self._arguments += ["--frozen"] if is_frozen else []
         if flash is not None:
             self._arguments += ["--flash", str(flash)]
         if world is not None:
