@@ -13,11 +13,20 @@ PREFIX = Path("opt/barnacle")
 # Where there may be several, one beside the other; PREFIX is a link to one of them
 VERSIONS = Path("opt/barnacle-versions")
 COMMAND = Path("usr/local/bin/barnacle")
-STATE = (Path("var/lib/barnacle"), Path("var/lib/barnacle-signal"), Path("var/lib/barnacle-mcp"))
+STATE = tuple(
+    Path("var/lib") / name
+    for name in ("barnacle", "barnacle-signal", "barnacle-mcp", "barnacle-program")
+)
 SETTINGS = Path("etc/barnacle")
 SECRETS = (Path("etc/credstore"), Path("etc/credstore.encrypted"))
-USERS = ("barnacle", "barnacle-signal", "barnacle-mcp", "barnacle-console")
-ENABLED = ("barnacle.service", "barnacle-tool.socket", "barnacle-mcp.socket")
+USERS = ("barnacle", "barnacle-signal", "barnacle-mcp", "barnacle-program", "barnacle-console")
+ENABLED = (
+    "barnacle.service",
+    "barnacle-tool.socket",
+    "barnacle-mcp.socket",
+    "barnacle-program.socket",
+    "barnacle-program-online.socket",
+)
 MODEL_FILES = ("model.json", "model.ort", "tokenizer.json")
 JOURNAL = Path("systemd/journald.conf.d/barnacle.conf")
 # By folder of systemd/; below usr/lib on the card, below etc on a system of somebody else

@@ -25,6 +25,13 @@ def sleeping() -> bool:
     return run(["pgrep", "-f", f"^sleep {NAP_S}"], capture_output=True, check=False).returncode == 0
 
 
+def home_in(folder: Path) -> Path:
+    """Make a folder that is no workspace."""
+    home = folder / "homes" / "mine"
+    home.mkdir(parents=True)
+    return home
+
+
 class SandboxContract:
     """Asks the fixtures `sandbox` and `workspace` of the class that inherits it."""
 
@@ -67,6 +74,38 @@ class SandboxContract:
         )
         assert looking.exit != 0
         assert (workspace / "made.txt").read_text() == "new\n"
+
+    async def test_what_it_prints_is_heard_as_it_comes(
+        self, sandbox: Sandbox, tmp_path: Path
+    ) -> None:
+        home = home_in(tmp_path)
+        script = (
+            "sh",
+            "-c",
+            "echo one; until [ -e go ]; do sleep 0.01; done; echo two; echo x >&2",
+        )
+        pieces: list[bytes] = []
+
+        def heard(piece: bytes) -> None:
+            pieces.append(piece)
+            (home / "go").touch()
+
+        job = SandboxJob(script, child_environment(home), home=home, heard=heard)
+        done = await sandbox.run(job)
+        assert (done.exit, pieces) == (0, [b"one\n", b"two\n"])
+        assert done.stdout == b"one\ntwo\n"
+
+    async def test_a_home_is_its_own_to_fill(self, sandbox: Sandbox, tmp_path: Path) -> None:
+        home = home_in(tmp_path)
+        script = ("sh", "-c", 'pwd; head -c 9000 /dev/zero > "$HOME/kept"')
+        environment = child_environment(home)
+        done = await sandbox.run(SandboxJob(script, environment, home=home, file_bytes=10_000))
+        assert (done.exit, done.stdout) == (0, f"{home}\n".encode())
+        assert (home / "kept").stat().st_size == 9000
+        for file_bytes in (0, 4000):
+            job = SandboxJob(script, environment, home=home, file_bytes=file_bytes)
+            assert (await sandbox.run(job)).exit != 0
+            assert (home / "kept").stat().st_size == file_bytes
 
     async def test_it_is_ended_when_it_takes_too_long(
         self, sandbox: Sandbox, workspace: Path

@@ -95,7 +95,11 @@ def _is_dropped(unit: str, address: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "unit", ["barnacle.service", "barnacle-signal.service", "barnacle-mcp@.service"]
+    "unit",
+    [
+        *("barnacle.service", "barnacle-signal.service", "barnacle-mcp@.service"),
+        "barnacle-program-online@.service",
+    ],
 )
 def test_the_kernel_drops_what_no_honest_service_answers_at(unit: str) -> None:
     for address in (
@@ -112,7 +116,9 @@ def test_the_kernel_drops_what_no_honest_service_answers_at(unit: str) -> None:
 
 
 def test_a_program_apart_reaches_nothing() -> None:
-    assert _values("barnacle-tool@.service", "IPAddressDeny") == ["any"]
+    for unit in ("barnacle-tool@.service", "barnacle-program@.service"):
+        assert _values(unit, "IPAddressDeny") == ["any"]
+        assert _values(unit, "PrivateNetwork") == ["yes"]
 
 
 @needs_folders

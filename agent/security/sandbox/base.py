@@ -1,11 +1,12 @@
 """Seam of the sandbox: a job, its limits and its outcome.
 
-A program in a sandbox has no network, a read-only system, the workspace if the job allows it, and
-limits of memory and time; its children end with it. Without a working sandbox no program runs.
+A program in a sandbox has a read-only system, the workspace, a home and the network if the job
+allows them, and limits of memory and time; its children end with it. Without a working sandbox no
+program runs.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -37,6 +38,10 @@ class SandboxJob:
         writes: it may change the workspace; otherwise it can only read there.
         needs: further files and folders of this machine that it can read.
         given: what it reads, in memory or as an open file; nothing by default.
+        home: a folder of its own that it may fill, where it begins; not beside a workspace.
+        is_online: it may use the network of this machine.
+        heard: called with each piece of its standard output as it comes.
+        file_bytes: the largest file that it may write outside the workspace.
         cpu_s: of the processor's time; what only waits takes none.
     """
 
@@ -46,6 +51,10 @@ class SandboxJob:
     writes: bool = False
     needs: Sequence[Path] = ()
     given: bytes | BinaryIO = b""
+    home: Path | None = None
+    is_online: bool = False
+    heard: Callable[[bytes], None] | None = None
+    file_bytes: int = 0
     timeout_s: float = TIMEOUT_S
     cpu_s: float = TIMEOUT_S
     memory_bytes: int = MEMORY_BYTES
@@ -85,7 +94,7 @@ class Sandbox(Protocol):
 
 def limited(job: SandboxJob) -> list[str]:
     """Return the words behind a program that lowers the limits and then becomes them."""
-    written = MAX_FILE_BYTES if job.writes else 0
+    written = MAX_FILE_BYTES if job.writes else job.file_bytes
     return [
         _PRLIMIT,
         # What a process makes its own is memory; mapped files are not

@@ -1,7 +1,8 @@
 """Sandbox of namespaces made by bubblewrap, for machines without our systemd units.
 
-The program sees the system's programs read-only, an empty /tmp and, where it may, the workspace
-under its own path; no network, no other processes, no other files, and no way to more rights.
+The program sees the system's programs read-only, an empty /tmp and, where it may, the workspace or
+a home under its own path; no other processes, no other files, no way to more rights, and the
+network only where the job says so.
 """
 
 import asyncio
@@ -22,6 +23,11 @@ PROBE_TIMEOUT_S = 5.0
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib64", "/lib32")
 # Where libraries are, what time it is here, and which of several programs a name means
 _ETC = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
+# How names are looked up, and which certificates are trusted; never a private key
+_ONLINE_ETC = (
+    *("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services"),
+    *("/etc/passwd", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates"),
+)
 _NOBODY = "65534"
 _APART = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", _NOBODY, "--gid", _NOBODY),
@@ -60,10 +66,11 @@ class Bubblewrap:
         if job.folder is not None:
             self._workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
             await asyncio.to_thread(refuse_foreign_names, self._workspace)
-        return await run_here(self.command(job), job, self._workspace if job.writes else None)
+        return await run_here(self.command(job), job, self._workspace if job.writes else job.home)
 
     def command(self, job: SandboxJob) -> list[str]:
-        return [self._program, *_APART, *self._mounts(job), "--", *limited(job)]
+        network = ("--share-net",) if job.is_online else ()
+        return [self._program, *_APART, *network, *self._mounts(job), "--", *limited(job)]
 
     def _mounts(self, job: SandboxJob) -> Iterator[str]:
         yield from _system()
@@ -71,8 +78,13 @@ class Bubblewrap:
         # What is written there is memory, so that each has its size
         yield from ("--proc", "/proc", "--dev", "/dev", "--size", room, "--tmpfs", "/dev/shm")  # noqa: S108
         yield from ("--remount-ro", "/dev", "--size", room, "--tmpfs", "/tmp")  # noqa: S108 - its own
+        if job.is_online:
+            for file in _ONLINE_ETC:
+                yield from ("--ro-bind-try", file, file)
         for needed in job.needs:
             yield from ("--ro-bind", str(needed), str(needed))
+        if job.home is not None:
+            yield from ("--bind", str(job.home), str(job.home), "--chdir", str(job.home))
         if job.folder is not None:
             home = str(self._workspace)
             yield from ("--bind" if job.writes else "--ro-bind", home, home)

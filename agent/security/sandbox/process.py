@@ -81,7 +81,8 @@ async def _watched(
         end()
 
     room.end = end
-    told, trouble = Captured(job.stream_bytes, end), Captured(job.stream_bytes, end)
+    told = Captured(job.stream_bytes, end, heard=job.heard)
+    trouble = Captured(job.stream_bytes, end)
     deadline = asyncio.get_running_loop().call_later(job.timeout_s, end_late)
     try:
         async with asyncio.timeout(job.timeout_s + END_TIMEOUT_S), asyncio.TaskGroup() as tasks:

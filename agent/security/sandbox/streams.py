@@ -23,12 +23,14 @@ class Captured:
 
     Args:
         too_much: called when there is more than may be kept; the rest is read and lost.
+        heard: called with each piece that is kept.
     """
 
     limit_bytes: int
     too_much: Callable[[], None]
     data: bytearray = field(default_factory=bytearray)
     truncated: bool = False
+    heard: Callable[[bytes], None] | None = None
 
     async def read(self, pipe: FileIO) -> None:
         """Read until the end, then close the pipe."""
@@ -44,7 +46,10 @@ class Captured:
 
     def _keep(self, piece: bytes) -> None:
         room = self.limit_bytes - len(self.data)
-        self.data += piece[:room]
+        kept = piece[:room]
+        self.data += kept
+        if kept and self.heard is not None:
+            self.heard(kept)
         if len(piece) > room and not self.truncated:
             self.truncated = True
             self.too_much()

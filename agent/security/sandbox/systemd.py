@@ -1,7 +1,8 @@
 """Sandbox of systemd: one unit for each job, started by a connection to its socket.
 
-The unit has no network, no devices, a system it can only read, and the workspace; what the job
-reads and writes is passed as open descriptors. Closing the connection ends the job.
+The unit has no devices, a system it can only read, and the workspace or a home; whether it has the
+network is the unit's, so a job that needs it goes to another socket. What the job reads and writes
+is passed as open descriptors. Closing the connection ends the job.
 """
 
 import asyncio
@@ -49,7 +50,9 @@ class SystemdSandbox:
         line = self._request(job)
         if job.folder is not None:
             await asyncio.to_thread(refuse_foreign_names, self._workspace)
-        room = DiskGuard(self._workspace if job.writes else None, lambda: None)
+        # A home is made by its unit, on the disk of the folder around it
+        home = None if job.home is None else job.home.parent
+        room = DiskGuard(self._workspace if job.writes else home, lambda: None)
         room.begin()
         with ExitStack() as held:
             connection = held.enter_context(socket.socket(socket.AF_UNIX))
@@ -70,7 +73,7 @@ class SystemdSandbox:
             return await _watched(connection, out, err, job, room)
 
     def _request(self, job: SandboxJob) -> bytes:
-        folder = "/" if job.folder is None else str(self._workspace / job.folder)
+        folder = str(job.home or "/") if job.folder is None else str(self._workspace / job.folder)
         asked = {"argv": limited(job), "environment": dict(job.environment), "folder": folder}
         line = json.dumps(asked).encode() + b"\n"
         if len(line) > MAX_REQUEST_BYTES:
@@ -96,7 +99,8 @@ async def _watched(
         end()
 
     room.end = end
-    told, trouble = Captured(job.stream_bytes, end), Captured(job.stream_bytes, end)
+    told = Captured(job.stream_bytes, end, heard=job.heard)
+    trouble = Captured(job.stream_bytes, end)
     deadline = loop.call_later(job.timeout_s, end_late)
     most_s = job.timeout_s + START_TIMEOUT_S + END_TIMEOUT_S
     try:

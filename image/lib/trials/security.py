@@ -9,6 +9,8 @@ _MOST = {
     "barnacle-signal.service": 2.0,
     "barnacle-mcp@trial.service": 2.0,
     "barnacle-console.service": 1.2,
+    "barnacle-program@trial.service": 2.0,
+    "barnacle-program-online@trial.service": 2.0,
 }
 
 

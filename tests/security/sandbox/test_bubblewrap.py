@@ -1,3 +1,4 @@
+import asyncio
 import os
 import time
 from pathlib import Path
@@ -5,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SandboxBroken
+from agent.security.environment import PATH
 from agent.security.sandbox import bubblewrap as sandbox_bubblewrap
 from agent.security.sandbox import process as sandbox_process
 from agent.security.sandbox.bubblewrap import Bubblewrap
+from tests.fakes.sandbox import bubblewrap, no_bubblewrap
 
 
 def test_a_program_that_hangs_is_no_sandbox(
@@ -127,3 +130,18 @@ async def test_a_job_without_a_folder_makes_none(tmp_path: Path) -> None:
             sandbox_bubblewrap.SandboxJob(("true",))
         )
     assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap())
+@pytest.mark.parametrize("is_online", [True, False])
+async def test_the_network_is_there_only_for_a_job_that_has_it(
+    tmp_path: Path, *, is_online: bool
+) -> None:
+    async with await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        script = ("bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port} && ls /etc")
+        job = sandbox_bubblewrap.SandboxJob(script, {"PATH": PATH}, is_online=is_online)
+        done = await bubblewrap(tmp_path).run(job)
+    assert (done.exit == 0) is is_online
+    assert (b"resolv.conf" in done.stdout) is is_online
+    assert b"shadow" not in done.stdout

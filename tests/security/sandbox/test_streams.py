@@ -64,6 +64,14 @@ async def test_no_more_is_kept_than_may_be_and_the_end_is_called_for_once(
         assert len(called) == 1
 
 
+def test_what_is_kept_is_heard_once_and_nothing_beyond_it() -> None:
+    pieces: list[bytes] = []
+    stream = Captured(5, lambda: None, heard=pieces.append)
+    for piece in (b"abc", b"def", b"ghi"):
+        stream._keep(piece)
+    assert pieces == [b"abc", b"de"]
+
+
 @pytest.mark.parametrize("ends", [(True, False), (False, True), (False, False)])
 def test_one_stream_that_was_cut_ends_the_program(ends: tuple[bool, bool]) -> None:
     out, err = (Captured(1, lambda: None, bytearray(b"x"), cut) for cut in ends)

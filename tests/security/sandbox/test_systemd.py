@@ -131,7 +131,7 @@ def test_a_request_that_is_none_is_refused(tmp_path: Path, request_line: bytes) 
         assert b"the request is invalid" in client.recv(4096)
 
 
-ONES = ("barnacle-tool", "barnacle-mcp")
+ONES = ("barnacle-tool", "barnacle-mcp", "barnacle-program", "barnacle-program-online")
 
 
 @pytest.fixture
@@ -185,8 +185,9 @@ def test_a_request_may_be_as_long_as_the_runner_reads_and_no_longer(tmp_path: Pa
 
 
 @needs_analyze
-def test_the_unit_of_a_server_leaves_little_exposed(units: Path) -> None:
-    command = [ANALYZE, "security", "--offline=true", str(units / "barnacle-mcp@.service")]
+@pytest.mark.parametrize("one", ONES[1:])
+def test_the_unit_of_somebody_elses_program_leaves_little_exposed(units: Path, one: str) -> None:
+    command = [ANALYZE, "security", "--offline=true", str(units / f"{one}@.service")]
     told = subprocess.run(command, capture_output=True, check=False, text=True).stdout
     found = re.search(r"Overall exposure level .*: ([0-9.]+)", told)
     assert found is not None, told
