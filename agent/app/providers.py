@@ -167,6 +167,8 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
     """Every key that may be sent to any service, for whoever keeps them out of texts."""
     for section in (settings.provider, *settings.providers.values()):
         yield from (section.api_key, *section.more_keys)
+        if section.program is not None:
+            yield from section.program.secrets(environ)
     yield from (service.key for service in settings.web.search.values())
     for server in settings.mcp.values():
         yield from server.secrets()

@@ -23,7 +23,9 @@ def run(arguments: Namespace) -> int:
     if path is None:
         return _nothing_to_check(arguments)
     try:
-        _require_devices(load(path, Settings))
+        settings = load(path, Settings)
+        _require_devices(settings)
+        _require_programs(settings)
     except ConfigRefused as err:
         if not arguments.json:
             raise
@@ -42,6 +44,27 @@ def _require_devices(settings: Settings) -> None:
     """Check the devices that the file names, as far as visible without touching them."""
     if enable_gpios(settings) and (trouble := missing_library()):
         raise ConfigRefused(trouble)
+
+
+def _require_programs(settings: Settings) -> None:
+    """Check that the programs that answer as a model are here; none is started."""
+    sections = {f"providers.{name}": one for name, one in settings.providers.items()}
+    declared = {
+        where: one.program
+        for where, one in ({"provider": settings.provider} | sections).items()
+        if one.program is not None
+    }
+    if not declared:
+        return
+    from agent.providers.program.isolation import missing  # noqa: PLC0415 - few declare a program
+
+    troubles = [
+        f"{where}.program: {trouble}"
+        for where, one in declared.items()
+        if (trouble := missing(one))
+    ]
+    if troubles:
+        raise ConfigRefused("\n".join(troubles))
 
 
 def _chosen(arguments: Namespace) -> Path | None:

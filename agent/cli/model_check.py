@@ -15,7 +15,10 @@ from agent.net.http import HttpClient
 from agent.providers.catalog import KnownService
 from agent.providers.create import service_provider
 from agent.providers.credentials import chosen_service
+from agent.providers.prompted.forms import ToolForms
+from agent.providers.prompted.provider import PromptedProvider
 from agent.providers.settings import ProviderSettings
+from agent.system.clock import SystemClock
 
 _RIGHT = "The service speaks as expected."
 _DIFFERS = (
@@ -31,7 +34,7 @@ def run(arguments: Namespace) -> int:
         raise ConfigRefused(
             "no model service configured: set provider.kind or provider.base_url, then try again"
         )
-    model = settings.model or service.model
+    model = settings.model or service.model or service.name
     if not arguments.json:
         say(f"barnacle {__version__}, {service.name} ({service.wire.value}), model {model}")
     found = run_in_loop(_check(settings, service, model, show=not arguments.json))
@@ -60,12 +63,23 @@ async def _check(
     http = HttpClient()
     try:
         asked = msgspec.structs.replace(settings, fallbacks=(), model=model)
+        if settings.program is not None:
+            return await _check_program(asked, http, show=show)
         provider = service_provider(asked, os.environ, http)
         window = settings.context_tokens or provider.capabilities().context_tokens or 0
         check = ServiceCheck(provider, model, window, has_grammar=service.has_grammar)
         return await check.run(_say_finding if show else _say_nothing)
     finally:
         await http.aclose()
+
+
+async def _check_program(
+    settings: ProviderSettings, http: HttpClient, *, show: bool
+) -> tuple[WireFinding, ...]:
+    provider = service_provider(settings, os.environ, http)
+    told = PromptedProvider(provider, provider.model, ToolForms(SystemClock()))
+    check = ServiceCheck(told, provider.model, settings.context_tokens, is_program=True)
+    return await check.run(_say_finding if show else _say_nothing)
 
 
 def _say_finding(finding: WireFinding) -> None:

@@ -14,7 +14,8 @@ from agent.cli.loop import run_in_loop
 from agent.cli.output import say, say_json
 from agent.errors import ConfigRefused
 from agent.net.http import HttpClient
-from agent.providers.create import AnyService, chain
+from agent.providers.base import DirectProvider
+from agent.providers.create import chain
 from agent.providers.credentials import chosen_service
 from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
@@ -50,7 +51,7 @@ async def _probe(settings: Settings, paths: Paths, *, show: bool) -> ProbeReport
     # The model itself, not who answers in its place
     alone = msgspec.structs.replace(settings.provider, fallbacks=(), fallback_after_s=0.0)
 
-    def timed(service: AnyService) -> TimedProvider:
+    def timed(service: DirectProvider) -> TimedProvider:
         return TimedProvider(service, times, clock)
 
     provider = chain(alone, settings.providers, os.environ, http, clock, timed)

@@ -91,6 +91,7 @@ def _show_services(*, as_json: bool) -> int:
         ]
     )
     say("and custom:ADDRESS for any other service with chat completions")
+    say("and program for a program that answers, with its command in [provider.program]")
     return exits.OK
 
 

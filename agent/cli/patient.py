@@ -23,8 +23,9 @@ from agent.link.board import SerialBoard
 from agent.machine.readings import Readings
 from agent.memory.backends import BackendPlace, may_hold_memories, open_backend, where
 from agent.memory.former_backend import left_behind
+from agent.providers.catalog import KnownService
 from agent.providers.credentials import chosen_service, find_key
-from agent.providers.settings import ProviderSettings, endpoint
+from agent.providers.settings import ProgramSettings, ProviderSettings, endpoint
 from agent.providers.spending import Spent, read_day, today
 from agent.providers.spending_limits import reached_today
 from agent.provision.secret_values import secrets_in
@@ -186,6 +187,23 @@ def _service(settings: ProviderSettings, environ: Mapping[str, str]) -> ModelSer
     service = chosen_service(settings, environ)
     if service is None:
         return None
+    if settings.program is not None:
+        return _program(settings, settings.program, environ, service)
     credential = find_key(settings, environ, service)
     url = endpoint(settings.base_url or service.url, service.usual_path)
     return ModelService(url, credential.source if credential else "")
+
+
+def _program(
+    settings: ProviderSettings,
+    declared: ProgramSettings,
+    environ: Mapping[str, str],
+    service: KnownService,
+) -> ModelService:
+    from agent.providers.program.isolation import ProgramIsolation  # noqa: PLC0415 - few have one
+
+    credential = find_key(settings, environ, service) if declared.key_variable else None
+    source = credential.source if credential else ""
+    return ModelService(
+        "", source, service.name, lambda: ProgramIsolation().place(declared).trouble
+    )

@@ -47,10 +47,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ModelService:
-    """A model's service: its address, and where its key is found; empty when it has none."""
+    """A model's service: its address, and where its key is found; empty when it has none.
+
+    Args:
+        program: the name of the program that answers instead, which has no address.
+        find_trouble: why that program cannot run; empty where it can.
+    """
 
     url: str
     key_source: str
+    program: str = ""
+    find_trouble: Callable[[], str] = str
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,3 +159,22 @@ class Provider(ABC):
 
     async def aclose(self) -> None:
         """Release what the provider holds."""
+
+
+class DirectProvider(Provider):
+    """Provider that asks its model itself, with one key, and not by way of another provider."""
+
+    @property
+    @abstractmethod
+    def model(self) -> str:
+        """Return the model for requests that name none."""
+
+    @property
+    @abstractmethod
+    def max_tokens(self) -> int:
+        """Return the longest answer, unless a request says otherwise."""
+
+    @property
+    @abstractmethod
+    def has_key(self) -> bool:
+        """Return true if somebody may send a bill for it."""

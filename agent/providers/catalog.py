@@ -26,6 +26,8 @@ class WireName(enum.Enum):
     GEMINI = "gemini"
     # Ollama's own interface
     OLLAMA = "ollama"
+    # The standard input and output of a program
+    PROGRAM = "program"
 
 
 class Auth(enum.Enum):
@@ -262,6 +264,15 @@ _SERVICES = (
     KnownService("sglang", "http://127.0.0.1:30000/v1", needs_key=False, has_grammar=True),
     KnownService("litellm", "http://127.0.0.1:4000/v1", ("LITELLM_API_KEY",), needs_key=False),
 )
+# What it is in particular, its declaration says
+PROGRAM = KnownService(
+    "program",
+    "",
+    wire=WireName.PROGRAM,
+    needs_key=False,
+    takes_tools=False,
+    least_patience_s=OWN_MACHINE_PATIENCE_S,
+)
 _BY_NAME = {name: service for service in _SERVICES for name in (service.name, *service.aliases)}
 # Names that people look for, and why there is nothing behind them
 _FORBIDDEN = {
@@ -291,6 +302,8 @@ def find(kind: str) -> KnownService:
     for prefix, service in _CUSTOM.items():
         if kind.startswith(prefix):
             return replace(service, url=kind.removeprefix(prefix))
+    if kind == PROGRAM.name:
+        return PROGRAM
     found = _BY_NAME.get(kind.lower())
     if kind.lower() in _FORBIDDEN:
         raise ValueError(f"{kind!r} is not offered: {_FORBIDDEN[kind.lower()]}")

@@ -9,7 +9,7 @@ import msgspec
 from agent.errors import ConfigRefused
 from agent.net.http import BETWEEN_BYTES_TIMEOUT_S, HttpClient
 from agent.providers import catalog
-from agent.providers.base import Provider
+from agent.providers.base import DirectProvider, Provider
 from agent.providers.candidate import ModelCandidate
 from agent.providers.catalog import OPENAI, KnownService, WireName
 from agent.providers.classifier import Classifier
@@ -24,19 +24,20 @@ from agent.providers.section import MainProviderSettings
 from agent.providers.service import ServiceProvider
 from agent.providers.settings import (
     AUTO,
+    MODEL_WORD,
     OFFLINE,
     OLLAMA_CONTEXT_TOKENS,
+    ProgramSettings,
     ProviderSettings,
     endpoint,
 )
 from agent.providers.wire import Sampling, WireFormat
 from agent.system.clock import Clock
 
-AnyService = ServiceProvider[Any]
-Meter = Callable[[AnyService], Provider]
+Meter = Callable[[DirectProvider], Provider]
 
 
-def unmetered(service: AnyService) -> Provider:
+def unmetered(service: DirectProvider) -> Provider:
     return service
 
 
@@ -46,8 +47,8 @@ def service_providers(
     http: HttpClient,
     where: str = "provider",
     patience: RequestTimeouts | None = None,
-) -> tuple[AnyService, ...]:
-    """Return the providers of one service, the first key first; at least one.
+) -> tuple[DirectProvider, ...]:
+    """Return the providers of one service or program, the first key first; at least one.
 
     Args:
         environ: where a key is looked for that the settings do not give.
@@ -58,6 +59,8 @@ def service_providers(
         ConfigRefused: no model, no key, or something that cannot be one.
     """
     service = chosen_service(settings, environ, where) or OPENAI
+    if settings.program is not None:
+        return _programs(settings, settings.program, environ, service, where, patience)
     model = settings.model or service.model
     if not model:
         raise ConfigRefused(
@@ -79,7 +82,7 @@ def service_provider(
     environ: Mapping[str, str],
     http: HttpClient,
     patience: RequestTimeouts | None = None,
-) -> AnyService:
+) -> DirectProvider:
     """Return the provider with the first key."""
     return service_providers(settings, environ, http, patience=patience)[0]
 
@@ -164,7 +167,7 @@ class _Ways:
         ways = service_providers(theirs, self.environ, self.http, where)
         return ModelCandidate(wanted, [self._fitted(way, theirs) for way in ways], ways[0].model)
 
-    def _fitted(self, way: AnyService, settings: ProviderSettings) -> Provider:
+    def _fitted(self, way: DirectProvider, settings: ProviderSettings) -> Provider:
         """Return a provider whose model gets only what it accepts."""
         service = chosen_service(settings, self.environ) or OPENAI
         form = ToolForm(settings.tool_calls)
@@ -226,6 +229,40 @@ def _endpoints(
     return tuple(bare.with_key(found.key, found.source) for found in keys) or (bare,)
 
 
+def _programs(
+    settings: ProviderSettings,
+    declared: ProgramSettings,
+    environ: Mapping[str, str],
+    service: KnownService,
+    where: str,
+    patience: RequestTimeouts | None,
+) -> tuple[DirectProvider, ...]:
+    from agent.providers.program.provider import (  # noqa: PLC0415 - few declare a program
+        ProgramCommand,
+        ProgramProvider,
+    )
+
+    if not settings.model and MODEL_WORD in "".join(declared.command):
+        raise ConfigRefused(
+            f"{service.name} is given {MODEL_WORD}, but there is none: set {where}.model"
+        )
+    first_byte_s = max(settings.first_byte_timeout_s, service.least_patience_s)
+    patience = patience or RequestTimeouts(
+        settings.timeout_s, first_byte_s, declared.silence_timeout_s
+    )
+    sampling = Sampling(settings.model or service.name, settings.temperature, settings.max_tokens)
+    keys = find_keys(settings, environ, service, where) if declared.key_variable else ()
+    return tuple(
+        ProgramProvider(
+            ProgramCommand(service.name, declared, key, environ),
+            sampling,
+            patience,
+            context_tokens=settings.context_tokens or None,
+        )
+        for key in (keys or (None,))
+    )
+
+
 def _patience(settings: ProviderSettings, service: KnownService) -> RequestTimeouts:
     first_byte_s = max(settings.first_byte_timeout_s, service.least_patience_s)
     between_bytes_s = max(BETWEEN_BYTES_TIMEOUT_S, service.least_patience_s)
@@ -255,3 +292,5 @@ def _wire(name: WireName, settings: ProviderSettings) -> WireFormat[Any]:
             from agent.providers.ollama.wire import OllamaWire  # noqa: PLC0415 - see above
 
             return OllamaWire(settings.context_tokens or OLLAMA_CONTEXT_TOKENS)
+        case WireName.PROGRAM:
+            raise ConfigRefused("a program has no wire format: declare it in provider.program")

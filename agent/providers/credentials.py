@@ -1,13 +1,13 @@
 """Choice of service and keys: the configuration goes before the environment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.providers import catalog
 from agent.providers.catalog import OPENAI, KnownService
-from agent.providers.settings import AUTO, OFFLINE, ProviderSettings
+from agent.providers.settings import AUTO, OFFLINE, ProgramSettings, ProviderSettings
 
 # For any service that has no variable of its own with a key in it, in this order
 KEY_VARIABLES = ("BARNACLE_API_KEY", "API_KEY")
@@ -70,6 +70,8 @@ def chosen_service(
         return None
     if settings.kind == AUTO:
         return _service_of_key(settings, environ)
+    if settings.program is not None:
+        return _declared(settings.program)
     service = catalog.find(settings.kind)
     is_elsewhere = bool(settings.base_url) and not service.own_url
     if service.needs_key and not is_elsewhere and not find_key(settings, environ, service, where):
@@ -79,6 +81,13 @@ def chosen_service(
             f"{named}, or {where}.base_url for a service that needs none"
         )
     return service
+
+
+def _declared(program: ProgramSettings) -> KnownService:
+    """Return a program as a service, called by its file."""
+    variables = (program.key_variable,) if program.key_variable else ()
+    name = program.command[0].rpartition("/")[2]
+    return replace(catalog.PROGRAM, name=name, key_variables=variables)
 
 
 def _service_of_key(settings: ProviderSettings, environ: Mapping[str, str]) -> KnownService | None:

@@ -5,18 +5,17 @@ What was cut off in the middle has been paid for: it is estimated and counted.
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Any
 
 from agent.providers.base import (
     Capabilities,
     ChatRequest,
     ChatResponse,
+    DirectProvider,
     Provider,
     TextDelta,
     Usage,
 )
 from agent.providers.once import Once
-from agent.providers.service import ServiceProvider
 from agent.providers.spending_limits import Budget
 
 # Of English; other scripts take fewer bytes for one, which makes an estimate of them too low
@@ -30,7 +29,7 @@ MAX_COUNTED_TOOLS = 512
 class MeteredProvider(Provider):
     """Asks `inner` while the budget allows it."""
 
-    def __init__(self, inner: ServiceProvider[Any], budget: Budget) -> None:
+    def __init__(self, inner: DirectProvider, budget: Budget) -> None:
         self.name = inner.name
         self._inner = inner
         self._budget = budget

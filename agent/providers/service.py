@@ -14,7 +14,13 @@ from agent.errors import ContextOverflow, NetworkError, TransientProviderError
 from agent.net.http import HttpClient
 from agent.providers import complaints, failures, service_json
 from agent.providers.answer import AnswerBuilder
-from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
+from agent.providers.base import (
+    Capabilities,
+    ChatRequest,
+    ChatResponse,
+    DirectProvider,
+    TextDelta,
+)
 from agent.providers.endpoint import Endpoint
 from agent.providers.message_order import well_formed
 from agent.providers.reader import AnswerReader, Deadline, RequestTimeouts
@@ -35,7 +41,7 @@ _BAD_REQUEST = frozenset({400, 422})
 M = TypeVar("M")
 
 
-class ServiceProvider(Provider, Generic[M]):
+class ServiceProvider(DirectProvider, Generic[M]):
     """Provider of one service with one key.
 
     Args:
@@ -65,12 +71,10 @@ class ServiceProvider(Provider, Generic[M]):
 
     @property
     def model(self) -> str:
-        """Return the model for requests that name none."""
         return self._sampling.model
 
     @property
     def max_tokens(self) -> int:
-        """Return the longest answer, unless a request says otherwise."""
         return self._sampling.max_tokens
 
     @property

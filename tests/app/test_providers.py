@@ -12,15 +12,17 @@ from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest
 from agent.providers.prompted.learnt_templates import LEARNT_AFTER
 from agent.providers.section import MainProviderSettings
-from agent.providers.settings import ProviderSettings
+from agent.providers.settings import ProgramSettings, ProviderSettings
 from agent.settings import Settings
 from agent.storage.worker import DatabaseWorker
 from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import Reply, failed, running, streamed
 from tests.fakes.said import spec_of, user_said
+from tests.fakes.sandbox import no_bubblewrap
 
 HELLO = (user_said("hello"),)
+SENT = ("own", "more", "backup", "groq", "any", "env", "passed")
 
 
 @pytest.fixture
@@ -120,14 +122,19 @@ def test_every_key_that_may_be_sent_is_known_as_a_secret() -> None:
         api_key=Secret(secret("own")), more_keys=(Secret(secret("more")),)
     )
     named = {"backup": ProviderSettings(api_key=Secret(secret("backup")))}
+    program = ProgramSettings(
+        command=("x",), env={"T": Secret(secret("env"))}, pass_env=("PASSED",)
+    )
+    named["cli"] = ProviderSettings(kind="program", program=program)
     environ = {
         "GROQ_API_KEY": f" {secret('groq')} ",
         "API_KEY": secret("any"),
+        "PASSED": secret("passed"),
         "OPENAI_API_KEY": "a\nb",
     }
     found = list(secrets(Settings(provider=provider, providers=named), environ))
     keys = {one.reveal() for one in found} - {""}
-    assert keys == {secret(one) for one in ("own", "more", "backup", "groq", "any")}
+    assert keys == {secret(one) for one in SENT}
 
 
 async def test_what_was_asked_is_counted_and_told(
@@ -168,3 +175,38 @@ async def test_where_the_offline_provider_is_switched_off_a_limit_is_an_error(
         await answering.provider.chat(ChatRequest(HELLO))
         with pytest.raises(SpendingLimit, match="it resets tomorrow"):
             await answering.provider.chat(ChatRequest(HELLO))
+
+
+def program_settings(script: str, **more: object) -> MainProviderSettings:
+    declared = ProgramSettings(command=("sh", "-c", script))
+    return MainProviderSettings(kind="program", program=declared, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap())
+async def test_a_program_answers_calls_a_tool_and_is_counted(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    call = '<tool_call>{"name": "lamp_set", "arguments": {"value": "on"}}</tool_call>'
+    provider = program_settings(f"grep -q lamp_set && echo '{call}'")
+    answering = answering_with(provider, http, journal)
+    lamp = spec_of("lamp_set", "Switches the lamp.", {"type": "object"}, Effect.ACTUATE)
+    response = await answering.provider.chat(ChatRequest(HELLO, (lamp,)))
+    assert [one.name for one in response.tool_calls] == ["lamp_set"]
+    assert response.model == "sh"
+    assert answering.spending().startswith("1 request, ")
+
+
+@pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap())
+async def test_after_a_program_that_fails_the_next_one_answers(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    backup = ProgramSettings(command=("sh", "-c", "echo it is me"))
+    settings = Settings(
+        provider=program_settings("echo not logged in >&2; exit 1", fallbacks=("second",)),
+        providers={"second": ProviderSettings(kind="program", program=backup)},
+    )
+    answering = open_providers(settings, {}, http, LocalParts(), journal, SteppedClock())
+    assert (await answering.provider.chat(ChatRequest(HELLO))).text == "it is me"
+    alone = answering_with(program_settings("exit 3"), http, journal)
+    answer = await alone.provider.chat(ChatRequest(HELLO))
+    assert "sh failed (exit 3)" in answer.text

@@ -92,3 +92,15 @@ def test_a_pin_that_this_machine_cannot_drive_is_refused(
     file.write_text("[board]\nenable_gpio = 17\n")
     assert main(["check", str(file)]) == exits.USAGE
     assert "pip install '.[pi]'" in capsys.readouterr().err
+
+
+def test_a_program_that_answers_as_a_model_has_to_be_here(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = '[{0}]\nkind = "program"\n[{0}.program]\ncommand = ["{1}"]\n'
+    config.write_text(declared.format("provider", "cat"))
+    assert main(["check", str(config)]) == exits.OK
+    config.write_text(declared.format("providers.mine", "no-such-cli"))
+    assert main(["check", str(config)]) == exits.USAGE
+    said = capsys.readouterr().err
+    assert "providers.mine.program: program no-such-cli not found" in said

@@ -6,6 +6,7 @@ import pytest
 from agent.cli import exits
 from agent.cli.main import main
 from tests.fakes.llm_thread import LlmThread
+from tests.fakes.sandbox import no_bubblewrap
 
 
 @pytest.fixture
@@ -46,3 +47,22 @@ def test_every_difference_is_a_line_to_report(
     told = capsys.readouterr().out
     assert "canary" not in said + told
     assert len(json.loads(told)["findings"]) == 7
+
+
+@pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap())
+def test_a_program_is_asked_like_a_service(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = '<tool_call>{"name": "light_switch", "arguments": {"value": "on"}}</tool_call>'
+    script = f"if grep -q tool_call; then echo '{call}'; else echo one two three; fi"
+    config.write_text(
+        '[provider]\nkind = "program"\n[provider.program]\n'
+        f'command = ["sh", "-c", {json.dumps(script)}]\n'
+    )
+    assert main(["models", "check"]) == exits.OK
+    said = capsys.readouterr().out
+    assert "sh (program), model sh" in said
+    assert "right: answer - 1 pieces" in said
+    assert "list of models" not in said
+    assert "too long a conversation - not asked" in said
+    assert "right: tools in words - taken; the call comes as text" in said

@@ -71,3 +71,11 @@ def test_a_service_that_cannot_be_asked_is_explained(
 ) -> None:
     assert main(["models", name]) == exits.USAGE
     assert said in capsys.readouterr().err
+
+
+def test_a_program_lists_no_models(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config.write_text('[provider]\nkind = "program"\n[provider.program]\ncommand = ["cat"]\n')
+    assert main(["models"]) == exits.OK
+    assert capsys.readouterr().out.startswith("cat does not list its models")
+    assert main(["models", "--services"]) == exits.OK
+    assert "and program for a program that answers" in capsys.readouterr().out

@@ -1,19 +1,20 @@
-"""What every wire format does with an answer, however the network treats it.
+"""What every wire does with an answer, however the network or the program behind it treats it.
 
 A case brings its own streams, written from its vendor's documentation.
 """
 
+import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from agent.config import Secret
 from agent.errors import ProviderError, TransientProviderError
 from agent.messages import Effect, Role, ToolCall
 from agent.net.http import HttpClient
 from agent.providers.answer import AnswerBuilder
-from agent.providers.base import ChatRequest, ChatResponse, StopReason
+from agent.providers.base import ChatRequest, ChatResponse, Provider, StopReason
 from agent.providers.endpoint import Endpoint
 from agent.providers.reader import RequestTimeouts
 from agent.providers.service import ServiceProvider
@@ -39,11 +40,11 @@ TOOLS = (
 )
 
 
-@dataclass(frozen=True)
-class WireCase:
-    """One wire format.
+class AnswerCase(Protocol):
+    """Answers of one kind of service.
 
     Args:
+        request: what is asked, with the tools of the calls where it takes them to read any.
         stream: an answer with TEXT and the calls WRITE and NO_ARGUMENTS, to its very end.
         ends_at: so many bytes of it have to be there before a call may run.
         text_only: an answer with TEXT alone.
@@ -51,6 +52,33 @@ class WireCase:
         errors: refusals as the service words them, with the error that each has to become.
         gives_ids: whether the service names its calls.
     """
+
+    @property
+    def request(self) -> ChatRequest: ...
+    @property
+    def stream(self) -> bytes: ...
+    @property
+    def ends_at(self) -> int: ...
+    @property
+    def text_only(self) -> bytes: ...
+    @property
+    def document(self) -> bytes: ...
+    @property
+    def told_in_stream(self) -> bytes: ...
+    @property
+    def errors(self) -> tuple[tuple[Reply, type[ProviderError]], ...]: ...
+    @property
+    def content_type(self) -> str: ...
+    @property
+    def gives_ids(self) -> bool: ...
+
+    def provider(self, reply: Reply) -> Provider:
+        """Return a provider that is given this reply."""
+
+
+@dataclass(frozen=True)
+class WireCase:
+    """An `AnswerCase` of one wire format."""
 
     wire: WireFormat[Any]
     stream: bytes
@@ -61,34 +89,36 @@ class WireCase:
     errors: tuple[tuple[Reply, type[ProviderError]], ...]
     content_type: str = "text/event-stream; charset=utf-8"
     gives_ids: bool = True
+    request: ChatRequest = ASKED
+
+    def provider(self, reply: Reply) -> ServiceProvider[Any]:
+        """A provider whose service gives one reply, without a socket."""
+        endpoint = Endpoint("http://service.invalid/v1", Secret(KEY), "SOME_KEY")
+        http = HttpClient(OneReplyTransport(reply))
+        return ServiceProvider("fake", endpoint, self.wire, SAMPLING, http, RequestTimeouts(5.0))
 
 
-def provider_of(case: WireCase, reply: Reply) -> ServiceProvider[Any]:
-    """A provider whose service gives one reply, without a socket."""
-    endpoint = Endpoint("http://service.invalid/v1", Secret(KEY), "SOME_KEY")
-    http = HttpClient(OneReplyTransport(reply))
-    return ServiceProvider("fake", endpoint, case.wire, SAMPLING, http, RequestTimeouts(5.0))
-
-
-def _reply(case: WireCase, body: bytes, **more: Any) -> Reply:
+def _reply(case: AnswerCase, body: bytes, **more: Any) -> Reply:
     return Reply(body, content_type=case.content_type, **more)
 
 
-async def is_the_same_however_it_is_cut(case: WireCase) -> None:
+async def is_the_same_however_it_is_cut(case: AnswerCase) -> None:
     for piece_bytes in (0, 1, 3, 64):
         reply = _reply(case, case.stream, piece_bytes=piece_bytes)
-        shown, ended = await heard(provider_of(case, reply))
+        shown, ended = await heard(case.provider(reply), case.request)
         assert isinstance(ended, ChatResponse), (piece_bytes, ended)
         assert shown == ended.text == TEXT
         _is_what_was_called(case, ended.tool_calls)
         assert ended.stop is StopReason.TOOLS
 
 
-async def never_runs_half_a_call(case: WireCase) -> None:
+async def never_runs_half_a_call(case: AnswerCase) -> None:
     complete = 0
     for end in range(len(case.stream) + 1):
-        for reply in (_reply(case, case.stream, cut_after=end), _reply(case, case.stream[:end])):
-            shown, ended = await heard(provider_of(case, reply))
+        replies = _reply(case, case.stream, cut_after=end), _reply(case, case.stream[:end])
+        for shown, ended in await asyncio.gather(
+            *(heard(case.provider(one), case.request) for one in replies)
+        ):
             assert TEXT.startswith(shown)
             if isinstance(ended, ChatResponse):
                 complete += 1
@@ -100,31 +130,31 @@ async def never_runs_half_a_call(case: WireCase) -> None:
     assert complete > 0
 
 
-async def is_as_good_in_one_document(case: WireCase) -> None:
+async def is_as_good_in_one_document(case: AnswerCase) -> None:
     reply = Reply(case.document, content_type="application/json")
-    shown, ended = await heard(provider_of(case, reply))
+    shown, ended = await heard(case.provider(reply), case.request)
     assert isinstance(ended, ChatResponse)
     assert shown == TEXT
     _is_what_was_called(case, ended.tool_calls)
 
 
-async def text_alone_ends_a_turn(case: WireCase) -> None:
-    shown, ended = await heard(provider_of(case, _reply(case, case.text_only)))
+async def text_alone_ends_a_turn(case: AnswerCase) -> None:
+    shown, ended = await heard(case.provider(_reply(case, case.text_only)), case.request)
     assert isinstance(ended, ChatResponse)
     assert (shown, ended.tool_calls, ended.stop) == (TEXT, (), StopReason.END)
     assert ended.usage.input_tokens > 0
     assert ended.usage.output_tokens > 0
 
 
-async def a_refusal_becomes_what_to_do_next(case: WireCase) -> None:
+async def a_refusal_becomes_what_to_do_next(case: AnswerCase) -> None:
     for reply, kind in case.errors:
-        _, ended = await heard(provider_of(case, reply))
+        _, ended = await heard(case.provider(reply), case.request)
         assert type(ended) is kind, (reply.status, ended)
         assert KEY not in str(ended)
 
 
-async def an_error_in_the_stream_is_told(case: WireCase) -> None:
-    shown, ended = await heard(provider_of(case, _reply(case, case.told_in_stream)))
+async def an_error_in_the_stream_is_told(case: AnswerCase) -> None:
+    shown, ended = await heard(case.provider(_reply(case, case.told_in_stream)), case.request)
     assert isinstance(ended, TransientProviderError)
     assert TEXT.startswith(shown)
 
@@ -145,7 +175,7 @@ async def half_a_character_costs_a_character_only(case: WireCase) -> None:
     json.loads(case.wire.write(request, SAMPLING, dialect).body.decode())
 
 
-async def gaps_in_a_conversation_are_closed(case: WireCase) -> None:
+async def gaps_in_a_conversation_are_closed(case: AnswerCase) -> None:
     """Every service has a way to refuse each of these; none of them may reach it."""
     call = ToolCall("c1", "lamp", "{}")
     torn = (
@@ -157,7 +187,7 @@ async def gaps_in_a_conversation_are_closed(case: WireCase) -> None:
         user_said(""),
         user_said("two"),
     )
-    provider = provider_of(case, _reply(case, case.text_only))
+    provider = case.provider(_reply(case, case.text_only))
     _, ended = await heard(provider, ChatRequest(torn, TOOLS))
     assert isinstance(ended, ChatResponse)
     assert all(message.role is not Role.SYSTEM for message in torn)
@@ -205,7 +235,7 @@ def _replaced(value: Any, path: tuple[Any, ...], odd: object) -> Any:
     return changed
 
 
-def _is_what_was_called(case: WireCase, calls: tuple[ToolCall, ...]) -> None:
+def _is_what_was_called(case: AnswerCase, calls: tuple[ToolCall, ...]) -> None:
     said = [(call.name, json.loads(call.arguments_json)) for call in calls]
     assert said == [(call.name, json.loads(call.arguments)) for call in (WRITE, NO_ARGUMENTS)]
     ids = [call.call_id for call in calls]
@@ -214,15 +244,18 @@ def _is_what_was_called(case: WireCase, calls: tuple[ToolCall, ...]) -> None:
         assert ids == [WRITE.call_id, NO_ARGUMENTS.call_id]
 
 
-EVERY_WIRE = (
+EVERY_ANSWER = (
     is_the_same_however_it_is_cut,
     is_as_good_in_one_document,
     never_runs_half_a_call,
     text_alone_ends_a_turn,
     a_refusal_becomes_what_to_do_next,
     an_error_in_the_stream_is_told,
+    gaps_in_a_conversation_are_closed,
+)
+EVERY_WIRE = (
+    *EVERY_ANSWER,
     the_same_request_is_the_same_bytes,
     half_a_character_costs_a_character_only,
-    gaps_in_a_conversation_are_closed,
     what_comes_otherwise_is_an_answer_or_refused,
 )

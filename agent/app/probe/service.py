@@ -13,8 +13,13 @@ from dataclasses import dataclass
 from agent.errors import ContextOverflow, ProviderError, TransientProviderError
 from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
 from agent.passage import own
-from agent.providers.base import ChatRequest, ChatResponse, StopReason, TextDelta
-from agent.providers.create import AnyService
+from agent.providers.base import (
+    ChatRequest,
+    ChatResponse,
+    Provider,
+    StopReason,
+    TextDelta,
+)
 from agent.providers.prompted.constrained import answer_schema
 
 # Enough for a call, too little for a thought of pages
@@ -75,25 +80,48 @@ class _Heard:
 
 
 class ServiceCheck:
-    """Asks one service.
+    """Asks one service, or a program in its place.
 
     Args:
+        service: a program with the provider around it that describes tools in words.
         window_tokens: of the model; 0 where nobody says.
         has_grammar: the service is known to hold answers to a schema.
     """
 
     def __init__(
-        self, service: AnyService, model: str, window_tokens: int, *, has_grammar: bool
+        self,
+        service: Provider,
+        model: str,
+        window_tokens: int,
+        *,
+        has_grammar: bool = False,
+        is_program: bool = False,
     ) -> None:
         self._service = service
         self._model = model
         self._window_tokens = window_tokens
         self._has_grammar = has_grammar
+        self._is_program = is_program
 
     async def run(self, tell: Callable[[WireFinding], None]) -> tuple[WireFinding, ...]:
         """Return the findings; each is told as it is made."""
         found = []
-        steps: tuple[tuple[str, _Step], ...] = (
+        for subject, step in self._steps():
+            finding = WireFinding(subject, *await _tried(step))
+            tell(finding)
+            found.append(finding)
+        return tuple(found)
+
+    def _steps(self) -> tuple[tuple[str, _Step], ...]:
+        if self._is_program:
+            # It has no wire: neither a list of models nor a limit nor a schema to hold an answer to
+            return (
+                ("answer", self._text),
+                ("tools in words", self._tools),
+                ("result of a tool", self._result),
+                ("too long a conversation", self._too_long),
+            )
+        return (
             ("list of models", self._models),
             ("answer as a stream", self._answer),
             ("limit of tokens", self._limit),
@@ -102,11 +130,12 @@ class ServiceCheck:
             ("answer under a schema", self._schema),
             ("too long a conversation", self._too_long),
         )
-        for subject, step in steps:
-            finding = WireFinding(subject, *await _tried(step))
-            tell(finding)
-            found.append(finding)
-        return tuple(found)
+
+    async def _text(self) -> tuple[WireVerdict, str]:
+        heard = await self._ask(ChatRequest((_PROMPT, _COUNT), max_tokens=MAX_TOKENS))
+        told = f"{heard.pieces} pieces, the first after {heard.first_s:.1f} s"
+        is_there = bool(heard.response.text.strip())
+        return (WireVerdict.RIGHT if is_there else WireVerdict.DIFFERS), told
 
     async def _models(self) -> tuple[WireVerdict, str]:
         names = await self._service.list_models()
@@ -138,7 +167,8 @@ class ServiceCheck:
         asked = ChatRequest((_PROMPT, _ORDER), (_LIGHT,), max_tokens=MAX_TOKENS)
         response = (await self._ask(asked)).response
         if any(call.name == _LIGHT.name for call in response.tool_calls):
-            return WireVerdict.RIGHT, "taken; the call comes in the field for it"
+            where = "as text, which is read" if self._is_program else "in the field for it"
+            return WireVerdict.RIGHT, f"taken; the call comes {where}"
         if _LIGHT.name in response.text:
             return WireVerdict.RIGHT, "taken; the model writes its call as text, which is read"
         return WireVerdict.OPEN, "taken; the model called none"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from agent.errors import ConfigRefused, KeyRefused, ProviderError, QuotaExhausted
-from agent.health.base import Finding, Patient, Probe
+from agent.health.base import Finding, ModelService, Patient, Probe
 from agent.health.daemon_thread import in_daemon_thread
 from agent.machine.network import Network, name_servers
 from agent.machine.wireless import FAINT_DBM, Wireless
@@ -117,6 +117,8 @@ async def check_provider(patient: Patient) -> Finding:
             "offline: uses the board and the built-in tools without a model service; to "
             "use one, set OPENAI_API_KEY or [provider] in the configuration"
         )
+    if service.program:
+        return await _program_finding(service)
     key = f"key from {service.key_source}" if service.key_source else "no key"
     address = urlsplit(service.url)
     host = address.hostname or ""
@@ -132,6 +134,16 @@ async def check_provider(patient: Patient) -> Finding:
             "without a model; is the network up, and is provider.base_url correct?"
         )
     return Finding.ok(f"{host}:{port} answers, {key}")
+
+
+async def _program_finding(service: ModelService) -> Finding:
+    if trouble := await in_daemon_thread(service.find_trouble):
+        return Finding.failed(
+            f"{service.program} cannot answer: {trouble}; until then the agent answers without a "
+            "model"
+        )
+    key = f"key from {service.key_source}" if service.key_source else "its own sign-in, not tested"
+    return Finding.ok(f"{service.program} can run isolated, {key}; `barnacle models check` asks it")
 
 
 async def _tried(try_key: Probe, host: str, key: str) -> Finding:

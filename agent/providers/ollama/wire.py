@@ -5,53 +5,14 @@ import re
 
 import msgspec
 
-from agent.errors import ContextOverflow, TransientProviderError
+from agent.errors import ContextOverflow
 from agent.providers import failures, service_json
 from agent.providers.answer import AnswerBuilder, Note
 from agent.providers.base import Capabilities, ChatRequest, StopReason, Usage
+from agent.providers.lines import LineSplitter
 from agent.providers.ollama import body
 from agent.providers.ollama.body import OllamaDialect
-from agent.providers.sse import MAX_EVENT_BYTES
 from agent.providers.wire import Sampling, Splitter, ToldError, WireFormat, WireRequest
-
-
-class LineSplitter:
-    """Splits one stream; an instance serves one answer."""
-
-    def __init__(self) -> None:
-        # Pieces of the line that has not ended yet: joined once, so that a drip stays cheap
-        self._line: list[bytes] = []
-        self._held_bytes = 0
-
-    def feed(self, piece: bytes) -> list[str]:
-        """Return every line that `piece` completed; blank ones are skipped.
-
-        Raises:
-            TransientProviderError: a line is larger than allowed.
-        """
-        events: list[str] = []
-        *complete, rest = piece.split(b"\n")
-        for part in complete:
-            self._hold(part)
-            events += self.close()
-        self._hold(rest)
-        return events
-
-    def close(self) -> list[str]:
-        """Return the line whose end never came; it may be cut anywhere."""
-        line = b"".join(self._line).strip()
-        self._line.clear()
-        self._held_bytes = 0
-        return [line.decode(errors="replace")] if line else []
-
-    def _hold(self, piece: bytes) -> None:
-        self._held_bytes += len(piece)
-        if self._held_bytes > MAX_EVENT_BYTES:
-            raise TransientProviderError(
-                f"the service sent a line of more than {MAX_EVENT_BYTES // 1024} KB"
-            )
-        if piece:
-            self._line.append(piece)
 
 
 class OllamaFunction(msgspec.Struct, frozen=True):

@@ -85,6 +85,19 @@ async def test_no_service_is_fine(patient: Patient) -> None:
     assert "OPENAI_API_KEY" in found.sentence
 
 
+async def test_a_program_is_looked_at_and_never_asked(patient: Patient) -> None:
+    def asking_program(trouble: str, key_source: str = "") -> Patient:
+        service = ModelService("", key_source, "my-cli", lambda: trouble)
+        return replace(patient, find_service=lambda: service)
+
+    found = await check_provider(asking_program(""))
+    assert (found.level, found.sentence.split(",")[0]) == (Level.OK, "my-cli can run isolated")
+    assert "key from SOME_KEY" in (await check_provider(asking_program("", "SOME_KEY"))).sentence
+    found = await check_provider(asking_program("no bubblewrap"))
+    assert found.level is Level.FAILED
+    assert "my-cli cannot answer: no bubblewrap" in found.sentence
+
+
 async def test_a_service_that_accepts_is_fine(patient: Patient, listening: int) -> None:
     found = await check_provider(
         asking(patient, f"http://127.0.0.1:{listening}/v1", "provider.api_key")

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import TransientProviderError
-from agent.providers.ollama.wire import LineSplitter
+from agent.providers.lines import LineSplitter
 from agent.providers.sse import MAX_EVENT_BYTES
 
 # All that Python takes for the end of a line, and only one of them is
