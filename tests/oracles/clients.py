@@ -20,7 +20,7 @@ from agent.providers.base import ChatRequest
 from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said, words
 
 _ROOT = Path(__file__).resolve().parents[2]
-_INSTALLED = _ROOT / ".barnacle" / "oracles"
+INSTALLED = _ROOT / ".barnacle" / "oracles"
 _PROGRAM = Path(__file__).parent / "sdk"
 # Thousands of modules, from a cold disk beside other tests
 _LIMIT_S = 50.0
@@ -70,9 +70,9 @@ class Understood:
 @cache
 def absence() -> str:
     """Why the clients cannot be asked here; empty where they can."""
-    if (_INSTALLED / "made-from").exists():
+    if (INSTALLED / "made-from").exists():
         return ""
-    return f"the model services' own clients are not in {_INSTALLED}: run scripts/test"
+    return f"the model services' own clients are not in {INSTALLED}: run scripts/test"
 
 
 def needed() -> None:
@@ -95,7 +95,7 @@ async def told_by(oracle: str, talk: Mapping[str, object]) -> dict[str, Any]:
     # -S: what is installed for the agent is not theirs
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-S", "-W", "ignore", str(_PROGRAM), oracle),
-        env={"PYTHONPATH": str(_INSTALLED), "PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"},
+        env={"PYTHONPATH": str(INSTALLED), "PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -39,6 +39,15 @@ _USUAL = {
     ),
     "busy": r"overloaded|temporarily|unavailable|try again later|having trouble",
 }
+# A status that a program passes on by name; a bare number may be anything
+_STATUS = re.compile(r"\b(?:error|status|http)(?: code)?[ :=]{1,3}([45][0-9]{2})\b", re.IGNORECASE)
+_KIND_OF_STATUS = {
+    "401": "credentials",
+    "402": "quota",
+    "403": "credentials",
+    "413": "too_long",
+    "429": "rate_limit",
+}
 _SENTENCES: dict[str, tuple[type[ProviderError], str]] = {
     "rate_limit": (RateLimited, "{name} is asked too often just now{told}: try again later"),
     "credentials": (KeyRefused, "{name} is not signed in{told}: {sign_in}"),
@@ -122,7 +131,8 @@ def _usual_kind(complaint: Complaint, said: str) -> str:
     if complaint.names_no_model:
         return "no_model"
     found = (kind for kind, words in _USUAL.items() if re.search(words, said, re.IGNORECASE))
-    return next(found, "")
+    status = _STATUS.search(said)
+    return next(found, "") or _KIND_OF_STATUS.get(status[1] if status else "", "")
 
 
 def _named(program: AskedProgram, kind: str, told: str, said: str) -> ProviderError:
