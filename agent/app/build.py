@@ -374,7 +374,7 @@ def _conversations(agent: Agent) -> Conversations:
         offer=model_choices(agent.settings, os.environ),
         activity=agent.activity,
         jobs_of=agent.scheduler.told_to,
-        briefing=PromptSections(agent.paths).sections,
+        briefing=PromptSections(agent.paths, agent.settings.agent.identity).sections,
         hooks=open_hooks(agent.settings.hooks.modules),
         machine=agent.machine_health.felt,
         answered=agent.memory.heard,

@@ -11,11 +11,15 @@ from agent.turn.prompt_files import APPROVALS_FILE, ProjectFiles
 
 
 class PromptSections:
-    """Gives the sections; blocking, for a thread."""
+    """Gives the sections; blocking, for a thread.
 
-    def __init__(self, paths: Paths) -> None:
+    Args:
+        identity: file of the workspace with an AIEOS identity; empty for none.
+    """
+
+    def __init__(self, paths: Paths, identity: str = "") -> None:
         self._paths = paths
-        self.files = ProjectFiles(paths.workspace, paths.state_dir / APPROVALS_FILE)
+        self.files = ProjectFiles(paths.workspace, paths.state_dir / APPROVALS_FILE, identity)
         self._skills = ""
         self._seen: tuple[object, ...] | None = None
 

@@ -55,6 +55,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         model_dir=paths.model_dir if settings.embeddings.provider == "onnx" else None,
         documents=paths.documents,
         workspace=paths.workspace,
+        identity=settings.agent.identity,
         embeds_remotely=settings.embeddings.is_remote,
         status_file=paths.status_file,
         embedder=embedder_of(settings, paths, os.environ),

@@ -1,6 +1,7 @@
 """`barnacle prompt`: what a model is told before a conversation, and which files count in it."""
 
 from argparse import Namespace
+from collections.abc import Iterator
 
 from agent.app.prompt_files import PromptSections
 from agent.cli import configuration, exits
@@ -10,7 +11,7 @@ from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
 from agent.text.printable import spelled_out
 from agent.turn.prompt import PromptSetting, changing_prompt, stable_sections
-from agent.turn.prompt_files import FILES, ProjectFile
+from agent.turn.prompt_files import ProjectFile, counted
 
 # Enough of a hash that no other text of anybody has it too
 _LEAST_DIGITS = 24
@@ -19,7 +20,7 @@ _CHANNEL = "terminal"
 
 def run(arguments: Namespace) -> int:
     settings, paths = configuration.load(arguments)
-    briefing = PromptSections(paths)
+    briefing = PromptSections(paths, settings.agent.identity)
     if arguments.action is None:
         _print(settings, paths, briefing, as_json=arguments.json)
         return exits.OK
@@ -56,12 +57,26 @@ def _print(settings: Settings, paths: Paths, briefing: PromptSections, *, as_jso
     for title, size in sizes:
         say(f"{size:6} bytes  {title}")
     say(f"{sum((size for _, size in sizes)):6} bytes  in total, without memories and tools")
-    for file in briefing.files.every():
-        if not file.is_approved:
-            say(
+    for line in _left_out(briefing, settings.agent.identity):
+        say(line)
+
+
+def _left_out(briefing: PromptSections, identity: str) -> Iterator[str]:
+    """Yield a line for each file that is there, or should be, and does not count."""
+    every = briefing.files.every()
+    if identity and identity not in {file.name for file in every}:
+        yield f"{identity} is not in the workspace (agent.identity)"
+    told = {file.name for file in counted(every, identity)}
+    for file in every:
+        if file.problems:
+            yield f"{file.name} is left out, it is invalid: {file.problems[0]}"
+        elif not file.is_approved:
+            yield (
                 f"{file.name} is left out until you approve it: read it with `barnacle prompt "
                 f"show {file.name}`"
             )
+        elif file.name not in told:
+            yield f"{file.name} is left out: {identity} counts instead (agent.identity)"
 
 
 def _title(section: str) -> str:
@@ -70,14 +85,24 @@ def _title(section: str) -> str:
 
 
 def _show(file: ProjectFile) -> None:
-    """Print every character of the file, so that nobody approves unseen text."""
+    """Print every character that counts of the file, so that nobody approves unseen text."""
+    _refuse_invalid(file)
     for line in file.text.splitlines():
         say(spelled_out(line))
+    for note in file.notes:
+        say(f"== {spelled_out(note)}")
     short = file.digest[:_LEAST_DIGITS]
     say(f"== to approve exactly this: barnacle prompt approve {file.name} {short}")
 
 
+def _refuse_invalid(file: ProjectFile) -> None:
+    if file.problems:
+        problems = "\n".join(f"{file.name}: {spelled_out(one)}" for one in file.problems)
+        raise BadArguments(f"{problems}\ncorrect it, then show it again")
+
+
 def _approve(briefing: PromptSections, file: ProjectFile, digest: str) -> None:
+    _refuse_invalid(file)
     if len(digest) < _LEAST_DIGITS or not file.digest.startswith(digest):
         raise BadArguments(
             f"this hash does not match {file.name}: `barnacle prompt show {file.name}` "
@@ -93,5 +118,6 @@ def _approve(briefing: PromptSections, file: ProjectFile, digest: str) -> None:
 def _found(briefing: PromptSections, name: str) -> ProjectFile:
     found = next((one for one in briefing.files.every() if one.name == name), None)
     if found is None:
-        raise BadArguments(f"no {name} in the workspace; files of the prompt: {', '.join(FILES)}")
+        names = ", ".join(briefing.files.names)
+        raise BadArguments(f"no {name} in the workspace; files of the prompt: {names}")
     return found

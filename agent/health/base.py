@@ -92,6 +92,7 @@ class Patient:
         model_dir: None when embeddings are switched off.
         config: the configuration file; None when there is none.
         workspace: where skills are looked for.
+        identity: its file with an AIEOS identity; empty for none.
         documents: the folder of datasheets and notes; need not exist.
         embeds_remotely: a service makes the vectors, not a model in `model_dir`.
         refusal: why it was refused; everything else is by its defaults then.
@@ -137,6 +138,7 @@ class Patient:
     embeds_remotely: bool = False
     documents: Path | None = None
     workspace: Path | None = None
+    identity: str = ""
     holds_key: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
     find_store: Callable[[], MemoryStore] | None = None

@@ -53,6 +53,15 @@ class HooksSettings(ConfigSection, frozen=True, kw_only=True):
     modules: tuple[HookName, ...] = ()
 
 
+IdentityFile = Annotated[
+    str,
+    Meta(
+        pattern=r"^([A-Za-z0-9][\w-]{0,60}(\.[\w-]{1,60}){0,4}\.json)?\Z",
+        description="a file of the workspace that ends in .json, such as identity.json",
+    ),
+]
+
+
 class AgentSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[agent]` section: name, limits and the time for a turn."""
 
@@ -64,6 +73,8 @@ class AgentSettings(ConfigSection, frozen=True, kw_only=True):
     rules: dict[str, RuleSettings] = msgspec.field(default_factory=dict)
     # Empty: the folder `workspace` in the state folder
     workspace: str = ""
+    # File of the workspace with an AIEOS identity, which goes before IDENTITY.md; empty: none
+    identity: IdentityFile = ""
     max_tool_iterations: Annotated[int, Meta(ge=1, le=50)] = 10
     turn_timeout_s: Annotated[int, Meta(ge=10, le=1200)] = 180
     # What a model sees again of a conversation; older turns leave a digest

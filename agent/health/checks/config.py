@@ -11,7 +11,7 @@ from agent.schedule.job_store import JobStore
 from agent.tools.mcp.server import trouble_with
 from agent.tools.mcp.servers import pins_in
 from agent.tools.skills import skills_of
-from agent.turn.prompt_files import APPROVALS_FILE, ProjectFiles
+from agent.turn.prompt_files import APPROVALS_FILE, ProjectFiles, counted
 
 _FOLDER = "data/device"
 # Left by the start of a card, for everybody to read
@@ -71,14 +71,23 @@ async def check_prompt(patient: Patient) -> Finding:
     # Reading there would make the folder: a check changes nothing
     if patient.workspace is None or not await asyncio.to_thread(patient.workspace.is_dir):
         return Finding.ok("no files of yours in it")
-    files = ProjectFiles(patient.workspace, patient.state_dir / APPROVALS_FILE)
+    identity = patient.identity
+    files = ProjectFiles(patient.workspace, patient.state_dir / APPROVALS_FILE, identity)
     every = await asyncio.to_thread(files.every)
+    if identity and identity not in {one.name for one in every}:
+        return Finding.warning(f"no {identity} in the workspace: add it, or change agent.identity")
+    if invalid := next((one for one in every if one.problems), None):
+        return Finding.warning(
+            f"{invalid.name} is invalid and left out: {invalid.problems[0]} (see `barnacle prompt "
+            f"show {invalid.name}`)"
+        )
     if left_out := [one.name for one in every if not one.is_approved]:
         told = ", ".join(left_out)
         return Finding.ok(
             f"left out until you approve it: {told} (see `barnacle prompt show NAME`)"
         )
-    return Finding.ok(", ".join(one.name for one in every) or "no files of yours in it")
+    names = ", ".join(one.name for one in counted(every, identity))
+    return Finding.ok(names or "no files of yours in it")
 
 
 async def check_mcp(patient: Patient) -> Finding:

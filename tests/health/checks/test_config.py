@@ -66,6 +66,24 @@ async def test_files_of_the_owners_are_named_with_what_to_do(
     assert (await config.check_prompt(looked_at)).sentence == "SOUL.md"
 
 
+async def test_an_identity_that_does_not_count_is_said(patient: Patient, tmp_path: Path) -> None:
+    looked_at = dataclasses.replace(patient, workspace=tmp_path, identity="me.json")
+    missing = await config.check_prompt(looked_at)
+    assert missing.level is Level.WARNING
+    assert missing.sentence.startswith("no me.json in the workspace")
+    (tmp_path / "me.json").write_text('{"identity": 7}')
+    invalid = await config.check_prompt(looked_at)
+    assert invalid.level is Level.WARNING
+    assert "$.identity: must be an object or a text, not 7" in invalid.sentence
+    (tmp_path / "me.json").write_text('{"identity": "Ada."}')
+    (tmp_path / "IDENTITY.md").write_text("Otto.")
+    assert "me.json" in (await config.check_prompt(looked_at)).sentence
+    files = ProjectFiles(tmp_path, patient.state_dir / APPROVALS_FILE, "me.json")
+    for one in files.every():
+        files.approve(one.name, one.digest)
+    assert (await config.check_prompt(looked_at)).sentence == "me.json"
+
+
 async def test_without_a_workspace_there_is_nothing_to_say(patient: Patient) -> None:
     assert (await config.check_prompt(patient)).level is Level.OK
 
