@@ -34,7 +34,7 @@ def run(arguments: Namespace) -> int:
         raise ConfigRefused(
             "no model service configured: set provider.kind or provider.base_url, then try again"
         )
-    model = settings.model or service.model or service.name
+    model = settings.model or service.model
     if not arguments.json:
         say(f"barnacle {__version__}, {service.name} ({service.wire.value}), model {model}")
     found = run_in_loop(_check(settings, service, model, show=not arguments.json))

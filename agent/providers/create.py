@@ -174,6 +174,9 @@ class _Ways:
         if form is ToolForm.AUTO and not service.takes_tools:
             form = ToolForm.WORDS
         sees = None if settings.vision == "auto" else settings.vision == "yes"
+        if settings.program is not None:
+            # Whatever its name says: it is given text alone
+            sees = False
         told = PromptedProvider(
             self.meter(way),
             way.model,
@@ -203,8 +206,17 @@ def _named(
     elif name == "provider" or _is_same(name, key, settings):
         where, theirs = "provider", settings
     else:
-        where, theirs = f"providers.{name}", ProviderSettings(kind=name)
+        where, theirs = f"providers.{name}", _by_name(name, key)
     return where, msgspec.structs.replace(theirs, model=model or theirs.model)
+
+
+def _by_name(name: str, key: str) -> ProviderSettings:
+    try:
+        return ProviderSettings(kind=name)
+    except ValueError as err:
+        raise ConfigRefused(
+            f"{key}: {name!r}: {err}; write a table such as [providers.backup] and its name here"
+        ) from err
 
 
 def _is_same(name: str, key: str, settings: ProviderSettings) -> bool:
@@ -250,7 +262,7 @@ def _programs(
     patience = patience or RequestTimeouts(
         settings.timeout_s, first_byte_s, declared.silence_timeout_s
     )
-    sampling = Sampling(settings.model or service.name, settings.temperature, settings.max_tokens)
+    sampling = Sampling(settings.model or service.model, settings.temperature, settings.max_tokens)
     keys = find_keys(settings, environ, service, where) if declared.key_variable else ()
     return tuple(
         ProgramProvider(

@@ -87,7 +87,7 @@ def _declared(program: ProgramSettings) -> KnownService:
     """Return a program as a service, called by its file."""
     variables = (program.key_variable,) if program.key_variable else ()
     name = program.command[0].rpartition("/")[2]
-    return replace(catalog.PROGRAM, name=name, key_variables=variables)
+    return replace(catalog.PROGRAM, name=name, key_variables=variables, model=name)
 
 
 def _service_of_key(settings: ProviderSettings, environ: Mapping[str, str]) -> KnownService | None:

@@ -212,6 +212,8 @@ class ProviderSettings(ConfigSection, frozen=True, kw_only=True):
             raise ValueError("base_url goes with a service, not with a program")
         if self.tool_calls in {"native", "grammar"}:
             raise ValueError('tool_calls must be "auto" or "words" for a program')
+        if self.vision == "yes":
+            raise ValueError('vision must be "auto" or "no": a program cannot be shown pictures')
         if (self.api_key or self.more_keys) and not self.program.key_variable:
             raise ValueError("api_key needs program.key_variable, the name that the program reads")
 

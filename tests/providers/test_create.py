@@ -7,13 +7,13 @@ from agent.errors import ConfigRefused
 from agent.messages import Effect
 from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest
-from agent.providers.catalog import Auth
+from agent.providers.catalog import OWN_MACHINE_PATIENCE_S, Auth
 from agent.providers.create import chain, routed, service_providers
 from agent.providers.prompted.forms import ToolForms
 from agent.providers.reader import RequestTimeouts
 from agent.providers.reliable import ReliableProvider
 from agent.providers.section import MainProviderSettings
-from agent.providers.settings import ProviderSettings
+from agent.providers.settings import ProgramSettings, ProviderSettings
 from tests.fakes import gemini_service, ollama_service
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import Reply, failed, running, sse, streamed
@@ -280,3 +280,27 @@ async def test_a_model_on_ones_own_machine_is_not_silent_while_it_is_loaded(
 ) -> None:
     settings = ProviderSettings(kind=kind, model="m", api_key=Secret("k"), fallback_after_s=set_s)
     assert chained(settings, http)._beside_after_s == after_s
+
+
+@pytest.mark.parametrize("name", ["azure", "program"])
+def test_a_fallback_that_needs_a_table_is_named_with_its_key(http: HttpClient, name: str) -> None:
+    settings = ProviderSettings(base_url="http://a.example", model="m", fallbacks=(name,))
+    with pytest.raises(
+        ConfigRefused, match=rf"provider\.fallbacks: '{name}': .*\[providers\.backup\]"
+    ):
+        chained(settings, http)
+
+
+async def test_a_program_is_told_of_pictures_in_words(http: HttpClient) -> None:
+    """Its name says nothing of what can be shown to it."""
+    program = ProgramSettings(command=("claude",))
+    chosen = chained(ProviderSettings(kind="program", program=program), http)
+    assert not chosen.capabilities().vision
+    assert not chosen.capabilities().native_tools
+
+
+async def test_a_program_has_the_time_of_a_model_at_home(http: HttpClient) -> None:
+    program = ProgramSettings(command=("claude",), silence_timeout_s=7)
+    (way,) = service_providers(ProviderSettings(kind="program", program=program), {}, http)
+    assert (way.name, way.model) == ("claude", "claude")
+    assert way._patience == RequestTimeouts(120.0, OWN_MACHINE_PATIENCE_S, 7)

@@ -109,6 +109,7 @@ def test_a_mistake_is_named(lines: str, said: str) -> None:
             "`provider.base_url`: goes with a service",
         ),
         (with_program('command = ["x"]', 'tool_calls = "native"'), '"auto" or "words"'),
+        (with_program('command = ["x"]', 'vision = "yes"'), "cannot be shown pictures"),
         (with_program('command = ["x"]', 'api_key = "k"'), "needs program.key_variable"),
     ],
 )

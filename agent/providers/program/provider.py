@@ -72,8 +72,11 @@ class ProgramCommand:
         usual = {"PATH": PATH, "LANG": LANG, "HOME": str(home), "TERM": "dumb", "NO_COLOR": "1"}
         return {**usual, **passed, **told}
 
-    def words(self, prompt: WrittenPrompt, model: str) -> tuple[list[str], bytes]:
+    def words(self, prompt: WrittenPrompt, model: str, own_model: str) -> tuple[list[str], bytes]:
         """Return the command's words, and its standard input.
+
+        Args:
+            own_model: what it asks by itself, where the command names no model.
 
         Raises:
             ProviderRefused: the name of the model cannot be a word.
@@ -82,6 +85,11 @@ class ProgramCommand:
         declared = self.declared.command
         if MODEL_WORD in "".join(declared) and not _MODEL.fullmatch(model):
             raise ProviderRefused(f"{model!r} cannot be the name of a model of {self.name}")
+        if MODEL_WORD not in "".join(declared) and model != own_model:
+            raise ProviderRefused(
+                f"{self.name} is not told which model to ask: put {MODEL_WORD} into "
+                f"program.command to ask {model}"
+            )
         takes_system = any(SYSTEM_WORD in word for word in declared)
         text = prompt.conversation if takes_system else prompt.whole
         filled = {PROMPT_WORD: text, SYSTEM_WORD: prompt.system, MODEL_WORD: model}
@@ -192,7 +200,7 @@ class ProgramProvider(DirectProvider):
             raise ProviderRefused(f"{self.name} cannot run isolated: {place.trouble}")
         self._place = place
         prompt = written(well_formed(request.messages))
-        words, given = self._command.words(prompt, sampling.model)
+        words, given = self._command.words(prompt, sampling.model, self._sampling.model)
         job = SandboxJob(
             words,
             self._command.environment(place.told_home),

@@ -100,6 +100,12 @@ async def test_a_name_that_is_no_model_is_no_word(name: str) -> None:
     assert isinstance(ended, ProviderRefused)
 
 
+async def test_a_model_is_no_use_to_a_command_that_takes_none() -> None:
+    _, ended = await heard(of(declared("cat")), asked("hi", model="another"))
+    assert isinstance(ended, ProviderRefused)
+    assert "put {model} into program.command" in str(ended)
+
+
 def test_a_command_with_a_model_needs_one() -> None:
     with pytest.raises(Exception, match=r"set provider\.model"):
         of(declared("echo", "{model}"))
