@@ -1,5 +1,6 @@
 """Settings of one language model: its service, its address, its limits."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -32,6 +33,18 @@ _Place = Annotated[str, Meta(max_length=200)]
 _Patterns = tuple[Annotated[str, Meta(min_length=1, max_length=500)], ...]
 
 
+# Of an output, the keys that lead to a value in JSON
+_PLACES = ("answer", "delta", "end", "error", "input_tokens", "output_tokens")
+
+
+def _refuse_bad_patterns(key: str, patterns: tuple[str, ...]) -> None:
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as err:
+            raise ValueError(f"{key} has an invalid pattern {pattern!r}: {err}") from err
+
+
 class ProgramOutput(ConfigSection, frozen=True, kw_only=True):
     """Form of what a program prints, and the places of what counts in it."""
 
@@ -47,15 +60,22 @@ class ProgramOutput(ConfigSection, frozen=True, kw_only=True):
     error: _Place = ""
     input_tokens: _Place = ""
     output_tokens: _Place = ""
+    # What stands before an answer, such as "> "; text only
+    mark: Annotated[str, Meta(max_length=40)] = ""
+    # Patterns of lines that are no part of an answer; text only
+    leave_out: _Patterns = ()
 
     def __post_init__(self) -> None:
         if self.form == "text":
-            if any(getattr(self, field) for field in self.__struct_fields__[1:]):
+            if any(getattr(self, field) for field in _PLACES):
                 raise ValueError('form must be "json" or "jsonl" for places in the output')
+            _refuse_bad_patterns("leave_out", self.leave_out)
             return
+        if self.mark or self.leave_out:
+            raise ValueError('form must be "text" for mark and leave_out')
         from agent.providers.program.place import parse  # noqa: PLC0415 - few declare a program
 
-        for field in self.__struct_fields__[1:]:
+        for field in _PLACES:
             try:
                 parse(getattr(self, field))
             except ValueError as err:
@@ -77,14 +97,8 @@ class ProgramComplaints(ConfigSection, frozen=True, kw_only=True):
     no_model: _Patterns = ()
 
     def __post_init__(self) -> None:
-        import re  # noqa: PLC0415 - few declare a program
-
         for field in self.__struct_fields__:
-            for pattern in getattr(self, field):
-                try:
-                    re.compile(pattern)
-                except re.error as err:
-                    raise ValueError(f"{field} has an invalid pattern {pattern!r}: {err}") from err
+            _refuse_bad_patterns(field, getattr(self, field))
 
 
 class ProgramSettings(ConfigSection, frozen=True, kw_only=True):

@@ -79,6 +79,14 @@ def test_every_key_can_be_set() -> None:
         ),
         ('command = ["x"]\noutput = { form = "json" }', "answer`: must be the place"),
         (
+            'command = ["x"]\noutput = { form = "json", answer = "a", mark = "> " }',
+            'must be "text" for mark and leave_out',
+        ),
+        (
+            'command = ["x"]\noutput = { leave_out = ["("] }',
+            "`provider.program.output.leave_out`: has an invalid pattern",
+        ),
+        (
             'command = ["x"]\noutput = { form = "json", answer = "a", end = "b" }',
             'must be "jsonl" for delta and end',
         ),

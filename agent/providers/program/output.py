@@ -1,6 +1,8 @@
 """Answer in what a program prints: text, one JSON document, or one on each line."""
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from agent.errors import TransientProviderError
 from agent.providers import service_json
@@ -44,15 +46,38 @@ class OutputReader(ABC):
         return False
 
 
+class _WantedLines:
+    """Lines of a text without those that are left out, as soon as they are whole."""
+
+    def __init__(self, leave_out: Sequence[str]) -> None:
+        self._left_out = [re.compile(pattern) for pattern in leave_out]
+        self._begun = ""
+
+    def feed(self, text: str) -> str:
+        if not self._left_out:
+            return text
+        *lines, self._begun = (self._begun + text).split("\n")
+        return "".join([f"{line}\n" for line in lines if self._is_wanted(line)])
+
+    def close(self) -> str:
+        line, self._begun = self._begun, ""
+        return line if self._is_wanted(line) else ""
+
+    def _is_wanted(self, line: str) -> bool:
+        return not any(pattern.search(line) for pattern in self._left_out)
+
+
 class TextOutput(OutputReader):
-    """All that is printed is the answer.
+    """All that is printed is the answer, but for its mark and lines that are left out.
 
     Args:
         may_complain: a short answer may be an error, so nothing is shown before it is longer.
     """
 
-    def __init__(self, *, may_complain: bool) -> None:
+    def __init__(self, declared: ProgramOutput, *, may_complain: bool) -> None:
         self._text = TerminalText()
+        self._lines = _WantedLines(declared.leave_out)
+        self._mark = declared.mark
         self._holds = may_complain
         self._held = ""
         self._is_begun = False
@@ -60,19 +85,13 @@ class TextOutput(OutputReader):
         self._unreadable = 0
 
     def feed(self, piece: bytes, answer: AnswerBuilder) -> str:
-        return self._shown(self._text.feed(piece), answer)
-
-    def close(self, answer: AnswerBuilder) -> str:
-        text = self._shown(self._text.close(), answer)
-        held, self._held, self._holds = self._held, "", False
-        return text + answer.add_text(held.rstrip())
-
-    def _shown(self, text: str, answer: AnswerBuilder) -> str:
+        text = self._text.feed(piece)
         self._count(text)
-        if not self._is_begun:
-            text = text.lstrip()
-            self._is_begun = bool(text)
-        self._held += text
+        self._held += self._lines.feed(text)
+        # A mark that is not whole yet may be the beginning of an answer
+        if not self._is_begun and self._mark.startswith(self._held.lstrip()):
+            return ""
+        self._begin()
         if self._holds and len(self._held) <= MAX_COMPLAINT_CHARS:
             return ""
         self._holds = False
@@ -80,6 +99,19 @@ class TextOutput(OutputReader):
         shown = self._held.rstrip()
         self._held = self._held[len(shown) :]
         return answer.add_text(shown)
+
+    def close(self, answer: AnswerBuilder) -> str:
+        text = self._text.close()
+        self._count(text)
+        self._held += self._lines.feed(text) + self._lines.close()
+        self._begin()
+        held, self._held = self._held, ""
+        return answer.add_text(held.rstrip())
+
+    def _begin(self) -> None:
+        if not self._is_begun:
+            self._held = self._held.lstrip().removeprefix(self._mark).lstrip()
+            self._is_begun = bool(self._held)
 
     def _count(self, text: str) -> None:
         self._chars += len(text)
@@ -191,4 +223,4 @@ def reader_of(declared: ProgramSettings) -> OutputReader:
     if declared.output.form == "jsonl":
         return JsonLinesOutput(declared.output)
     patterns = (getattr(declared.failures, name) for name in declared.failures.__struct_fields__)
-    return TextOutput(may_complain=any(patterns))
+    return TextOutput(declared.output, may_complain=any(patterns))

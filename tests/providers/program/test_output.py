@@ -63,6 +63,37 @@ def test_text_is_shown_as_it_comes_but_for_its_last_line_ends() -> None:
     assert one.feed(b"two", answer) == "\ntwo"
 
 
+KIRO = ProgramOutput(mark="> ", leave_out=("^\u25b8 (Credits|Time):", "^Loading"))
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7])
+@pytest.mark.parametrize(
+    ("printed", "text"),
+    [
+        (
+            "\x1b[38m> \x1b[0mone\ntwo\n\n \u25b8 x\n\u25b8 Credits: 0.2 \u2022 Time: 3s\n",
+            "one\ntwo\n\n \u25b8 x",
+        ),
+        ("Loading ...\n> one\n> quoted", "one\n> quoted"),
+        ("one\n\u25b8 Time: 3s", "one"),
+        (">", ">"),
+        ("> ", ""),
+        ("\n> <tool_call>\n{}", "<tool_call>\n{}"),
+        ("Loading", ""),
+    ],
+)
+def test_marks_and_lines_for_people_are_no_part_of_an_answer(
+    printed: str, text: str, size: int
+) -> None:
+    assert read(KIRO, printed.encode(), size)[0] == text
+
+
+def test_a_line_that_is_left_out_is_never_shown() -> None:
+    one, answer = reader(KIRO), AnswerBuilder()
+    assert one.feed("> one\n\u25b8 Cre".encode(), answer) == "one"
+    assert one.feed(b"dits: 1\ntwo\n", answer) == "\ntwo"
+
+
 def test_a_text_that_may_be_a_complaint_is_held_back_until_it_is_too_long_for_one() -> None:
     one, answer = reader(ProgramOutput(), busy=("^Sorry",)), AnswerBuilder()
     assert one.feed(b"x" * MAX_COMPLAINT_CHARS, answer) == ""
