@@ -28,6 +28,7 @@ HINT = "hint:"
 
 # Where the text of a request goes in a command
 PROMPT_WORD, SYSTEM_WORD, MODEL_WORD = "{prompt}", "{system}", "{model}"
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "busybox"})
 _Word = Annotated[str, Meta(min_length=1)]
 _Place = Annotated[str, Meta(max_length=200)]
 _Patterns = tuple[Annotated[str, Meta(min_length=1, max_length=500)], ...]
@@ -137,6 +138,13 @@ class ProgramSettings(ConfigSection, frozen=True, kw_only=True):
             raise ValueError("command must name its program by full path or by name alone")
         if "{" in self.command[0]:
             raise ValueError("command must begin with a program, not with a placeholder")
+        shells = [word for word in self.command if word.rpartition("/")[2] in _SHELLS]
+        said = [word for word in self.command if PROMPT_WORD in word or SYSTEM_WORD in word]
+        if shells and said:
+            raise ValueError(
+                "command must not put a conversation into a shell's words, where it could be run: "
+                f"leave out {said[0]!r}, and it comes on standard input"
+            )
         if self.home and not self.home.startswith("/"):
             raise ValueError("home must be a full path")
         if any(not path.startswith("/") for path in self.reads):

@@ -66,6 +66,11 @@ def test_every_key_can_be_set() -> None:
         ('command = ["bin/llm"]', "`provider.program.command`: must name its program by full path"),
         ('command = ["{prompt}"]', "must begin with a program"),
         ('command = [""]', "command"),
+        (
+            'command = ["sh", "-c", "llm {prompt}"]',
+            "must not put a conversation into a shell's words",
+        ),
+        ('command = ["env", "/bin/bash", "-c", "{system}"]', "must not put a conversation into a"),
         ('command = ["x"]\nhome = "here"', "`provider.program.home`: must be a full path"),
         ('command = ["x"]\nreads = ["here"]', "`provider.program.reads`: must be full paths"),
         ('command = ["x"]\nenv = { LD_PRELOAD = "x" }', "`provider.program.env`: is refused"),

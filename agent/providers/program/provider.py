@@ -82,20 +82,11 @@ class ProgramCommand:
             ProviderRefused: the name of the model cannot be a word.
             ContextOverflow: the conversation is too long for this.
         """
-        declared = self.declared.command
-        if MODEL_WORD in "".join(declared) and not _MODEL.fullmatch(model):
-            raise ProviderRefused(f"{model!r} cannot be the name of a model of {self.name}")
-        if MODEL_WORD not in "".join(declared) and model != own_model:
-            raise ProviderRefused(
-                f"{self.name} is not told which model to ask: put {MODEL_WORD} into "
-                f"program.command to ask {model}"
-            )
-        takes_system = any(SYSTEM_WORD in word for word in declared)
-        text = prompt.conversation if takes_system else prompt.whole
+        self._check_model(model, own_model)
+        text = prompt.conversation if self._takes(SYSTEM_WORD) else prompt.whole
         filled = {PROMPT_WORD: text, SYSTEM_WORD: prompt.system, MODEL_WORD: model}
-        words = [_filled(word, filled) for word in declared]
-        is_argument = any(PROMPT_WORD in word for word in declared)
-        given = b"" if is_argument else text.encode()
+        words = [_filled(word, filled) for word in self.declared.command]
+        given = b"" if self._takes(PROMPT_WORD) else text.encode()
         if len(json.dumps(words)) > MAX_WORDS_BYTES:
             raise ContextOverflow(
                 f"the conversation is too long for the words of a command of {self.name}: leave "
@@ -111,6 +102,19 @@ class ProgramCommand:
         redactor = Redactor((*key, *self.declared.secrets(self.environ)))
         source = "" if self.credential is None else self.credential.source
         return AskedProgram(self.name, model, source, self.declared.failures, redactor)
+
+    def _takes(self, placeholder: str) -> bool:
+        return any(placeholder in word for word in self.declared.command)
+
+    def _check_model(self, model: str, own_model: str) -> None:
+        if not self._takes(MODEL_WORD):
+            if model != own_model:
+                raise ProviderRefused(
+                    f"{self.name} is not told which model to ask: put {MODEL_WORD} into "
+                    f"program.command to ask {model}"
+                )
+        elif not _MODEL.fullmatch(model):
+            raise ProviderRefused(f"{model!r} cannot be the name of a model of {self.name}")
 
 
 def _filled(word: str, texts: Mapping[str, str]) -> str:
