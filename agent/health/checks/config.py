@@ -11,7 +11,7 @@ from agent.schedule.job_store import JobStore
 from agent.tools.mcp.server import trouble_with
 from agent.tools.mcp.servers import pins_in
 from agent.tools.skills import skills_of
-from agent.turn.prompt_files import APPROVALS_FILE, ProjectFiles, counted
+from agent.turn.prompt_files import APPROVALS_FILE, ProjectFile, ProjectFiles, counted
 
 _FOLDER = "data/device"
 # Left by the start of a card, for everybody to read
@@ -68,12 +68,11 @@ async def check_skills(patient: Patient) -> Finding:
 
 
 async def check_prompt(patient: Patient) -> Finding:
+    identity, every = patient.identity, list[ProjectFile]()
     # Reading there would make the folder: a check changes nothing
-    if patient.workspace is None or not await asyncio.to_thread(patient.workspace.is_dir):
-        return Finding.ok("no files of yours in it")
-    identity = patient.identity
-    files = ProjectFiles(patient.workspace, patient.state_dir / APPROVALS_FILE, identity)
-    every = await asyncio.to_thread(files.every)
+    if patient.workspace is not None and await asyncio.to_thread(patient.workspace.is_dir):
+        files = ProjectFiles(patient.workspace, patient.state_dir / APPROVALS_FILE, identity)
+        every = await asyncio.to_thread(files.every)
     if identity and identity not in {one.name for one in every}:
         return Finding.warning(f"no {identity} in the workspace: add it, or change agent.identity")
     if invalid := next((one for one in every if one.problems), None):

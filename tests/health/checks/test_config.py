@@ -67,6 +67,8 @@ async def test_files_of_the_owners_are_named_with_what_to_do(
 
 
 async def test_an_identity_that_does_not_count_is_said(patient: Patient, tmp_path: Path) -> None:
+    nowhere = dataclasses.replace(patient, workspace=tmp_path / "none", identity="me.json")
+    assert (await config.check_prompt(nowhere)).level is Level.WARNING
     looked_at = dataclasses.replace(patient, workspace=tmp_path, identity="me.json")
     missing = await config.check_prompt(looked_at)
     assert missing.level is Level.WARNING
