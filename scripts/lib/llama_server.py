@@ -1,7 +1,7 @@
-"""Puts llama.cpp's server into a folder, as one executable file: Debian's package, no root needed.
+"""Puts llama.cpp's server and its command into a folder: Debian's package, no root needed.
 
-Only tests use it: the wire, the grammar and the limits of a real server. The model that it serves
-there is random numbers.
+Only tests use them: the wire, the grammar and the limits of a real server, and a program that
+answers as a model. The model there is random numbers.
 """
 
 import shlex
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scripts.lib import debian
 
-PROGRAM = "llama-server"
+PROGRAMS = ("llama-server", "llama-completion")
 _PACKAGE = "llama.cpp-tools"
 # The first of these suites that has it: it came after Debian 13
 _SUITES = ("trixie", "forky", "sid")
@@ -44,7 +44,8 @@ def _install(folder: Path) -> None:
         except debian.ArchiveUnusable as failure:
             failures.append(str(failure))
             continue
-        _write_wrapper(folder / PROGRAM, root)
+        for name in PROGRAMS:
+            _write_wrapper(folder / name, root)
         return
     raise debian.ArchiveUnusable("; ".join(failures))
 
@@ -52,7 +53,7 @@ def _install(folder: Path) -> None:
 def _write_wrapper(wrapper: Path, root: Path) -> None:
     """Start it with its own C library, in the folder where it looks for its arithmetic."""
     loader = next(root.rglob("ld-linux*.so*"))
-    program = root / "usr/bin" / PROGRAM
+    program = root / "usr/bin" / wrapper.name
     backends = next(root.glob("usr/lib/*/ggml/backends*"))
     libraries = backends.parents[1]
     paths = f"{libraries}:{libraries}/llama"

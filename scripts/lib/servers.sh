@@ -44,9 +44,10 @@ install_pgvector() {
 
 # llama.cpp's own server, which Debian 12 and 13 do not have; it serves random weights
 install_llama() {
-    [[ -x $root/.barnacle/llama/llama-server ]] && return
-    command -v llama-server >/dev/null && return
-    echo "test: unpacking llama.cpp's server into .barnacle" >&2
-    "$root/.venv/bin/python" "$root/scripts/lib" llama_server "$root/.barnacle/llama" >&2 ||
+    local unpacked="$root/.barnacle/llama"
+    [[ -x $unpacked/llama-server && -x $unpacked/llama-completion ]] && return
+    command -v llama-server >/dev/null && command -v llama-completion >/dev/null && return
+    echo "test: unpacking llama.cpp's programs into .barnacle" >&2
+    "$root/.venv/bin/python" "$root/scripts/lib" llama_server "$unpacked" >&2 ||
         echo "test: it was not unpacked; what needs it is skipped" >&2
 }

@@ -48,6 +48,10 @@ _KIND_OF_STATUS = {
     "413": "too_long",
     "429": "rate_limit",
 }
+_TELLING = re.compile(
+    r"error|fail|cannot|can't|could not|unable|not found|no such|invalid|denied|refused|too l",
+    re.IGNORECASE,
+)
 _SENTENCES: dict[str, tuple[type[ProviderError], str]] = {
     "rate_limit": (RateLimited, "{name} is asked too often just now{told}: try again later"),
     "credentials": (KeyRefused, "{name} is not signed in{told}: {sign_in}"),
@@ -101,9 +105,10 @@ def explain_end(
     """
     said = f"{printed}\n{complained}".strip()[-MAX_SAID_CHARS:]
     if exit_status in _NO_PROGRAM and not printed:
+        told = f"{exit_status}: {_telling_line(program, said)}"
         return ProviderRefused(
-            f"{program.name} cannot be started ({exit_status}: {_last_line(program, said)}): is it "
-            "installed, and does program.reads have all that it needs? See `barnacle doctor`"
+            f"{program.name} cannot be started ({told}): is it installed, and does program.reads "
+            "have all that it needs? See `barnacle doctor`"
         )
     return _explained(program, complaints.read(said), _ending(exit_status), said)
 
@@ -113,7 +118,7 @@ def _explained(
 ) -> ProviderError:
     kind = declared_kind(program, said) or _usual_kind(complaint, said)
     detail = program.shown(complaint.message) if "\n" not in complaint.message.strip() else ""
-    detail = detail or _last_line(program, said)
+    detail = detail or _telling_line(program, said)
     told = f" ({ending}{': ' if ending and detail else ''}{detail})" if ending or detail else ""
     error = _named(program, kind, told, said)
     if isinstance(error, TransientProviderError):
@@ -159,6 +164,8 @@ def _ending(exit_status: int | None) -> str:
     return f"exit {exit_status}"
 
 
-def _last_line(program: AskedProgram, said: str) -> str:
+def _telling_line(program: AskedProgram, said: str) -> str:
+    """Return the last line that sounds like a failure, else the last."""
     lines = [line for line in said.splitlines() if line.strip()]
-    return program.shown(lines[-1]) if lines else ""
+    telling = [line for line in lines if _TELLING.search(line)]
+    return program.shown((telling or lines)[-1]) if lines else ""

@@ -61,6 +61,8 @@ def test_the_declaration_goes_before_the_usual_words() -> None:
 def test_a_sentence_says_program_status_and_the_last_line() -> None:
     error = explain_end(program(), 3, "half an answer", "Traceback:\n  a line\nIt broke\n\n")
     assert str(error) == "fake-cli failed (exit 3: It broke)"
+    told = explain_end(program(), 1, "", "loading\nE prompt could not be read\nI 3.2 s in all")
+    assert str(told) == "fake-cli failed (exit 1: E prompt could not be read)"
     assert str(explain_end(program(), -9, "", "")) == "fake-cli failed (ended by signal 9)"
     assert str(explain_end(program(), 137, "", "")) == "fake-cli failed (ended by signal 9)"
     assert str(explain_end(program(), 0, "", "oops")) == "fake-cli failed (oops)"
