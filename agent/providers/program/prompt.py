@@ -13,7 +13,7 @@ from agent.providers import service_json
 
 _TASK = (
     "Below is a conversation between a person and an assistant. You are the assistant. Write the "
-    "assistant's next message, and nothing else: no heading, no marks, no comment on these lines."
+    "assistant's next message and nothing else; leave out the marks around it."
 )
 _INSTRUCTIONS = "Instructions for the assistant:"
 _SPEAKERS = {Role.USER: "person", Role.TOOL: "person", Role.ASSISTANT: "assistant"}
