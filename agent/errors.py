@@ -37,6 +37,7 @@
   * CommandRefused               a command line that no grammar knows, or an environment
   * SandboxBroken                what keeps programs apart does not work: nothing was run
   * UpdateRefused                an update that is not signed, not whole, not for here or not now
+  * BackupRefused                a backup that cannot be made, opened or restored; nothing changed
 """
 
 from typing import TYPE_CHECKING
@@ -260,3 +261,7 @@ class DelegationRefused(BarnacleError):
 
 class UpdateRefused(BarnacleError):
     """An update that cannot be had; the system that runs is as it was."""
+
+
+class BackupRefused(BarnacleError):
+    """A backup that cannot be made, opened or restored; what there was is as it was."""

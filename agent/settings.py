@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from agent.backup.settings import BackupSettings
 from agent.channels.settings import ChannelsSettings, TerminalSettings
 from agent.config import ConfigSection, expanded, home_folder, load
 from agent.embeddings.settings import EmbeddingsSettings
@@ -56,6 +57,8 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
     workspace: WorkspaceSettings = WorkspaceSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     readings: ReadingsSettings = ReadingsSettings()
+    # Backups of every night; without its table none is made
+    backup: BackupSettings | None = None
     hooks: HooksSettings = HooksSettings()
     terminal: TerminalSettings = TerminalSettings()
     channels: ChannelsSettings = ChannelsSettings()

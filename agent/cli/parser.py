@@ -3,6 +3,7 @@
 import argparse
 
 from agent import __version__
+from agent.cli.backup_options import add_backup
 from agent.cli.memory_options import add_memory
 from agent.cli.options import Commands, Parser, add, everywhere, text
 from agent.cli.owner_options import add_admission, add_oversight, add_readings, add_upkeep
@@ -15,6 +16,7 @@ examples:
   barnacle doctor                    find problems and how to fix them
   barnacle check                     check the configuration
   barnacle board list                list connected boards
+  barnacle backup                    make one encrypted file of the whole device
   barnacle pair                      let a person in over a chat platform
   barnacle estop                     emergency stop; --clear ends it
   barnacle run                       run every channel, as the service does
@@ -41,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     _add_models(commands)
     add_memory(commands)
     _add_board(commands)
+    add_backup(commands)
     add_upkeep(commands)
     return top
 

@@ -14,6 +14,7 @@ _GROUPS = {
     "requirements-dev.lock": (_PLAIN, "embeddings", "model", "dev"),
     "requirements-extras.lock": (
         *("pi", "gateway", "postgres", "documents", "drawing", "mcp", "matrix", "xmpp"),
+        "backup",
     ),
 }
 _NAME = re.compile(r"^[A-Za-z0-9._-]+")

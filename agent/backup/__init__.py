@@ -1,0 +1,1 @@
+"""A backup that is a device: made, looked at, verified and restored."""

@@ -1,0 +1,279 @@
+"""Writer of a backup: copies the databases one by one, and encrypts all parts as one stream."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from agent import __version__
+from agent.backup.archive import PIECE_BYTES, ArchiveStream, Member
+from agent.backup.database_copy import copy_database
+from agent.backup.encryption import Recipients, encrypt
+from agent.backup.epoch import read_epoch
+from agent.backup.inventory import RING, SCRATCH, Inventory, Source
+from agent.backup.manifest import (
+    FORMAT,
+    HEADER_NAME,
+    MANIFEST_NAME,
+    SUFFIX,
+    Area,
+    BackupHeader,
+    Manifest,
+    PartKind,
+    PartRecord,
+)
+from agent.backup.ring_copy import copy_ring
+from agent.errors import BackupRefused, StorageFull
+from agent.storage.files import PRIVATE_FILE, PRIVATE_FOLDER, sync_folder
+
+# A file up to this is read at once, so that no change comes in between
+_AT_ONCE_BYTES = 1024 * 1024
+# What stays free beside a backup and beside a copy: an agent goes on writing
+MARGIN_BYTES = 16 * 1024 * 1024
+# Headers and padding of the archive, for each part
+_PART_BYTES = 2048
+_PARTIAL = ".part"
+RING_NAME = f"{Area.STATE.value}/{RING}"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+
+
+@dataclass(frozen=True, slots=True)
+class BackupPlan:
+    """Plan of one backup.
+
+    Args:
+        is_dated: the clock is believed.
+    """
+
+    inventory: Inventory
+    recipients: Recipients
+    device: str
+    is_dated: bool = True
+
+    @property
+    def state_dir(self) -> Path:
+        return self.inventory.state_dir
+
+    def file_name(self, at_s: float) -> str:
+        """Return the name of a file in a folder of backups; later ones sort after it."""
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at_s))
+        return f"{self.device}-{stamp}{SUFFIX}"
+
+    def write_file(self, target: Path) -> Manifest:
+        """Write the backup beside `target`, then rename it.
+
+        Raises:
+            StorageFull: there is no room; nothing is left there.
+            BackupRefused: it cannot be made.
+        """
+        self._check_room(target.parent)
+        partial = target.with_name(f"{target.name}{_PARTIAL}")
+        try:
+            partial.unlink(missing_ok=True)
+            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+            with os.fdopen(handle, "wb") as file:
+                manifest = self.write(file.write)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(target)
+            sync_folder(target.parent)
+        except OSError as err:
+            if err.errno in _NO_ROOM:
+                raise StorageFull(
+                    f"{target} was not written: {os.strerror(err.errno or 0)}; make room there, or "
+                    "name another place with --to"
+                ) from err
+            raise
+        finally:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+        return manifest
+
+    def write(self, write: Callable[[bytes], object]) -> Manifest:
+        """Write the backup piece by piece; return its manifest."""
+        self.recipients.check()
+        header = self._header()
+        with _scratch(self.state_dir) as scratch:
+            parts = _Parts(self.inventory, header, scratch)
+            encrypt(ArchiveStream(parts.members()).read, write, self.recipients)
+        return parts.manifest
+
+    def _header(self) -> BackupHeader:
+        links = [str(path) for path in self.inventory.links()]
+        left_out = self.inventory.left_out
+        if links:
+            left_out += (f"symbolic links are not followed: {', '.join(links[:3])}",)
+        return BackupHeader(
+            format=FORMAT,
+            version=__version__,
+            device=self.device,
+            made_at_s=round(time.time(), 3),
+            epoch=read_epoch(self.state_dir),
+            is_dated=self.is_dated,
+            left_out=left_out,
+        )
+
+    def _check_room(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise BackupRefused(f"{folder} is no folder: make it, or connect what belongs there")
+        every = list(self.inventory.sources())
+        whole = sum(one.size_bytes + _PART_BYTES for one in every)
+        databases = (one.size_bytes for one in every if one.kind is PartKind.DATABASE)
+        largest = max(databases, default=0)
+        if folder.stat().st_dev == self.state_dir.stat().st_dev:
+            _check_free(folder, whole + largest)
+        else:
+            _check_free(folder, whole)
+            _check_free(self.state_dir, largest)
+
+
+class _Parts:
+    """Parts on their way into the archive, each noted in the manifest as it goes."""
+
+    def __init__(self, inventory: Inventory, header: BackupHeader, scratch: Path) -> None:
+        self._inventory = inventory
+        self._header = header
+        self._scratch = scratch
+        self._records: list[PartRecord] = []
+        self._troubles: list[str] = []
+
+    @property
+    def manifest(self) -> Manifest:
+        left_out = (*self._header.left_out, *self._troubles)
+        header = msgspec.structs.replace(self._header, left_out=left_out)
+        return Manifest(header=header, parts=tuple(self._records))
+
+    def members(self) -> Iterator[Member]:
+        """Yield everything that the archive holds."""
+        yield _of_bytes(HEADER_NAME, msgspec.json.encode(self._header))
+        ring, has_ring = self._scratch / RING, False
+        if copy_ring(self._inventory.state_dir, ring):
+            has_ring = True
+            yield from self._file(Source(RING_NAME, ring), ring)
+        for source in self._inventory.sources():
+            if has_ring and source.name == RING_NAME:
+                continue
+            try:
+                yield from self._members_of(source)
+            except FileNotFoundError:
+                # Removed since it was listed: the agent is at work
+                continue
+            except PermissionError as err:
+                self._troubles.append(f"{err.filename} cannot be read by this user")
+        yield _of_bytes(MANIFEST_NAME, msgspec.json.encode(self.manifest))
+
+    def _members_of(self, source: Source) -> Iterator[Member]:
+        if source.path is None:
+            yield self._noted(source, len(source.content), iter([source.content]))
+        elif source.kind is PartKind.DATABASE:
+            yield from self._database(source, source.path)
+        else:
+            yield from self._file(source, source.path)
+
+    def _database(self, source: Source, path: Path) -> Iterator[Member]:
+        copy = self._scratch / "copy.db"
+        try:
+            schema = copy_database(path, copy)
+        except sqlite3.OperationalError as err:
+            if "disk is full" in str(err) or "disk I/O" in str(err):
+                raise StorageFull(f"{self._scratch} has no room for a copy of {path}") from err
+            raise BackupRefused(f"{path} cannot be copied: {err}") from err
+        except sqlite3.DatabaseError as err:
+            # Better than nothing: what of it can be read is found when the agent sets it aside
+            self._troubles.append(f"{path.name} is damaged ({err}): it is in it as it lies there")
+            yield from self._file(source, path)
+            return
+        with copy.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            yield self._noted(source, size, _exactly(file.read, size), path, schema)
+        copy.unlink()
+
+    def _file(self, source: Source, path: Path) -> Iterator[Member]:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            size = os.fstat(handle).st_size
+            if size <= _AT_ONCE_BYTES:
+                content = file.read(size)
+                yield self._noted(source, len(content), iter([content]), path)
+            else:
+                # A log may have grown since: its beginning is whole
+                yield self._noted(source, size, _exactly(file.read, size), path)
+
+    def _noted(
+        self,
+        source: Source,
+        size: int,
+        pieces: Iterator[bytes],
+        path: Path | None = None,
+        schema: int | None = None,
+    ) -> Member:
+        digest = hashlib.sha256()
+
+        def hashed() -> Iterator[bytes]:
+            for piece in pieces:
+                digest.update(piece)
+                yield piece
+            kind = source.kind
+            if kind is PartKind.DATABASE and schema is None:
+                kind = PartKind.FILE
+            record = PartRecord(
+                name=source.name,
+                kind=kind,
+                size_bytes=size,
+                sha256=digest.hexdigest(),
+                schema=schema,
+                path=source.origin,
+            )
+            self._records.append(record)
+
+        status = None if path is None else path.stat()
+        changed_s = self._header.made_at_s if status is None else status.st_mtime
+        mode = PRIVATE_FILE if status is None else (status.st_mode & 0o700) | PRIVATE_FILE
+        return Member(source.name, size, hashed(), changed_s, mode)
+
+
+def _exactly(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:
+    left = size
+    while left and (piece := read(min(left, PIECE_BYTES))):
+        left -= len(piece)
+        yield piece
+
+
+def _of_bytes(name: str, content: bytes) -> Member:
+    return Member(name, len(content), iter([content]), time.time())
+
+
+@contextlib.contextmanager
+def _scratch(state_dir: Path) -> Iterator[Path]:
+    """Yield an empty private folder on the disk of the state."""
+    folder = state_dir / SCRATCH
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        folder.mkdir(mode=PRIVATE_FOLDER)
+    except OSError as err:
+        raise BackupRefused(
+            f"{state_dir} cannot be written ({err.strerror}): run the command as the user of the "
+            "agent, or with sudo"
+        ) from err
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_free(folder: Path, needed_bytes: int) -> None:
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < needed_bytes + MARGIN_BYTES:
+        raise StorageFull(
+            f"{folder} has {free_bytes // 1024**2} MB free, and the backup needs "
+            f"{(needed_bytes + MARGIN_BYTES) // 1024**2} MB: make room, or name another place with "
+            "--to"
+        )

@@ -1,0 +1,86 @@
+from pathlib import Path
+
+from agent.backup.inventory import Inventory, is_passing
+from agent.backup.manifest import PartKind
+from tests.backup.conftest import make_database
+
+
+def names(inventory: Inventory) -> list[str]:
+    return [source.name for source in inventory.sources()]
+
+
+def of(state: Path, **more: object) -> Inventory:
+    known = {"workspace": state / "workspace", "documents": state / "workspace/documents", **more}
+    return Inventory(state, **known)  # type: ignore[arg-type]  # each as the test says
+
+
+def test_the_state_folder_is_in_it_without_what_belongs_to_one_run(state: Path) -> None:
+    for name in ("agent.db-wal", "jobs.json.part", "people.json.lock", "agent.db.corrupt.2026"):
+        (state / name).write_text("x")
+    for folder in ("backups", ".restore", "before-restore-1", "model"):
+        (state / folder).mkdir()
+        (state / folder / "file").write_text("x")
+    assert names(of(state)) == [
+        "state/agent.db",
+        "state/people.json",
+        "state/audit/1.jsonl",
+        "state/workspace/IDENTITY.md",
+    ]
+
+
+def test_the_log_of_messages_comes_first_and_the_newest_readings_before_their_database(
+    state: Path,
+) -> None:
+    make_database(state / "a.db", 1)
+    (state / "readings.ring").write_text("x")
+    assert names(of(state))[:3] == ["state/readings.ring", "state/agent.db", "state/a.db"]
+
+
+def test_a_file_of_a_person_may_be_named_as_ours_are(state: Path) -> None:
+    (state / "workspace" / "lock").write_text("about locks")
+    (state / "workspace" / "status.json").write_text("{}")
+    found = names(of(state))
+    assert {"state/workspace/lock", "state/workspace/status.json"} <= set(found)
+
+
+def test_folders_elsewhere_and_what_the_configuration_names_are_in_it(
+    state: Path, tmp_path: Path
+) -> None:
+    outside, config, token = tmp_path / "files", tmp_path / "c.toml", tmp_path / "token"
+    outside.mkdir()
+    for path in (outside / "note.md", config, token):
+        path.write_text("x")
+    found = of(
+        state,
+        workspace=outside,
+        config=config,
+        named=[token],
+        credentials={"api_key": "k"},
+        machine={"device/hostname": b"h"},
+    )
+    sources = {source.name: source for source in found.sources()}
+    assert set(sources) >= {"workspace/note.md", "config/barnacle.toml", "machine/device/hostname"}
+    assert sources["named/0-token"].origin == str(token)
+    assert sources["credentials/api_key"].kind is PartKind.CREDENTIAL
+
+
+def test_links_are_not_followed(state: Path) -> None:
+    (state / "workspace" / "passwd").symlink_to("/etc/passwd")
+    (state / "workspace" / "etc").symlink_to("/etc")
+    assert not [name for name in names(of(state)) if "passwd" in name or "etc" in name]
+    assert {path.name for path in of(state).links()} == {"passwd", "etc"}
+
+
+def test_the_place_of_the_backups_is_no_part_of_one(state: Path) -> None:
+    kept = state / "workspace" / "kept"
+    kept.mkdir()
+    (kept / "old.barnacle-backup").write_text("x")
+    assert "state/workspace/kept/old.barnacle-backup" not in names(
+        of(state, skipped=frozenset({kept}))
+    )
+
+
+def test_names_that_pass() -> None:
+    assert is_passing("lock")
+    assert is_passing("before-restore-20260101")
+    assert not is_passing("jobs.json")

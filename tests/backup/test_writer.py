@@ -1,0 +1,130 @@
+import io
+import os
+import shutil
+import sqlite3
+import tarfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.backup import writer
+from agent.backup.encryption import Keys, Recipients, make_key
+from agent.backup.inventory import SCRATCH
+from agent.backup.reader import read_backup
+from agent.backup.writer import BackupPlan
+from agent.errors import BackupRefused, StorageFull
+from tests.fakes.age_tool import decrypt_with_key, needs_age
+
+
+def test_a_backup_holds_every_part_as_the_manifest_says(
+    plan: BackupPlan, keys: Keys, tmp_path: Path
+) -> None:
+    manifest = plan.write_file(tmp_path / "x.barnacle-backup")
+    found = read_backup(tmp_path / "x.barnacle-backup", keys)
+    assert found.manifest == manifest
+    assert found.differences() == {}
+    assert {part.name for part in manifest.parts} == {
+        "state/agent.db",
+        "state/audit/1.jsonl",
+        "state/people.json",
+        "state/workspace/IDENTITY.md",
+        "config/barnacle.toml",
+        "credentials/telegram_token",
+    }
+
+
+def test_nothing_plain_is_left_anywhere(plan: BackupPlan, state: Path, tmp_path: Path) -> None:
+    plan.write_file(tmp_path / "x.barnacle-backup")
+    assert not (state / SCRATCH).exists()
+    assert b"greenhouse" not in (tmp_path / "x.barnacle-backup").read_bytes()
+    assert (tmp_path / "x.barnacle-backup").stat().st_mode & 0o777 == 0o600
+
+
+@needs_age
+def test_the_age_tool_and_tar_restore_it_without_us(plan: BackupPlan, tmp_path: Path) -> None:
+    secret, public = make_key()
+    (tmp_path / "key").write_text(secret)
+    path = tmp_path / "x.barnacle-backup"
+    replace(plan, recipients=Recipients(keys=(public,))).write_file(path)
+    plain = decrypt_with_key(path, tmp_path / "key")
+    with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
+        tar.extractall(tmp_path / "out", filter="data")
+    with closing(sqlite3.connect(tmp_path / "out/state/agent.db")) as db:
+        assert db.execute("SELECT count(*) FROM said").fetchone() == (3,)
+
+
+def test_no_room_is_said_before_anything_is_written(
+    plan: BackupPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
+    with pytest.raises(StorageFull, match="0 MB free, and the backup needs"):
+        plan.write_file(tmp_path / "x.barnacle-backup")
+    assert not list(tmp_path.glob("*.barnacle-backup*"))
+
+
+def test_a_disk_that_fills_up_leaves_the_old_backup(
+    plan: BackupPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.barnacle-backup"
+    path.write_text("the one before")
+
+    def full(*_given: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(writer, "encrypt", full)
+    with pytest.raises(StorageFull, match="make room there"):
+        plan.write_file(path)
+    assert path.read_text() == "the one before"
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_file_of_somebody_else_is_said_to_be_missing(
+    plan: BackupPlan, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = os.open
+
+    def closed(path: object, *rest: int, **more: int) -> int:
+        if path == state / "people.json":
+            raise PermissionError(13, "Permission denied", str(path))
+        return really(path, *rest, **more)  # type: ignore[arg-type]  # as it was called
+
+    monkeypatch.setattr(os, "open", closed)
+    manifest = plan.write_file(tmp_path / "x.barnacle-backup")
+    assert any("people.json cannot be read" in one for one in manifest.header.left_out)
+    assert "state/people.json" not in {part.name for part in manifest.parts}
+
+
+def test_a_damaged_database_is_kept_as_it_lies_there_and_told_of(
+    plan: BackupPlan, state: Path, keys: Keys, tmp_path: Path
+) -> None:
+    (state / "agent.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    manifest = plan.write_file(tmp_path / "x.barnacle-backup")
+    assert any("agent.db is damaged" in one for one in manifest.header.left_out)
+    assert read_backup(tmp_path / "x.barnacle-backup", keys).differences() == {}
+
+
+def test_a_folder_that_is_not_there_is_refused(plan: BackupPlan, tmp_path: Path) -> None:
+    with pytest.raises(BackupRefused, match="connect what belongs there"):
+        plan.write_file(tmp_path / "usb" / "x.barnacle-backup")
+
+
+def test_a_database_as_large_as_a_year_of_readings_is_never_in_memory(
+    plan: BackupPlan, state: Path
+) -> None:
+    large = 40_000_000
+    with closing(sqlite3.connect(state / "readings.db", isolation_level=None)) as db:
+        db.execute("CREATE TABLE day (data BLOB)")
+        db.execute(f"INSERT INTO day VALUES (zeroblob({large}))")
+    pieces = [0]
+
+    def most(data: bytes) -> Iterator[int]:
+        pieces.append(len(data))
+        yield len(data)
+
+    plan.write(lambda data: next(most(data)))
+    assert sum(pieces) > large
+    assert max(pieces) < 100_000

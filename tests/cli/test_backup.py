@@ -1,0 +1,138 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.backup.encryption import make_key
+from agent.backup.record import read_record
+from agent.cli import exits
+from agent.cli.main import main
+from tests.backup.conftest import make_database
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's own agent, which is no service."""
+    state = tmp_path / "state"
+    (state / "workspace").mkdir(parents=True)
+    (state / "workspace" / "note.md").write_text("water the tomatoes")
+    make_database(state / "agent.db", 2)
+    (tmp_path / "barnacle.toml").write_text("[agent]\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BARNACLE_STATE_DIR", str(state))
+    monkeypatch.setenv("BARNACLE_CONFIG", str(tmp_path / "barnacle.toml"))
+    return tmp_path
+
+
+@pytest.fixture
+def key(home: Path) -> tuple[str, str]:
+    """The file of a secret key, and its public key."""
+    secret, public = make_key()
+    (home / "key.txt").write_text(secret)
+    return str(home / "key.txt"), public
+
+
+def test_a_backup_is_made_shown_and_verified(
+    home: Path, key: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / "x.barnacle-backup"
+    assert main(["backup", "--to", str(path), "--recipient", key[1]]) == exits.OK
+    assert f"written to {path}: 3 parts" in capsys.readouterr().out
+    assert main(["backup", "show", str(path), "--key", key[0]]) == exits.OK
+    assert "state/agent.db" in capsys.readouterr().out
+    assert main(["backup", "verify", str(path), "--key", key[0]]) == exits.OK
+    assert "3 parts are as they were" in capsys.readouterr().out
+
+
+def test_a_folder_gets_a_file_of_the_device_and_the_time(home: Path, key: tuple[str, str]) -> None:
+    (home / "usb").mkdir()
+    assert main(["backup", "--to", str(home / "usb"), "--recipient", key[1]]) == exits.OK
+    (made,) = (home / "usb").iterdir()
+    assert made.suffix == ".barnacle-backup"
+    record = read_record(home / "state")
+    assert record is not None
+    assert record.where == str(made)
+
+
+def test_the_configuration_says_where_and_for_whom(home: Path, key: tuple[str, str]) -> None:
+    (home / "kept").mkdir()
+    told = f'[backup]\nto = "{home / "kept"}"\nrecipients = ["{key[1]}"]\n'
+    (home / "barnacle.toml").write_text(told)
+    assert main(["backup"]) == exits.OK
+    assert len([*(home / "kept").iterdir()]) == 1
+
+
+def test_the_standard_output_is_the_file(
+    home: Path, key: tuple[str, str], capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["backup", "--to", "-", "--recipient", key[1]]) == exits.OK
+    said = capfdbinary.readouterr()
+    assert said.out.startswith(b"age-encryption.org/v1\n")
+    assert b"written to the standard output" in said.err
+    (home / "x").write_bytes(said.out)
+    assert main(["backup", "verify", str(home / "x"), "--key", key[0]]) == exits.OK
+
+
+def test_a_damaged_backup_fails(
+    home: Path, key: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / "x.barnacle-backup"
+    main(["backup", "--to", str(path), "--recipient", key[1]])
+    path.write_bytes(path.read_bytes()[:-10])
+    assert main(["backup", "verify", str(path), "--key", key[0]]) == exits.FAILED
+    assert "barnacle: the file ends too early or was changed" in capsys.readouterr().err
+
+
+def test_json_has_every_part_with_its_hash(
+    home: Path, key: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / "x.barnacle-backup"
+    main(["backup", "--to", str(path), "--recipient", key[1]])
+    capsys.readouterr()
+    assert main(["backup", "show", str(path), "--key", key[0], "--json"]) == exits.OK
+    told = json.loads(capsys.readouterr().out)
+    assert {part["name"] for part in told["parts"]} >= {"state/agent.db", "config/barnacle.toml"}
+    assert all(len(part["sha256"]) == 64 for part in told["parts"])
+
+
+def test_a_backup_that_nobody_could_open_is_refused(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["backup", "--to", str(home)]) == exits.USAGE
+    assert "nobody could open this backup" in capsys.readouterr().err
+
+
+def test_a_passphrase_comes_from_its_file(home: Path) -> None:
+    (home / "words").write_text("four words of mine\n")
+    path = home / "x.barnacle-backup"
+    given = ["--passphrase-file", str(home / "words")]
+    assert main(["backup", "--to", str(path), *given]) == exits.OK
+    assert main(["backup", "verify", str(path), *given]) == exits.OK
+
+
+def test_the_missing_key_is_asked_for_by_its_option(
+    home: Path, key: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / "x.barnacle-backup"
+    main(["backup", "--to", str(path), "--recipient", key[1]])
+    assert main(["backup", "show", str(path)]) == exits.USAGE
+    assert "name the file of the secret one, --key" in capsys.readouterr().err
+
+
+def test_a_new_key_opens_what_its_public_key_closes(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["backup", "key"]) == exits.OK
+    said = capsys.readouterr().out
+    (home / "new.txt").write_text(said)
+    public = said.splitlines()[0].removeprefix("# public key: ")
+    path = home / "x.barnacle-backup"
+    assert main(["backup", "--to", str(path), "--recipient", public]) == exits.OK
+    assert main(["backup", "show", str(path), "--key", str(home / "new.txt")]) == exits.OK
+
+
+def test_a_place_that_is_neither_folder_nor_backup_is_refused(
+    home: Path, key: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["backup", "--to", str(home / "usb"), "--recipient", key[1]]) == exits.USAGE
+    assert "connect the disk" in capsys.readouterr().err
