@@ -19,7 +19,7 @@ from agent.app.foreground import lines_of, until_left, write_out
 from agent.channels.base import Channel
 from agent.channels.settings import ChannelsSettings
 from agent.channels.terminal import TerminalChannel
-from agent.errors import ConfigRefused
+from agent.errors import BackupRefused, ConfigRefused
 from agent.gateway.settings import ConsoleSettings
 from agent.health.ownership import keep_private
 from agent.health.report import Reporter
@@ -49,6 +49,8 @@ _log = logging.getLogger(__name__)
 BOARD_PATIENCE_S = 3.0
 # A board that is not plugged in is not waited for: this is only the time to look
 LOOKING_PATIENCE_S = 0.5
+# Plan of a restore that was cut off, as agent/backup/switching.py keeps it
+HALF_RESTORED = Path(".restore/plan.json")
 # What a system of ours says of itself
 _IMAGE = Path("/usr/share/barnacle/image.json")
 # How often a starting chat looks whether the board has answered
@@ -59,6 +61,7 @@ MAX_CHAT_LOG_BYTES = 1_000_000
 
 async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
     """A conversation in this terminal, until the person leaves; the exit status."""
+    _refuse_half_restored(paths)
     with private_umask(), lock.hold(paths.state_dir), _chat_log(paths) as log:
         agent = assemble(settings, paths, os.environ, log)
         _close_to_others(paths)
@@ -91,6 +94,7 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
 
 async def run(settings: Settings, paths: Paths) -> int:
     """Serve every configured channel until told to stop; the exit status."""
+    _refuse_half_restored(paths)
     with private_umask(), lock.hold(paths.state_dir):
         starts = Starts(paths.state_dir / "starts.json", SystemClock())
         limits = _limits(is_looping=starts.begin())
@@ -126,6 +130,15 @@ async def run(settings: Settings, paths: Paths) -> int:
                 await channel.aclose()
         starts.end()
     return 0
+
+
+def _refuse_half_restored(paths: Paths) -> None:
+    """Raise BackupRefused where a restore was cut off: what is there is half of one state."""
+    if (paths.state_dir / HALF_RESTORED).exists():
+        raise BackupRefused(
+            f"a restore into {paths.state_dir} was cut off: run `sudo barnacle backup restore "
+            "--continue`, then start the agent"
+        )
 
 
 def _limits(*, is_looping: bool) -> list[str]:

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from agent.backup.encryption import Keys, Recipients, identities_of, make_key
+from agent.backup.encryption import Recipients, make_key
 from agent.backup.inventory import FOLDER, is_usable_folder
 from agent.backup.manifest import SUFFIX, BackupHeader, Manifest, PartRecord
-from agent.backup.passphrase import HEADER_BYTES, is_for_passphrase
 from agent.backup.reader import read_backup
 from agent.backup.record import NAME as RECORD
 from agent.backup.record import LastBackup, write_record
@@ -22,8 +21,8 @@ from agent.backup.settings import BackupSettings
 from agent.backup.usb import usb_folder
 from agent.backup.verification import PartCheck, verify
 from agent.backup.writer import BackupPlan
-from agent.channels.credentials import one_line
 from agent.cli import exits
+from agent.cli.backup_secrets import file_of, keys_of, passphrase_of
 from agent.cli.backup_source import device_name, inventory_of, surroundings
 from agent.cli.file_ownership import hand_over
 from agent.cli.output import say, say_json, say_table
@@ -37,6 +36,10 @@ _STANDARD_OUTPUT, _USB = "-", "usb"
 
 
 def run(arguments: Namespace) -> int:
+    if arguments.action in {"restore", "confirm"}:
+        from agent.cli import backup_restore  # noqa: PLC0415 - the other actions go without it
+
+        return backup_restore.run(arguments)
     actions = {None: _make, "show": _show, "verify": _verify, "key": _key}
     return actions[arguments.action](arguments)
 
@@ -99,7 +102,7 @@ def _say_made(where: str, manifest: Manifest, begun_s: float, stream: TextIO) ->
 
 
 def _show(arguments: Namespace) -> int:
-    found = read_backup(_file(arguments), _keys(arguments))
+    found = read_backup(file_of(arguments), keys_of(arguments))
     manifest = found.manifest
     wrong = found.differences()
     if arguments.json:
@@ -115,9 +118,9 @@ def _show(arguments: Namespace) -> int:
 
 
 def _verify(arguments: Namespace) -> int:
-    path = _file(arguments)
+    path = file_of(arguments)
     scratch = Path(arguments.scratch) if arguments.scratch else _scratch(arguments)
-    found = verify(path, _keys(arguments), scratch)
+    found = verify(path, keys_of(arguments), scratch)
     if arguments.json:
         import msgspec  # noqa: PLC0415 - as above
 
@@ -143,10 +146,10 @@ def _key(_arguments: Namespace) -> int:
 def _recipients(arguments: Namespace, wanted: BackupSettings) -> Recipients:
     """Return the recipients of the command line, else of the configuration, else ask."""
     if arguments.recipient or arguments.passphrase_file:
-        passphrase = _passphrase_of(arguments.passphrase_file)
+        passphrase = passphrase_of(arguments.passphrase_file)
         return Recipients(passphrase, tuple(arguments.recipient))
     if wanted.is_wanted:
-        return Recipients(_passphrase_of(wanted.passphrase_file), wanted.recipients)
+        return Recipients(passphrase_of(wanted.passphrase_file), wanted.recipients)
     if not sys.stdin.isatty():
         raise BadArguments(
             "nobody could open this backup: give --recipient or --passphrase-file, or write "
@@ -156,38 +159,6 @@ def _recipients(arguments: Namespace, wanted: BackupSettings) -> Recipients:
     if getpass.getpass("Again: ") != passphrase:
         raise BadArguments("these were two different passphrases")
     return Recipients(passphrase)
-
-
-def _keys(arguments: Namespace) -> Keys:
-    """Return what opens the file; a passphrase is asked for where it needs one."""
-    if arguments.key:
-        path = expanded(arguments.key, os.environ)
-        return Keys(identities=identities_of(path.read_text("utf-8", "replace")))
-    if arguments.passphrase_file:
-        return Keys(_passphrase_of(arguments.passphrase_file))
-    with _file(arguments).open("rb") as file:
-        if not is_for_passphrase(file.read(HEADER_BYTES)):
-            raise BadArguments("it was encrypted to a key: name the file of the secret one, --key")
-    if not sys.stdin.isatty():
-        raise BadArguments("this is no terminal to ask for the passphrase in: --passphrase-file")
-    return Keys(getpass.getpass("Passphrase of the backup: "))
-
-
-def _passphrase_of(name: str) -> str:
-    if not name:
-        return ""
-    path = expanded(name, os.environ)
-    text = one_line(path.read_text("utf-8", "replace"), str(path)).reveal()
-    if not text:
-        raise BadArguments(f"{path} is empty: it should hold the passphrase as its one line")
-    return text
-
-
-def _file(arguments: Namespace) -> Path:
-    path = expanded(arguments.file, os.environ)
-    if not path.is_file():
-        raise BadArguments(f"{path} is no file")
-    return path
 
 
 def _scratch(arguments: Namespace) -> Path:

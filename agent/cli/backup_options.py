@@ -43,6 +43,7 @@ def add_backup(commands: Commands) -> None:
     verified.add_argument(
         "--scratch", type=text, default="", metavar="FOLDER", help="restore it below this folder"
     )
+    _add_restore(actions)
     add(
         actions,
         "key",
@@ -82,6 +83,10 @@ def _add_making(backup: argparse.ArgumentParser) -> None:
 
 def _add_file(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", type=text, help="backup")
+    _add_secrets(command)
+
+
+def _add_secrets(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--key", type=text, default="", metavar="FILE", help="file of the secret key"
     )
@@ -93,3 +98,36 @@ def _add_file(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file with the passphrase as its one line",
     )
+
+
+def _add_restore(actions: Commands) -> None:
+    restored = add(
+        actions,
+        "restore",
+        "Make this system the device of a backup; the agent has to be stopped",
+        examples="  sudo systemctl stop barnacle\n"
+        "  sudo barnacle backup restore FILE --key key.txt\n"
+        "  sudo systemctl start barnacle\n"
+        "  sudo barnacle backup restore --continue   after a power cut in the middle\n"
+        "\n"
+        "All or nothing. What was there is kept beside it, in a folder that is named at the end. "
+        "What was\n"
+        "open in the backup is not done again, and what you always allowed asks again until "
+        "you confirm it.\n",
+    )
+    restored.add_argument("file", type=text, nargs="?", default="", help="backup")
+    _add_secrets(restored)
+    restored.add_argument("--yes", action="store_true", help="do not ask before it begins")
+    restored.add_argument(
+        "--continue", dest="go_on", action="store_true", help="finish a restore that was cut off"
+    )
+    confirmed = add(
+        actions,
+        "confirm",
+        "After a restore: allow again what was always allowed in the backup, or forget it",
+        examples="  barnacle backup confirm            lists it and asks\n"
+        "  barnacle backup confirm --forget\n",
+    )
+    which = confirmed.add_mutually_exclusive_group()
+    which.add_argument("--yes", action="store_true", help="do not ask")
+    which.add_argument("--forget", action="store_true", help="forget all of it")

@@ -22,8 +22,6 @@ from agent.settings import Paths, Settings
 
 _CREDENTIALS_DIRECTORY = "CREDENTIALS_DIRECTORY"
 _FILE_SUFFIX = "_file"
-# Of the machine's settings: the time zone is a link, whose target is kept
-_DEVICE_FILES = (device.HOSTNAME, device.LOCALE, device.AUTHORIZED_KEYS, device.COUNTRY)
 _NO_CREDENTIALS = "the service's credentials: only root, or the service itself, may read them"
 _NO_MACHINE = "host name, SSH keys and Wi-Fi: only root may read them"
 _ON_SERVER = "memories in PostgreSQL: back that server up by its own means"
@@ -33,6 +31,12 @@ def surroundings(arguments: Namespace) -> tuple[Settings, Paths]:
     """Return settings and paths; for root those of the machine's service."""
     adopt(os.environ, arguments)
     return configuration.load(arguments)
+
+
+def service_environment(arguments: Namespace) -> Mapping[str, str]:
+    """Return the environment; for root with that of the machine's service."""
+    adopt(os.environ, arguments)
+    return os.environ
 
 
 def inventory_of(
@@ -102,7 +106,7 @@ def _machine(places: ProvisionPaths, left_out: list[str]) -> Iterator[tuple[str,
         if Path("/data/device").exists():
             left_out.append(_NO_MACHINE)
         return
-    for name in _DEVICE_FILES:
+    for name in device.FILES:
         path = places.device / name
         if path.is_file():
             yield f"device/{name}", path.read_bytes()

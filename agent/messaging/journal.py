@@ -30,6 +30,8 @@ class InboxState(enum.Enum):
     PARKED = "parked"
     # Whoever wrote it is gone, such as a closed terminal
     ABANDONED = "abandoned"
+    # Open in a backup that was restored: told of, not acted on
+    RESTORED = "restored"
 
 
 class OutboxState(enum.Enum):
@@ -41,6 +43,8 @@ class OutboxState(enum.Enum):
     SENT = "sent"
     # The platform refused it too often
     DEAD = "dead"
+    # Not sent in a backup that was restored: told of, not sent
+    RESTORED = "restored"
 
 
 MIGRATIONS = (

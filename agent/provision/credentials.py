@@ -96,6 +96,11 @@ class Credstore:
         except (OSError, ValueError) as err:
             raise ConfigRefused(f"cannot read {self.plain / _file(name)}") from err
 
+    def files(self, name: str) -> list[Path]:
+        """Return the files that keep the credential; none if there is none."""
+        folders = [self.plain, *([self.encrypted] if self.encrypted is not None else [])]
+        return [path for folder in folders if (path := folder / _file(name)).exists()]
+
     def drop(self, name: str) -> None:
         (self.plain / _file(name)).unlink(missing_ok=True)
         if self.encrypted is not None:

@@ -19,6 +19,8 @@ HOSTNAME, LOCALTIME, LOCALE = "hostname", "localtime", "locale.conf"
 # sshd is started where it is there
 AUTHORIZED_KEYS = "authorized_keys"
 COUNTRY = "wifi-country"
+# What a backup holds of them; the time zone is a link
+FILES = (HOSTNAME, LOCALE, AUTHORIZED_KEYS, COUNTRY)
 USUAL_HOSTNAME = "barnacle"
 _ZONES = Path("/usr/share/zoneinfo")
 _FOR_ALL, _FOR_ROOT, _FOLDER = 0o644, 0o600, 0o755

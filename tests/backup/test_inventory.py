@@ -4,6 +4,8 @@ from agent.backup.inventory import Inventory, is_passing
 from agent.backup.manifest import PartKind
 from tests.backup.conftest import make_database
 
+WORKSPACE = "state/workspace"
+
 
 def names(inventory: Inventory) -> list[str]:
     return [source.name for source in inventory.sources()]
@@ -24,7 +26,7 @@ def test_the_state_folder_is_in_it_without_what_belongs_to_one_run(state: Path) 
         "state/agent.db",
         "state/people.json",
         "state/audit/1.jsonl",
-        "state/workspace/IDENTITY.md",
+        f"{WORKSPACE}/IDENTITY.md",
     ]
 
 
@@ -40,7 +42,7 @@ def test_a_file_of_a_person_may_be_named_as_ours_are(state: Path) -> None:
     (state / "workspace" / "lock").write_text("about locks")
     (state / "workspace" / "status.json").write_text("{}")
     found = names(of(state))
-    assert {"state/workspace/lock", "state/workspace/status.json"} <= set(found)
+    assert {f"{WORKSPACE}/lock", f"{WORKSPACE}/status.json"} <= set(found)
 
 
 def test_folders_elsewhere_and_what_the_configuration_names_are_in_it(
@@ -75,7 +77,7 @@ def test_the_place_of_the_backups_is_no_part_of_one(state: Path) -> None:
     kept = state / "workspace" / "kept"
     kept.mkdir()
     (kept / "old.barnacle-backup").write_text("x")
-    assert "state/workspace/kept/old.barnacle-backup" not in names(
+    assert f"{WORKSPACE}/kept/old.barnacle-backup" not in names(
         of(state, skipped=frozenset({kept}))
     )
 

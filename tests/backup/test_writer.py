@@ -18,6 +18,8 @@ from agent.backup.writer import BackupPlan
 from agent.errors import BackupRefused, StorageFull
 from tests.fakes.age_tool import decrypt_with_key, needs_age
 
+WORKSPACE = "state/workspace"
+
 
 def test_a_backup_holds_every_part_as_the_manifest_says(
     plan: BackupPlan, keys: Keys, tmp_path: Path
@@ -30,7 +32,7 @@ def test_a_backup_holds_every_part_as_the_manifest_says(
         "state/agent.db",
         "state/audit/1.jsonl",
         "state/people.json",
-        "state/workspace/IDENTITY.md",
+        f"{WORKSPACE}/IDENTITY.md",
         "config/barnacle.toml",
         "credentials/telegram_token",
     }

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from agent.backup.encryption import make_key
 from agent.backup.record import read_record
 from agent.cli import exits
 from agent.cli.main import main
+from agent.security.approvals import StandingApproval, StandingApprovals
+from agent.system.clock import SystemClock
 from tests.backup.conftest import make_database
 
 
@@ -136,3 +139,44 @@ def test_a_place_that_is_neither_folder_nor_backup_is_refused(
 ) -> None:
     assert main(["backup", "--to", str(home / "usb"), "--recipient", key[1]]) == exits.USAGE
     assert "connect the disk" in capsys.readouterr().err
+
+
+def test_a_backup_is_restored_and_its_approvals_confirmed(
+    home: Path,
+    key: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = home / "x.barnacle-backup"
+    approvals = StandingApprovals(home / "state/approvals.json", SystemClock())
+    approvals.add(
+        StandingApproval(
+            call="c", tool="gpio_write", arguments="{}", until_s=approvals.end_s(), words="lamp"
+        )
+    )
+    # What the fixture put there is no journal
+    (home / "state/agent.db").unlink()
+    main(["backup", "--to", str(path), "--recipient", key[1]])
+    (home / "state/workspace/note.md").write_text("changed since")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["backup", "restore", str(path), "--key", key[0], "--yes"]) == exits.OK
+    said = capsys.readouterr().out
+    assert "1 approvals have no effect until `barnacle backup confirm`" in said
+    assert (home / "state/workspace/note.md").read_text() == "water the tomatoes"
+    assert approvals.every() == []
+    assert main(["backup", "confirm", "--yes"]) == exits.OK
+    assert len(approvals.every()) == 1
+    assert main(["backup", "restore", "--continue"]) == exits.OK
+    assert "no restore was cut off" in capsys.readouterr().out
+
+
+def test_what_was_always_allowed_may_be_forgotten(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = home / "state/unconfirmed"
+    folder.mkdir()
+    (folder / "skills.json").write_text('{"_default": {"1": {"name": "watering"}}}')
+    assert main(["backup", "confirm", "--forget"]) == exits.OK
+    assert "skill: watering" in capsys.readouterr().out
+    assert main(["backup", "confirm"]) == exits.OK
+    assert "no approvals of a backup wait" in capsys.readouterr().out

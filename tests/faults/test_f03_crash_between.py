@@ -46,8 +46,8 @@ def crash_points() -> list[str]:
     return found
 
 
-# An update has turns of its own, which are tried where it is
-OTHERS = ("update.",)
+# An update and a restore have steps of their own, which are tried where they are
+OTHERS = ("update.", "restore.")
 POINTS = [point for point in crash_points() if not point.startswith(OTHERS)]
 
 
