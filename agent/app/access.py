@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.access.admission import Admission
+from agent.access.admission import Admission, Admitted, Rejected
 from agent.access.owner import ReachedOwner
 from agent.access.owner_contact import OwnerContact
 from agent.access.pairing import Pairing
@@ -17,17 +17,21 @@ from agent.access.pairing_codes import CODE_TTL_S, Codes
 from agent.access.people import PeopleStore, Person
 from agent.channels.base import Channel
 from agent.channels.terminal import LOCAL, OWNER, TerminalChannel
-from agent.messages import Address, Attachment, Inbound
+from agent.messages import Address, Attachment, Inbound, Outbound
 from agent.messaging.delivery import Delivery
 from agent.settings import Paths
+from agent.storage.worker import DatabaseWorker
 from agent.system.activity import Activity
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
+    from agent.backup.recovery import OwnerReach, Recovery
     from agent.tools.send_message import Addressee
 
 _log = logging.getLogger(__name__)
 
+# Note of a restore, as agent/backup/aftermath.py keeps it
+RESTORED = "restored.json"
 AT_THE_MACHINE = Address(TerminalChannel.name, LOCAL, OWNER)
 
 
@@ -36,19 +40,36 @@ class AccessControl:
 
     def __init__(self, paths: Paths, clock: Clock) -> None:
         self._clock = clock
+        self._state_dir = paths.state_dir
         self.people = PeopleStore(paths.state_dir / "people.json", clock)
         self.codes = Codes(paths.state_dir / "codes.json", clock)
         self.pairing = Pairing.of(self.people, self.codes, clock, self.tell)
         # While the agent is at work
         self.owner: ReachedOwner | None = None
 
-    def opened(self, channels: Mapping[str, Channel], activity: Activity) -> "OpenedAccess":
+    def opened(
+        self,
+        channels: Mapping[str, Channel],
+        activity: Activity,
+        journal: DatabaseWorker | None = None,
+    ) -> "OpenedAccess":
+        """Return the door; after a restore the journal keeps what stands before it."""
         local = [name for name, channel in channels.items() if channel.abilities.is_local]
         owner = OwnerContact(self.people, channels, activity, self._clock, AT_THE_MACHINE)
         relayed = [name for name, channel in channels.items() if channel.abilities.is_relayed]
         has_platforms = len(local) + len(relayed) < len(channels)
         admission = Admission(self.pairing, self._clock, local, relayed)
-        return OpenedAccess(admission, owner, self.pairing, self._clock, has_platforms)
+        recovery = None if journal is None else self._recovery(journal)
+        return OpenedAccess(admission, owner, self.pairing, self._clock, has_platforms, recovery)
+
+    def _recovery(self, journal: DatabaseWorker) -> "RecoveredAccess | None":
+        """Return what stands before the door after a restore; None on all other devices."""
+        if not (self._state_dir / RESTORED).exists():
+            return None
+        from agent.backup.recovery import open_recovery  # noqa: PLC0415 - after a restore alone
+
+        recovery = open_recovery(self._state_dir, journal, self._clock)
+        return None if recovery is None else RecoveredAccess(recovery, self.knows)
 
     async def tell(self, text: str) -> None:
         """The owner, while the agent is at work."""
@@ -78,15 +99,49 @@ class AccessControl:
         return named if is_paired else (at_the_machine, *named)
 
 
+@dataclass(slots=True)
+class RecoveredAccess:
+    """Door after a restore: what was written before it is listed for the owner, and no more."""
+
+    recovery: "Recovery"
+    knows: Callable[[Inbound], bool]
+    reach: "OwnerReach | None" = None
+
+    async def holds(self, message: Inbound) -> bool:
+        """Keep a message back; return true if that was done."""
+        if not self.recovery.precedes(message):
+            return False
+        # Of strangers nothing is kept or listed
+        if self.knows(message):
+            await self.recovery.take(message)
+        return True
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        if self.reach is not None:
+            await self.recovery.run(self.reach)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenedAccess:
-    """The door of an agent at work, and where its owner is."""
+    """The door of an agent at work, and where its owner is.
+
+    Args:
+        recovered: stands before the door after a restore; None on all other devices.
+    """
 
     admission: Admission
     owner: OwnerContact
     pairing: Pairing
     clock: Clock
     has_platforms: bool
+    recovered: RecoveredAccess | None = None
+
+    async def admit(self, message: Inbound) -> Admitted | Rejected:
+        """Return the message if its sender has access."""
+        if self.recovered is not None and await self.recovered.holds(message):
+            return Rejected()
+        return await self.admission.admit(message)
 
     def reached(
         self,
@@ -101,7 +156,27 @@ class OpenedAccess:
             if message is not None and delivery.attends(message):
                 tasks.create_task(delivery.send(message))
 
+        if self.recovered is not None:
+            self.recovered.reach = self._reach(delivery, tasks)
         return ReachedOwner(self.owner, self.clock, announce, take, delivery.takes_files)
+
+    def _reach(self, delivery: Delivery, tasks: asyncio.TaskGroup) -> "OwnerReach":
+        from agent.backup.recovery import OwnerReach  # noqa: PLC0415 - after a restore alone
+
+        def send(message: Outbound) -> None:
+            if delivery.attends(message):
+                tasks.create_task(delivery.send(message))
+
+        def place() -> Address:
+            return next(iter(self.owner.places), self.owner.waiting_place)
+
+        return OwnerReach(place, send, self.owner.confirm)
+
+    async def run(self) -> None:
+        """Greet, and recover after a restore; until cancelled then."""
+        await self.greet_nobody()
+        if self.recovered is not None:
+            await self.recovered.run()
 
     async def greet_nobody(self) -> None:
         """Log how to become the owner, on platforms without one."""

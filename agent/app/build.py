@@ -216,7 +216,7 @@ async def at_work(
     by_name = {channel.name: channel for channel in channels}
     reporter = _reporter(agent, tuple(by_name))
     oversight = EstopControl(agent.stop, agent.boards)
-    opened = agent.access.opened(by_name, agent.activity)
+    opened = agent.access.opened(by_name, agent.activity, agent.journal)
     enabling = EnableLineGuard(
         open_enable_lines(enable_gpios(agent.settings)), agent.stop, agent.clock
     )
@@ -234,7 +234,7 @@ async def at_work(
                 enabling.run(),
                 agent.peripherals.run(agent.stop, delivery, tasks),
                 agent.memory.run(agent.journal, agent.provider),
-                opened.greet_nobody(),
+                opened.run(),
             ):
                 tasks.create_task(work)
             # Messages of the agent's own need no admission
@@ -262,7 +262,7 @@ async def at_work(
 
 def _desk(agent: Agent, opened: OpenedAccess, oversight: EstopControl, reporter: Reporter) -> Desk:
     return Desk(
-        admit=opened.admission.admit,
+        admit=opened.admit,
         stands=opened.admission.stands,
         ask=opened.owner.ask,
         oversight=oversight,

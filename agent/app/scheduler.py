@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.access.owner import Tell
+from agent.app.access import RESTORED
 from agent.channels.base import Deliver
 from agent.messaging.delivery import Delivery
 from agent.settings import Paths, Settings
@@ -122,9 +123,22 @@ class Scheduler:
         heartbeat = Heartbeat(self.store, self._clock, every_minutes, workspace, home)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(heartbeat.run())
-            outside = Outside(perform, tell, local_zone, late=_late_reminder, follow=perform.follow)
+            outside = Outside(
+                perform, tell, local_zone, self._is_dated, _late_reminder, perform.follow
+            )
             tasks.create_task(self._schedule.run(outside))
             tasks.create_task(self._countdown.run(Outlet(perform, tell, _timer_words)))
+
+    def _is_dated(self, wall_s: float) -> bool:
+        """Return true if the clock is believed, and the jobs are settled after a restore."""
+        from agent.schedule.trust import is_trusted
+
+        if not is_trusted(wall_s) or not (self._paths.state_dir / RESTORED).exists():
+            return is_trusted(wall_s)
+        from agent.backup.aftermath import read_note
+
+        note = read_note(self._paths.state_dir)
+        return note is None or bool(note.restored_at_s)
 
 
 def _timer_words(language: str) -> "TimerWords":

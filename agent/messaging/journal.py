@@ -30,8 +30,10 @@ class InboxState(enum.Enum):
     PARKED = "parked"
     # Whoever wrote it is gone, such as a closed terminal
     ABANDONED = "abandoned"
-    # Open in a backup that was restored: told of, not acted on
+    # Open in a backup that was restored, or older than the restore: told of, not acted on
     RESTORED = "restored"
+    # Older than the restore, and not told of yet
+    UNTOLD = "untold"
 
 
 class OutboxState(enum.Enum):

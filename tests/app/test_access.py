@@ -1,4 +1,5 @@
 import asyncio
+import dataclasses
 import logging
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from agent.access.pairing_codes import Invitation
 from agent.access.people import PersonAccount
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
+from agent.backup.aftermath import RestoreNote, write_note
 from agent.messages import Inbound
 from agent.messaging.delivery import Delivery
 from agent.messaging.journal import open_agent_db
@@ -92,3 +94,35 @@ async def test_the_owner_is_told_of_whoever_pairs(doorway: AccessControl, tmp_pa
         await opened.admission.admit(said(f"/pair {code}", "2", "fake", sender_name="Anna"))
     await journal.aclose()
     assert "`Anna` has access now as guest, over fake" in channel.sent[0].text
+
+
+async def test_after_a_restore_what_was_written_before_it_comes_no_further(
+    doorway: AccessControl, tmp_path: Path
+) -> None:
+    doorway.people.let_in(PersonRole.OWNER, account("fake", "1"))
+    note = RestoreNote(
+        made_at_s=1.0, device="d", version="0", epoch=1, restored_at_s=1000.0, is_told=True
+    )
+    write_note(tmp_path, note)
+    journal, channel = open_agent_db(tmp_path / "agent.db"), FakeChannel()
+    opened = doorway.opened({"fake": channel}, Activity(), journal)
+    old, strange = said("pump on", "1"), said("pump on", "9")
+    for message in (old, strange):
+        came = await opened.admit(dataclasses.replace(message, channel="fake", sent_at_s=999.0))
+        assert came == Rejected()
+    assert isinstance(
+        await opened.admit(dataclasses.replace(old, channel="fake", sent_at_s=1001.0)), Admitted
+    )
+    delivery = Delivery(journal, {"fake": channel}, SteppedClock())
+    async with asyncio.TaskGroup() as tasks:
+        opened.reached(delivery, _nothing, tasks)
+        running = tasks.create_task(opened.run())
+        (text,) = await channel.wait_for(1)
+        running.cancel()
+    assert "This message was written before my restore" in text
+    assert text.count("pump on") == 1
+    await journal.aclose()
+
+
+async def _nothing(_message: Inbound) -> None:
+    """Take no message."""

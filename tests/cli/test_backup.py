@@ -12,6 +12,8 @@ from agent.security.approvals import StandingApproval, StandingApprovals
 from agent.system.clock import SystemClock
 from tests.backup.conftest import make_database
 
+WORKSPACE = "state/workspace"
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -157,12 +159,12 @@ def test_a_backup_is_restored_and_its_approvals_confirmed(
     # What the fixture put there is no journal
     (home / "state/agent.db").unlink()
     main(["backup", "--to", str(path), "--recipient", key[1]])
-    (home / "state/workspace/note.md").write_text("changed since")
+    (home / WORKSPACE / "note.md").write_text("changed since")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert main(["backup", "restore", str(path), "--key", key[0], "--yes"]) == exits.OK
     said = capsys.readouterr().out
     assert "1 approvals have no effect until `barnacle backup confirm`" in said
-    assert (home / "state/workspace/note.md").read_text() == "water the tomatoes"
+    assert (home / WORKSPACE / "note.md").read_text() == "water the tomatoes"
     assert approvals.every() == []
     assert main(["backup", "confirm", "--yes"]) == exits.OK
     assert len(approvals.every()) == 1
