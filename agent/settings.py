@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from agent.backup.settings import BackupSettings
 from agent.channels.settings import ChannelsSettings, TerminalSettings
 from agent.config import ConfigSection, expanded, home_folder, load
 from agent.embeddings.settings import EmbeddingsSettings
@@ -21,7 +20,7 @@ from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import HINT, ProviderSettings
 from agent.readings.settings import ReadingsSettings
-from agent.schedule.settings import ScheduleSettings
+from agent.schedule.settings import BackupSettings, ScheduleSettings
 from agent.system.logs import LogSettings
 from agent.tools.mcp.settings import McpSettings
 from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings, WorkspaceSettings

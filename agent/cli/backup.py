@@ -17,7 +17,6 @@ from agent.backup.manifest import SUFFIX, BackupHeader, Manifest, PartRecord
 from agent.backup.reader import read_backup
 from agent.backup.record import NAME as RECORD
 from agent.backup.record import LastBackup, write_record
-from agent.backup.settings import BackupSettings
 from agent.backup.usb import usb_folder
 from agent.backup.verification import PartCheck, verify
 from agent.backup.writer import BackupPlan
@@ -28,6 +27,7 @@ from agent.cli.file_ownership import hand_over
 from agent.cli.output import say, say_json, say_table
 from agent.config import expanded
 from agent.errors import BadArguments
+from agent.schedule.settings import BackupSettings
 from agent.schedule.trust import is_trusted
 
 # A screen; the rest is in JSON
