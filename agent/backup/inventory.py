@@ -18,7 +18,7 @@ from agent.backup.manifest import Area, PartKind
 _PASSING = frozenset(
     {
         *("lock", "status.json", "starts.json", "reserve", "model", "update-told", "codes.json"),
-        *("chat.log", "chat.log.1", "last-backup.json", "restored.json"),
+        *("chat.log", "chat.log.1", "last-backup.json", "restored.json", "restored-file"),
     }
 )
 # The folder of copies in the making, and those of a restore

@@ -52,6 +52,7 @@ class RestoreTarget:
         config: where its configuration is, or goes.
         outside: finds the folders by the configuration of the backup, which is None without one.
         now_s: by a clock that is believed; 0 where it is not set.
+        mark: of the file, kept beside the restored state; empty where nobody asks for it.
     """
 
     state_dir: Path
@@ -60,6 +61,7 @@ class RestoreTarget:
     outside: Callable[[Path | None], OutsideFolders]
     now_s: float = 0.0
     zone: tzinfo | None = None
+    mark: str = ""
 
 
 def restore(path: Path, keys: Keys, target: RestoreTarget) -> RestoreNote:
@@ -160,7 +162,9 @@ def _plan(
                 left.append(f"{part.path}: take it out of the backup by hand ({part.name})")
     has_config = any(part.area == Area.CONFIG.value for part in manifest.parts)
     config = str(target.config) if has_config else ""
-    plan = SwitchPlan(kept=str(kept), folders=tuple(switches), config=config, named=named)
+    plan = SwitchPlan(
+        kept=str(kept), folders=tuple(switches), config=config, named=named, mark=target.mark
+    )
     return plan, tuple(left)
 
 

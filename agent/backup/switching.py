@@ -19,6 +19,7 @@ from agent.system.crash_points import crash_point
 
 PLAN = "plan.json"
 NEW = "new"
+MARK = "restored-file"
 
 
 class FolderSwitch(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +41,7 @@ class SwitchPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         config: where the configuration goes; empty where there is none in the backup.
+        mark: of the file that is restored, for whoever must not restore it twice.
         named: paths of files that the configuration names, by their names in the backup.
     """
 
@@ -47,6 +49,7 @@ class SwitchPlan(msgspec.Struct, frozen=True, kw_only=True):
     folders: tuple[FolderSwitch, ...]
     config: str = ""
     named: Mapping[str, str] = msgspec.field(default_factory=dict)
+    mark: str = ""
 
 
 # Writes a file of the system, and keeps the one that was there in a folder
@@ -105,6 +108,8 @@ def finish(state_dir: Path, plan: SwitchPlan, system: SystemPlaces) -> None:
     crash_point("restore.system_written")
     for folder in plan.folders:
         _switch(folder, new / folder.area)
+    if plan.mark:
+        write_atomic(state_dir / MARK, plan.mark.encode())
     (state_dir / STAGED / PLAN).unlink()
     sync_folder(state_dir / STAGED)
     crash_point("restore.finished")

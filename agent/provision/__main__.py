@@ -16,11 +16,14 @@ from agent.provision.firmware import FOLDER, Firmware
 from agent.system.programs import run_program
 
 if TYPE_CHECKING:
+    from agent.backup.restore import RestoreTarget
     from agent.provision.settings_plan import ProvisionPaths
 
 _log = logging.getLogger("barnacle")
 
 STATE = Path("/var/lib/barnacle")
+# The same, where root reaches it before it is mounted for the agent
+_DATA_STATE = Path("/data/barnacle")
 SCREENS = (Path("/run/issue.d/barnacle.issue"), Path("/dev/tty1"))
 _USER = "barnacle"
 # An interpreter starts, under load, on a slow card
@@ -56,12 +59,26 @@ def places() -> "ProvisionPaths":
 
 def _boot() -> None:
     from agent.provision.boot import Provisioning  # noqa: PLC0415 - the other actions do not
+    from agent.provision.card_restore import CardRestore  # noqa: PLC0415 - as above
 
-    Provisioning(_firmware(), DEVICE, places, _sweep).run()
+    restore = CardRestore(FOLDER, _DATA_STATE, _restore_target).run
+    Provisioning(_firmware(), DEVICE, places, _sweep, restore).run()
     _log.info("provision: host name set (name=%s)", device.name_machine(DEVICE))
     if country := device.country_kept(DEVICE):
         took = wifi.set_country(country)
         _log.info("provision: country of the radio (country=%s, has_radio=%s)", country, took)
+
+
+def _restore_target() -> "RestoreTarget":
+    """Return the flashed card as a place to restore onto; its clock is not set yet."""
+    from agent.backup.restore import RestoreTarget  # noqa: PLC0415 - a backup alone needs it
+    from agent.provision.restoration import MachineRestore, outside_folders  # noqa: PLC0415 - as above
+
+    found = places()
+    system = MachineRestore(found, is_services=True).system()
+    return RestoreTarget(
+        _DATA_STATE, found.config, system, lambda config: outside_folders(config, STATE)
+    )
 
 
 def _pairing() -> None:

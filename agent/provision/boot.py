@@ -46,12 +46,14 @@ class Provisioning:
         state: the folder in which it is remembered what was taken over.
         places: made only where something is new.
         sweep: takes what deleted files still hold of secrets off the card.
+        restore: restores a backup that lies on the card; is given the file's content.
     """
 
     firmware: Firmware
     state: Path
     places: "Callable[[], ProvisionPaths]"
     sweep: Callable[[tuple[str, ...]], None] = field(default=lambda _secrets: None)
+    restore: Callable[[bytes], bool] = field(default=lambda _content: False)
 
     def run(self) -> bool:
         """Run the step; return true if all is well. The errors file and the log have the rest."""
@@ -71,6 +73,8 @@ class Provisioning:
         folder = self.firmware.folder
         content = card.read(folder / card.NAME)
         _refuse_misnamed(folder, content)
+        # First: what the file says besides replaces what the backup said
+        self.restore(content)
         files = card.left_by_imager(folder)
         if not files and (not content or _digest(content) == self._remembered()):
             return

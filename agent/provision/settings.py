@@ -92,12 +92,26 @@ class SshSettings(ConfigSection, frozen=True, kw_only=True):
     keys: tuple[PublicKey, ...] = ()
 
 
+class RestoreSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[restore]` section: opens the backup that lies beside the file."""
+
+    # One of the two
+    passphrase: Secret = Secret()
+    # AGE-SECRET-KEY-...
+    key: Secret = Secret()
+
+    def __post_init__(self) -> None:
+        if self.passphrase and self.key:
+            raise ValueError("passphrase and key are one too many: a backup has one")
+
+
 class MachineSettings(ConfigSection, frozen=True, kw_only=True):
     """Settings of the machine, from any source."""
 
     device: DeviceSettings = DeviceSettings()
     wifi: WifiSettings | None = None
     ssh: SshSettings | None = None
+    restore: RestoreSettings | None = None
 
 
 class CardSettings(Settings, frozen=True, kw_only=True):
@@ -106,6 +120,7 @@ class CardSettings(Settings, frozen=True, kw_only=True):
     device: DeviceSettings = DeviceSettings()
     wifi: WifiSettings | None = None
     ssh: SshSettings | None = None
+    restore: RestoreSettings | None = None
 
 
 # Tables of the card that are not the agent's

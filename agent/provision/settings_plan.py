@@ -70,6 +70,7 @@ _CREDSTORE, _ENCRYPTED = Path("/etc/credstore"), Path("/etc/credstore.encrypted"
 # Root's to change, and the agent's to read by its group
 _CONFIG_MODE = 0o640
 BEFORE = ".before"
+_RESTORE = "restore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,8 @@ def _restore(
     """Put what was taken over before where its stars stand."""
     problems = []
     for place, secret in secrets.items():
-        if not is_starred(secret.reveal()):
+        # What opens a backup is used once and kept nowhere
+        if not is_starred(secret.reveal()) or place[0] == _RESTORE:
             continue
         if was := kept(place, before, places):
             put(table, place, was)
