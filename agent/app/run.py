@@ -116,8 +116,7 @@ async def run(settings: Settings, paths: Paths) -> int:
             deliver = partial(dispatcher.deliver, tasks=tasks)
             for supervisor in supervisors:
                 tasks.create_task(supervisor.run(deliver))
-            tasks.create_task(Reserve(paths.state_dir, agent.clock).run())
-            _tell_of_updates(agent, tasks)
+            _begin_upkeep(agent, tasks)
             if gateway is not None:
                 tasks.create_task(gateway.run())
             for sentence in limits:
@@ -269,6 +268,12 @@ def _gateway(
     return open_gateway(agent.settings.gateway, agent, channels, supervisors, os.environ)
 
 
+def _begin_upkeep(agent: Agent, tasks: asyncio.TaskGroup) -> None:
+    tasks.create_task(Reserve(agent.paths.state_dir, agent.clock).run())
+    _tell_of_updates(agent, tasks)
+    _back_up(agent, tasks)
+
+
 def _tell_of_updates(agent: Agent, tasks: asyncio.TaskGroup) -> None:
     """Only on a card of ours: elsewhere there are no slots."""
     if not _IMAGE.exists():
@@ -277,6 +282,17 @@ def _tell_of_updates(agent: Agent, tasks: asyncio.TaskGroup) -> None:
 
     news = News(UpdateRecords(FOLDER), agent.paths.state_dir / NAME, agent.clock)
     tasks.create_task(news.run(partial(_tell_owner, agent, "")))
+
+
+def _back_up(agent: Agent, tasks: asyncio.TaskGroup) -> None:
+    """Make a backup every night, where the configuration says for whom."""
+    wanted, owner = agent.settings.backup, agent.access.owner
+    if wanted is None or not wanted.is_wanted or owner is None:
+        return
+    from agent.backup.nightly import NightlyBackup
+
+    nightly = NightlyBackup(wanted, agent.paths.config, agent.paths.state_dir, agent.clock)
+    tasks.create_task(nightly.run(owner))
 
 
 async def _tell_owner(agent: Agent, _channel: str, text: str) -> None:

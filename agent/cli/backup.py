@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from agent.backup.encryption import Recipients, make_key
+from agent.backup.folder import remove_old
 from agent.backup.inventory import FOLDER, is_usable_folder
 from agent.backup.manifest import SUFFIX, BackupHeader, Manifest, PartRecord
 from agent.backup.reader import read_backup
@@ -68,8 +69,14 @@ def _make(arguments: Namespace) -> int:
     manifest = plan.write_file(target)
     if not to:
         hand_over(paths.state_dir, (FOLDER, f"{FOLDER}/{target.name}"))
+    if not arguments.to:
+        for old in remove_old(target.parent, plan.device, wanted.keep):
+            say(f"removed {old}")
     made = LastBackup(
-        made_at_s=manifest.header.made_at_s, where=str(target), size_bytes=target.stat().st_size
+        made_at_s=manifest.header.made_at_s,
+        where=str(target),
+        size_bytes=target.stat().st_size,
+        tried_at_s=manifest.header.made_at_s,
     )
     write_record(paths.state_dir, made)
     hand_over(paths.state_dir, (RECORD,))

@@ -43,7 +43,13 @@ from agent.health.checks.memory import check_documents, check_embeddings, check_
 from agent.health.checks.network import check_dns, check_network, check_provider, check_spending
 from agent.health.checks.security import check_audit, check_permissions, check_sandbox
 from agent.health.checks.service import check_journal, check_service, check_update
-from agent.health.checks.storage import check_card, check_databases, check_disk, check_state
+from agent.health.checks.storage import (
+    check_backup,
+    check_card,
+    check_databases,
+    check_disk,
+    check_state,
+)
 from agent.health.doctor import examine, mend
 from agent.health.repairs.base import Repair
 from agent.health.repairs.service import restart_service
@@ -62,6 +68,7 @@ CHECKS: Mapping[str, Check] = {
     "state": check_state,
     "disk": check_disk,
     "card": check_card,
+    "backup": check_backup,
     "access": check_permissions,
     "databases": check_databases,
     "audit": check_audit,

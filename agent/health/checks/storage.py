@@ -5,10 +5,12 @@ import re
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from agent.backup.record import LastBackup, read_record
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
 from agent.machine.file_system import FLEETING
@@ -148,6 +150,37 @@ def _complaints(path: Path) -> Iterator[str]:
                     yield line.partition(";")[2] or line
     finally:
         os.close(handle)
+
+
+_DAY_S = 86_400.0
+# A card that dies then costs a month
+_OLD_DAYS = 31
+
+
+async def check_backup(patient: Patient) -> Finding:
+    return await in_daemon_thread(lambda: _backup_finding(read_record(patient.state_dir)))
+
+
+def _backup_finding(record: LastBackup | None) -> Finding:
+    if record is None or not record.made_at_s:
+        why = f" (the last try failed: {record.trouble})" if record and record.trouble else ""
+        return Finding.warning(
+            f"no backup{why}: a dead card loses everything; `barnacle backup --help` shows how "
+            "to make one"
+        )
+    days = max((time.time() - record.made_at_s) / _DAY_S, 0.0)
+    told = f"last backup: {_age(days)}, {record.where}"
+    if record.trouble:
+        return Finding.failed(f"{told}; the last try failed: {record.trouble}")
+    if days > _OLD_DAYS:
+        return Finding.warning(f"{told}: make another one with `barnacle backup`")
+    return Finding.ok(told)
+
+
+def _age(days: float) -> str:
+    if days < 1:
+        return "today"
+    return "1 day ago" if int(days) == 1 else f"{int(days)} days ago"
 
 
 # Each message makes some files at most; with less than these a database soon finds none
