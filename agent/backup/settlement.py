@@ -33,6 +33,8 @@ JOBS, TIMERS, PEOPLE = "jobs.json", "timers.json", "people.json"
 _READINGS_DB, _AUDIT = "readings.db", "audit"
 _MAX_CHARS = 120
 _BEGUN = "begun"
+# More messages than any agent has sent since its last backup
+_NUMBERS_SKIPPED = 1_000_000
 _NOT_REPEATED = "open in a backup that was restored: not repeated"
 # Keys of rooms that were used since: others refuse to read a place in them twice
 _ROOM_KEYS = ("spoken", "shared")
@@ -109,12 +111,35 @@ def _close_messages(path: Path) -> Iterator[str]:
         db.execute(
             "UPDATE outbox SET state = ? WHERE state = 'pending'", (OutboxState.RESTORED.value,)
         )
+        _skip_numbers(db)
         db.execute("COMMIT")
     for channel, sender, text, acted in asked:
         begun = ", and a tool had begun to act" if acted else ""
         yield f"message of {sender} on {channel}: {_line(text)}: not answered{begun}"
     for channel, recipient, text in unsent:
         yield f"my message to {recipient} on {channel}: {_line(text)}: not sent"
+
+
+def _skip_numbers(db: sqlite3.Connection) -> None:
+    """Give later messages numbers that none has had since the backup.
+
+    Platforms drop a message whose number they know.
+    """
+    for table in ("inbox", "outbox"):
+        (last,) = db.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()  # noqa: S608 - names of ours
+        number = last + _NUMBERS_SKIPPED
+        if table == "inbox":
+            db.execute(
+                "INSERT INTO inbox (id, channel, message_id, sender, reply_target, text,"
+                " provenance, received_at_s, state) VALUES (?, '', ?, '', '', '', 0, 0, ?)",
+                (number, f"restored-{number}", InboxState.RESTORED.value),
+            )
+        else:
+            db.execute(
+                "INSERT INTO outbox (id, channel, recipient, in_reply_to, text, state)"
+                " VALUES (?, '', '', '', '', ?)",
+                (number, OutboxState.RESTORED.value),
+            )
 
 
 def _close_timers(path: Path) -> Iterator[str]:

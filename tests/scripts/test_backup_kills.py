@@ -1,0 +1,32 @@
+import random
+from pathlib import Path
+
+import pytest
+
+from scripts.lib.backup_findings import Findings, count
+from scripts.lib.backup_kills import Trial, run_pump
+from scripts.lib.backup_world import ACTS, SENT, World
+from tests.fakes.lives import lives_of
+from tests.fakes.llm_thread import LlmThread
+
+
+@pytest.mark.timeout(300)
+async def test_a_restore_under_kills_repeats_and_loses_nothing(tmp_path: Path) -> None:
+    found = Findings()
+    with LlmThread(run_pump) as model, lives_of("scripts.lib.backup_world") as lives:
+        trial = Trial(World(tmp_path), random.Random("3"), found, lives)
+        await trial.run(model.server.base_url)
+    assert found.is_clean
+    assert (found.restores, found.kills) == (1, 6)
+    assert found.kept > 20
+
+
+def test_what_is_done_or_said_again_is_counted(tmp_path: Path) -> None:
+    world, found = World(tmp_path), Findings()
+    for number in (1, 2, 2):
+        world.add(ACTS, {"number": number})
+    for number, answers in ((5, "m1"), (5, "m1"), (6, "m1"), (7, "")):
+        world.add(SENT, {"id": number, "answers": answers, "text": "done."})
+    count(world, found)
+    assert (found.repeated_acts, found.repeated_messages) == (1, 1)
+    assert not found.is_clean
