@@ -12,7 +12,7 @@ import msgspec
 from agent.channels.settings import ChannelsSettings, TerminalSettings
 from agent.config import ConfigSection, expanded, home_folder, load
 from agent.embeddings.settings import EmbeddingsSettings
-from agent.gateway.settings import ConsoleSettings, GatewaySettings
+from agent.gateway.settings import ConsoleSettings, GatewaySettings, WyomingSettings
 from agent.link.settings import BoardSettings
 from agent.memory.settings import MemorySettings
 from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
@@ -63,6 +63,8 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
     channels: ChannelsSettings = ChannelsSettings()
     # HTTP for platforms that push; without its table nothing listens
     gateway: GatewaySettings | None = None
+    # Voice assistants such as Home Assistant's; without its table nothing listens
+    wyoming: WyomingSettings | None = None
     # Pages for browsers; without its table only a card of ours has them
     console: ConsoleSettings | None = None
     log: LogSettings = LogSettings()

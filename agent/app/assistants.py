@@ -1,25 +1,44 @@
 """Composition of the protocols by which other assistants use the agent."""
 
-from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 from agent.app.build import Agent
 from agent.gateway.assistants.channel import AssistantChannel
 from agent.gateway.assistants.desk import AssistantDesk
-from agent.gateway.route import GatewayRoute
-from agent.gateway.tokens import GatewayTokens
+from agent.gateway.settings import WyomingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.gateway.route import GatewayRoute
 
 
-def routes(
-    agent: Agent, channel: AssistantChannel, tokens: GatewayTokens
-) -> tuple[GatewayRoute, ...]:
+def routes(agent: Agent, channel: AssistantChannel) -> "tuple[GatewayRoute, ...]":
     """Return the routes of the protocols that the owner has chosen."""
-    desk = AssistantDesk(
-        channel, agent.journal, agent.clock, agent.settings.agent.name, tokens.has_account
-    )
-    return tuple(_routes(agent, channel, desk))
+    return tuple(_routes(agent, channel, _desk(agent, channel)))
 
 
-def _routes(agent: Agent, channel: AssistantChannel, desk: AssistantDesk) -> Iterator[GatewayRoute]:
+def open_wyoming(agent: Agent, wanted: WyomingSettings) -> AssistantChannel:
+    """Return the channel of voice assistants.
+
+    Raises:
+        ConfigRefused: it may not listen so.
+    """
+    from agent.gateway.assistants.wyoming.channel import WyomingChannel  # noqa: PLC0415 - as above
+    from agent.gateway.assistants.wyoming.clients import place_of  # noqa: PLC0415 - as above
+
+    return WyomingChannel(place_of(wanted), partial(_desk, agent))
+
+
+def _desk(agent: Agent, channel: AssistantChannel) -> AssistantDesk:
+    person = partial(agent.access.people.find, channel.name)
+    return AssistantDesk(channel, agent.journal, agent.clock, agent.settings.agent.name, person)
+
+
+def _routes(
+    agent: Agent, channel: AssistantChannel, desk: AssistantDesk
+) -> "Iterator[GatewayRoute]":
     wanted = agent.settings.gateway.assistants if agent.settings.gateway else ()
     if "openai" in wanted:
         from agent.gateway.assistants.endpoint import endpoints  # noqa: PLC0415 - where it is wanted

@@ -21,7 +21,7 @@ from agent.gateway.gateway import Gateway, GatewayParts
 from agent.gateway.metrics import MetricSample
 from agent.gateway.route import GatewayRoute
 from agent.gateway.settings import GatewaySettings
-from agent.gateway.tokens import GatewayTokens
+from agent.gateway.tokens import NAME, GatewayTokens
 from agent.link.base import Board, BoardState
 from agent.messaging.channel_supervisor import Supervisor
 from agent.security.access import Circle
@@ -60,21 +60,19 @@ def open_gateway(
     pushed = [channel for channel in channels if isinstance(channel, PushReceiver)]
     shown = StatusSources(partial(_troubles, agent, supervisors), partial(_samples, agent))
     tokens = GatewayTokens(token, access.people, access.codes, agent.clock, access.tell)
-    routes = _lent(agent, channels, tokens)
+    routes = _lent(agent, channels)
     house = GatewayParts(agent.paths.state_dir, agent.paths.gateway_db, shown, pushed, routes)
     return Gateway(wanted, token, tokens, house, agent.clock)
 
 
-def _lent(
-    agent: Agent, channels: Sequence[Channel], tokens: GatewayTokens
-) -> tuple[GatewayRoute, ...]:
+def _lent(agent: Agent, channels: Sequence[Channel]) -> tuple[GatewayRoute, ...]:
     """Return the routes by which other assistants come."""
-    relayed = [channel for channel in channels if channel.abilities.is_relayed]
+    relayed = [one for one in channels if one.abilities.is_relayed and one.name == NAME]
     if not relayed:
         return ()
     from agent.app.assistants import routes  # noqa: PLC0415 - where it is wanted
 
-    return routes(agent, cast("AssistantChannel", relayed[0]), tokens)
+    return routes(agent, cast("AssistantChannel", relayed[0]))
 
 
 def recording_gateway(

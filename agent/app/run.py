@@ -245,13 +245,19 @@ def _platforms(agent: Agent) -> tuple[Channel, ...]:
 
 
 def _assistants(agent: Agent) -> tuple[Channel, ...]:
-    """Return the channel of other assistants, where the owner lets them in."""
-    wanted = agent.settings.gateway
-    if wanted is None or not wanted.assistants:
-        return ()
-    from agent.gateway.assistants.channel import AssistantChannel
+    """Return the channels of other assistants, where the owner lets them in."""
+    return tuple(_lent_by(agent))
 
-    return (AssistantChannel(),)
+
+def _lent_by(agent: Agent) -> Iterator[Channel]:
+    if agent.settings.gateway is not None and agent.settings.gateway.assistants:
+        from agent.gateway.assistants.channel import AssistantChannel
+
+        yield AssistantChannel()
+    if agent.settings.wyoming is not None:
+        from agent.app.assistants import open_wyoming
+
+        yield open_wyoming(agent, agent.settings.wyoming)
 
 
 def _gateway(

@@ -30,6 +30,7 @@ from agent.health.checks.config import (
     check_settings,
     check_skills,
 )
+from agent.health.checks.home import home_checks
 from agent.health.checks.machine import (
     check_camera,
     check_clock,
@@ -146,8 +147,8 @@ def run(arguments: Namespace) -> int:
 
 
 def checks_of(patient: Patient) -> Mapping[str, Check]:
-    """Every check, with one for each platform that is configured."""
-    return {**CHECKS, **platform_checks(patient)}
+    """Every check, with one for each platform and each part of a home that is configured."""
+    return {**CHECKS, **platform_checks(patient), **home_checks(patient)}
 
 
 async def _seen_to(

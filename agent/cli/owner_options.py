@@ -9,6 +9,18 @@ _ROLES = ("owner", "user", "guest")
 
 
 def add_admission(commands: Commands) -> None:
+    _add_pair(commands)
+    add(
+        commands,
+        "people",
+        "List paired people, their accounts, and the groups that the agent listens to",
+        examples="  barnacle people\n  barnacle people --json\n",
+        json=True,
+    )
+    _add_revoke(commands)
+
+
+def _add_pair(commands: Commands) -> None:
     pair = add(
         commands,
         "pair",
@@ -16,6 +28,7 @@ def add_admission(commands: Commands) -> None:
         examples="  barnacle pair                      the owner first, then a user\n"
         "  barnacle pair --role guest --name Anna\n"
         "  barnacle pair --for owner          another account of the owner\n"
+        "  barnacle pair --wyoming 192.168.1.10   Home Assistant's voice assistant there\n"
         "\n"
         "Send the code to the agent as `/pair CODE`, in a private chat, within 15 "
         "minutes.\n"
@@ -32,13 +45,15 @@ def add_admission(commands: Commands) -> None:
         metavar="PERSON",
         help="add an account to this person, who is paired already",
     )
-    add(
-        commands,
-        "people",
-        "List paired people, their accounts, and the groups that the agent listens to",
-        examples="  barnacle people\n  barnacle people --json\n",
-        json=True,
+    pair.add_argument(
+        "--wyoming",
+        type=text,
+        metavar="ADDRESS",
+        help="let the voice assistant at this address in, without a code (default role: guest)",
     )
+
+
+def _add_revoke(commands: Commands) -> None:
     revoke = add(
         commands,
         "revoke",

@@ -3,8 +3,8 @@
 from argparse import Namespace
 
 from agent.access.pairing_codes import CODE_TTL_S, Invitation
-from agent.access.people import OWNER_ID
-from agent.access.roles import PersonRole
+from agent.access.people import OWNER_ID, PeopleStore, PersonAccount
+from agent.access.roles import ROLES, PersonRole
 from agent.app.access import AccessControl
 from agent.cli import configuration, exits
 from agent.cli.file_ownership import hand_over
@@ -13,11 +13,16 @@ from agent.errors import BadArguments
 from agent.system.clock import SystemClock
 
 _FILES = ("codes.json", "codes.json.lock")
+_PEOPLE = ("people.json", "people.json.lock")
 
 
 def run(arguments: Namespace) -> int:
     settings, paths = configuration.load(arguments)
     doorway = AccessControl(paths, SystemClock())
+    if arguments.wyoming is not None:
+        _let_in_client(arguments, doorway.people)
+        hand_over(paths.state_dir, _PEOPLE)
+        return exits.OK
     invitation = _invitation(arguments, doorway)
     code = doorway.codes.make(invitation)
     hand_over(paths.state_dir, _FILES)
@@ -39,6 +44,28 @@ def has_platform(channels: object) -> bool:
     """Return true if any platform has its table in the configuration."""
     fields: tuple[str, ...] = getattr(channels, "__struct_fields__", ())
     return any(getattr(channels, name) is not None for name in fields)
+
+
+def _let_in_client(arguments: Namespace, people: PeopleStore) -> None:
+    """Let in the voice assistant at an address: its protocol has no place for a code."""
+    from agent.gateway.assistants.wyoming.clients import NAME, exact  # noqa: PLC0415 - for it alone
+
+    if arguments.person is not None or arguments.role == PersonRole.OWNER.role:
+        raise BadArguments(
+            "in a room anybody may speak: --wyoming takes --role user or guest alone"
+        )
+    try:
+        client = exact(arguments.wyoming)
+    except ValueError as err:
+        raise BadArguments(f"--wyoming {arguments.wyoming}: expected an IP address") from err
+    rank = ROLES[arguments.role or PersonRole.GUEST.role]
+    account = PersonAccount(channel=NAME, sender=client, target="")
+    person = people.let_in(rank, account, arguments.name or "voice")
+    if arguments.json:
+        say_json({"person": person.name, "role": person.role, "address": client})
+        return
+    say(f"what is said at {client} counts as the words of {person.name}, a {person.role}")
+    say(f"`barnacle revoke {person.name!r}` ends it")
 
 
 def _invitation(arguments: Namespace, doorway: AccessControl) -> Invitation:

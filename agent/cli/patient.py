@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from agent.access.people import PeopleStore
 from agent.app.embedder import embedder_of
 from agent.channels.attached.socket import NAME, connected
 from agent.channels.settings import ChannelsSettings
@@ -83,6 +84,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         probe_gateway=partial(_probe_gateway, gateway, paths)
         if (gateway := settings.gateway)
         else None,
+        home=_home(settings, paths),
         platforms=_platforms(settings, paths),
     )
 
@@ -150,6 +152,16 @@ async def _identify(platform: "Platform", settings: Settings, paths: Paths) -> s
         )
     finally:
         await http.aclose()
+
+
+def _home(settings: Settings, paths: Paths) -> dict[str, Probe]:
+    """Return the probes of what is configured of the home around."""
+    if (wyoming := settings.wyoming) is None:
+        return {}
+    from agent.gateway.assistants.wyoming.clients import probe  # noqa: PLC0415 - as above
+
+    people = PeopleStore(paths.state_dir / "people.json", SystemClock())
+    return {"wyoming": partial(probe, wyoming, people)}
 
 
 def _probe_gateway(wanted: GatewaySettings, paths: Paths) -> str:

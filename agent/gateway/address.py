@@ -113,7 +113,7 @@ def open_socket(place: GatewayAddress) -> socket.socket:
         ConfigRefused: there cannot be one.
     """
     try:
-        return _unix_socket(place.path) if place.path else _tcp_socket(place.address, place.port)
+        return _unix_socket(place.path) if place.path else tcp_socket(place.address, place.port)
     except OSError as err:
         raise ConfigRefused(
             f"gateway.listen: cannot listen at {place.in_words}: {err.strerror}"
@@ -188,7 +188,12 @@ def _unix_socket(path: Path) -> socket.socket:
     return made
 
 
-def _tcp_socket(address: str, port: int) -> socket.socket:
+def tcp_socket(address: str, port: int) -> socket.socket:
+    """Return a socket that listens there.
+
+    Raises:
+        OSError: there cannot be one.
+    """
     made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -38,6 +38,15 @@ class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
     assistants: tuple[Literal["openai", "mcp"], ...] = ()
 
 
+class WyomingSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[wyoming]` section; without it no voice assistant is listened to."""
+
+    # An address with a port
+    listen: ListenAddress = "127.0.0.1:10700"
+    # Addresses that may connect, such as Home Assistant's; needed where others can reach it
+    clients: tuple[IpAddress, ...] = ()
+
+
 class ConsoleSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[console]` section; without it only a card of ours serves browsers."""
 

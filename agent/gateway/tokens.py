@@ -62,10 +62,6 @@ class GatewayTokens:
         person = self._people.find(NAME, account)
         return None if person is None else (person, account)
 
-    def has_account(self, account: str) -> bool:
-        """Return true while a person has the account of a token."""
-        return self._people.find(NAME, account) is not None
-
     def wait_s(self, who: str) -> float:
         """Return the seconds until this caller may try a code again; 0 for now."""
         return self._attempts.wait_s(who)

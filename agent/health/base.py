@@ -105,6 +105,7 @@ class Patient:
         devices: where the kernel shows them.
         mcp: configured MCP servers, by their names.
         platforms: how each that is configured knows the agent, by its name.
+        home: how what is configured of the home around is, by its table.
         takes_terminals: whether an agent runs here; raises ChannelRefused where it is not for us.
         readings: what the machine says of itself.
         try_key: what the service says of the key, by a call that costs nothing; None where none
@@ -152,6 +153,7 @@ class Patient:
     manager: Path | None = None
     probe_gateway: Callable[[], str] | None = None
     platforms: Mapping[str, Probe] = field(default_factory=dict)
+    home: Mapping[str, Probe] = field(default_factory=dict)
     takes_terminals: Callable[[], bool] = lambda: False
 
 

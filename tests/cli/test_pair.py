@@ -153,3 +153,28 @@ def test_what_an_administrator_makes_belongs_to_the_agent(
     assert main(["pair"]) == exits.OK
     assert given == {}
     assert doorway.people.owner() is None
+
+
+def test_a_voice_assistant_is_let_in_by_its_address(
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pair", "--wyoming", "::ffff:192.168.1.10"]) == exits.OK
+    assert "192.168.1.10 counts as the words of voice, a guest" in capsys.readouterr().out
+    person = doorway.people.find("wyoming", "192.168.1.10")
+    assert person is not None
+    assert person.rank is PersonRole.GUEST
+    told = ["pair", "--wyoming", "192.168.1.11", "--role", "user", "--name", "bath", "--json"]
+    assert main(told) == exits.OK
+    made = json.loads(capsys.readouterr().out)
+    assert made == {"person": "bath", "role": "user", "address": "192.168.1.11"}
+
+
+@pytest.mark.parametrize(
+    "wrong", [["kitchen"], ["10.0.0.1", "--role", "owner"], ["10.0.0.1", "--for", "owner"]]
+)
+def test_no_room_is_the_owner_and_no_name_an_address(
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str], wrong: list[str]
+) -> None:
+    assert main(["pair", "--wyoming", *wrong]) != exits.OK
+    assert "--wyoming" in capsys.readouterr().err
+    assert doorway.people.everyone() == ()

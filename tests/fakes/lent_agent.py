@@ -10,7 +10,7 @@ import json
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from agent.app.run import _assistants
 from agent.channels.base import Answer
 from agent.config import load
 from agent.gateway.assistants.channel import AssistantChannel
+from agent.gateway.assistants.wyoming.channel import WyomingChannel
 from agent.gateway.gateway import Gateway
 from agent.link.base import BoardState
 from agent.messaging import outbox
@@ -33,6 +34,7 @@ from tests.fakes.gateway import Answer as HttpAnswer
 from tests.fakes.gateway import answer_of
 from tests.fakes.llm_server import LlmServer, Reply, Respond, running
 from tests.fakes.obedient_model import obey
+from tests.fakes.wyoming_client import WyomingClient
 from tests.waits import wait_until
 
 # A turn with a model, tools and a question, beside other tests
@@ -68,6 +70,8 @@ class Lent:
     model: LlmServer
     sim: BoardSim | None
     lent_by: AssistantChannel | None
+    voice: WyomingChannel | None = None
+    _clients: list[WyomingClient] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -109,6 +113,31 @@ class Lent:
         """Return the channel of the callers."""
         assert self.lent_by is not None
         return self.lent_by
+
+    async def hear(self, role: PersonRole = PersonRole.GUEST) -> WyomingClient:
+        """Return a client of the voice assistants at this machine, which is paired."""
+        self.pair_voice(role)
+        return await self.voice_client()
+
+    def pair_voice(self, role: PersonRole, address: str = "127.0.0.1") -> None:
+        account = PersonAccount(channel="wyoming", sender=address, target="")
+        self.agent.access.people.let_in(role, account, "room")
+
+    async def voice_client(self, address: str = "127.0.0.1") -> WyomingClient:
+        port = await wait_until(lambda: self.voice_port)
+        client = await WyomingClient.connected(port, address)
+        self._clients.append(client)
+        return client
+
+    async def hang_up(self) -> None:
+        """Let every client of the voice assistants leave."""
+        for client in self._clients:
+            await client.aclose()
+
+    @property
+    def voice_port(self) -> int:
+        assert self.voice is not None
+        return self.voice.port
 
     async def announce(self, account: str, text: str) -> None:
         """Keep something for a caller who has asked nothing."""
@@ -179,7 +208,9 @@ async def _at_work(
     channels = (owner, *_assistants(agent))
     assert agent.settings.gateway is not None
     gateway = open_gateway(agent.settings.gateway, agent, channels, [], {})
-    lent_by = next((one for one in channels if isinstance(one, AssistantChannel)), None)
+    lent_by = next((one for one in channels if one.name == "gateway"), None)
+    assert lent_by is None or isinstance(lent_by, AssistantChannel)
+    voice = next((one for one in channels if isinstance(one, WyomingChannel)), None)
     async with at_work(agent, channels) as (dispatcher, _, tasks):
         await dispatcher.resume(tasks)
         if lent_by is not None:
@@ -190,9 +221,11 @@ async def _at_work(
         if sim is not None:
             board = agent.boards[0]
             await wait_until(lambda: board.status.state is BoardState.READY)
+        made = Lent(agent, gateway, owner, model, sim, lent_by, voice)
         try:
-            yield Lent(agent, gateway, owner, model, sim, lent_by)
+            yield made
         finally:
+            await made.hang_up()
             for one in running_ones:
                 one.cancel()
             await asyncio.wait(running_ones)

@@ -1,8 +1,9 @@
 """F33: five hundred texts that want something, relayed by other assistants who obey each of them.
 
 By OpenAI's protocol the text comes as whatever a client can send, and the agent's own model obeys
-it too. By the Model Context Protocol the caller's model obeys, and calls the tools itself. The
-agent has full autonomy, the callers are users of the house, and the owner says no.
+it too. By the Model Context Protocol the caller's model obeys, and calls the tools itself. By
+Wyoming it is said in a room, as a television says it. The agent has full autonomy, the callers are
+users of the house, and the owner says no.
 """
 
 import json
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.access.roles import PersonRole
 from agent.channels.base import Answer
 from agent.security.audit import rows_of
 from tests.fakes.board_sim import BoardSim
@@ -32,6 +34,7 @@ ORDERS: tuple[tuple[str, dict[str, object]], ...] = (
 )
 ORDER = json.dumps({"tool": ORDERS[0][0], "arguments": ORDERS[0][1]})
 OPENAI = ("user", "relay", "system", "assistant", "tool", "instructions", "input")
+VOICE = ("said by a user", "said by a guest")
 MCP = ("call", "relayed call", "ask", "relayed ask")
 MOST = 504
 PARTS = 6
@@ -144,6 +147,10 @@ def called(tool: str, arguments: dict[str, object], **meta: object) -> Json:
 
 async def relay(made: Lent, document: Relayed, token: str, count: Count) -> None:
     """Send it, and see that the caller is told of no act."""
+    if document.way in VOICE:
+        await say(made, document, token)
+        count.documents += 1
+        return
     if document.way in OPENAI:
         path, body = openai_request(document)
         answers = [await made.ask("POST", path, body, token)]
@@ -151,6 +158,16 @@ async def relay(made: Lent, document: Relayed, token: str, count: Count) -> None
         answers = [await made.ask("POST", "/mcp", one, token) for one in mcp_requests(document)]
     assert [one.status for one in answers] == [200] * len(answers), answers
     count.documents += 1
+
+
+async def say(made: Lent, document: Relayed, address: str) -> None:
+    """Say it in a room whose client is at this address."""
+    made.pair_voice(PersonRole.USER if "user" in document.way else PersonRole.GUEST, address)
+    client = await made.voice_client(address)
+    client.ask(document.text, conversation_id=str(document.number))
+    kind, told = await client.answer()
+    assert kind == "handled", told
+    await client.aclose()
 
 
 def acts(made: Lent) -> list[str]:
@@ -166,7 +183,7 @@ def acts(made: Lent) -> list[str]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("ways", [OPENAI, MCP], ids=["openai", "mcp"])
+@pytest.mark.parametrize("ways", [OPENAI, MCP, VOICE], ids=["openai", "mcp", "wyoming"])
 async def test_none_of_them_gets_anything_done(
     tmp_path: Path, sim: BoardSim, ways: tuple[str, ...], part: int, count: Count
 ) -> None:
@@ -177,6 +194,7 @@ async def test_none_of_them_gets_anything_done(
         sim=sim,
         answer=Answer.NO,
         assistants=("openai", "mcp"),
+        gateway='[wyoming]\nlisten = "127.0.0.1:0"\n',
         agent='autonomy = "full"',
     ) as made:
         files = sorted(made.agent.paths.workspace.rglob("*"))
@@ -184,7 +202,9 @@ async def test_none_of_them_gets_anything_done(
         for at, document in enumerate(mine):
             if at % OF_ONE_CALLER == 0:
                 # Another person, as the owner is not asked for one all day
-                token = await made.token(name=f"caller {at}")
+                is_voice = ways is VOICE
+                room = f"127.0.0.{2 + at // OF_ONE_CALLER}"
+                token = room if is_voice else await made.token(name=f"caller {at}")
             model.orders = document.orders
             await relay(made, document, token, count)
         rows = list(rows_of(made.agent.paths.audit))
@@ -199,7 +219,7 @@ async def test_none_of_them_gets_anything_done(
 
 
 def test_there_are_five_hundred_of_each_kind_in_every_way() -> None:
-    for ways in (OPENAI, MCP):
+    for ways in (OPENAI, MCP, VOICE):
         every = documents(ways)
         assert len(every) >= 500
         assert {one.way for one in every} == set(ways)
@@ -207,7 +227,7 @@ def test_there_are_five_hundred_of_each_kind_in_every_way() -> None:
 
 
 def test_the_owner_was_asked_and_what_was_wanted_was_refused(count: Count) -> None:
-    if count.documents < 2 * MOST:
+    if count.documents < 3 * MOST:
         pytest.skip("only some of the documents were relayed")
     assert count.questions > 100
     assert count.refused > count.documents

@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
+from agent.access.people import Person
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.gateway.assistants import models
 from agent.gateway.assistants.asked import Asked
@@ -20,7 +22,6 @@ from agent.gateway.assistants.identity import (
 )
 from agent.gateway.assistants.pending import PendingAnswer
 from agent.gateway.assistants.refusals import RequestRefused
-from agent.gateway.route import RouteRequest
 from agent.messages import Inbound, Provenance
 from agent.messaging import earlier
 from agent.messaging.earlier import EarlierMessage
@@ -39,6 +40,24 @@ MAX_MESSAGES = 60
 WITHIN_S = 60.0
 AGAIN_S = 2
 MERGED_TEXT = "(No answer of its own: it was answered with a later message, or needs none.)"
+
+
+class RequestOrigin(Protocol):
+    """Origin of a request: a paired caller, by whatever protocol.
+
+    Args:
+        sender: the account by which the caller is a person.
+        headers: names of the request and of its conversation.
+    """
+
+    @property
+    def person(self) -> Person: ...
+
+    @property
+    def sender(self) -> str: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +91,7 @@ class AssistantDesk:
 
     Args:
         name: of the agent, which its models are called by.
-        stands: tells if an account still has access.
+        person: returns the person whose account it is; None for no access.
     """
 
     def __init__(
@@ -81,28 +100,28 @@ class AssistantDesk:
         journal: DatabaseWorker,
         clock: Clock,
         name: str,
-        stands: Callable[[str], bool],
+        person: Callable[[str], Person | None],
     ) -> None:
         self._channel = channel
         self._journal = journal
         self._clock = clock
         self.name = name
-        self._stands = stands
+        self.person = person
         self.rates = RequestRates(clock)
         # Between looking for an earlier one and accepting this nobody else may look
         self._one_at_a_time = asyncio.Lock()
 
     @contextlib.asynccontextmanager
     async def opened(
-        self, asked: Asked, request: RouteRequest, body: bytes
+        self, asked: Asked, origin: RequestOrigin, body: bytes
     ) -> AsyncIterator[OpenRequest]:
         """Accept the request, or find it; while it is open its answer is waited for.
 
         Raises:
             RequestRefused: it is not taken.
         """
-        message = self._message(asked, request)
-        identity = identity_of(request.sender, request.headers, body)
+        message = self._message(asked, origin)
+        identity = identity_of(origin.sender, origin.headers, body)
         with contextlib.ExitStack() as stack:
             try:
                 async with self._one_at_a_time:
@@ -150,20 +169,20 @@ class AssistantDesk:
     def now_s(self) -> int:
         return int(self._clock.wall_s())
 
-    def _message(self, asked: Asked, request: RouteRequest) -> Inbound:
-        is_relay = models.is_relay(asked.model, self.name, request.person.rank)
-        if asked.follows and not is_of(asked.follows, request.sender):
+    def _message(self, asked: Asked, origin: RequestOrigin) -> Inbound:
+        is_relay = models.is_relay(asked.model, self.name, origin.person.rank)
+        if asked.follows and not is_of(asked.follows, origin.sender):
             raise RequestRefused(404, "there is no such response", param="previous_response_id")
         return Inbound(
             message_id="",
             channel=self._channel.name,
-            sender=request.sender,
-            reply_target=request.sender,
+            sender=origin.sender,
+            reply_target=origin.sender,
             text=asked.text,
             received_at_s=self._clock.wall_s(),
             provenance=Provenance.WEB,
-            thread=thread_of(request.headers, asked.conversation) or None,
-            sender_name=request.person.name,
+            thread=thread_of(origin.headers, asked.conversation) or None,
+            sender_name=origin.person.name,
             is_forwarded=is_relay,
         )
 
@@ -214,7 +233,7 @@ class AssistantDesk:
 
     async def _look(self, request: OpenRequest) -> None:
         """Look for an answer that was not sent here, and for the end of the caller's access."""
-        if not self._stands(request.message.sender):
+        if self.person(request.message.sender) is None:
             raise RequestRefused(401, "this token gives no access any more", code="invalid_api_key")
         found = await self._find(request.message.message_id)
         if found is not None:

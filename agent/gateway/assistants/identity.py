@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from agent.gateway.assistants.asked import MAX_ID_CHARS
 from agent.gateway.assistants.refusals import RequestRefused
 
-# Of the caller's account, in each id: no caller reaches a message of another one
+# Of the caller's account, in each id: no caller reaches a message of another one. The hash of a
+# token is told by its beginning, an address only by all of it
 _ACCOUNT_CHARS = 16
+_MAX_ADDRESS_CHARS = 45
 _KEY_CHARS = 24
 _BODY_CHARS = 16
 _RANDOM_BYTES = 6
@@ -46,7 +48,7 @@ def identity_of(sender: str, headers: Mapping[str, str], body: bytes) -> Request
     Raises:
         RequestRefused: a name is too long.
     """
-    of_caller = sender[:_ACCOUNT_CHARS]
+    of_caller = _account_of(sender)
     digest = _digest(body, _BODY_CHARS)
     key = _first(headers, _KEY_HEADERS)
     if key:
@@ -61,7 +63,7 @@ def identity_of(sender: str, headers: Mapping[str, str], body: bytes) -> Request
 
 def is_of(message_id: str, sender: str) -> bool:
     """Return true if the message is the caller's."""
-    return message_id.startswith(f"{sender[:_ACCOUNT_CHARS]}-")
+    return message_id.startswith(f"{_account_of(sender)}-")
 
 
 def thread_of(headers: Mapping[str, str], named: str) -> str:
@@ -73,6 +75,10 @@ def thread_of(headers: Mapping[str, str], named: str) -> str:
     told = _first(headers, CONVERSATION_HEADERS)
     kind, name = ("header", told) if told else ("body", named)
     return f"c-{_digest(f'{kind}:{name}'.encode(), _KEY_CHARS)}" if name else ""
+
+
+def _account_of(sender: str) -> str:
+    return sender if len(sender) <= _MAX_ADDRESS_CHARS else sender[:_ACCOUNT_CHARS]
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:

@@ -1,8 +1,11 @@
 """Refusals in the shape of OpenAI's errors."""
 
-from starlette.responses import JSONResponse, Response
+from typing import TYPE_CHECKING
 
 from agent.channels.push import PushAnswer
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _SERVER_FAULT = 500
@@ -38,15 +41,17 @@ class RequestRefused(Exception):
             }
         }
 
-    def response(self) -> Response:
+    def response(self) -> "Response":
         """Return the whole answer."""
+        from starlette.responses import JSONResponse  # noqa: PLC0415 - the gateway has it, others need not
+
         made = JSONResponse(self.body, self.status)
         if self.retry_after_s:
             made.headers["retry-after"] = str(self.retry_after_s)
         return made
 
 
-def refused(answered: PushAnswer) -> Response:
+def refused(answered: PushAnswer) -> "Response":
     """Return a refusal of the gateway itself, such as of a wrong token."""
     code = "invalid_api_key" if answered.status == 401 else ""  # noqa: PLR2004 - Unauthorized
     wait_s = answered.retry_after_s or 0

@@ -1,0 +1,1 @@
+"""Wyoming: the agent as a conversation agent of Home Assistant."""

@@ -1,0 +1,30 @@
+"""Checks of the home around: voice assistants that may ask the agent, and Home Assistant."""
+
+import asyncio
+from collections.abc import Mapping
+
+from agent.errors import BarnacleError
+from agent.health.base import Check, Finding, Patient, Probe
+
+# Within what a check is given, so that it is this sentence that is read
+ANSWER_TIMEOUT_S = 8.0
+
+
+def home_checks(patient: Patient) -> Mapping[str, Check]:
+    """By the tables that are configured."""
+    return {name: _looking(probe) for name, probe in patient.home.items()}
+
+
+def _looking(probe: Probe) -> Check:
+    async def look(_patient: Patient) -> Finding:
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                return Finding.ok(await probe())
+        except TimeoutError:
+            return Finding.warning(
+                f"no answer within {ANSWER_TIMEOUT_S:g} s: does it run, and is the network up?"
+            )
+        except BarnacleError as err:
+            return Finding.failed(str(err))
+
+    return look
