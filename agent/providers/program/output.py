@@ -182,22 +182,24 @@ class JsonLinesOutput(OutputReader):
     def __init__(self, declared: ProgramOutput) -> None:
         self._places = _Places(declared)
         self._lines = LineSplitter()
-        self._has_text = False
+        self._whole = ""
+        self._has_pieces = False
+        self._is_ended = False
 
     @property
     def is_marked(self) -> bool:
         return self._is_ended
-
-    _is_ended = False
 
     def feed(self, piece: bytes, answer: AnswerBuilder) -> str:
         return "".join([self._take(line, answer) for line in self._lines.feed(piece)])
 
     def close(self, answer: AnswerBuilder) -> str:
         text = "".join([self._take(line, answer) for line in self._lines.close()])
-        if self._places.end and not self._is_ended:
+        if self._is_ended:
+            return text
+        if self._places.end:
             raise TransientProviderError(f"the answer broke off{answer.place()}")
-        return text
+        return text + self._rest(answer)
 
     def _take(self, line: str, answer: AnswerBuilder) -> str:
         if self._is_ended or not line.startswith(("{", "[")):
@@ -205,15 +207,21 @@ class JsonLinesOutput(OutputReader):
         document = service_json.parse(line)
         self._places.refuse_error(document)
         self._places.count(document, answer)
-        text = _text_at(self._places.delta, document)
-        if not text and not self._has_text:
-            text = _text_at(self._places.answer, document)
-        self._has_text = self._has_text or bool(text)
-        if self._places.end and self._places.end.find(document) is not None:
+        piece = _text_at(self._places.delta, document)
+        self._has_pieces = self._has_pieces or bool(piece)
+        # An agent tells what it does before it answers: the last is the answer
+        self._whole = _text_at(self._places.answer, document) or self._whole
+        text = answer.add_text(piece)
+        if self._places.end.find(document) is not None:
             self._is_ended = True
+            text += self._rest(answer)
             answer.end()
             answer.close()
-        return answer.add_text(text)
+        return text
+
+    def _rest(self, answer: AnswerBuilder) -> str:
+        """Return the whole answer, if it was not shown in pieces."""
+        return "" if self._has_pieces else answer.add_text(self._whole)
 
 
 def reader_of(declared: ProgramSettings) -> OutputReader:

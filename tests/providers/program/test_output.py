@@ -114,6 +114,18 @@ def test_lines_without_their_end_were_cut() -> None:
     assert read(ProgramOutput(form="jsonl", delta="text"), lines(*deltas(TEXT)))[0] == TEXT
 
 
+def test_of_several_whole_answers_the_last_counts_and_pieces_go_before_them() -> None:
+    """An agent tells what it does before it answers; others repeat their pieces as a whole."""
+    both = ProgramOutput(
+        form="jsonl", answer="whole", delta="[type=delta].text", end="[type=done].type"
+    )
+    told = ({"whole": "I look it up."}, {"whole": "It is on."})
+    assert read(both, lines(*told, done()))[0] == "It is on."
+    assert read(both, lines(*deltas(TEXT), {"whole": TEXT}, done()))[0] == TEXT
+    without_end = ProgramOutput(form="jsonl", answer="whole")
+    assert read(without_end, lines(*told))[0] == "It is on."
+
+
 def test_nothing_counts_after_the_end() -> None:
     stream = lines(*deltas("yes"), done(), *deltas("no"), {"type": "error", "message": "x"})
     assert read(LINES, stream)[0] == "yes"
