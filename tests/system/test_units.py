@@ -28,6 +28,12 @@ _NEWER_KEYS = ("RestartSteps", "RestartMaxDelaySec", "PrivatePIDs", "ImportCrede
 _PROGRAMS = re.compile(r"^(Exec\w+=-?)(?:/opt/|/usr/bin/llama)\S+", re.MULTILINE)
 
 
+FOLDERS = (
+    *("var/lib/barnacle/workspace", "var/lib/barnacle-program"),
+    *("etc/barnacle", "etc/credstore"),
+)
+
+
 def _program(name: str) -> str:
     return shutil.which(name) or ""
 
@@ -133,12 +139,10 @@ def test_users_groups_and_folders_are_as_the_units_need_them(tmp_path: Path) -> 
     # The local model has a user of the moment
     for user in (user for unit in MOST_EXPOSED for user in _values(unit, "User")):
         assert f"\n{user}:" in "\n" + (tmp_path / "etc/passwd").read_text()
-    modes = {
-        folder: (tmp_path / folder).stat().st_mode & 0o777
-        for folder in ("var/lib/barnacle/workspace", "etc/barnacle", "etc/credstore")
-    }
+    modes = {folder: (tmp_path / folder).stat().st_mode & 0o777 for folder in FOLDERS}
     assert modes == {
         "var/lib/barnacle/workspace": 0o700,
+        "var/lib/barnacle-program": 0o700,
         "etc/barnacle": 0o750,
         "etc/credstore": 0o700,
     }
