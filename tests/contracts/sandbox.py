@@ -107,6 +107,17 @@ class SandboxContract:
             assert (await sandbox.run(job)).exit != 0
             assert (home / "kept").stat().st_size == file_bytes
 
+    async def test_what_others_write_ends_no_program_with_a_home(
+        self, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It may answer for minutes, while an update is written beside it."""
+        home = home_in(tmp_path)
+        free = iter(range(1 << 40, 0, -(1 << 30)))
+        monkeypatch.setattr(sandbox_disk, "free_bytes", lambda _: next(free))
+        monkeypatch.setattr(sandbox_disk, "LOOK_S", 0.01)
+        job = SandboxJob(("sleep", "0.2"), child_environment(home), home=home)
+        assert await sandbox.run(job) == SandboxOutcome(0, b"", b"")
+
     async def test_it_is_ended_when_it_takes_too_long(
         self, sandbox: Sandbox, workspace: Path
     ) -> None:

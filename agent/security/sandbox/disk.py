@@ -31,11 +31,14 @@ class DiskGuard:
     Args:
         folder: where it writes; None where it writes nothing.
         end: ends the program.
+        is_counted: whatever the disk loses counts as the program's: for those that run so briefly
+            that hardly anybody else writes meanwhile.
         overrun: why it was ended, in words; empty where it was not.
     """
 
     folder: Path | None
     end: Callable[[], None]
+    is_counted: bool = True
     overrun: str = ""
     free_at_start: int = 0
 
@@ -59,7 +62,7 @@ class DiskGuard:
             self.look(free_bytes(self.folder))
 
     def look(self, free: int) -> None:
-        if self.free_at_start - free > MAX_WRITTEN_BYTES:
+        if self.is_counted and self.free_at_start - free > MAX_WRITTEN_BYTES:
             most = MAX_WRITTEN_BYTES // _MEGABYTE
             self.overrun = f"it wrote more than {most} MB; what it wrote is still there"
         elif free < MIN_FREE_BYTES:

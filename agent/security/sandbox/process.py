@@ -39,7 +39,7 @@ async def run_here(
     Raises:
         SandboxBroken: it cannot be started, or cannot be ended.
     """
-    room = DiskGuard(writes_in, lambda: None)
+    room = DiskGuard(writes_in, lambda: None, is_counted=job.writes)
     room.begin()
     with ExitStack() as held:
         given = held.enter_context(opened(job.given))

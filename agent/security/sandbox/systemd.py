@@ -52,7 +52,8 @@ class SystemdSandbox:
             await asyncio.to_thread(refuse_foreign_names, self._workspace)
         # A home is made by its unit, on the disk of the folder around it
         home = None if job.home is None else job.home.parent
-        room = DiskGuard(self._workspace if job.writes else home, lambda: None)
+        written = self._workspace if job.writes else home
+        room = DiskGuard(written, lambda: None, is_counted=job.writes)
         room.begin()
         with ExitStack() as held:
             connection = held.enter_context(socket.socket(socket.AF_UNIX))

@@ -20,9 +20,11 @@ from tests.waits import PATIENCE_S
 PLENTY = MIN_FREE_BYTES + 10 * MAX_WRITTEN_BYTES
 
 
-def begun(free: int, monkeypatch: pytest.MonkeyPatch) -> tuple[DiskGuard, list[str]]:
+def begun(
+    free: int, monkeypatch: pytest.MonkeyPatch, *, is_counted: bool = True
+) -> tuple[DiskGuard, list[str]]:
     ended: list[str] = []
-    room = DiskGuard(Path("/nowhere"), lambda: ended.append("ended"))
+    room = DiskGuard(Path("/nowhere"), lambda: ended.append("ended"), is_counted=is_counted)
     monkeypatch.setattr(sandbox_disk, "free_bytes", lambda _: free)
     room.begin()
     return room, ended
@@ -34,6 +36,17 @@ def test_what_takes_too_much_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (room.overrun, ended) == ("", [])
     room.look(PLENTY - MAX_WRITTEN_BYTES - 1)
     assert room.overrun.startswith("it wrote more than 64 MB")
+    assert ended == ["ended"]
+
+
+def test_what_others_write_ends_no_program_that_runs_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody knows whose bytes they are; only the room that is left counts."""
+    room, ended = begun(PLENTY, monkeypatch, is_counted=False)
+    room.look(MIN_FREE_BYTES)
+    assert (room.overrun, ended) == ("", [])
+    room.look(MIN_FREE_BYTES - 1)
     assert ended == ["ended"]
 
 
