@@ -30,11 +30,13 @@ from tests.fakes.llm_server import Call, Json, Reply, streamed, whole
 from tests.fakes.llm_thread import LlmThread
 
 # A slow machine that does much else
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 RESTORE_KILLS, START_KILLS = 2, 2
-LONGEST_RESTORE_S, LONGEST_START_S, LONGEST_AGE_S = 0.15, 0.6, 1.0
+LONGEST_RESTORE_S, LONGEST_START_S, LONGEST_AGE_S = 0.15, 0.6, 3.0
 # Looking costs the agents of a small machine time
 _LOOK_S = 0.2
+# Shown of an agent that did not answer
+_LOG_CHARS = 4000
 _RESTORED = "I was restored from the backup"
 
 
@@ -94,7 +96,11 @@ class Trial:
                 pass
         fresh = self._say()
         async with self._killed("run", 0.0):
-            await _wait(lambda: self._is_answered(fresh) and self._is_told())
+            try:
+                await _wait(lambda: self._is_answered(fresh) and self._is_told())
+            except TimeoutError:
+                print((world.folder / "log").read_text()[-_LOG_CHARS:], file=sys.stderr)
+                raise
         assert sum(row["number"] == int(fresh[1:]) for row in world.rows(ACTS)) == 1, fresh
         count(world, self._found)
         compare(world, self._secret, self._found)
