@@ -33,6 +33,7 @@
   * AddressRefused               a URL that leads where nothing from outside may lead
   * DelegationRefused            another agent may not be asked now
   * McpAway                      an MCP server does not answer, or not as was approved
+  * HomeAssistantRefused         Home Assistant did not do it, or not for this token
   * PinRefused                   a pin or a bus of this machine that cannot be used so
   * CommandRefused               a command line that no grammar knows, or an environment
   * SandboxBroken                what keeps programs apart does not work: nothing was run
@@ -241,6 +242,18 @@ class AddressRefused(BarnacleError):
 
 class McpAway(BarnacleError):
     """A server of the Model Context Protocol gives no usable answer now."""
+
+
+class HomeAssistantRefused(BarnacleError):
+    """Home Assistant did not do it.
+
+    Args:
+        status: of its answer; 0 where there was none.
+    """
+
+    def __init__(self, text: str, *, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class PinRefused(BarnacleError):

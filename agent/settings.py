@@ -22,6 +22,7 @@ from agent.providers.settings import HINT, ProviderSettings
 from agent.readings.settings import ReadingsSettings
 from agent.schedule.settings import BackupSettings, ScheduleSettings
 from agent.system.logs import LogSettings
+from agent.tools.home_assistant.settings import HomeAssistantSettings
 from agent.tools.mcp.settings import McpSettings
 from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings, WorkspaceSettings
 from agent.turn.settings import AgentSettings, HooksSettings
@@ -51,6 +52,8 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
     # Programs and services whose tools it may have, by names of one's own
     mcp: dict[str, McpSettings] = msgspec.field(default_factory=dict)
     web: WebSettings = WebSettings()
+    # A home whose devices it may look at and switch; without its table it knows of none
+    home_assistant: HomeAssistantSettings | None = None
     shell: ShellSettings = ShellSettings()
     # Which folders are shared with whom
     workspace: WorkspaceSettings = WorkspaceSettings()

@@ -127,6 +127,7 @@ class Peripherals:
             pins=self.pins,
             buses=self.buses,
             agents=self._settings.agents,
+            home=self._settings.home_assistant,
             memory=self._memory,
             addressees=self._addressees,
             post=self.posting,

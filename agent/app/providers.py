@@ -14,6 +14,7 @@ from agent.access.owner import Tell
 from agent.config import Secret
 from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
+from agent.errors import ConfigRefused
 from agent.net.http import HttpClient
 from agent.providers import catalog
 from agent.providers.base import Provider
@@ -172,6 +173,11 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
     yield from (service.key for service in settings.web.search.values())
     for server in settings.mcp.values():
         yield from server.secrets()
+    if settings.home_assistant is not None:
+        from agent.app.home import home_token
+
+        with contextlib.suppress(ConfigRefused):
+            yield home_token(settings.home_assistant, environ)
     names = {name for service in catalog.every() for name in service.key_variables}
     for name in (*names, *KEY_VARIABLES):
         # What is no key at all is refused, by name, where it is used

@@ -35,6 +35,7 @@ from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.git import GitTool, find_git
 from agent.tools.glob_search import GlobSearchTool
 from agent.tools.gpio import gpio_tools
+from agent.tools.home_assistant.settings import HomeAssistantSettings
 from agent.tools.http_request import HttpRequestTool
 from agent.tools.i2c import i2c_tools
 from agent.tools.image_info import ImageInfoTool
@@ -76,6 +77,8 @@ class ToolParts:
     reminders: Reminders | None = None
     # Those that answer from what was recorded
     readings: tuple[AnyTool, ...] = ()
+    # Home Assistant; None where none is configured
+    home: HomeAssistantSettings | None = None
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
@@ -123,6 +126,7 @@ def all_tools(around: ToolParts) -> tuple[AnyTool, ...]:
         *(timer_tools(around.timers) if around.timers else []),
         *([ReminderSetTool(around.reminders)] if around.reminders else []),
         *around.readings,
+        *_home_tools(around),
         *_message_tools(around),
         *_picture_tools(around),
         *_skill_tools(around),
@@ -130,6 +134,14 @@ def all_tools(around: ToolParts) -> tuple[AnyTool, ...]:
         *_programs(around),
         *_watch_tools(around.watchers),
     )
+
+
+def _home_tools(around: ToolParts) -> list[AnyTool]:
+    if around.home is None:
+        return []
+    from agent.app.home import tools_of  # noqa: PLC0415 - for those who have one
+
+    return tools_of(around.home, around.environ, around.http, around.clock)
 
 
 def _message_tools(around: ToolParts) -> list[AnyTool]:

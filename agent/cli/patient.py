@@ -156,12 +156,17 @@ async def _identify(platform: "Platform", settings: Settings, paths: Paths) -> s
 
 def _home(settings: Settings, paths: Paths) -> dict[str, Probe]:
     """Return the probes of what is configured of the home around."""
-    if (wyoming := settings.wyoming) is None:
-        return {}
-    from agent.gateway.assistants.wyoming.clients import probe  # noqa: PLC0415 - as above
+    found: dict[str, Probe] = {}
+    if (wyoming := settings.wyoming) is not None:
+        from agent.gateway.assistants.wyoming import clients  # noqa: PLC0415 - as above
 
-    people = PeopleStore(paths.state_dir / "people.json", SystemClock())
-    return {"wyoming": partial(probe, wyoming, people)}
+        people = PeopleStore(paths.state_dir / "people.json", SystemClock())
+        found["wyoming"] = partial(clients.probe, wyoming, people)
+    if (home := settings.home_assistant) is not None:
+        from agent.app.home import probe  # noqa: PLC0415 - as above
+
+        found["home_assistant"] = partial(probe, home, os.environ)
+    return found
 
 
 def _probe_gateway(wanted: GatewaySettings, paths: Paths) -> str:

@@ -31,6 +31,7 @@ _PROGRAM_TIMEOUT_S = 20.0
 _NAMED = {
     ("provider", "api_key"): "api_key",
     ("gateway", "token"): "gateway_token",
+    ("home_assistant", "token"): "home_assistant_token",
     ("channels", "speech", "api_key"): "speech_key",
 }
 

@@ -1,4 +1,4 @@
-# Sourced by scripts/test: what our side of model services, Telegram and Matrix is held against. What
+# Sourced by scripts/test: what our side of model services, Telegram, Matrix and Home Assistant is held against. What
 # cannot be had is said and its tests are skipped, counted and listed.
 
 # Clients that others wrote, the model services' own among them: they say whether our requests are
@@ -27,6 +27,27 @@ install_synapse() {
     made_from=$("$root/.venv/bin/python" -V && cat "$lock")
     [[ $(cat "$target/made-from" 2>/dev/null) == "$made_from" ]] && return
     echo "test: installing Synapse into .barnacle" >&2
+    rm -rf "$target.new"
+    if "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+        --require-hashes --only-binary :all: --target "$target.new" -r "$lock" >&2; then
+        printf '%s\n' "$made_from" >"$target.new/made-from"
+        rm -rf "$target" && mv "$target.new" "$target"
+    else
+        echo "test: it was not installed; what needs it is skipped" >&2
+    fi
+}
+
+# The Home Assistant that is looked at and asks, for Python 3.13 and later alone
+install_home_assistant() {
+    local target="$root/.barnacle/home-assistant" lock="$root/scripts/requirements-home-assistant.lock"
+    local made_from
+    made_from=$("$root/.venv/bin/python" -V && cat "$lock")
+    [[ $(cat "$target/made-from" 2>/dev/null) == "$made_from" ]] && return
+    if ! "$root/.venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 13))'; then
+        echo "test: Home Assistant needs Python 3.13; what needs it is skipped" >&2
+        return
+    fi
+    echo "test: installing Home Assistant into .barnacle" >&2
     rm -rf "$target.new"
     if "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
         --require-hashes --only-binary :all: --target "$target.new" -r "$lock" >&2; then

@@ -6,7 +6,7 @@ Every length has its limit before anything is read, and an event that has begun 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -28,6 +28,7 @@ _PIECE_BYTES = 16 * 1024
 # Of the protocol that the line's form is of
 _VERSION = "1.8.0"
 
+T = TypeVar("T")
 _Length = Annotated[int, Meta(ge=0)]
 
 
@@ -108,7 +109,7 @@ async def _rest_of(first: bytes, reader: asyncio.StreamReader) -> WyomingEvent:
     return WyomingEvent(head.type, data)
 
 
-def _decoded(raw: bytes, shape: type[Any]) -> Any:
+def _decoded(raw: bytes, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:

@@ -1,0 +1,80 @@
+"""The real Home Assistant on a port of this machine, with a few entities."""
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.irc_server import free_port
+from tests.waits import PATIENCE_S
+
+_ROOT = Path(__file__).resolve().parents[2]
+# Where scripts/test puts it
+_INSTALLED = _ROOT / ".barnacle" / "home-assistant"
+_PROGRAM = _ROOT / "tests" / "oracles" / "home_assistant"
+
+
+@cache
+def absence() -> str:
+    """Return why it cannot run here; empty where it can."""
+    if (_INSTALLED / "homeassistant").is_dir():
+        return ""
+    return f"Home Assistant is not in {_INSTALLED}: run scripts/test with Python 3.13"
+
+
+@dataclass
+class HomeAssistantProcess:
+    """Home Assistant at work."""
+
+    url: str
+    token: str
+    plain_token: str
+    _process: asyncio.subprocess.Process
+
+    async def say(self, port: int, text: str, conversation: str | None = None) -> dict[str, Any]:
+        """Return the answer of the Wyoming server at a port, as Home Assistant understands it."""
+        assert self._process.stdin is not None
+        wanted = {"port": port, "text": text, "conversation": conversation}
+        self._process.stdin.write(json.dumps(wanted).encode() + b"\n")
+        return await _told(self._process)
+
+
+@contextlib.asynccontextmanager
+async def home_assistant(folder: Path) -> AsyncIterator[HomeAssistantProcess]:
+    """A Home Assistant of one's own; the test is skipped where there is none."""
+    if absence():
+        pytest.skip(absence())
+    await asyncio.to_thread(folder.mkdir, exist_ok=True)
+    port = free_port()
+    with (folder / "log").open("wb") as log:
+        # -S: what is installed for the agent is not its own
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-S", "-W", "ignore", str(_PROGRAM), str(folder), str(port)),
+            env={"PYTHONPATH": str(_INSTALLED), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+        )
+    try:
+        tokens = await _told(process)
+        url = f"http://127.0.0.1:{port}"
+        yield HomeAssistantProcess(url, tokens["token"], tokens["plain_token"], process)
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def _told(process: asyncio.subprocess.Process) -> dict[str, Any]:
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE_S):
+        line = await process.stdout.readline()
+    assert line, "it has ended"
+    told: dict[str, Any] = json.loads(line)
+    return told
