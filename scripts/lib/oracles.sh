@@ -3,51 +3,27 @@
 
 # Clients that others wrote, the model services' own among them: they say whether our requests are
 # right
-install_oracles() {
-    local target="$root/.barnacle/oracles" lock="$root/scripts/requirements-oracles.lock"
+install_oracles() { install_locked oracles "the model services' own clients"; }
+
+# The homeserver that Matrix is held against
+install_synapse() { install_locked synapse Synapse; }
+
+# The Home Assistant that is looked at and asks, for Python 3.13 and later alone
+install_home_assistant() {
+    if "$root/.venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 13))'; then
+        install_locked home-assistant "Home Assistant"
+    else
+        echo "test: Home Assistant needs Python 3.13; what needs it is skipped" >&2
+    fi
+}
+
+install_locked() { # NAME of the lock and of the folder in .barnacle, what it is in words
+    local target="$root/.barnacle/$1" lock="$root/scripts/requirements-$1.lock"
     local made_from
     # Compiled parts serve one Python
     made_from=$("$root/.venv/bin/python" -V && cat "$lock")
     [[ $(cat "$target/made-from" 2>/dev/null) == "$made_from" ]] && return
-    echo "test: installing the model services' own clients into .barnacle" >&2
-    rm -rf "$target.new"
-    if "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
-        --require-hashes --only-binary :all: --target "$target.new" -r "$lock" >&2; then
-        printf '%s\n' "$made_from" >"$target.new/made-from"
-        rm -rf "$target" && mv "$target.new" "$target"
-    else
-        echo "test: they were not installed; what needs them is skipped" >&2
-    fi
-}
-
-# The homeserver that Matrix is held against, for the Python that its tests run on
-install_synapse() {
-    local target="$root/.barnacle/synapse" lock="$root/scripts/requirements-synapse.lock"
-    local made_from
-    made_from=$("$root/.venv/bin/python" -V && cat "$lock")
-    [[ $(cat "$target/made-from" 2>/dev/null) == "$made_from" ]] && return
-    echo "test: installing Synapse into .barnacle" >&2
-    rm -rf "$target.new"
-    if "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
-        --require-hashes --only-binary :all: --target "$target.new" -r "$lock" >&2; then
-        printf '%s\n' "$made_from" >"$target.new/made-from"
-        rm -rf "$target" && mv "$target.new" "$target"
-    else
-        echo "test: it was not installed; what needs it is skipped" >&2
-    fi
-}
-
-# The Home Assistant that is looked at and asks, for Python 3.13 and later alone
-install_home_assistant() {
-    local target="$root/.barnacle/home-assistant" lock="$root/scripts/requirements-home-assistant.lock"
-    local made_from
-    made_from=$("$root/.venv/bin/python" -V && cat "$lock")
-    [[ $(cat "$target/made-from" 2>/dev/null) == "$made_from" ]] && return
-    if ! "$root/.venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 13))'; then
-        echo "test: Home Assistant needs Python 3.13; what needs it is skipped" >&2
-        return
-    fi
-    echo "test: installing Home Assistant into .barnacle" >&2
+    echo "test: installing $2 into .barnacle" >&2
     rm -rf "$target.new"
     if "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
         --require-hashes --only-binary :all: --target "$target.new" -r "$lock" >&2; then

@@ -34,6 +34,7 @@ _MODULES = frozenset(
             "tools.file_edit",
         ),
         *("tools.files", "tools.git", "tools.gpio", "tools.i2c", "tools.image_info"),
+        "tools.home_assistant.tools",
         *("tools.mcp.tool", "tools.memory", "tools.memory_export", "tools.memory_sources"),
         *(
             "tools.readings",

@@ -67,7 +67,7 @@ HAZARDOUS = frozenset(
 # A plug may be named after what hangs on it
 _HAZARDOUS_NAMES = re.compile(
     r"(?:^|[._])(?:alarm|boiler|door|furnace|garage|gate|grill|heat|heater|heating|iron|kettle|lock"
-    r"|oven|radiator|sauna|siren|stove|valve)(?:$|[._0-9])"
+    r"|oven|radiator|sauna|siren|stove|valve)(?![a-z])"
 )
 # What a service leaves behind where all went well
 _AFTER: Mapping[str, str] = {
