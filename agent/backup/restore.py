@@ -30,6 +30,10 @@ from agent.storage.files import PRIVATE_FOLDER
 from agent.system.crash_points import crash_point
 
 _MARGIN_BYTES = 16 * 1024 * 1024
+_NO_SERVICE = (
+    "the service's credentials: this agent is no service; write tokens and keys into its "
+    "configuration (`barnacle setup`)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class RestoreTarget:
         config: where its configuration is, or goes.
         outside: finds the folders by the configuration of the backup, which is None without one.
         now_s: by a clock that is believed; 0 where it is not set.
+        takes_credentials: a service manager keeps them; without one a person has to.
         mark: of the file, kept beside the restored state; empty where nobody asks for it.
     """
 
@@ -61,6 +66,7 @@ class RestoreTarget:
     outside: Callable[[Path | None], OutsideFolders]
     now_s: float = 0.0
     zone: tzinfo | None = None
+    takes_credentials: bool = True
     mark: str = ""
 
 
@@ -160,8 +166,10 @@ def _plan(
                 named[part.name] = part.path
             else:
                 left.append(f"{part.path}: take it out of the backup by hand ({part.name})")
-    has_config = any(part.area == Area.CONFIG.value for part in manifest.parts)
-    config = str(target.config) if has_config else ""
+    areas = {part.area for part in manifest.parts}
+    if Area.CREDENTIALS.value in areas and not target.takes_credentials:
+        left.append(_NO_SERVICE)
+    config = str(target.config) if Area.CONFIG.value in areas else ""
     plan = SwitchPlan(
         kept=str(kept), folders=tuple(switches), config=config, named=named, mark=target.mark
     )

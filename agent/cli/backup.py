@@ -90,7 +90,7 @@ def _target(place: Path, plan: BackupPlan, *, is_own: bool) -> Path:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     if place.is_dir():
         return place / plan.file_name(time.time())
-    if place.name.endswith(SUFFIX) or place.is_file():
+    if place.name.endswith(SUFFIX):
         return place
     raise BadArguments(
         f"{place} is no folder that is there, and a file must end in {SUFFIX}: connect the disk, "

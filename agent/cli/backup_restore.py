@@ -59,6 +59,7 @@ def _target(arguments: Namespace) -> RestoreTarget:
         outside=lambda config: outside_folders(config, folder.absolute()),
         now_s=now_s if is_trusted(now_s) else 0.0,
         zone=local_zone(),
+        takes_credentials=places.credstore is not None,
     )
 
 

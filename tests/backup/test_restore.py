@@ -2,6 +2,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,11 @@ def test_no_room_is_said_first(
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(StorageFull, match="make room"):
         restore(backup, KEYS, new.target(NOW_S))
+
+
+def test_credentials_that_no_service_takes_are_said(backup: Path, new: BackedUpDevice) -> None:
+    note = restore(backup, KEYS, replace(new.target(NOW_S), takes_credentials=False))
+    assert [line for line in note.left if line.startswith("the service's credentials")]
 
 
 def test_each_restore_raises_the_epoch(backup: Path, new: BackedUpDevice) -> None:
