@@ -90,7 +90,8 @@ class Trial:
             async with self._killed("restore", LONGEST_RESTORE_S):
                 pass
         async with self._lives.begin("restore", str(world.folder), self._secret) as whole:
-            assert await whole.ended() == 0
+            async with asyncio.timeout(PATIENCE_S):
+                assert await asyncio.shield(whole.ending) == 0
         for _ in range(START_KILLS):
             async with self._killed("run", LONGEST_START_S):
                 pass
