@@ -22,9 +22,14 @@ from agent.providers.settings import HINT, ProviderSettings
 from agent.readings.settings import ReadingsSettings
 from agent.schedule.settings import BackupSettings, ScheduleSettings
 from agent.system.logs import LogSettings
-from agent.tools.home_assistant.settings import HomeAssistantSettings
 from agent.tools.mcp.settings import McpSettings
-from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings, WorkspaceSettings
+from agent.tools.settings import (
+    DelegateSettings,
+    HomeAssistantSettings,
+    ShellSettings,
+    WebSettings,
+    WorkspaceSettings,
+)
 from agent.turn.settings import AgentSettings, HooksSettings
 
 Environ = Mapping[str, str]

@@ -11,8 +11,8 @@ from agent.system.clock import Clock
 from agent.tools.base import AnyTool
 from agent.tools.home_assistant.client import HomeAssistant
 from agent.tools.home_assistant.entities import EntityRules
-from agent.tools.home_assistant.settings import HomeAssistantSettings
 from agent.tools.home_assistant.tools import home_tools
+from agent.tools.settings import HomeAssistantSettings
 from agent.tools.web import Lookup, look_up
 
 _log = logging.getLogger(__name__)

@@ -35,7 +35,6 @@ from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.git import GitTool, find_git
 from agent.tools.glob_search import GlobSearchTool
 from agent.tools.gpio import gpio_tools
-from agent.tools.home_assistant.settings import HomeAssistantSettings
 from agent.tools.http_request import HttpRequestTool
 from agent.tools.i2c import i2c_tools
 from agent.tools.image_info import ImageInfoTool
@@ -45,7 +44,7 @@ from agent.tools.reminder import Reminders, ReminderSetTool
 from agent.tools.screenshot import ScreenshotTool, find_display
 from agent.tools.search_services import chosen
 from agent.tools.send_message import Addressees, SendMessageTool, TextSender
-from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings
+from agent.tools.settings import DelegateSettings, HomeAssistantSettings, ShellSettings, WebSettings
 from agent.tools.shell import ShellTool, Workshop
 from agent.tools.skills import SkillsListTool, SkillViewTool, skills_of
 from agent.tools.system import SystemInfoTool, TimeNowTool

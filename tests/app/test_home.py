@@ -9,7 +9,7 @@ from agent.config import Secret
 from agent.errors import ConfigRefused, NetworkError
 from agent.net.http import HttpClient
 from agent.settings import Settings
-from agent.tools.home_assistant.settings import HomeAssistantSettings
+from agent.tools.settings import HomeAssistantSettings
 from tests.fakes.clock import SteppedClock
 from tests.fakes.home_assistant import BASE, TOKEN, FakeHome
 

@@ -67,7 +67,9 @@ async def home_assistant(folder: Path) -> AsyncIterator[HomeAssistantProcess]:
         url = f"http://127.0.0.1:{port}"
         yield HomeAssistantProcess(url, tokens["token"], tokens["plain_token"], process)
     finally:
-        process.kill()
+        # One that has ended by itself says so where it was asked
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
         await process.wait()
 
 

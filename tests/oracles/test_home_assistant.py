@@ -18,8 +18,8 @@ from agent.system.clock import SystemClock
 from agent.tools.base import AnyTool
 from agent.tools.home_assistant.client import HomeAssistant
 from agent.tools.home_assistant.entities import EntityRules
-from agent.tools.home_assistant.settings import HomeAssistantSettings
 from agent.tools.home_assistant.tools import home_tools
+from agent.tools.settings import HomeAssistantSettings
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.home_assistant_process import HomeAssistantProcess, home_assistant
 from tests.fakes.irc_server import free_port

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from agent.messages import Effect
-from agent.tools.home_assistant.settings import Danger
+from agent.tools.settings import Danger
 
 _ON_OFF = ("turn_on", "turn_off", "toggle")
 _PRESS = ("press",)

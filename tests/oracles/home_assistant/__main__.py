@@ -87,6 +87,7 @@ async def _started(folder: str, port: int) -> HomeAssistant:
     configuration = _configuration(port)
     for part in _PARTS:
         assert await async_setup_component(hass, part, configuration), part
+    await hass.async_block_till_done()
     area = area_registry.async_get(hass).async_create("Office")
     entity_registry.async_get(hass).async_update_entity("light.desk", area_id=area.id)
     await hass.async_start()

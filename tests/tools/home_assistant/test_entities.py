@@ -9,7 +9,7 @@ from agent.tools.home_assistant.entities import (
     is_hazardous,
     state_after,
 )
-from agent.tools.home_assistant.settings import HomeAssistantSettings
+from agent.tools.settings import HomeAssistantSettings
 
 ACT, HAZARD = Effect.ACTUATE, Effect.HAZARD
 
