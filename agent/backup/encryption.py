@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.backup import passphrase as passphrases
-from agent.backup.passphrase import HEADER_BYTES, Read, Write
+from agent.backup.passphrase import HEADER_BYTES, Read, Write, filled, joined
 from agent.errors import BackupRefused
 from agent.text.config_hints import install_hint
 
@@ -104,8 +104,8 @@ def decrypt(read: Read, write: Write, keys: Keys) -> None:
     Raises:
         BackupRefused: these keys do not open it, or it is damaged.
     """
-    beginning = _beginning(read)
-    read_all = _after(beginning, read)
+    beginning = filled(read, HEADER_BYTES)
+    read_all = joined(beginning, read)
     if passphrases.is_for_passphrase(beginning):
         if not keys.passphrase:
             raise BackupRefused("it was encrypted to a passphrase: give that, not a key")
@@ -145,26 +145,6 @@ def identities_of(text: str) -> tuple[str, ...]:
     if not found:
         raise BackupRefused(f"it holds no secret key: a line that begins with {_AGE_KEY}")
     return found
-
-
-def _beginning(read: Read) -> bytes:
-    held = b""
-    while len(held) < HEADER_BYTES and (more := read(HEADER_BYTES - len(held))):
-        held += more
-    return held
-
-
-def _after(beginning: bytes, read: Read) -> Read:
-    left = beginning
-
-    def read_on(size: int) -> bytes:
-        nonlocal left
-        if not left:
-            return read(size)
-        piece, left = (left, b"") if size < 0 else (left[:size], left[size:])
-        return piece
-
-    return read_on
 
 
 def _recipient(key: str) -> object:

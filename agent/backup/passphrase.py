@@ -53,8 +53,8 @@ def encrypt(read: Read, write: Write, passphrase: str, work: int = WORK_FACTOR) 
     header = _INTRODUCTION + stanza
     write(b"%s %s\n%s" % (header, _encoded(_code(key, header)), nonce))
     cipher = _cipher(_derived(key, nonce, b"payload"))
-    piece, number = _filled(read, _PIECE_BYTES), 0
-    while len(piece) == _PIECE_BYTES and (following := _filled(read, _PIECE_BYTES)):
+    piece, number = filled(read, _PIECE_BYTES), 0
+    while len(piece) == _PIECE_BYTES and (following := filled(read, _PIECE_BYTES)):
         write(cipher.encrypt(_counter(number, is_last=False), piece, None))
         piece, number = following, number + 1
     write(cipher.encrypt(_counter(number, is_last=True), piece, None))
@@ -66,7 +66,7 @@ def decrypt(read: Read, write: Write, passphrase: str) -> None:
     Raises:
         BackupRefused: the passphrase is wrong, or the file is damaged.
     """
-    beginning = _filled(read, HEADER_BYTES)
+    beginning = filled(read, HEADER_BYTES)
     match = _HEADER.match(beginning)
     if match is None:
         raise BackupRefused("this is no file that was encrypted to a passphrase")
@@ -76,7 +76,7 @@ def decrypt(read: Read, write: Write, passphrase: str) -> None:
         raise BackupRefused(_CUT)
     rest = beginning[match.end() :]
     cipher = _cipher(_derived(key, rest[:_NONCE_BYTES], b"payload"))
-    for plain in _pieces(_joined(rest[_NONCE_BYTES:], read), cipher):
+    for plain in _pieces(joined(rest[_NONCE_BYTES:], read), cipher):
         write(plain)
 
 
@@ -84,9 +84,9 @@ def _pieces(read: Read, cipher: "ChaCha20Poly1305") -> Iterator[bytes]:
     from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - an extra, loaded where used
 
     size = _PIECE_BYTES + _TAG_BYTES
-    piece, number = _filled(read, size), 0
+    piece, number = filled(read, size), 0
     while True:
-        following = _filled(read, size) if len(piece) == size else b""
+        following = filled(read, size) if len(piece) == size else b""
         try:
             yield cipher.decrypt(_counter(number, is_last=not following), piece, None)
         except InvalidTag as err:
@@ -144,7 +144,7 @@ def _counter(number: int, *, is_last: bool) -> bytes:
     return number.to_bytes(11, "big") + bytes([is_last])
 
 
-def _filled(read: Read, size: int) -> bytes:
+def filled(read: Read, size: int) -> bytes:
     """Return so many bytes; fewer only at the end."""
     held = b""
     while len(held) < size and (more := read(size - len(held))):
@@ -152,15 +152,15 @@ def _filled(read: Read, size: int) -> bytes:
     return held
 
 
-def _joined(beginning: bytes, read: Read) -> Read:
-    """Return a reader of what was read already and of the rest."""
+def joined(beginning: bytes, read: Read) -> Read:
+    """Return a reader of what was read already and of the rest; a size below 0 has no limit."""
     left = beginning
 
     def read_on(size: int) -> bytes:
         nonlocal left
         if not left:
             return read(size)
-        piece, left = left[:size], left[size:]
+        piece, left = (left, b"") if size < 0 else (left[:size], left[size:])
         return piece
 
     return read_on

@@ -37,8 +37,8 @@ class ImageDescription(msgspec.Struct, frozen=True):
 
     board: str
     build: int
-    frozen_build: int = -1
     version: tuple[int, int, int] = (0, 0, 0)
+    frozen_build: int = -1
 
 
 class FirmwareImage(msgspec.Struct, frozen=True):

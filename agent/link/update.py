@@ -26,7 +26,7 @@ TRIAL_LIMIT_S = 60.0
 _STATE, _BEGIN, _WRITE, _FINISH, _CONFIRM = range(5)
 _STATE_FORMAT = "<BBBI"
 # In place of a slot's number: the firmware is a part of the board's MicroPython
-_FROZEN = 254
+FROZEN = 254
 _OFFSET_FORMAT = "<I"
 
 OnProgress = Callable[[int, int], None]
@@ -71,7 +71,7 @@ class Updater:
         if identity is None or identity.board != self._image.about.board:
             raise UpdateFailed(f"this firmware is for {self._image.about.board}")
         flash_class, running, on_trial, room = _unpacked(_STATE_FORMAT, await self._ask(_STATE))
-        if running == _FROZEN:
+        if running == FROZEN:
             raise UpdateFailed(
                 "the board's firmware is frozen into its MicroPython: build a new one from the "
                 "files of `scripts/flash --freeze` (firmware/README.md)"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent.link.update import FROZEN
 from firmware.host.bundle import BundledFile
 from firmware.host.interpreter import OLDEST
 
@@ -33,8 +34,6 @@ KEPT_BLOCKS = 24
 # Of a file system as firmware/prompt/small_fat.py makes it: its tables, and what is kept behind it
 _TABLE_BLOCKS, _BEHIND_BLOCKS = 4, 32
 OWN_FOLDERS = ("node/devices", "node")
-# What firmware/frozen_slots.py says of itself
-FROZEN = 254
 
 # A slot counts by its number only when it would be started
 QUESTION = f"""

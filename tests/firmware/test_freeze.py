@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agent.link import frame
+from agent.link.update import FROZEN
 from firmware.host import freeze, interpreter
 from firmware.host.bundle import board_file, build_number, bundle
-from firmware.host.flash_state import FROZEN
 from firmware.host.wire import Refused, Wire
 from tests.fakes.board_sim import BoardSim, unavailable_reason
 from tests.firmware.bench import configure
