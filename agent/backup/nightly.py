@@ -40,17 +40,22 @@ _MEDIA_TYPE = "application/octet-stream"
 _MOST_CHARS = 500
 
 # Runs a program; returns its exit status and what it said of errors
+# Where it finds the agent's files and the service's credentials, and how it tells times; no key
+_PASSED = (
+    *("PATH", "HOME", "LANG", "TZ", "CREDENTIALS_DIRECTORY", "STATE_DIRECTORY"),
+    *("BARNACLE_CONFIG", "BARNACLE_STATE_DIR", "BARNACLE_MODEL_DIR"),
+)
 RunProgram = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
 
 
 async def run_apart(words: Sequence[str]) -> tuple[int, str]:
-    """Run a program of ours with the environment of the agent."""
+    """Run a program of ours with what it needs of the agent's environment."""
     process = await asyncio.create_subprocess_exec(
         *words,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
-        env=dict(os.environ),
+        env={name: os.environ[name] for name in _PASSED if name in os.environ},
     )
     try:
         async with asyncio.timeout(PROGRAM_TIMEOUT_S):

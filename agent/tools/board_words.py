@@ -117,6 +117,7 @@ _COMMON_REFUSALS = frozenset(
         "beyond the length that was announced",
         "change, periodic or threshold",
         "erasing",
+        "its firmware is frozen in: a whole image",
         "its flash cannot keep two versions: scripts/flash",
         "its flash has changed",
         "no room for a second version: use scripts/flash",

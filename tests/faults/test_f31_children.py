@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.backup.nightly import run_apart
 from agent.cli.signal import link_by_program
 from agent.health.checks import service
 from agent.health.repairs import service as service_repair
@@ -98,6 +99,12 @@ async def told_to_vcgencmd(folder: Path) -> str:
     program = script(folder, "vcgencmd", "echo throttled=0x0")
     context = ToolContext("terminal", "owner", Provenance.OWNER)
     await SystemInfoTool(Readings(folder, folder), program).execute(NoArguments(), context)
+    return told(program)
+
+
+async def told_to_a_backup(folder: Path) -> str:
+    program = script(folder, "backup")
+    assert await run_apart([str(program)]) == (0, "")
     return told(program)
 
 
@@ -191,6 +198,7 @@ def run_by_the_runner(program: Path) -> None:
 
 
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
+    "agent/backup/nightly.py: run_apart": told_to_a_backup,
     "agent/cli/signal.py: link_by_program": told_to_signal_cli,
     "agent/system/programs.py: run_program": told_to_a_program_of_the_system,
     "agent/health/checks/service.py: asked": told_to_systemd_analyze,

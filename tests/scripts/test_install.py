@@ -139,6 +139,7 @@ def test_another_choice_is_another_version() -> None:
     assert version.key(frozenset()) == version.key(frozenset())
     assert version.key(frozenset()) != version.key(frozenset({"mcp"}))
     chosen = {
+        "backup",
         "console",
         "documents",
         "drawing",

@@ -45,6 +45,10 @@ _NAMED: Mapping[str, tuple[object, ...]] = {
     "old": ("pump",),
     "new": ("lamp",),
     "content": ("x",),
+    "entity": ("light.desk",),
+    "service": ("turn_on",),
+    "area": ("",),
+    "domain": ("",),
 }
 _STRINGS: tuple[object, ...] = ("found.txt", "x", "hello")
 

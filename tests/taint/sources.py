@@ -70,6 +70,12 @@ SOURCES: dict[str, Provenance] = {
     "mcp text": WEB,
     "mcp error": WEB,
     "mcp trouble": WEB,
+    # The house
+    "home state": WEB,
+    "home name": WEB,
+    "home attribute": WEB,
+    "home area": WEB,
+    "home refusal": WEB,
     # What others ordered
     "job name": WEB,
     "job prompt": WEB,

@@ -6,7 +6,13 @@ from urllib.parse import quote
 
 import httpx
 
-from agent.errors import McpAway, MemoryUnavailable, SandboxBroken, StorageFull
+from agent.errors import (
+    HomeAssistantRefused,
+    McpAway,
+    MemoryUnavailable,
+    SandboxBroken,
+    StorageFull,
+)
 from agent.link.settings import WatchSettings
 from agent.memory.base import CORE, MemoryEntry, MemoryStats, Scope
 from agent.messages import Provenance
@@ -17,6 +23,7 @@ from agent.schedule.timer import CountdownTimer, TimerState
 from agent.security.sandbox.base import SandboxJob as Program
 from agent.security.sandbox.base import SandboxOutcome
 from agent.security.sandbox.process import LimitedProcess
+from agent.tools.home_assistant.client import HomeState
 from agent.tools.mcp.lines import BridgeAnswer
 from agent.tools.send_message import Addressee
 from agent.tools.watch import Watches
@@ -171,6 +178,34 @@ class PlantedServer:
         if self._made.is_at("mcp error"):
             return BridgeAnswer(text=self._made.text, is_error=True)
         return BridgeAnswer(text=self._made.at("mcp text", "dry "))
+
+
+class PlantedHome:
+    """A Home Assistant with one lamp, as far as its tools ask it."""
+
+    host = "house.example.org:8123"
+
+    def __init__(self, made: World) -> None:
+        self._made = made
+
+    async def states(self) -> list[HomeState]:
+        return [self._state()]
+
+    async def state(self, _entity: str) -> HomeState:
+        return self._state()
+
+    async def areas(self) -> dict[str, str]:
+        return {"light.desk": self._made.at("home area", "Office")}
+
+    async def call(self, _domain: str, _service: str, _data: object) -> int:
+        if self._made.is_at("home refusal"):
+            raise HomeAssistantRefused(f"{self.host} refused the call: {self._made.text}")
+        return 1
+
+    def _state(self) -> HomeState:
+        name = self._made.at("home name", "Desk")
+        attributes = {"friendly_name": name, "effect": self._made.at("home attribute", "none")}
+        return HomeState("light.desk", self._made.at("home state", "on"), attributes)
 
 
 def _entry(made: World, kind: str) -> MemoryEntry:

@@ -29,6 +29,8 @@ from agent.tools.base import AnyTool
 from agent.tools.board import BoardTools
 from agent.tools.datasheet import DatasheetSearchTool
 from agent.tools.gpio import gpio_tools
+from agent.tools.home_assistant.entities import EntityRules
+from agent.tools.home_assistant.tools import home_tools
 from agent.tools.i2c import i2c_tools
 from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.tool import McpTool
@@ -45,6 +47,7 @@ from tests.fakes.resolver import PUBLIC
 from tests.taint.hardware import PlantedBoard, PlantedEvents, buses, line
 from tests.taint.planting import CANARY, World
 from tests.taint.things import (
+    PlantedHome,
     PlantedLibrary,
     PlantedMemory,
     PlantedPeople,
@@ -132,6 +135,7 @@ def _further(made: World) -> list[AnyTool]:
     offer = ToolOffer("garden", "look", "mcp_garden_look", "Looks.", _NO_FIELDS, "digest")
     return [
         DatasheetSearchTool(library),
+        *home_tools(PlantedHome(made), EntityRules({"light.*": "actuate"}), SteppedClock()),
         McpTool(offer, PlantedServer(made), reads=True),
         MemoryForgetTool(memory),
         MemoryListTool(memory),
