@@ -84,8 +84,8 @@ async def test_a_stop_outlives_a_power_cut_of_the_board(sim: BoardSim, tmp_path:
     async with running(sim, tmp_path) as board:
         board.stop()
         sim.kill()
-        sim.start()
         await until(board, BoardState.CONNECTING, BoardState.ABSENT)
+        await asyncio.to_thread(sim.start)
         await until(board, BoardState.READY)
         # Past the agent's own refusal: what counts is that the board has been told
         with pytest.raises(CallRefused, match="an emergency stop"):
