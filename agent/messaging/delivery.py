@@ -14,7 +14,9 @@ from weakref import WeakValueDictionary
 from agent.channels.base import Channel
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, StorageFull
 from agent.messages import Attachment, Inbound, Outbound
-from agent.messaging import outbox
+from agent.messaging import inbox, outbox
+from agent.messaging.inbox import Accepted
+from agent.messaging.journal import InboxState
 from agent.security.redact import Redactor
 from agent.storage.worker import DatabaseWorker
 from agent.system.activity import Activity
@@ -90,6 +92,19 @@ class Delivery:
             return False
         self._under_way.add(outbox_id)
         return await self._in_line(answer)
+
+    async def answer(
+        self, accepted: Accepted, answer: Outbound, state: InboxState = InboxState.ANSWERED
+    ) -> bool:
+        """Send the answer to a message; true if the platform has it.
+
+        A message whose answer could not be stored is closed when there is room: left open, it would
+        be answered, and acted on, once more at the next start. It is where nobody was told.
+        """
+        arrived = await self.send(answer)
+        if arrived and answer.outbox_id == outbox.NOT_KEPT and accepted.inbox_id != inbox.NOT_KEPT:
+            self._journal.later(lambda db: inbox.close_told(db, accepted, state))
+        return arrived
 
     async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
         """Send what waited for somebody who has come."""

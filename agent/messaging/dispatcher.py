@@ -239,9 +239,11 @@ class CommandRunner:
             if not text:
                 await self._conversations.close_quietly(accepted)
                 return
-            await self._delivery.send(await self._conversations.finish(accepted, text))
+            told = await self._conversations.finish(accepted, text)
+            await self._delivery.answer(accepted, told)
         except StorageFull as err:
-            await self._delivery.send_unrecorded(unrecorded(accepted, f"I cannot do that: {err}"))
+            told = unrecorded(accepted, f"I cannot do that: {err}")
+            await self._delivery.answer(accepted, told, InboxState.FAILED)
 
     async def _result_of(self, command: ChatCommand | str, message: Inbound) -> str:
         """Return what is said; "" where something else says it."""
@@ -273,7 +275,7 @@ class CommandRunner:
         workspace = Path(self._conversations.workspace)
         answer = await asyncio.to_thread(enclosed, told, workspace, takes_files=takes)
         sent = await self._conversations.finish(accepted, answer.text, files=answer.files)
-        await self._delivery.send(sent)
+        await self._delivery.answer(accepted, sent)
 
     async def _shown(self, command: ChatCommand, message: Inbound) -> str:
         if command is ChatCommand.STATUS:

@@ -195,6 +195,15 @@ def close(connection: sqlite3.Connection, inbox_id: int, state: InboxState) -> N
     connection.execute("UPDATE inbox SET state = ? WHERE id = ?", (state.value, inbox_id))
 
 
+def close_told(connection: sqlite3.Connection, accepted: Accepted, state: InboxState) -> None:
+    """Close a message whose answer was sent and could not be stored, unless that is done."""
+    for inbox_id in (accepted.inbox_id, *accepted.also):
+        connection.execute(
+            "UPDATE inbox SET state = ? WHERE id = ? AND state IN ('accepted', 'running')",
+            (state.value, inbox_id),
+        )
+
+
 def state(connection: sqlite3.Connection, inbox_id: int) -> InboxState:
     row = connection.execute("SELECT state FROM inbox WHERE id = ?", (inbox_id,)).fetchone()
     return InboxState(row[0])

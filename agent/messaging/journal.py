@@ -18,9 +18,9 @@ class InboxState(enum.Enum):
     ACCEPTED = "accepted"
     # A turn works on it
     RUNNING = "running"
-    # Its answer is in the outbox
+    # Its answer is in the outbox, or was sent while there was no room for it
     ANSWERED = "answered"
-    # Its turn came to nothing; what is in the outbox says why
+    # Its turn came to nothing; its answer says why
     FAILED = "failed"
     # Said on in the next message, and answered with that one
     MERGED = "merged"

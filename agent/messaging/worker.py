@@ -195,8 +195,8 @@ class MessageWorker:
                 crash_point("answer.committed")
         except StorageFull as err:
             _log.error("worker: no answer stored (message=%s, error=%s)", message.message_id, err)
-            text = f"I cannot work now: {err}"
-            await self._delivery.send_unrecorded(unrecorded(queued.accepted, text))
+            told = unrecorded(queued.accepted, f"I cannot work now: {err}")
+            await self._delivery.answer(queued.accepted, told, InboxState.FAILED)
             await showing.end(Mark.FAILED)
             return
         if not queued.is_rest:
@@ -206,7 +206,7 @@ class MessageWorker:
     async def _deliver(
         self, accepted: Accepted, answer: Outbound | None, showing: ProgressMarks
     ) -> None:
-        arrived = answer is None or await self._delivery.send(answer)
+        arrived = answer is None or await self._delivery.answer(accepted, answer)
         if not showing.has_marks or accepted.inbox_id == inbox.NOT_KEPT:
             await showing.end(Mark.DONE)
             return
@@ -310,7 +310,8 @@ class MessageWorker:
 def unrecorded(accepted: Accepted, text: str) -> Outbound:
     """Return an answer that cannot be stored."""
     message = accepted.message
-    return Outbound(0, message.channel, message.reply_target, text, message.answers, message.thread)
+    to, about = message.reply_target, message.answers
+    return Outbound(outbox.NOT_KEPT, message.channel, to, text, about, message.thread)
 
 
 async def _unseen(*_of_it: object) -> None:

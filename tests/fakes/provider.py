@@ -92,6 +92,21 @@ class StalledProvider(Provider):
         raise AssertionError("unreachable")
 
 
+class HeldProvider(EchoProvider):
+    """Answers only when it is told to."""
+
+    name = "held"
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        self.asked.set()
+        await self.go_on.wait()
+        return await super().chat(request)
+
+
 class BrokenProvider(Provider):
     """Has a bug."""
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation import NOT_KEPT_TEXT
-from tests.fakes.channel import FakeChannel
+from tests.fakes.channel import FakeChannel, RefusingChannel, message
 from tests.fakes.dispatching import Running, running
-from tests.fakes.provider import EchoProvider, ScriptedProvider, calls
+from tests.fakes.provider import EchoProvider, HeldProvider, ScriptedProvider, calls
 from tests.fakes.tools import CountingTool
+from tests.waits import wait_until
 
 
 @contextlib.contextmanager
@@ -89,3 +90,55 @@ async def test_what_cannot_be_recorded_is_not_done(tmp_path: Path) -> None:
             await channel.wait_for(2)
     assert tool.uses == []
     assert "could not be recorded" in provider.requests[-1].messages[-1].text
+
+
+async def test_what_was_refused_for_want_of_room_is_not_done_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    channel, provider = FakeChannel(), HeldProvider()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.say("first", "1")
+        await provider.asked.wait()
+        # Accepted while there is room, and its turn comes when there is none
+        await agent.say("lamp on", "2")
+        with full_disk(log_bytes(tmp_path)):
+            provider.go_on.set()
+            said = await channel.wait_for(2)
+        await wait_until(agent.is_idle)
+    assert "I cannot work now" in said[-1]
+    again = EchoProvider()
+    async with running(tmp_path, again, channel) as agent:
+        await agent.dispatcher.resume(agent.tasks)
+        await agent.say("after", "3")
+        assert await channel.wait_for(3) == [*said, "echo: after"]
+
+
+async def test_a_command_that_was_refused_for_want_of_room_is_not_obeyed_later(
+    tmp_path: Path,
+) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as agent:
+        await agent.say("before", "1")
+        await channel.wait_for(1)
+        await settled(agent)
+        # Enough to accept it, not to forget a conversation
+        await agent.journal.transact(lambda db: inbox.accept(db, message("/new", "2")))
+        with full_disk(log_bytes(tmp_path)):
+            await agent.dispatcher.resume(agent.tasks)
+            said = await channel.wait_for(2)
+        await wait_until(agent.is_idle)
+    assert said[-1].startswith("I cannot do that")
+
+
+async def test_what_nobody_was_told_is_answered_at_the_next_start(tmp_path: Path) -> None:
+    channel, provider = RefusingChannel(refusals=99), HeldProvider()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.say("first", "1")
+        await provider.asked.wait()
+        await agent.say("second", "2")
+        with full_disk(log_bytes(tmp_path)):
+            provider.go_on.set()
+            await wait_until(lambda: channel.tries >= 2)
+        await settled(agent)
+        left = [one.message.text for one in await agent.journal.transact(inbox.unanswered)]
+    assert left == ["first", "second"]
