@@ -13,7 +13,7 @@ from agent.machine.readings import Readings
 from agent.readings.recorder import ReadingSource, Recorder
 from agent.readings.sources import BoardReadings, MachineReadings, PinReadings
 from agent.readings.store import ReadingStore
-from agent.schedule.trust import SYNCHRONIZED, is_trusted
+from agent.schedule.trust import is_trusted
 from agent.settings import Paths, Settings
 from agent.system.clock import Clock
 from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 # A start has better things to do, and nothing is unusual before a quarter of an hour is over
 _FIRST_NOTICE_S = 60.0
-# A machine that has run so long without the network's time has a clock of its own, or none at all
-_WAIT_FOR_TIME_S = 3600.0
 
 
 class ReadingRecord:
@@ -43,7 +41,6 @@ class ReadingRecord:
         self._paths = paths
         self._clock = clock
         self._boards = boards
-        self._begun_s = clock.monotonic_s()
 
     @cached_property
     def store(self) -> ReadingStore:
@@ -156,7 +153,4 @@ class ReadingRecord:
         return [limit for limit in found if limit is not None]
 
     def _is_sure(self) -> bool:
-        if not is_trusted(self._clock.wall_s()):
-            return False
-        is_waiting = SYNCHRONIZED.parent.is_dir() and not SYNCHRONIZED.exists()
-        return not is_waiting or self._clock.monotonic_s() - self._begun_s > _WAIT_FOR_TIME_S
+        return is_trusted(self._clock.wall_s())

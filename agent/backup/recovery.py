@@ -24,7 +24,7 @@ from agent.errors import StorageFull
 from agent.messages import Address, Inbound, Outbound
 from agent.messaging import inbox, outbox
 from agent.messaging.journal import InboxState
-from agent.schedule.trust import SYNCHRONIZED, is_trusted
+from agent.schedule.trust import SYNCHRONIZED
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
@@ -132,8 +132,7 @@ class Recovery:
 
     def _is_dated(self) -> bool:
         wall_s = self._clock.wall_s()
-        is_after = wall_s >= self._note.made_at_s and is_trusted(wall_s, self._synchronized)
-        return is_after and self._synchronized.exists()
+        return wall_s >= self._note.made_at_s and self._synchronized.exists()
 
     async def _tell(self, reach: OwnerReach) -> None:
         approvals = await asyncio.to_thread(lambda: [*unconfirmed.sentences(self._state_dir)])

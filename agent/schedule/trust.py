@@ -1,15 +1,44 @@
-"""Trust in the wall clock: a Pi starts in 1970, or at the time when it was last on.
+"""Trust in the wall clock: a Pi without a network starts at a time of long ago that looks real.
 
-The clock is trusted if the network has set it, or if it shows a time after this program was made.
+systemd sets a clock that is behind to when the machine was last on, or when systemd was made. So a
+time alone says nothing where the network is to set the clock: until it has, only a clock with a
+battery that shows the same is believed.
 """
 
 from pathlib import Path
 
 # 2026-01-01: this program is younger, so no right clock shows an earlier time
 RELEASED_S = 1_767_225_600.0
-# What systemd-timesyncd leaves when it has set the clock
-SYNCHRONIZED = Path("/run/systemd/timesync/synchronized")
+# Folder of systemd-timesyncd while it runs
+_NETWORK_TIME = "run/systemd/timesync"
+# File in it that says that the network has set the clock
+_SYNCHRONIZED = f"{_NETWORK_TIME}/synchronized"
+SYNCHRONIZED = Path("/", _SYNCHRONIZED)
+# What the kernel shows of clocks that run while the machine is off
+_BATTERY_CLOCKS = "sys/class/rtc/rtc*/since_epoch"
+# One that keeps local time is half a day away at most; one without a battery is years away
+_MOST_APART_S = 86_400.0
 
 
-def is_trusted(wall_s: float, synchronized: Path = SYNCHRONIZED) -> bool:
-    return wall_s >= RELEASED_S or synchronized.exists()
+def is_trusted(wall_s: float, root: Path = Path("/")) -> bool:
+    """Return true if the network has set the clock, or nothing speaks against it.
+
+    Args:
+        root: of the file system that tells what the machine's clock goes by.
+    """
+    if (root / _SYNCHRONIZED).exists():
+        return True
+    if wall_s < RELEASED_S:
+        return False
+    if not (root / _NETWORK_TIME).exists():
+        # A person has set it, the machine's host, or another program that asks the network
+        return True
+    return any(_agrees(clock, wall_s) for clock in root.glob(_BATTERY_CLOCKS))
+
+
+def _agrees(clock: Path, wall_s: float) -> bool:
+    try:
+        shown_s = float(clock.read_text())
+    except (OSError, ValueError):
+        return False
+    return abs(shown_s - wall_s) <= _MOST_APART_S

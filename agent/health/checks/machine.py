@@ -9,12 +9,11 @@ from pathlib import Path
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
 from agent.machine.computer import HOT_C
-from agent.machine.kernel import Kernel
 from agent.machine.power import SLOWED, UNDER_VOLTAGE
 from agent.machine.readings import Readings
 from agent.peripherals.gpio import trouble_with_pins
 from agent.peripherals.i2c import trouble_with_buses
-from agent.schedule.trust import RELEASED_S
+from agent.schedule.trust import RELEASED_S, is_trusted
 from agent.tools.camera import trouble_with_camera
 from agent.tools.screenshot import find_display
 
@@ -85,13 +84,14 @@ _EARLIEST_S = RELEASED_S
 _TOLERANCE_S = 3600
 # Nobody keeps one program for as long: a clock that is further ahead was set wrong
 _LATEST_S = RELEASED_S + 30 * 365 * 86_400
-_TIMESYNC = "run/systemd/timesync"
+# A clock that waits for the network is not set while it waits
+_BY_HAND = "`sudo timedatectl set-ntp false`, then `sudo timedatectl set-time 'YYYY-MM-DD HH:MM'`"
 
 
 async def check_clock(patient: Patient) -> Finding:
     now_s = time.time()
     shown = time.strftime("%Y-%m-%d %H:%M", time.gmtime(now_s))
-    remedy = "connect the network, or set the clock with `sudo date -s`"
+    remedy = f"connect the network, or set it yourself: {_BY_HAND}"
     if now_s < _EARLIEST_S:
         return Finding.failed(
             f"the clock is far behind ({shown} UTC), so no scheduled job runs: {remedy}"
@@ -101,16 +101,13 @@ async def check_clock(patient: Patient) -> Finding:
     newest_s = await in_daemon_thread(lambda: _newest_change_s(patient.databases))
     if newest_s > now_s + _TOLERANCE_S:
         return Finding.failed(f"the clock ({shown} UTC) is older than the stored data: {remedy}")
-    if _waits_for_the_network(patient.readings.kernel):
+    if not is_trusted(now_s, patient.readings.kernel.root):
         return Finding.warning(
-            f"the network has not set the clock yet ({shown} UTC): connect it; "
-            "`timedatectl` shows the time servers"
+            f"the network has not set the clock yet ({shown} UTC), so no scheduled job runs: "
+            "connect it (`timedatectl` shows the time servers), or set the clock yourself: "
+            f"{_BY_HAND}"
         )
     return Finding.ok(f"{shown} UTC")
-
-
-def _waits_for_the_network(kernel: Kernel) -> bool:
-    return kernel.exists(_TIMESYNC) and not kernel.exists(f"{_TIMESYNC}/synchronized")
 
 
 def _newest_change_s(files: tuple[Path, ...]) -> float:

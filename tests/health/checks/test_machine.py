@@ -55,7 +55,9 @@ def timesync_runs(timesync: Path) -> Path:
 
 @pytest.mark.usefixtures("timesync_runs")
 async def test_a_clock_that_the_network_did_not_set_yet_is_a_warning(patient: Patient) -> None:
-    assert (await machine.check_clock(patient)).level is Level.WARNING
+    found = await machine.check_clock(patient)
+    assert found.level is Level.WARNING
+    assert "no scheduled job runs" in found.sentence
 
 
 @pytest.fixture
