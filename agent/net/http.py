@@ -279,7 +279,7 @@ def _reason(err: Exception) -> str:
 
     text = str(err)
     if "CERTIFICATE_VERIFY_FAILED" in text:
-        return f"cannot be trusted, its certificate is not valid here: {_likely_distrust()}"
+        return f"cannot be trusted, its certificate is not valid here: {_likely_distrust(text)}"
     if any(clue in text for clue in ("Name or service", "name resolution", "No address")):
         return "was not found: is there a network, and is the name right?"
     if isinstance(err, httpx.ConnectTimeout | httpx.PoolTimeout):
@@ -291,9 +291,10 @@ def _reason(err: Exception) -> str:
     return f"could not be used ({type(err).__name__})"
 
 
-def _likely_distrust() -> str:
-    if time.time() < _RELEASED_S:
-        return "the clock of this device is not set"
+def _likely_distrust(text: str) -> str:
+    # A clock that systemd has set to its own making looks right, and is behind
+    if time.time() < _RELEASED_S or "not yet valid" in text:
+        return "the clock of this device is not set, or is behind"
     return "a sign-in page of this network answers instead, or a proxy of your own"
 
 

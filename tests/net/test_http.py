@@ -206,9 +206,11 @@ async def test_every_failure_of_the_client_is_a_sentence(error: Exception, said:
     assert said in await complaint(raising(error))
 
 
-async def test_distrust_names_the_clock_when_it_was_never_set(
+async def test_distrust_names_the_clock_when_it_was_never_set_or_is_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    early = httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate is not yet valid")
+    assert "the clock of this device is not set" in await complaint(raising(early))
     error = httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] expired")
     assert "sign-in page" in await complaint(raising(error))
     monkeypatch.setattr(time, "time", lambda: 3600.0)
