@@ -20,7 +20,7 @@ from agent.machine.power import SLOWED, UNDER_VOLTAGE
 from agent.machine.readings import Readings
 from agent.machine.wireless import FAINT_DBM
 from agent.storage.files import write_atomic
-from agent.system.clock import Clock
+from agent.system.clock import Clock, rest
 
 # Most of it changes slowly, and files of the kernel cost next to nothing
 USUAL_EVERY_S = 30.0
@@ -261,7 +261,7 @@ class MachineMonitor:
         while True:
             for sentence in await asyncio.to_thread(self.look):
                 await self._tell(tell, f"About me: {sentence}.")
-            await self._clock.sleep(self._pause_s())
+            await rest(self._clock, self._pause_s())
 
     def look(self) -> list[str]:
         """Return the new troubles, from the senses whose time has come."""

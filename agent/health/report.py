@@ -21,7 +21,7 @@ from agent.health.status import (
 )
 from agent.link.base import Board, BoardState
 from agent.security.estop import EmergencyStop
-from agent.system.clock import Clock
+from agent.system.clock import Clock, rest
 from agent.text.printable import printable_line
 
 
@@ -170,7 +170,7 @@ class Reporter:
             if status != written:
                 self._write(status)
                 written = status
-            await self._clock.sleep(LOOK_S)
+            await rest(self._clock, LOOK_S)
 
     def _write(self, status: AgentStatus) -> None:
         try:

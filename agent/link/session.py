@@ -21,6 +21,9 @@ HELLO_INTERVAL_S = 0.25
 HELLO_TRIES = 5
 # When nothing was heard for this long the board is asked; below its dead-man of 0.5 s
 PING_INTERVAL_S = 0.3
+# The timer of a question is set when the one before it goes out, and its answer puts the next one
+# off by the way there and back. Asking that much too early spares a second wake-up for each
+PING_EARLY_S = 0.02
 # While an output is held the board hears something this often: its dead-man of 500 ms forgives
 # three that are lost
 KEEP_ALIVE_S = 0.12
@@ -225,7 +228,7 @@ class Session:
             self._probe_at_s = max(self._probe_at_s, now_s + TRIAL_PING_S)
 
     def _probe(self, now_s: float) -> None:
-        if now_s < self._probe_at_s:
+        if now_s < self._probe_at_s - PING_EARLY_S:
             return
         if self._unanswered >= MAX_UNANSWERED_PINGS:
             self.end("the board no longer answers")

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from agent.channels.base import Channel, Deliver
 from agent.errors import BarnacleError, ChannelRefused, ChannelUnavailable
 from agent.system.activity import Activity
-from agent.system.clock import Clock
+from agent.system.clock import Clock, rest
 
 _log = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class Supervisor:
             if self._has_heard():
                 self._note(ChannelHealth.LISTENING)
                 self._activity.note_gap(self.channel.name, self.channel.gap)
-            await self._clock.sleep(LOOK_S)
+            await rest(self._clock, LOOK_S)
 
     def _is_stale(self) -> bool:
         pulse = self.channel.pulse

@@ -18,7 +18,7 @@ from agent.messages import Address, Provenance
 from agent.schedule.job import HEARTBEAT, Job
 from agent.schedule.job_store import JobStore
 from agent.security.paths import open_beneath
-from agent.system.clock import Clock
+from agent.system.clock import Clock, rest
 from agent.turn.outcome import NOTHING_TO_SAY
 
 _log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class Heartbeat:
                 await asyncio.to_thread(self.settle)
             except (BarnacleError, OSError) as err:
                 _log.error("heartbeat: job not updated (file=%s): %s", FILE_NAME, err)
-            await self.clock.sleep(LOOK_S)
+            await rest(self.clock, LOOK_S)
 
     def settle(self) -> None:
         """Make, change or remove the job; blocking."""

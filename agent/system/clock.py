@@ -18,6 +18,15 @@ class Clock(Protocol):
     async def sleep(self, duration_s: float) -> None: ...
 
 
+async def rest(clock: Clock, duration_s: float) -> None:
+    """Sleep so long, and on to the next whole second.
+
+    For looks that have time: all of a second wake the processor once, not each at its own moment.
+    """
+    over_s = (clock.monotonic_s() + duration_s) % 1.0
+    await clock.sleep(duration_s + (1.0 - over_s if over_s else 0.0))
+
+
 class SystemClock:
     """The machine's own clock."""
 

@@ -10,7 +10,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.system.clock import Clock
+from agent.system.clock import Clock, rest
 
 if TYPE_CHECKING:
     from inotify_simple import INotify
@@ -48,7 +48,7 @@ class FolderWatch:
         if self._watching is None:
             await self._clock.sleep(min(self._unwatched_s, at_most_s))
             return
-        over = asyncio.ensure_future(self._clock.sleep(at_most_s))
+        over = asyncio.ensure_future(rest(self._clock, at_most_s))
         told = asyncio.ensure_future(self._changed.wait())
         try:
             await asyncio.wait({over, told}, return_when=asyncio.FIRST_COMPLETED)
