@@ -14,7 +14,7 @@ from agent.readings.series import SeriesKind
 from agent.readings.settings import ReadingsSettings
 from agent.readings.sources import Note
 from agent.readings.store import ReadingStore
-from agent.system.clock import Clock, rest
+from agent.system.clock import Clock
 
 # The shortest cadence; switches are looked at as often, so that few changes are missed
 LOOK_S = 10
@@ -99,7 +99,7 @@ class Recorder:
             if self._clock.monotonic_s() >= commit_s:
                 await self.commit()
                 commit_s = self._clock.monotonic_s() + COMMIT_S
-            await rest(self._clock, self._pause_s())
+            await self._clock.sleep(self._pause_s())
 
     async def look(self) -> None:
         """Take what is due now from every source."""
