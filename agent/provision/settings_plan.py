@@ -26,7 +26,7 @@ from agent.provision import device, wifi
 from agent.provision.credentials import CREDENTIALS, Credstore
 from agent.provision.secret_values import Place, drop, found, is_starred, put, secrets_in
 from agent.provision.settings import MACHINE_TABLES, CardSettings, MachineSettings
-from agent.provision.toml_text import Table, dumps
+from agent.provision.toml_text import Table, dumps, edited
 from agent.settings import SYSTEM_CONFIG, Paths, Settings
 from agent.storage.files import write_atomic
 from agent.system.clock import SystemClock
@@ -111,8 +111,11 @@ class Plan:
     secrets: tuple[str, ...]
 
 
-def planned(told: Table, name: str, places: ProvisionPaths) -> Plan:
+def planned(told: Table, name: str, places: ProvisionPaths, without: Place = ()) -> Plan:
     """Return the plan for a table as it was read; nothing is changed yet.
+
+    Args:
+        without: a table of the device that goes.
 
     Raises:
         ConfigRefused: one line for each thing that is wrong.
@@ -125,6 +128,8 @@ def planned(told: Table, name: str, places: ProvisionPaths) -> Plan:
     machine = _machine(table, name)
     agent = {key: value for key, value in table.items() if key not in MACHINE_TABLES}
     merged = _merged(before, agent)
+    if without:
+        drop(merged, without)
     credentials = _credentials(merged, agent) if places.credstore is not None else {}
     _check(merged, credentials, name, places)
     every = dict.fromkeys(str(found(table, place)) for place in secrets)
@@ -274,8 +279,8 @@ def _environ(credentials: Mapping[str, str], places: ProvisionPaths) -> Iterator
 
 
 def _write_config(path: Path, table: Table, *, is_services: bool) -> None:
-    text = dumps(table).encode() if table else b""
     old = path.read_bytes() if path.exists() else b""
+    text = text_with(old, table).encode()
     if text.strip() == old.strip():
         return
     if old:
@@ -284,3 +289,8 @@ def _write_config(path: Path, table: Table, *, is_services: bool) -> None:
     if is_services and os.geteuid() == 0:
         os.chown(path, -1, path.parent.stat().st_gid)
         path.chmod(_CONFIG_MODE)
+
+
+def text_with(old: bytes, table: Table) -> str:
+    """Return the file's text with the values of `table`, and its comments as they were."""
+    return edited(old.decode("utf-8-sig", "replace"), table)
