@@ -15,6 +15,8 @@ class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         trouble: why the newest try failed; empty where it did not.
         tried_at_s: time of that try.
+        verified_at_s: time at which it was verified on this device; 0 if it never was.
+        verify_trouble: what was wrong with it then; empty where nothing was.
     """
 
     made_at_s: float = 0.0
@@ -22,6 +24,8 @@ class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int = 0
     tried_at_s: float = 0.0
     trouble: str = ""
+    verified_at_s: float = 0.0
+    verify_trouble: str = ""
 
 
 def read_record(state_dir: Path) -> LastBackup | None:

@@ -1,5 +1,6 @@
 """`barnacle backup`: makes a backup of the device, shows it, verifies it, restores it."""
 
+import contextlib
 import getpass
 import os
 import sys
@@ -11,13 +12,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+import msgspec
+
 from agent.backup.encryption import Recipients, make_key
 from agent.backup.folder import remove_old
 from agent.backup.inventory import FOLDER, is_usable_folder
 from agent.backup.manifest import SUFFIX, BackupHeader, Manifest, PartRecord
 from agent.backup.reader import read_backup
 from agent.backup.record import NAME as RECORD
-from agent.backup.record import LastBackup, write_record
+from agent.backup.record import LastBackup, read_record, write_record
 from agent.backup.usb import usb_folder
 from agent.backup.verification import PartCheck, verify
 from agent.backup.writer import BackupPlan
@@ -27,7 +30,7 @@ from agent.cli.backup_source import device_name, inventory_of, surroundings
 from agent.cli.file_ownership import hand_over
 from agent.cli.output import say, say_json, say_table
 from agent.config import expanded
-from agent.errors import BadArguments
+from agent.errors import BackupRefused, BadArguments, StorageFull
 from agent.schedule.settings import BackupSettings
 from agent.schedule.trust import is_trusted
 
@@ -113,8 +116,6 @@ def _show(arguments: Namespace) -> int:
     manifest = found.manifest
     wrong = found.differences()
     if arguments.json:
-        import msgspec  # noqa: PLC0415 - only where JSON is asked for
-
         say_json(msgspec.to_builtins(manifest) | {"differences": wrong})
         return exits.FAILED if wrong else exits.OK
     _say_header(manifest.header)
@@ -127,19 +128,36 @@ def _show(arguments: Namespace) -> int:
 def _verify(arguments: Namespace) -> int:
     path = file_of(arguments)
     scratch = Path(arguments.scratch) if arguments.scratch else _scratch(arguments)
-    found = verify(path, keys_of(arguments), scratch)
+    try:
+        found = verify(path, keys_of(arguments), scratch)
+    except BackupRefused as err:
+        _note_verified(arguments, path, str(err))
+        raise
+    trouble = f"{len(found.troubles)} of {len(found.checks)} parts are not right"
+    _note_verified(arguments, path, trouble if found.troubles else "")
     if arguments.json:
-        import msgspec  # noqa: PLC0415 - as above
-
         say_json(msgspec.to_builtins({"header": found.header, "parts": found.checks}))
         return exits.FAILED if found.troubles else exits.OK
     _say_header(found.header)
     say_table([("part", "size", "schema", "result"), *_verified_rows(found.checks)])
     if found.troubles:
-        say(f"{len(found.troubles)} of {len(found.checks)} parts are not right")
+        say(trouble)
         return exits.FAILED
     say(f"{len(found.checks)} parts are as they were when the backup was made")
     return exits.OK
+
+
+def _note_verified(arguments: Namespace, path: Path, trouble: str) -> None:
+    """Put it into the record of the last backup, if it is that one."""
+    state_dir = surroundings(arguments)[1].state_dir
+    record = read_record(state_dir)
+    if record is None or not record.where or Path(record.where) != path.absolute():
+        return
+    noted = msgspec.structs.replace(record, verified_at_s=time.time(), verify_trouble=trouble)
+    # The backup is as good as it is, also where this cannot be kept
+    with contextlib.suppress(OSError, StorageFull):
+        write_record(state_dir, noted)
+        hand_over(state_dir, (RECORD,))
 
 
 def _key(_arguments: Namespace) -> int:

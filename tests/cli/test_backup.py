@@ -88,6 +88,26 @@ def test_a_damaged_backup_fails(
     assert "barnacle: the file ends too early or was changed" in capsys.readouterr().err
 
 
+def test_what_a_verification_found_is_on_record(home: Path, key: tuple[str, str]) -> None:
+    path, other = home / "x.barnacle-backup", home / "y.barnacle-backup"
+    for one in (other, path):
+        main(["backup", "--to", str(one), "--recipient", key[1]])
+    main(["backup", "verify", str(other), "--key", key[0]])
+    record = read_record(home / "state")
+    # The record is of the last one
+    assert record is not None
+    assert record.verified_at_s == 0
+    main(["backup", "verify", str(path), "--key", key[0]])
+    record = read_record(home / "state")
+    assert record is not None
+    assert (record.verified_at_s > 0, record.verify_trouble) == (True, "")
+    path.write_bytes(path.read_bytes()[:-10])
+    main(["backup", "verify", str(path), "--key", key[0]])
+    record = read_record(home / "state")
+    assert record is not None
+    assert "ends too early" in record.verify_trouble
+
+
 def test_json_has_every_part_with_its_hash(
     home: Path, key: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
