@@ -146,6 +146,14 @@ class DecisionRecords(NotRecorded):
     def close(self) -> None:
         self._audit.close()
 
+    async def note(self, row: Row) -> None:
+        """Put on record what the owner decided without a call of a tool.
+
+        Raises:
+            StorageFull: it is not on record, so it must not happen.
+        """
+        await asyncio.to_thread(self._audit.append, row, durable=True)
+
     async def counters(self, turn: str) -> Counters:
         now_s = self._clock.wall_s()
         return await self._journal.look(lambda db: effect_counts.done(db, turn, now_s))

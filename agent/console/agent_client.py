@@ -1,6 +1,7 @@
 """The console's way to the agent: one question, one answer, over connections that are kept."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from agent.errors import ChannelRefused, ChannelUnavailable
 
 # A board that does not answer takes some seconds; the agent itself milliseconds
 ANSWER_TIMEOUT_S = 10.0
+# A form may start a program of the agent's
+ACT_TIMEOUT_S = 75.0
 # As many as pages ask at once; the agent ends those that nobody uses
 _MOST_KEPT = 6
 
@@ -51,12 +54,17 @@ class AgentClient:
             NotForVisitor: the page is not for this visitor.
             ChannelError: no agent is there.
         """
-        told = await self.ask(frames.QueryFrame(session, name, arguments))
-        if isinstance(told, frames.ViewFrame):
-            return msgspec.json.decode(told.data)
-        if isinstance(told, frames.DeniedFrame) and told.is_known:
-            raise NotForVisitor(told.why)
-        raise NoAccess
+        return _data(await self.ask(frames.QueryFrame(session, name, arguments)))
+
+    async def act(self, session: str, name: str, fields: Mapping[str, str]) -> Any:
+        """Have the agent do what a form says; return what came of it.
+
+        Raises:
+            NoAccess: the browser has no session.
+            NotForVisitor: the form is not for this visitor.
+            ChannelError: no agent is there, or it went away before it answered.
+        """
+        return _data(await self.ask(frames.ActFrame(session, name, dict(fields))))
 
     async def ask(self, frame: frames.FromConsole) -> frames.ToConsole:
         """Return the agent's answer.
@@ -92,7 +100,8 @@ class AgentClient:
     async def _asked(self, wire: LineConnection, frame: frames.FromConsole) -> frames.ToConsole:
         is_kept = False
         try:
-            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            is_act = isinstance(frame, frames.ActFrame)
+            async with asyncio.timeout(ACT_TIMEOUT_S if is_act else ANSWER_TIMEOUT_S):
                 await wire.send(frames.encoded(frame))
                 line = await wire.receive()
             if line is None:
@@ -106,3 +115,11 @@ class AgentClient:
             if not is_kept:
                 wire.close()
         return told
+
+
+def _data(told: frames.ToConsole) -> Any:
+    if isinstance(told, frames.ViewFrame):
+        return msgspec.json.decode(told.data)
+    if isinstance(told, frames.DeniedFrame) and told.is_known:
+        raise NotForVisitor(told.why)
+    raise NoAccess

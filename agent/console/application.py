@@ -30,7 +30,9 @@ from agent.console.request import (
     form_token,
     give,
 )
+from agent.console.settings_pages import SettingsPages
 from agent.console.static_files import static_file
+from agent.console.upkeep_pages import UpkeepPages
 from agent.errors import ChannelError, MessageRefused
 
 # Codes that one address may try at once, and in a minute; the agent counts them too
@@ -58,6 +60,7 @@ class ConsoleApplication:
         self._pace = Pace()
         self._codes = Pace(_CODES_BURST, _CODES_PER_S)
         self._streams: dict[str, int] = {}
+        settings, upkeep = SettingsPages(client, self._shown), UpkeepPages(client, self._shown)
         self._routes: dict[bytes, tuple[str, Handler]] = {
             b"/": ("GET", self._home),
             b"/chat": ("GET", self._chat),
@@ -76,6 +79,12 @@ class ConsoleApplication:
             b"/stop": ("POST", self._stop),
             b"/release": ("POST", self._release),
             b"/revoke": ("POST", self._revoke),
+            b"/upkeep": ("GET", upkeep.look),
+            b"/upkeep/backup": ("POST", upkeep.back_up),
+            b"/settings": ("GET", settings.look),
+            b"/settings/check": ("POST", settings.check),
+            b"/settings/edit": ("POST", settings.edit),
+            b"/settings/take": ("POST", settings.take),
             **{f"/{name}".encode(): ("GET", self._table(name)) for name in _SHOWN},
         }
 

@@ -80,11 +80,12 @@ class Visit:
         pairs = parse_qsl(self.head.query.decode("latin-1"), max_num_fields=_MOST_FIELDS)
         return [value for key, value in pairs if key == name]
 
-    async def form(self, secret: str) -> Mapping[str, str]:
+    async def form(self, secret: str, most_fields: int = _MOST_FIELDS) -> Mapping[str, str]:
         """Return the fields of a form that a page of this browser has sent.
 
         Args:
             secret: the cookie that the form's token was made from.
+            most_fields: a longer form is none of ours.
 
         Raises:
             BadForm: it is no such form.
@@ -95,7 +96,7 @@ class Visit:
                     (await self._body()).decode(),
                     keep_blank_values=True,
                     strict_parsing=True,
-                    max_num_fields=_MOST_FIELDS,
+                    max_num_fields=most_fields,
                 )
             )
         except ValueError as err:

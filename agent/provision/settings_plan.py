@@ -128,8 +128,7 @@ def planned(told: Table, name: str, places: ProvisionPaths, without: Place = ())
     machine = _machine(table, name)
     agent = {key: value for key, value in table.items() if key not in MACHINE_TABLES}
     merged = _merged(before, agent)
-    if without:
-        drop(merged, without)
+    _leave_out(merged, without)
     credentials = _credentials(merged, agent) if places.credstore is not None else {}
     _check(merged, credentials, name, places)
     every = dict.fromkeys(str(found(table, place)) for place in secrets)
@@ -211,6 +210,15 @@ def _merged(before: Table, said: Table) -> Table:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         merged["channels"] = copy.deepcopy({**old, **new})
     return merged
+
+
+def _leave_out(table: Table, place: Place) -> None:
+    """Take a table out, with those above it that held nothing else."""
+    while place:
+        drop(table, place)
+        place = place[:-1]
+        if found(table, place) != {}:
+            return
 
 
 def _credentials(merged: MutableMapping[str, object], said: Table) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""TOML text of a table: new, or a person's own text with their comments, brought to other values."""
+"""TOML text of a table: new, or a person's own text with other values and the same comments."""
 
 import tomllib
 from collections.abc import Mapping, MutableMapping

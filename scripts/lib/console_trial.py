@@ -16,12 +16,14 @@ from agent.console.guards import SESSION_COOKIE
 from agent.system.clock import SystemClock
 from scripts.lib.console_browser import CHROMIUM, PATIENCE_MS, TOOLS, Trial, tools
 from scripts.lib.console_parts import environ, whole_console
+from scripts.lib.console_settings_trial import killed, meanwhile, opening, settings
 from scripts.lib.setup import ROOT
 
 _WIDTHS = (360, 768, 1280)
 _PAGES = (
     *("", "chat", "board", "readings", "more", "jobs", "memory", "audit", "people"),
-    *("models", "channels", "log"),
+    *("models", "channels", "log", "settings", "settings?section=agent"),
+    *("settings?section=board", "settings?section=channels.telegram", "upkeep"),
 )
 
 
@@ -139,7 +141,7 @@ def looks(trial: Trial) -> None:
                 page.set_viewport_size({"width": width, "height": 800})
                 page.goto(f"{trial.whole.base}/{name}")
                 page.wait_for_timeout(300)
-                shot = f"{name or 'home'}-{width}-{scheme}.png"
+                shot = f"{name.replace('?section=', '-') or 'home'}-{width}-{scheme}.png"
                 page.screenshot(path=trial.shots / shot)
                 wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
                 grave += [f"{shot}: wider than the screen"] if wide else []
@@ -157,6 +159,7 @@ def scriptless(trial: Trial) -> None:
 
 CASES: tuple[Callable[[Trial], None], ...] = (
     *(door, button, conversation, board, looks, scriptless, revoked, comings),
+    *(settings, opening, meanwhile, killed),
 )
 
 

@@ -123,6 +123,9 @@ class PlayedAgent:
     talk: list[dict[str, Any]] = field(default_factory=list)
     refuses: str = ""
     button: PressedByHand = field(default_factory=PressedByHand)
+    # Further pages and forms, as a test wants them
+    views: dict[str, ConsoleView] = field(default_factory=dict)
+    acts: dict[str, ConsoleView] = field(default_factory=dict)
 
     async def deliver(self, message: Inbound) -> None:
         if self.refuses:
@@ -253,8 +256,13 @@ class ConsoleHome:
         return await self.ask("GET", path, {**self.headers(session), **headers})
 
     async def post(self, path: str, session: str, **fields: str) -> Page:
+        """Send a form as the script of a page does."""
+        return await self.post_form(path, session, **fields, by_script="true")
+
+    async def post_form(self, path: str, session: str, by_script: str = "", **fields: str) -> Page:
+        """Send a form as a browser does."""
         form = urlencode({"token": form_token(session), **fields}).encode()
-        kind = {"content-type": FORM, "hx-request": "true"}
+        kind = {"content-type": FORM, **({"hx-request": by_script} if by_script else {})}
         return await self.ask("POST", path, {**self.headers(session), **kind}, form)
 
     async def ask(
@@ -331,11 +339,14 @@ def played_agent(folder: Path, clock: Clock) -> PlayedAgent:
     # Somebody is the owner already, at a telephone
     people.let_in(PersonRole.OWNER, PersonAccount(channel="telegram", sender="1", target="1"))
     views: dict[str, ConsoleView] = {}
+    acts: dict[str, ConsoleView] = {}
     device = DeviceFrame(VERSION, "Greenhouse", "127.0.0.1:0", ("greenhouse.local",))
-    parts = ConsoleParts(device, sessions, views)
+    parts = ConsoleParts(device, sessions, views, acts)
     channel = ConsoleChannel(folder / "console.sock", folder, clock, parts)
     door = Admission(pairing, clock, ())
-    agent = PlayedAgent(people, codes, sessions, channel, door, button=button)
+    agent = PlayedAgent(
+        people, codes, sessions, channel, door, button=button, views=views, acts=acts
+    )
     views["home"] = ConsoleView(PersonRole.GUEST, agent.show_home)
     views["talk"] = ConsoleView(PersonRole.GUEST, agent.show_talk)
     views["board"] = ConsoleView(PersonRole.USER, agent.show_board)

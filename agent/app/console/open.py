@@ -12,7 +12,10 @@ from agent.app.console.channel import ConsoleChannel
 from agent.app.console.home import HomeView
 from agent.app.console.reception import ConsoleParts, ConsoleView
 from agent.app.console.records import RecordViews
+from agent.app.console.settings import SettingsViews
+from agent.app.console.settings_program import ask_program
 from agent.app.console.talk import TalkView
+from agent.app.console.upkeep import UpkeepViews
 from agent.app.console.workings import WorkingViews
 from agent.channels.attached.socket import socket_path
 from agent.channels.console.frames import SOCKET, VERSION, DeviceFrame
@@ -54,6 +57,14 @@ def open_console(
         "log": ConsoleView(PersonRole.OWNER, workings.log),
         "revoke": ConsoleView(PersonRole.OWNER, records.revoke),
     }
+    settings, upkeep = SettingsViews(agent, ask_program), UpkeepViews(agent)
+    views["settings"] = ConsoleView(PersonRole.OWNER, settings.read)
+    views["upkeep"] = ConsoleView(PersonRole.OWNER, upkeep.read)
+    acts = {
+        "settings_check": ConsoleView(PersonRole.OWNER, settings.check),
+        "settings_take": ConsoleView(PersonRole.OWNER, settings.take),
+        "upkeep_backup": ConsoleView(PersonRole.OWNER, upkeep.back_up),
+    }
     place = socket_path(environ, agent.paths.state_dir, SOCKET)
-    parts = ConsoleParts(device, sessions, views)
+    parts = ConsoleParts(device, sessions, views, acts)
     return ConsoleChannel(place, agent.paths.state_dir, agent.clock, parts)

@@ -9,7 +9,7 @@ import os
 import pwd
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -52,11 +52,17 @@ class ConsoleView:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleParts:
-    """Parts of the agent that its console shows."""
+    """Parts of the agent that its console shows.
+
+    Args:
+        views: pages, which change nothing.
+        acts: forms.
+    """
 
     device: frames.DeviceFrame
     sessions: BrowserSessions
     views: Mapping[str, ConsoleView]
+    acts: Mapping[str, ConsoleView] = field(default_factory=dict)
 
 
 Serve = Callable[[AdmittedTerminal], Awaitable[None]]
@@ -140,18 +146,21 @@ class ConsoleReception:
             case frames.EndFrame(session):
                 await sessions.end(session)
                 return frames.LetInFrame()
-            case frames.QueryFrame():
+            case frames.QueryFrame() | frames.ActFrame():
                 return await self._seen(asked)
         raise ChannelRefused("there is no such question")
 
-    async def _seen(self, asked: frames.QueryFrame) -> frames.ToConsole:
+    async def _seen(self, asked: frames.QueryFrame | frames.ActFrame) -> frames.ToConsole:
         person = self._parts.sessions.person(asked.session)
         if person is None:
             return frames.DeniedFrame("this browser has no access")
-        view = self._parts.views.get(asked.view)
+        if isinstance(asked, frames.QueryFrame):
+            view, told = self._parts.views.get(asked.view), asked.arguments
+        else:
+            view, told = self._parts.acts.get(asked.act), asked.fields
         if view is None or person.rank < view.least:
             return frames.DeniedFrame("this page is not for you", is_known=True)
-        arguments = {**asked.arguments, "browser": digest(asked.session)}
+        arguments = {**told, "browser": digest(asked.session)}
         data = msgspec.json.encode(await view.read(person, arguments))
         return frames.ViewFrame(person.role, msgspec.Raw(data))
 

@@ -13,14 +13,16 @@ from agent.errors import ChannelRefused
 # The agent's socket for it, beside that of the terminals
 SOCKET = "console.sock"
 # Raised when one side would misunderstand the other
-VERSION = 1
-# A question with its arguments; what is said comes after `attach`
-MAX_ASKED_BYTES = 8 * 1024
+VERSION = 2
+# A question with its arguments, or a form; what is said comes after `attach`
+MAX_ASKED_BYTES = 256 * 1024
 # A page of rows
 MAX_TOLD_BYTES = 1024 * 1024
 
 Token = Annotated[str, msgspec.Meta(max_length=64)]
 Word = Annotated[str, msgspec.Meta(max_length=200)]
+# What a person types into a field of a form
+Typed = Annotated[str, msgspec.Meta(max_length=64 * 1024)]
 
 
 class AboutFrame(msgspec.Struct, frozen=True, tag="about"):
@@ -73,6 +75,14 @@ class QueryFrame(msgspec.Struct, frozen=True, tag="query"):
     session: Token
     view: Word
     arguments: dict[Word, Word] = {}
+
+
+class ActFrame(msgspec.Struct, frozen=True, tag="act"):
+    """Do what a form says; asked once, whatever becomes of the connection."""
+
+    session: Token
+    act: Word
+    fields: dict[Word, Typed] = {}
 
 
 class AttachFrame(msgspec.Struct, frozen=True, tag="attach"):
@@ -140,6 +150,7 @@ FromConsole = (
     | EnterFrame
     | EndFrame
     | QueryFrame
+    | ActFrame
     | AttachFrame
 )
 ToConsole = DeviceFrame | KnockedFrame | LetInFrame | ViewFrame | DeniedFrame
