@@ -69,7 +69,7 @@ class Pin:
             if thing and self._mode in (self.OUT, self.OPEN_DRAIN):
                 thing.line(level)
             return None
-        idle = 1 if self._pull == self.PULL_UP else 0
+        idle = 1 if self._pull == self.PULL_UP or things.is_pulled_up(self._name) else 0
         driven = self._level if self._mode == self.OUT else None
         return world.level(self._name, driven, idle)
 

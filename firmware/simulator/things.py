@@ -12,6 +12,8 @@ _KINDS = os.listdir(__file__.rsplit("/", 1)[0] + "/attached")
 # that of a board has no room for what nobody uses
 _all = []
 _waiting = []
+# Data lines of the I2C buses that are open, by their clocks
+_data_lines = {}
 
 
 def load(entries):
@@ -45,8 +47,24 @@ def on_line(pin):
     return [thing for thing in _all if thing.pin == pin and hasattr(thing, "reset_line")]
 
 
+def open_bus(clock, data):
+    _data_lines[data] = clock
+    wake("pin", clock)
+
+
+def is_pulled_up(line):
+    # Whether it is the data line of a bus, which has its resistor, and nobody holds it
+    clock = _data_lines.get(line)
+    return clock is not None and not is_held(clock) and not is_data_held(clock)
+
+
 def is_held(pin):
     return any(thing.pin == pin and getattr(thing, "holds_bus", False) for thing in _all)
+
+
+def is_data_held(pin):
+    # The data line stays low: it looks as if everybody answered, and every bit were 0
+    return any(thing.pin == pin and getattr(thing, "holds_data", False) for thing in _all)
 
 
 def on_bus(pin, address):

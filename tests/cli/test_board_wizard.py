@@ -41,8 +41,8 @@ def test_what_answers_is_proposed_tried_and_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     answers = ["garden", "pa11", "pa12", "PA15"]
-    # 0x38, 0x40, 0x44, 0x48 and 0x62; 0x40 and 0x48 are left out
-    answers += ["air", "", "", "room", "ads1115", "", "co2"]
+    # 0x38, 0x3c, 0x40, 0x44, 0x48 and 0x62; 0x40 and 0x48 are left out
+    answers += ["air", "panel", "", "", "room", "ads1115", "", "co2"]
     answers += ["cellar", "attic"]
     answers += ["pb2", "output", "5", "fan", "", "y", "y", "y", "y"]
     assert _wizard(simulator, monkeypatch, *answers) == exits.OK, capsys.readouterr().out
@@ -51,6 +51,7 @@ def test_what_answers_is_proposed_tried_and_written(
     assert board["name"] == "garden"
     assert board["pins"] == {
         "air": {"kind": "aht20", **bus},
+        "panel": {"kind": "ssd1306", **bus},
         "room": {"kind": "sht3x", **bus},
         "co2": {"kind": "scd4x", **bus},
         "cellar": {"kind": "ds18b20", "pin": "PA15", "serial": 0x0B00_0001},

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from agent.link.devices.actuators import ACTUATORS, DRIVEN
+from agent.link.devices.bus_outputs import BUS_OUTPUTS
 from agent.link.devices.buses import BUSES
 from agent.link.devices.device_row import DeviceField, DeviceMethod, DeviceOption, DeviceRow
 from agent.link.devices.sensors import I2C_SENSORS, SENSORS
@@ -96,7 +97,15 @@ BOARD_METHODS = (
 )
 
 
-ROWS: tuple[DeviceRow, ...] = (*PLAIN_PINS, *ACTUATORS, *DRIVEN, *SENSORS, *I2C_SENSORS, *BUSES)
+ROWS: tuple[DeviceRow, ...] = (
+    *PLAIN_PINS,
+    *ACTUATORS,
+    *DRIVEN,
+    *BUS_OUTPUTS,
+    *SENSORS,
+    *I2C_SENSORS,
+    *BUSES,
+)
 BY_KIND = {row.kind: row for row in ROWS}
 KINDS = tuple(BY_KIND)
 OUTPUT_KINDS = tuple(row.kind for row in ROWS if row.is_output)

@@ -4,7 +4,7 @@ _BYTES = 256
 
 
 class Thing:
-    changeable = ("absent", "holds_bus")
+    changeable = ("absent", "holds_bus", "holds_data")
 
     def __init__(self, name, pin, address=0x50):
         self.name = name
@@ -14,6 +14,7 @@ class Thing:
         self.absent = False
         # Interrupted in the middle of a byte, it keeps a line low
         self.holds_bus = False
+        self.holds_data = False
         self._content = bytearray(b"\xff" * _BYTES)
         self._at = 0
 

@@ -46,6 +46,7 @@ WIRE = {
     41: ("thermostat_read", "B", "BH"),
     42: ("motor_write", "Bh", "h"),
     43: ("tone_write", "BH", "H"),
+    44: ("display_write", "BBs", "s"),
 }
 # Of the methods 16 to 34 in the manifest of a board with all of them, as they were sent before
 # there was a table
