@@ -38,6 +38,11 @@ def lines(board: BoardSim) -> list[str]:
     return list(seen[-1]) if seen else []
 
 
+def shows(wire: Wire, board: BoardSim, wanted: list[str]) -> bool:
+    """Say if it shows that in the end."""
+    return until(wire, lambda: lines(board), wanted) == wanted
+
+
 def screen(*texts: str, height: int = 8) -> list[str]:
     return [*(text.ljust(16) for text in texts), *([BLANK] * (height - len(texts)))]
 
@@ -47,19 +52,17 @@ def test_lines_of_text_reach_the_display_and_nothing_else_does(sensor_board: Boa
         wire = panel.wire
         show(wire, 0, "\n" * 8)
         # Dark until its memory has no noise in it any more
-        assert until(wire, lambda: lines(sensor_board), screen()) == screen()
+        assert shows(wire, sensor_board, screen())
         assert show(wire, 0, "Barnacle").startswith("Barnacle" + " " * 8)
         assert show(wire, 2, "pump on for 20 seconds")[:32] == "pump on for 20 seconds".ljust(32)
         wanted = screen("Barnacle", "", "pump on for 20 s", "econds")
-        assert until(wire, lambda: lines(sensor_board), wanted) == wanted
+        assert shows(wire, sensor_board, wanted)
         # Shorter text clears its own line, and no other
         show(wire, 2, "off\nwell")
         wanted = screen("Barnacle", "", "off", "well")
-        assert until(wire, lambda: lines(sensor_board), wanted) == wanted
+        assert shows(wire, sensor_board, wanted)
         show(wire, 0, " ")
-        assert until(wire, lambda: lines(sensor_board), screen("", *wanted[1:4])) == screen(
-            "", *wanted[1:4]
-        )
+        assert shows(wire, sensor_board, screen("", *wanted[1:4]))
 
 
 def test_letters_that_it_does_not_have_are_one_sign_each(sensor_board: BoardSim) -> None:
@@ -90,7 +93,7 @@ def test_no_pass_of_the_loop_sends_more_than_it_has_time_for(sensor_board: Board
     with sensed(sensor_board, DISPLAY_WRITE, "", PANEL) as panel:
         show(panel.wire, 0, "#" * 128)
         wanted = ["#" * 16] * 8
-        assert until(panel.wire, lambda: lines(sensor_board), wanted) == wanted
+        assert shows(panel.wire, sensor_board, wanted)
     most = [one["most_bytes"] for one in sensor_board.record() if one["event"] == "display"][-1]
     assert 0 < most <= PASS_BYTES
 
@@ -109,14 +112,14 @@ def test_one_that_is_pulled_out_is_told_and_shows_it_all_again(sensor_board: Boa
         wire = panel.wire
         show(wire, 0, "\nkept" + "\n" * 7)
         wanted = screen("", "kept")
-        assert until(wire, lambda: lines(sensor_board), wanted) == wanted
+        assert shows(wire, sensor_board, wanted)
         change(sensor_board, "ssd1306", absent=True)
         assert until(wire, lambda: show(wire, 1, "kept"), ABSENT) == ABSENT
         before = lines(sensor_board)
         change(sensor_board, "ssd1306", absent=False, loses_power=True)
-        assert until(wire, lambda: lines(sensor_board), []) == []
+        assert shows(wire, sensor_board, [])
         # With everything that it took before
-        assert until(wire, lambda: lines(sensor_board), before) == before
+        assert shows(wire, sensor_board, before)
 
 
 def test_one_that_lost_its_power_for_a_moment_is_told_everything_again(
@@ -125,10 +128,10 @@ def test_one_that_lost_its_power_for_a_moment_is_told_everything_again(
     with sensed(sensor_board, DISPLAY_WRITE, "", PANEL) as panel:
         show(panel.wire, 0, "\nstill here" + "\n" * 7)
         wanted = screen("", "still here")
-        assert until(panel.wire, lambda: lines(sensor_board), wanted) == wanted
+        assert shows(panel.wire, sensor_board, wanted)
         change(sensor_board, "ssd1306", loses_power=True)
-        assert until(panel.wire, lambda: lines(sensor_board), []) == []
-        assert until(panel.wire, lambda: lines(sensor_board), wanted) == wanted
+        assert shows(panel.wire, sensor_board, [])
+        assert shows(panel.wire, sensor_board, wanted)
 
 
 def test_one_that_stops_in_the_middle_of_a_transfer_is_told(sensor_board: BoardSim) -> None:
