@@ -27,7 +27,8 @@ def kinds_at(address: int) -> tuple[str, ...]:
     found = [
         (option.default != address, row.kind)
         for row in ROWS
-        if row.shares_lines == I2C_LINES
+        # One that has further wires cannot be tried by its address alone
+        if row.shares_lines == I2C_LINES and len(row.lines) == 1
         for option in row.options
         if option.name == "address" and option.lowest <= address <= option.highest
     ]
@@ -101,8 +102,10 @@ class WiringQuestions:
                 continue
             entry: dict[str, object] = {"kind": kind, "pin": pin.upper()}
             for one in row.lines:
-                answer = self._asker.text(f"{one.name}, {one.about}: its pin", "")
-                entry[one.name] = answer.upper()
+                left_out = "; empty: none" if one.is_optional else ""
+                answer = self._asker.text(f"{one.name}, {one.about}: its pin{left_out}", "")
+                if answer or not one.is_optional:
+                    entry[one.name] = answer.upper()
             for one in row.sources:
                 entry[one.name] = self._asker.text(f"{one.name}, {one.about}: its name", "")
             if row.is_output:
@@ -168,7 +171,9 @@ def wires(pins: Mapping[str, PinSettings]) -> list[tuple[str, str, str, str]]:
         row = BY_KIND[settings.kind]
         found.append((settings.pin, name, settings.kind, row.pin))
         found += [
-            (getattr(settings, one.name), name, settings.kind, one.about) for one in row.lines
+            (getattr(settings, one.name), name, settings.kind, one.about)
+            for one in row.lines
+            if getattr(settings, one.name)
         ]
     return found
 

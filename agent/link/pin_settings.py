@@ -84,7 +84,7 @@ class PinKeys(ConfigSection, frozen=True):
                 raise ValueError(f"{key} is for {', '.join(kinds)}, not for {self.kind}")
         row = device_table.BY_KIND[self.kind]
         for line in (*row.lines, *row.sources):
-            if not getattr(self, line.name):
+            if not line.is_optional and not getattr(self, line.name):
                 raise ValueError(f"{line.name} is missing: {self.kind} needs it")
         if self.safe == "on" and row.safe_on is None:
             raise ValueError(f"safe must be off for {self.kind}")

@@ -17,7 +17,7 @@ FRAME = REPOSITORY / "agent" / "link" / "frame.py"
 
 
 # Modules of the drivers that a small board has no room for, and of no other
-_HELPERS = frozenset({"sensirion", "stepwise"})
+_HELPERS = frozenset({"guarded", "sensirion", "stepwise"})
 # Where the versions of the firmware lie, as files and frozen
 _SLOTS = {False: "slots.py", True: "frozen_slots.py"}
 

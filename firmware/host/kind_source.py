@@ -6,8 +6,8 @@ text goes when a configuration has been judged. A line has, between spaces: the 
 must be able to do; `o` for an output, `s` for lines of I2C and `w` for one of 1-Wire, which
 may be shared; what a plain pin can do,
 or `-` for a kind with a driver; then its options. `name:lowest:highest:default` is a whole number,
-`name:` a pin that it needs, `name@` another entry that it reads, and a bare name is judged as for
-every kind.
+`name:` a pin that it needs, `name?` one that it may have, `name@` another entry that it reads, and
+a bare name is judged as for every kind.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def _line(row: DeviceRow) -> str:
     flags = "o" * row.is_output + row.shares_lines
     can = "-" if row.has_driver else ",".join(sorted(row.can))
     numbers = (*row.options, *((row.safe,) if row.safe else ()))
-    words = [f"{line.name}:" for line in row.lines]
+    words = [f"{line.name}{'?' if line.is_optional else ':'}" for line in row.lines]
     words += [f"{source.name}@" for source in row.sources]
     words += [f"{one.name}:{one.lowest}:{one.highest}:{one.default}" for one in numbers]
     return " ".join([row.kind, row.use, flags or "-", can, *words, *row.plain_options])

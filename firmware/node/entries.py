@@ -159,7 +159,7 @@ def _trouble_of_own(entry, row):
     if "o" in row[_FLAGS]:
         known.extend(_OF_OUTPUTS)
     for option in row[_OWN:]:
-        known.append(option[0].rstrip("@"))
+        known.append(option[0].rstrip("@?"))
         trouble = _trouble_of(option, entry)
         if trouble:
             return trouble
@@ -174,7 +174,11 @@ def _trouble_of(option, entry):
     name = option[0]
     if name.endswith("@"):
         return _trouble_of_source(name[:-1], entry)
-    if len(option) == 2 and not is_pin(entry.get(name)):
+    is_line = len(option) == 2
+    if name.endswith("?"):
+        name = name[:-1]
+        is_line = name in entry
+    if is_line and not is_pin(entry.get(name)):
         return name + " names a pin of the microcontroller"
     if len(option) != 4 or name not in entry:
         return ""

@@ -55,6 +55,10 @@ class _Step:
         while self._late and not self._depth and not self.in_interrupt:
             self._late.pop(0).run()
 
+    @property
+    def is_open(self):
+        return self._depth > 0
+
     def puts_off(self, interrupt):
         # Whether that interrupt has to wait for the end of the step
         if not self._depth:
@@ -107,3 +111,30 @@ def _tick(period_ms, interrupt):
                 micropython.schedule(fire, None)
             except RuntimeError:
                 interrupt.is_due = False
+
+
+class Timed:
+    # A timer whose period the callback sets anew: slower than asked by up to a millisecond, because
+    # a thread of the interpreter waits in whole ones.
+
+    def __init__(self, callback, report):
+        self.period_us = 0
+        self.is_over = False
+        self._interrupt = Interrupt(callback, report)
+
+    def start(self):
+        _thread.start_new_thread(self._run, ())
+
+    def _run(self):
+        nothing = select.poll()
+        interrupt = self._interrupt
+        fire = interrupt.fire
+        while not self.is_over:
+            for _ in nothing.ipoll(max(1, self.period_us // 1000)):
+                pass
+            if not interrupt.is_due and not self.is_over:
+                interrupt.is_due = True
+                try:
+                    micropython.schedule(fire, None)
+                except RuntimeError:
+                    interrupt.is_due = False

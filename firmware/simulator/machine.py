@@ -65,10 +65,25 @@ class Pin:
                 if self._mode == self.OUT and level != self._level:
                     world.record_pin(self._name, level)
                 self._level = level
-            thing = things.at(self._name, "line")
-            if thing and self._mode in (self.OUT, self.OPEN_DRAIN):
-                thing.line(level)
+            if interrupts.step.in_interrupt:
+                with interrupts.step:
+                    self._show(level)
+            else:
+                self._show(level)
             return None
+        with interrupts.step:
+            return self._seen()
+
+    def _show(self, level):
+        # To what hangs there, which may allocate
+        thing = things.at(self._name, "line")
+        if thing and self._mode in (self.OUT, self.OPEN_DRAIN):
+            thing.line(level)
+
+    def _seen(self):
+        shown = things.shown_at(self._name)
+        if shown is not None:
+            return shown
         idle = 1 if self._pull == self.PULL_UP or things.is_pulled_up(self._name) else 0
         driven = self._level if self._mode == self.OUT else None
         return world.level(self._name, driven, idle)
@@ -142,6 +157,15 @@ class _Memory:
 
 
 mem32 = _Memory()
+
+
+def disable_irq():
+    interrupts.step.__enter__()
+    return True
+
+
+def enable_irq(_state):
+    interrupts.step.__exit__(None, None, None)
 
 
 def reset():

@@ -42,6 +42,16 @@ def at(pin, call):
     return None
 
 
+def shown_at(pin):
+    # The level to which a thing drives that line, None where none does
+    for thing in _all:
+        if hasattr(thing, "shows"):
+            shown = thing.shows(pin)
+            if shown is not None:
+                return shown
+    return None
+
+
 def on_line(pin):
     # Those on a 1-Wire line
     return [thing for thing in _all if thing.pin == pin and hasattr(thing, "reset_line")]

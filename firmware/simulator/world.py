@@ -132,6 +132,11 @@ def record_pin(pin, level):
         record({"event": "pin", "name": row["name"], "pin": pin, "level": level, "value": value})
 
 
+def driven(pin):
+    # The level to which the firmware drives that pin, None where it does not
+    return _world.driven.get(pin)
+
+
 def record_every_pin():
     # A board other than the simulated one: its configured pins have no names here
     _world.records_every_pin = True
@@ -173,6 +178,11 @@ def record_pwm(pin, hz, duty, is_share):
     # Pulses of a length are an angle: a servo may stay at its safe one
     _note_active(pin, is_share and percent != row.get("safe", 0))
     record({"event": "duty", "name": row["name"], "pin": pin, "hz": hz, "duty": percent})
+
+
+def record_voltage(pin, volts):
+    _note_active(pin, volts > 0)
+    record({"event": "voltage", "name": _row(pin)["name"], "pin": pin, "volts": round(volts, 3)})
 
 
 def record_pixels(pin, colours):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.link.devices.device_row import DeviceOption, DeviceRow
+from agent.link.devices.device_row import DeviceLine, DeviceOption, DeviceRow
 from agent.link.devices.device_table import ROWS
 from firmware.host.bundle import FIRMWARE
 
@@ -16,9 +16,13 @@ def described(option: DeviceOption) -> str:
     return f"`{option.name}` {option.lowest}-{option.highest}{unit} ({option.default})"
 
 
+def named(line: DeviceLine) -> str:
+    return f"`{line.name}`: {line.about}{' (optional)' if line.is_optional else ''}"
+
+
 def line_of(row: DeviceRow) -> str:
     further = (*row.lines, *row.sources)
-    pins = [row.pin, *(f"`{line.name}`: {line.about}" for line in further)]
+    pins = [row.pin, *map(named, further)]
     numbers = (*row.options, *((row.safe,) if row.safe else ()))
     options = [*map(described, numbers), *(f"`{name}`" for name in row.plain_options)]
     calls = ", ".join(f"`{method.name}`" for method in row.methods)

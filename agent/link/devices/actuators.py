@@ -130,6 +130,20 @@ _TONE = DeviceField("frequency", "H", minimum=0, maximum=20_000, unit="Hz")
 _TARGET = DeviceField("target", "H", minimum=0, maximum=125, unit="°C", scale=0.1)
 _RELAY = DeviceField("relay", "B", choices=("off", "on"))
 
+# How far a stepper may really go stands in its configuration
+_STEPPER_PIN = DeviceField("pin", "B", pins="stepper")
+_STEPS = DeviceField("position", "i", minimum=0, maximum=1_000_000, unit="steps")
+_STEPPER = (
+    DeviceField("enabled", "B", minimum=0, maximum=1),
+    DeviceField(
+        "state",
+        "B",
+        choices=("released", "holding", "moving", "homing", "end stop met", "no end stop found"),
+    ),
+    DeviceField("homed", "B", choices=("no", "yes")),
+    DeviceField("position", "i", minimum=-2_000_000, maximum=2_000_000, unit="steps"),
+)
+
 DRIVEN = (
     DeviceRow(
         kind="thermostat",
@@ -247,6 +261,95 @@ DRIVEN = (
                 "tone beep buzzer sound",
                 "ton piepen summer tono pitido zumbador",
                 "蜂鸣器 声音 ブザー 音 부저 소리",
+            ),
+        ),
+    ),
+    DeviceRow(
+        kind="stepper",
+        is_spacious=True,
+        can=("stepper",),
+        pin="step",
+        methods=(
+            DeviceMethod(
+                45,
+                "stepper_move",
+                "Turn a stepper to a position; it arrives later. It is switched off when nobody "
+                "renews it.",
+                (_STEPPER_PIN, _STEPS),
+                _STEPPER,
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+            DeviceMethod(
+                46,
+                "stepper_home",
+                "Turn a stepper to its low end stop, which becomes position 0; without one, 0 is "
+                "where it stands.",
+                (_STEPPER_PIN,),
+                _STEPPER,
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+            DeviceMethod(
+                47,
+                "stepper_release",
+                "Stop a stepper and switch it off.",
+                (_STEPPER_PIN,),
+                _STEPPER,
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+            DeviceMethod(
+                48,
+                "stepper_read",
+                "Tell where a stepper is and what it does.",
+                (_STEPPER_PIN,),
+                _STEPPER,
+                safety="read",
+                idempotent=True,
+            ),
+        ),
+        lines=(
+            DeviceLine("direction", "direction"),
+            DeviceLine("enable", "enable"),
+            DeviceLine("low_stop", "end stop at position 0", is_optional=True),
+            DeviceLine("high_stop", "end stop at the other end", is_optional=True),
+        ),
+        options=(
+            DeviceOption("travel", 1, 1_000_000, 1_000, "steps", is_limit=True),
+            DeviceOption("speed", 20, 2_000, 400, "steps/s"),
+            DeviceOption("acceleration", 250, 20_000, 800, "steps/s²"),
+            DeviceOption("home_speed", 20, 500, 100, "steps/s"),
+            # 1: a high level switches the driver on
+            DeviceOption("enable_high", 0, 1, 0),
+            # 1: the contacts close at the end; a broken wire is not noticed then
+            DeviceOption("stops_close", 0, 1, 0),
+            DeviceOption("timer", 1, 17, 7),
+        ),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
+        at_rest=("enabled", 0),
+        is_settable=False,
+        refusals=(
+            "home it first: it does not know where it is",
+            "it is looking for its end stop",
+            "it is moving: release it first",
+        ),
+        counterparts=(
+            Counterpart(
+                "stepper",
+                {"pin": "PA8", "direction": "PA9", "enable": "PA10", "low": "PB8", "high": "PB9"},
+            ),
+        ),
+        words=(
+            (
+                "stepper move position home",
+                "schrittmotor fahren position paso motor mover posición",
+                "步进电机 位置 ステッピングモーター 스테핑모터",
             ),
         ),
     ),

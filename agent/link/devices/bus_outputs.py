@@ -19,6 +19,16 @@ _SECOND_BUS = {"pin": "PA11"}
 # How many lines a display really has stands in its configuration
 _LINES_MOST = 8
 _LETTERS = 16
+# Between which limits a channel really is stands in its configuration
+_SHARE = DeviceField("duty", "H", minimum=0, maximum=100, unit="%", scale=0.01)
+_LEVEL = DeviceField("value", "B", choices=("off", "on"))
+_EXPANDER_LINES = (_SDA, DeviceLine("reset", "its RESET, which makes inputs of all its pins"))
+_EXPANDER_OPTIONS = (
+    DeviceOption("address", 0x20, 0x27, 0x20),
+    _FREQUENCY,
+    # GPA0 to GPA7 are 0 to 7, GPB0 to GPB7 are 8 to 15
+    DeviceOption("channel", 0, 15, 0),
+)
 
 BUS_OUTPUTS = (
     DeviceRow(
@@ -57,5 +67,96 @@ BUS_OUTPUTS = (
                 "显示 屏幕 ディスプレイ 表示 화면 표시",
             ),
         ),
+    ),
+    DeviceRow(
+        kind="pca9685",
+        is_spacious=True,
+        can=("channel",),
+        pin=_CLOCK,
+        methods=(
+            DeviceMethod(
+                49,
+                "channel_write",
+                "Set the share of on-time of a channel. It goes off when nobody renews it.",
+                (DeviceField("pin", "B", pins="channel"), _SHARE),
+                (_SHARE,),
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+        ),
+        lines=(_SDA, DeviceLine("oe", "its OE, which switches all channels off")),
+        options=(
+            DeviceOption("address", 0x40, 0x77, 0x40),
+            _FREQUENCY,
+            DeviceOption("channel", 0, 15, 0),
+            # Of the whole chip
+            DeviceOption("pulse_hz", 24, 1_526, 50, "Hz"),
+            DeviceOption("least_duty", 0, 10_000, 0, "hundredths of a percent"),
+            DeviceOption("most_duty", 0, 10_000, 10_000, "hundredths of a percent", is_limit=True),
+        ),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
+        shares_lines=I2C_LINES,
+        trial={"duty": 5},
+        refusals=("least_duty and most_duty of this channel forbid it",),
+        counterparts=(Counterpart("pca9685", {**_SECOND_BUS, "oe": "PA9", "address": 0x50}),),
+        words=(
+            (
+                "channel duty servo lamp",
+                "kanal helligkeit stellung canal",
+                "通道 チャンネル 채널",
+            ),
+        ),
+    ),
+    DeviceRow(
+        kind="mcp23017",
+        is_spacious=True,
+        can=("expanded",),
+        pin=_CLOCK,
+        methods=(
+            DeviceMethod(
+                50,
+                "expander_write",
+                "Switch a pin of an expander on or off. It goes off when nobody renews it.",
+                (DeviceField("pin", "B", pins="expanded"), _LEVEL),
+                (_LEVEL,),
+                safety="actuate",
+                idempotent=True,
+                lease=True,
+            ),
+        ),
+        lines=_EXPANDER_LINES,
+        options=_EXPANDER_OPTIONS,
+        keys=frozenset({"active"}),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
+        shares_lines=I2C_LINES,
+        trial={"value": "on"},
+        counterparts=(Counterpart("mcp23017", {**_SECOND_BUS, "reset": "PA8"}),),
+    ),
+    DeviceRow(
+        kind="mcp23017in",
+        is_spacious=True,
+        can=("expanded_in",),
+        pin=_CLOCK,
+        methods=(
+            DeviceMethod(
+                51,
+                "expander_read",
+                "Read whether a pin of an expander is on or off.",
+                (DeviceField("pin", "B", pins="expanded_in"),),
+                (_LEVEL,),
+                safety="read",
+                idempotent=True,
+            ),
+        ),
+        lines=_EXPANDER_LINES,
+        options=(*_EXPANDER_OPTIONS, DeviceOption("pull_up", 0, 1, 1)),
+        keys=frozenset({"active"}),
+        shares_lines=I2C_LINES,
+        refusals=("being set up again: ask in a moment",),
     ),
 )

@@ -70,10 +70,11 @@ class DeviceOption(NamedTuple):
 
 
 class DeviceLine(NamedTuple):
-    """A further pin, or another entry, that an entry must name."""
+    """A further pin, or another entry, that an entry names; it must, unless it is optional."""
 
     name: str
     about: str
+    is_optional: bool = False
 
 
 class Counterpart(NamedTuple):

@@ -46,6 +46,13 @@ WIRE = {
     41: ("thermostat_read", "B", "BH"),
     42: ("motor_write", "Bh", "h"),
     43: ("tone_write", "BH", "H"),
+    45: ("stepper_move", "Bi", "BBBi"),
+    46: ("stepper_home", "B", "BBBi"),
+    47: ("stepper_release", "B", "BBBi"),
+    48: ("stepper_read", "B", "BBBi"),
+    49: ("channel_write", "BH", "H"),
+    50: ("expander_write", "BB", "B"),
+    51: ("expander_read", "B", "B"),
     44: ("display_write", "BBs", "s"),
 }
 # Of the methods 16 to 34 in the manifest of a board with all of them, as they were sent before
