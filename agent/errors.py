@@ -24,6 +24,7 @@
     * ChannelUnavailable         the platform is not reached: try again later
     * ChannelRefused             a person has to act: token, rights, a second program on it
     * MessageRefused             the platform will never take this message: a dead letter
+  * SpeechUnavailable            nothing was heard or spoken: the text goes on without it
   * MemoryUnavailable            recall or store failed; a turn goes on without it
   * ReadingsUnavailable          the server that keeps readings is away: they wait for it
   * DocumentUnreadable           a file of the documents folder that cannot be read: the others are
@@ -210,6 +211,10 @@ class ChannelRefused(ChannelError):
 
 class MessageRefused(ChannelError):
     """The platform will never take this message."""
+
+
+class SpeechUnavailable(BarnacleError):
+    """Nothing was written down or spoken; the text says why, as the end of a sentence."""
 
 
 class MemoryUnavailable(BarnacleError):

@@ -62,6 +62,7 @@ class Attachment:
         path: a file of ours; what a platform calls it is never part of it.
         name: what its sender calls it, cleaned; only shown.
         place: its path in the workspace; empty while it is not there.
+        is_voice: it goes as a voice message.
     """
 
     path: str
@@ -69,6 +70,7 @@ class Attachment:
     name: str = ""
     size_bytes: int = 0
     place: str = ""
+    is_voice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ class Inbound:
         person: who the sender is to us, on whatever channel; only the door says it.
         beside: what the program of the sender sent along, such as instructions; nobody's order.
         notes: what became of files that cannot be used, in sentences for the person; no orders.
+        is_spoken: it was said aloud, and an engine wrote down the words.
     """
 
     message_id: str
@@ -130,6 +133,7 @@ class Inbound:
     subject: str = ""
     beside: str = ""
     notes: tuple[str, ...] = ()
+    is_spoken: bool = False
 
     @property
     def is_only_notes(self) -> bool:

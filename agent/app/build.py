@@ -27,7 +27,7 @@ from agent.app.providers import (
     with_pictures,
 )
 from agent.app.scheduler import Scheduler
-from agent.approvals.button import Button, NoButton, PresenceRule
+from agent.approvals.button import Button, NoButton, PresenceRule, open_button
 from agent.approvals.gate import Gate
 from agent.approvals.records import DecisionRecords
 from agent.channels.base import Answer, Channel, Deliver, Question
@@ -62,6 +62,7 @@ from agent.turn.turn import TurnRunner
 
 if TYPE_CHECKING:
     from agent.app.phrase_learner import PhraseLearner
+    from agent.messaging.voice_answers import Speak
     from agent.tools.results import Results
 
 _log = logging.getLogger(__name__)
@@ -150,7 +151,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         registry=Registry(memory.tools(), tools, embedder),
         last_error=last_error,
         stop=EmergencyStop(paths.state_dir),
-        button=_button(settings, boards, clock),
+        button=open_button(boards, every, clock),
         watchers=watchers,
         lights=lights,
         peripherals=peripherals,
@@ -202,7 +203,7 @@ def _tools(
         from agent.security.sandbox.choice import choose  # noqa: PLC0415 - no start needs it
 
         around = peripherals.reached(ToolParts(settings.web, paths, clock, http, watchers))
-        able = choose(paths.workspace).sandbox, transcription(settings, http)
+        able = choose(paths.workspace).sandbox, transcription(around, settings)
         return all_tools(replace(around, shell=settings.shell, sandbox=able[0], transcribe=able[1]))
 
     return tools
@@ -250,7 +251,8 @@ async def at_work(
             ):
                 tasks.create_task(work)
             await agent.providers.begin(owner.tell)
-            shining = tasks.create_task(shine(agent.lights, _signs(agent)))
+            signs = LightSigns(agent.activity, agent.stop, lambda: bool(agent.provider.trouble))
+            shining = tasks.create_task(shine(agent.lights, signs))
             yield dispatcher, reporter, tasks
             await _make_safe(agent, shining)
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
@@ -269,7 +271,16 @@ def _desk(agent: Agent, opened: OpenedAccess, oversight: EstopControl, reporter:
         report=partial(_report, agent, reporter),
         questions=opened.owner.questions,
         plot=agent.peripherals.plot,
+        speak=_voice(agent),
     )
+
+
+def _voice(agent: Agent) -> "Speak | None":
+    if agent.settings.channels.speech is None:
+        return None
+    from agent.app.voice import open_voice  # noqa: PLC0415 - most agents do not speak
+
+    return open_voice(agent.settings.channels.speech, agent.paths, agent.http)
 
 
 def _jobs(
@@ -294,10 +305,6 @@ async def _close(agent: Agent, enabling: EnableLineGuard, *busy: Delivery | Conv
 async def _once(begun: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:
     await begun.wait()
     await work()
-
-
-def _signs(agent: Agent) -> LightSigns:
-    return LightSigns(agent.activity, agent.stop, lambda: bool(agent.provider.trouble))
 
 
 async def _reload(
@@ -344,12 +351,6 @@ def _reporter(agent: Agent, channels: Sequence[str]) -> Reporter:
 async def _report(agent: Agent, reporter: Reporter, conversation: str) -> str:
     spent = await agent.providers.spent_in(conversation)
     return "\n".join([reporter.sentences(), *([f"This conversation: {spent}."] if spent else [])])
-
-
-def _button(settings: Settings, boards: Sequence[SerialBoard], clock: Clock) -> Button | NoButton:
-    every = zip(boards, settings.every_board(), strict=True)
-    places = [(board, wanted.approve_button) for board, wanted in every if wanted.approve_button]
-    return Button(places, clock) if places else NoButton()
 
 
 def _conversations(agent: Agent) -> Conversations:

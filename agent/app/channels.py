@@ -7,7 +7,7 @@ from agent.channels.base import Channel
 from agent.channels.catalog import configured
 from agent.channels.credentials import find_secret
 from agent.channels.platform import PlatformContext, check_gateway
-from agent.channels.speech import speech_key
+from agent.channels.speech.engines import speaker_key, speech_key
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.gateway.settings import GatewaySettings
@@ -35,9 +35,12 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
     if settings.gateway is not None:
         with contextlib.suppress(ConfigRefused):
             yield gateway_token(settings.gateway, environ)
-    if settings.channels.speech is not None:
+    if (speech := settings.channels.speech) is not None:
         with contextlib.suppress(ConfigRefused):
-            yield speech_key(settings.channels.speech, environ)
+            yield speech_key(speech, environ)
+        with contextlib.suppress(ConfigRefused):
+            if speech.speaker is not None:
+                yield speaker_key(speech.speaker, speech, environ)
 
 
 def gateway_token(wanted: GatewaySettings, environ: Mapping[str, str]) -> Secret:

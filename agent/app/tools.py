@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from agent.channels.speech import transcriber
+from agent.channels.speech.engines import SpeechParts, open_recogniser
+from agent.channels.speech.grammar import names_of
 from agent.hardware.watches import BoardWatcher
 from agent.machine.readings import Readings
 from agent.memory import snapshot
@@ -90,10 +91,12 @@ class ToolParts:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def transcription(settings: Settings, http: HttpClient) -> Transcribe | None:
+def transcription(around: ToolParts, settings: Settings) -> Transcribe | None:
     """Return what writes recordings down; None if it is not configured."""
-    service = transcriber(settings.channels, os.environ, http)
-    return None if service is None else service.words
+    names = partial(names_of, around.watchers)
+    parts = SpeechParts(around.environ, around.http, around.paths.workspace, names)
+    engine = open_recogniser(settings.channels.speech, parts)
+    return None if engine is None else engine.words
 
 
 def default_tools(around: ToolParts) -> tuple[AnyTool, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.link.events import BoardEvent, BoardSubscription, EventSource, Watch
+from agent.link.settings import BoardSettings
 from agent.messages import Effect
 from agent.system.clock import Clock
 
@@ -143,6 +144,15 @@ class Button:
         # By the board's own times: a link that is silent holds no button down
         if held_s >= LONG_S and not press.is_spent:
             _answer(self._asked_long, press.began)
+
+
+def open_button(
+    boards: Sequence[EventSource], every: Sequence[BoardSettings], clock: Clock
+) -> Button | NoButton:
+    """Return the button of the boards whose settings name its pin."""
+    wanted = zip(boards, every, strict=True)
+    places = [(board, one.approve_button) for board, one in wanted if one.approve_button]
+    return Button(places, clock) if places else NoButton()
 
 
 def _answer(asked: deque[_Waiting], press: BoardEvent) -> bool:

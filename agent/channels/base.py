@@ -103,6 +103,7 @@ class Abilities:
             before anything else when they write again.
         is_relayed: programs write there for people: nothing is more than a user's word, and
             nobody is paired by a message.
+        voice_type: the media type of voice messages there; empty where none can be sent.
     """
 
     hint: str = ""
@@ -115,6 +116,7 @@ class Abilities:
     is_local: bool = False
     answers_only: bool = False
     is_relayed: bool = False
+    voice_type: str = ""
 
 
 class Pulse:

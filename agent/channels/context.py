@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.channels.received_files import Knows, ReceivedFiles
-from agent.channels.transcriber import SpeechTranscriber
+from agent.channels.speech.base import Recogniser
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +21,5 @@ class ChannelContext:
     folder: Path
     keeping: ReceivedFiles
     knows: Knows
-    transcriber: SpeechTranscriber | None = None
+    recogniser: Recogniser | None = None
     commands: Sequence[tuple[str, str]] = ()

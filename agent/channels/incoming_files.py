@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
-from agent.channels.transcriber import SpeechTranscriber
+from agent.channels.speech.base import Recogniser
 from agent.errors import ChannelError
 from agent.messages import Attachment, Inbound
 
@@ -43,22 +43,22 @@ class IncomingFiles:
     """Fetcher of files for messages.
 
     Args:
-        transcriber: writes down voice messages; None where no service is configured.
+        recogniser: writes down voice messages; None where no service is configured.
         beat: says that the platform was heard.
         limit_s: for all files of a message; nothing else is heard meanwhile.
     """
 
     def __init__(
-        self, transcriber: SpeechTranscriber | None, beat: Callable[[], None], limit_s: float
+        self, recogniser: Recogniser | None, beat: Callable[[], None], limit_s: float
     ) -> None:
-        self._transcriber = transcriber
+        self._recogniser = recogniser
         self._beat = beat
         self._limit_s = limit_s
 
     async def added_to(self, inbound: Inbound, files: Iterable[IncomingFile]) -> Inbound:
         """Return the message with its files, and a note for each that failed."""
         kept: list[Attachment] = []
-        lines, notes = [inbound.text], [*inbound.notes]
+        lines, notes, is_spoken = [inbound.text], [*inbound.notes], inbound.is_spoken
         deadline_s = asyncio.get_running_loop().time() + self._limit_s
         for file in files:
             attachment = await _fetched(file, deadline_s)
@@ -70,16 +70,23 @@ class IncomingFiles:
                 attachment = replace(attachment, name="")
                 text, note = await self._said(attachment)
                 lines.append(text)
+                is_spoken = is_spoken or bool(text)
                 notes += [note] if note else []
             kept.append(attachment)
         text = "\n".join(line for line in lines if line)
-        return replace(inbound, text=text, attachments=tuple(kept), notes=tuple(notes))
+        return replace(
+            inbound,
+            text=text,
+            attachments=tuple(kept),
+            notes=tuple(notes),
+            is_spoken=is_spoken,
+        )
 
     async def _said(self, speech: Attachment) -> tuple[str, str]:
         """Return the words of a voice message; or none, and a note for the person."""
-        if self._transcriber is None:
+        if self._recogniser is None:
             return "", NOT_HEARD
-        text, trouble = await self._transcriber.words(speech)
+        text, trouble = await self._recogniser.words(speech)
         self._beat()
         return text, "" if text else f"I could not write down your voice message: {trouble}."
 

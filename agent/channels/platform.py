@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -47,6 +48,10 @@ class ChannelPaths(Protocol):
     @property
     def inbox(self) -> Path:
         """Return the folder of received files."""
+
+    @property
+    def workspace(self) -> Path:
+        """Return the folder that people and tools work in."""
 
     @property
     def webhook_db(self) -> Path:
@@ -168,12 +173,16 @@ def channel_context(
     """Return the parts that a platform's channel shares with the agent."""
     from agent.channels.context import ChannelContext  # noqa: PLC0415 - as above
     from agent.channels.received_files import ReceivedFiles  # noqa: PLC0415 - platforms alone need it
-    from agent.channels.speech import transcriber  # noqa: PLC0415 - as above
+    from agent.channels.speech.engines import SpeechParts, open_recogniser  # noqa: PLC0415 - as above
+    from agent.channels.speech.grammar import names_of  # noqa: PLC0415 - as above
 
+    around = SpeechParts(
+        reach.environ, reach.http, reach.paths.workspace, partial(names_of, reach.boards)
+    )
     return ChannelContext(
         reach.paths.state_dir / name,
         ReceivedFiles(reach.paths.inbox),
         reach.knows,
-        transcriber(channels, reach.environ, reach.http),
+        open_recogniser(channels.speech, around),
         COMMANDS,
     )

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from agent.channels.speech_settings import SpeechSettings
 from agent.config import ConfigSection, Secret
 
 Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?\Z", description="a URL")]
@@ -355,16 +356,6 @@ class XmppSettings(ConfigSection, frozen=True, kw_only=True):
     ca_file: str = ""
     # Those it is in, where it hears who speaks to it
     rooms: Annotated[tuple[XmppAddress, ...], Meta(max_length=50)] = ()
-
-
-class SpeechSettings(ConfigSection, frozen=True, kw_only=True):
-    """The `[channels.speech]` section: a service that writes down what was said."""
-
-    # With `/audio/transcriptions` after it, as OpenAI's and those that speak like it
-    base_url: Address = "https://api.openai.com/v1"
-    model: Annotated[str, Meta(min_length=1, max_length=100)] = "whisper-1"
-    api_key: Secret = Secret()
-    api_key_file: str = ""
 
 
 class ChannelsSettings(ConfigSection, frozen=True, kw_only=True):

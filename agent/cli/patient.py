@@ -35,6 +35,7 @@ from agent.system.clock import SystemClock
 
 if TYPE_CHECKING:
     from agent.channels.platform import Platform
+    from agent.channels.speech_settings import SpeechSettings
 
 
 def patient_of(arguments: Namespace) -> Patient:
@@ -166,7 +167,20 @@ def _home(settings: Settings, paths: Paths) -> dict[str, Probe]:
         from agent.app.home import probe  # noqa: PLC0415 - as above
 
         found["home_assistant"] = partial(probe, home, os.environ)
+    if settings.channels.speech is not None:
+        found["speech"] = partial(_speech, settings.channels.speech, paths)
     return found
+
+
+async def _speech(wanted: "SpeechSettings", paths: Paths) -> str:
+    from agent.channels.speech.engines import SpeechParts, probe  # noqa: PLC0415 - as above
+    from agent.net.http import HttpClient  # noqa: PLC0415 - as above
+
+    http = HttpClient()
+    try:
+        return await probe(wanted, SpeechParts(os.environ, http, paths.workspace))
+    finally:
+        await http.aclose()
 
 
 def _probe_gateway(wanted: GatewaySettings, paths: Paths) -> str:

@@ -15,6 +15,7 @@ import msgspec
 from agent.access.owner import Owner
 from agent.errors import BadArguments, BarnacleError
 from agent.link.events import BoardEvent, BoardSubscription, EventSource
+from agent.link.manifest import Manifest
 from agent.link.readings import UnknownName, find_reading
 from agent.link.settings import BoardSettings, WatchSettings
 from agent.passage import Fact, Provenance, outside
@@ -72,6 +73,11 @@ class BoardWatcher:
         self._loaded = asyncio.Event()
         self._added = asyncio.Event()
         self._fresh: list[tuple[Alarm, BoardSubscription]] = []
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """Return what is wired to the board; None before it was first connected."""
+        return self._board.manifest
 
     async def run(self, owner: Owner) -> None:
         """Until cancelled."""

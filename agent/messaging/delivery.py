@@ -77,6 +77,10 @@ class Delivery:
         """A message as it may be kept: a person may have typed one of the agent's keys."""
         return replace(message, text=self._redactor.redact_known(message.text))
 
+    def redacted(self, text: str) -> str:
+        """Return a text as people may have it, without the agent's own secrets."""
+        return self._redactor.redact(text)
+
     async def send(self, answer: Outbound) -> bool:
         """Send an answer; true if the platform has it, false if it is a dead letter or waits.
 

@@ -108,6 +108,7 @@ async def _try(shown: Awaitable[None]) -> None:
 if TYPE_CHECKING:
     from agent.messaging.tool_messages import ThoughtNotices
     from agent.messaging.user_questions import UserQuestions
+    from agent.messaging.voice_answers import Speak
 
 _log = logging.getLogger(__name__)
 
@@ -151,6 +152,7 @@ class Desk:
     Args:
         questions: what `ask` has put to the owner and is open.
         plot: draws a reading for `/plot`.
+        speak: says answers to what was said aloud; None where nothing speaks.
     """
 
     admit: Admit
@@ -160,6 +162,7 @@ class Desk:
     report: Report
     questions: OpenQuestions
     plot: Plot = nothing_to_plot
+    speak: "Speak | None" = None
 
 
 class MessageWorker:
@@ -207,12 +210,26 @@ class MessageWorker:
         self, accepted: Accepted, answer: Outbound | None, showing: ProgressMarks
     ) -> None:
         arrived = answer is None or await self._delivery.answer(accepted, answer)
+        await self._mark(accepted, showing, arrived=arrived)
+        if answer is not None and arrived and accepted.message.is_spoken:
+            await self._say_aloud(answer)
+
+    async def _mark(self, accepted: Accepted, showing: ProgressMarks, *, arrived: bool) -> None:
         if not showing.has_marks or accepted.inbox_id == inbox.NOT_KEPT:
             await showing.end(Mark.DONE)
             return
         state = await self._journal.look(lambda db: inbox.state(db, accepted.inbox_id))
         is_done = arrived and state not in _FAILURES
         await showing.end(Mark.DONE if is_done else Mark.FAILED)
+
+    async def _say_aloud(self, answer: Outbound) -> None:
+        """Send the answer as a voice message, too; its text has arrived."""
+        kind = self._channels[answer.channel].abilities.voice_type
+        if self._desk.speak is None or not kind:
+            return
+        from agent.messaging.voice_answers import say_aloud  # noqa: PLC0415 - for those who speak
+
+        await say_aloud(answer, kind, self._desk.speak, self._delivery)
 
     async def _answer_or_end(self, queued: QueuedMessage) -> Outbound | None:
         accepted = queued.accepted

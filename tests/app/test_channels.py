@@ -5,7 +5,8 @@ import pytest
 
 from agent.app.channels import open_channels, secrets
 from agent.channels.platform import COMMANDS, PlatformContext
-from agent.channels.settings import ChannelsSettings, SpeechSettings, TelegramSettings
+from agent.channels.settings import ChannelsSettings, TelegramSettings
+from agent.channels.speech_settings import SpeechSettings
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.net.http import HttpClient

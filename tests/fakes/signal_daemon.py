@@ -40,6 +40,7 @@ class Shown:
     quote: tuple[int, str, str] | None = None
     edits: int = 0
     is_deleted: bool = False
+    is_voice: bool = False
 
 
 @dataclass(slots=True)
@@ -240,7 +241,9 @@ class SignalDaemon:
             if "quoteTimestamp" in parameters:
                 names = ("quoteTimestamp", "quoteAuthor", "quoteMessage")
                 quote = tuple(parameters[name] for name in names)
-            self.chats[target][timestamp] = Shown(text, tuple(styles), tuple(files), quote)
+            shown = Shown(text, tuple(styles), tuple(files), quote)
+            shown.is_voice = parameters.get("voiceNote") is True
+            self.chats[target][timestamp] = shown
         return {"timestamp": timestamp, "results": [_success(parameters)]}
 
     def _remote_delete(self, parameters: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A service that writes down what was said: answers what it is told to, keeps what it was sent."""
+"""A service that writes down and speaks: answers what it is told to, keeps what it was sent."""
 
 import asyncio
 import contextlib
@@ -35,10 +35,14 @@ class SpeechService:
         first, *lines = head.rstrip().split("\r\n")
         headers = {name.lower(): value for name, _, value in (ln.partition(": ") for ln in lines)}
         body = await reader.readexactly(int(headers["content-length"]))
-        fields = form_of(headers["content-type"], body)
-        file = fields.pop("file")
-        assert isinstance(file, Upload)
-        self.requests.append(Heard(first.split(" ")[1], headers, fields, file.name, file.content))
+        path = first.split(" ")[1]
+        if headers["content-type"] == "application/json":
+            self.requests.append(Heard(path, headers, {}, "", body))
+        else:
+            fields = form_of(headers["content-type"], body)
+            file = fields.pop("file")
+            assert isinstance(file, Upload)
+            self.requests.append(Heard(path, headers, fields, file.name, file.content))
         told = f"HTTP/1.1 {self.reply.status} X\r\nContent-Type: {self.reply.content_type}\r\n"
         length = f"Content-Length: {len(self.reply.body)}\r\nConnection: close\r\n\r\n"
         writer.write((told + length).encode() + self.reply.body)

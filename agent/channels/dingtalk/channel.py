@@ -50,7 +50,7 @@ class DingTalkChannel(Channel):
         self._hooks = SessionWebhooks(clock)
         self._sending = DingTalkSender(api, self._hooks, self._questions, place.folder)
         self._connection = DingTalkReceiver(api, self.pulse, clock)
-        self._files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(place.recogniser, self.pulse.beat, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
         await self._connection.run(partial(self._take, deliver), partial(self._hurry, deliver))

@@ -31,7 +31,7 @@ class DiscordFiles:
         self._api = api
         self._place = place
         self._beat = beat
-        self._files = IncomingFiles(place.transcriber, beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(place.recogniser, beat, FETCH_TIMEOUT_S)
 
     async def with_files(self, inbound: Inbound, message: DiscordMessage) -> Inbound:
         """Return the message with its files, and a line for each that failed."""

@@ -91,7 +91,7 @@ class EmailChannel(Channel):
             place.folder / "position.json", f"{account.user}@{account.host}"
         )
         self._threads = EmailThreads(place.folder / "letters.json")
-        self._files = IncomingFiles(place.transcriber, self.pulse.beat, FILES_TIMEOUT_S)
+        self._files = IncomingFiles(place.recogniser, self.pulse.beat, FILES_TIMEOUT_S)
         self._questions = OpenApprovals()
         self._names = (submission.sender, DISPLAY_NAME)
 

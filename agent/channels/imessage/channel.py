@@ -64,7 +64,7 @@ class ImessageChannel(Channel):
         self._position = ImessageCursor(place.folder / "position.json", settings.base_url)
         self._questions = OpenApprovals()
         self._sending = ImessageSender(api, self._position, place.folder)
-        self._files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(place.recogniser, self.pulse.beat, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
         self._sending.forget_method()

@@ -58,7 +58,7 @@ class LarkChannel(Channel):
         self._questions = OpenApprovals()
         self._sending = LarkSender(api, self._questions)
         self._connection = LarkReceiver(api, self.pulse, clock)
-        self._files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(place.recogniser, self.pulse.beat, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
         self._me, _ = await who(self._api)

@@ -83,7 +83,7 @@ class MatrixChannel(Channel):
         position = MatrixCursor(place.folder / "position.json")
         self._sending = MatrixSender(api, MatrixRooms(api), position, self._crypt, clock)
         self._questions = OpenApprovals()
-        files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
+        files = IncomingFiles(place.recogniser, self.pulse.beat, FETCH_TIMEOUT_S)
         ears = MatrixReceiverParts(self._questions, files, place.keeping, place.knows, groups)
         self._listening = MatrixReceiver(api, ears, self._sending, self.pulse, clock)
         # The event of the sign on a message

@@ -84,7 +84,7 @@ class MattermostReceiver:
         self._pulse = pulse
         self._clock = clock
         self._position = MattermostCursor(place.folder / "position.json")
-        self._files = IncomingFiles(place.transcriber, pulse.beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(place.recogniser, pulse.beat, FETCH_TIMEOUT_S)
         self.questions = OpenApprovals()
         self.me: MattermostSelf | None = None
 

@@ -78,7 +78,7 @@ class NtfyChannel(Channel):
         self._position = NtfyCursor(place.folder / "position.json", api.topic)
         self._questions = OpenApprovals()
         self._sending = NtfySender(api, self._questions)
-        self._files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(place.recogniser, self.pulse.beat, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
         await self._position.load()

@@ -117,7 +117,7 @@ class QqReceiver:
         self._ears = ears
         self._pulse = pulse
         self._clock = clock
-        self._files = IncomingFiles(ears.place.transcriber, pulse.beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(ears.place.recogniser, pulse.beat, FETCH_TIMEOUT_S)
         self._is_fetching = False
         # Heard before their turn
         self._ahead: deque[str] = deque(maxlen=MAX_AHEAD)
@@ -208,7 +208,8 @@ class QqReceiver:
         else:
             # A stranger fills no disk
             inbound = unfetched(inbound, [one.called for one in others])
-        return replace(inbound, text="\n".join(line for line in [inbound.text, *spoken] if line))
+        text = "\n".join(line for line in [inbound.text, *spoken] if line)
+        return replace(inbound, text=text, is_spoken=inbound.is_spoken or bool(spoken))
 
     async def _fetch(self, file: QqFile) -> Attachment | str:
         if reason := too_large(file.size):

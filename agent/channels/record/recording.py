@@ -194,6 +194,10 @@ class RecordingPaths:
         return self.state_dir / "inbox"
 
     @property
+    def workspace(self) -> Path:
+        return self.state_dir / "workspace"
+
+    @property
     def webhook_db(self) -> Path:
         return self.state_dir / "webhook.db"
 

@@ -57,6 +57,8 @@ class SignalChannel(Channel):
         shows_marks=True,
         takes_files=True,
         asks=True,
+        # As telephones record them; one kind of them plays no Ogg
+        voice_type="audio/aac",
     )
 
     def __init__(
@@ -69,7 +71,7 @@ class SignalChannel(Channel):
         self._sending = SignalSender(self._daemon, self._letters, self._drafts)
         questions = OpenApprovals()
         self._asking = SignalApprovals(self._daemon, questions)
-        fetching = SignalFiles(self._daemon, place.keeping, place.transcriber, self.pulse.beat)
+        fetching = SignalFiles(self._daemon, place.keeping, place.recogniser, self.pulse.beat)
         ears = SignalReceiverParts(questions, fetching, self._sending, place.knows, settings)
         position = SignalCursor(place.folder / "position.json")
         self._listening = SignalReceiver(self._daemon, ears, position, self.pulse, clock)

@@ -13,7 +13,7 @@ from agent.channels.received_files import ReceivedFiles, too_large
 from agent.channels.signal.client import SignalClient, result_in
 from agent.channels.signal.events import SignalFile
 from agent.channels.signal.ids import parameters_of
-from agent.channels.transcriber import SpeechTranscriber
+from agent.channels.speech.base import Recogniser
 from agent.errors import ChannelUnavailable, NetworkError
 from agent.messages import Attachment, Inbound
 from agent.net.http import HttpAnswer
@@ -35,7 +35,7 @@ class SignalFiles:
     """Fetcher of one account's files.
 
     Args:
-        transcriber: writes down voice messages; None where no service is configured.
+        recogniser: writes down voice messages; None where no service is configured.
         beat: says that the platform was heard.
     """
 
@@ -43,13 +43,13 @@ class SignalFiles:
         self,
         daemon: SignalClient,
         keeping: ReceivedFiles,
-        transcriber: SpeechTranscriber | None,
+        recogniser: Recogniser | None,
         beat: Callable[[], None],
     ) -> None:
         self._daemon = daemon
         self._keeping = keeping
         self._beat = beat
-        self._files = IncomingFiles(transcriber, beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(recogniser, beat, FETCH_TIMEOUT_S)
 
     async def with_files(self, inbound: Inbound, files: Sequence[SignalFile]) -> Inbound:
         """Return the message with its files, and a line for each that failed."""

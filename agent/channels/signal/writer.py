@@ -45,7 +45,9 @@ class SignalWriter:
             OSError: it cannot be read.
         """
         uri = await asyncio.to_thread(_data_uri, file)
-        body = {**parameters, "attachments": [uri]}
+        # Before 0.14.2 the daemon does not know it, and sends a file that plays as well
+        noted = {"voiceNote": True} if file.is_voice else {}
+        body = {**parameters, "attachments": [uri], **noted}
         return _timestamp_of(await self._daemon.call("send", body, UPLOAD_TIMEOUT_S))
 
 

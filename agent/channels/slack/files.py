@@ -30,7 +30,7 @@ class SlackFiles:
         self._api = api
         self._place = place
         self._beat = beat
-        self._files = IncomingFiles(place.transcriber, beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(place.recogniser, beat, FETCH_TIMEOUT_S)
 
     async def with_files(self, inbound: Inbound, event: SlackEvent) -> Inbound:
         """Return the message with its files, and a line for each that failed."""

@@ -59,6 +59,7 @@ class TelegramChannel(Channel):
         shows_marks=True,
         takes_files=True,
         asks=True,
+        voice_type="audio/ogg",
     )
 
     def __init__(
@@ -72,7 +73,7 @@ class TelegramChannel(Channel):
         self._sending = TelegramSender(api, self._words, self._drafts, self._silence)
         questions = OpenApprovals()
         self._asking = TelegramApprovals(api, self._words, questions, self._silence)
-        fetching = TelegramFiles(api, place.keeping, place.transcriber, self.pulse.beat)
+        fetching = TelegramFiles(api, place.keeping, place.recogniser, self.pulse.beat)
         ears = TelegramReceiverParts(
             self._asking, questions, fetching, place.knows, settings.groups, place.commands
         )

@@ -6,9 +6,9 @@ from functools import partial
 from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles
 from agent.channels.received_files import MAX_FILE_BYTES, ReceivedFiles
+from agent.channels.speech.base import Recogniser
 from agent.channels.telegram.client import TelegramApi
 from agent.channels.telegram.inbound import TelegramAttachment
-from agent.channels.transcriber import SpeechTranscriber
 from agent.messages import Attachment, Inbound
 
 # All files of a message; until then nothing else is heard, so not longer
@@ -21,7 +21,7 @@ class TelegramFiles:
     """Fetcher of one bot's files.
 
     Args:
-        transcriber: writes down voice messages; None where no service is configured.
+        recogniser: writes down voice messages; None where no service is configured.
         beat: says that the platform was heard.
     """
 
@@ -29,13 +29,13 @@ class TelegramFiles:
         self,
         api: TelegramApi,
         keeping: ReceivedFiles,
-        transcriber: SpeechTranscriber | None,
+        recogniser: Recogniser | None,
         beat: Callable[[], None],
     ) -> None:
         self._api = api
         self._keeping = keeping
         self._beat = beat
-        self._files = IncomingFiles(transcriber, beat, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(recogniser, beat, FETCH_TIMEOUT_S)
 
     async def with_files(self, inbound: Inbound, sent: Sequence[TelegramAttachment]) -> Inbound:
         """Return the message with its files, and a line for each that failed."""

@@ -96,7 +96,7 @@ class WhatsAppChannel(Channel):
         self._in_turn = asyncio.Lock()
         self._questions = OpenApprovals()
         self._sending = WhatsAppSender(api, house.windows, self._questions)
-        self._files = IncomingFiles(house.place.transcriber, lambda: None, FETCH_TIMEOUT_S)
+        self._files = IncomingFiles(house.place.recogniser, lambda: None, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
         self._deliver = deliver

@@ -65,7 +65,7 @@ class XmppChannel(Channel):
         position = XmppCursor(place.folder / "position.json")
         self._sending = XmppSender(rooms, http, place.keeping, position, clock)
         self._questions = OpenApprovals()
-        files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
+        files = IncomingFiles(place.recogniser, self.pulse.beat, FETCH_TIMEOUT_S)
         ears = XmppReceiverParts(self._questions, files, self._sending.files, place.knows, rooms)
         self._listening = XmppReceiver(login, ears, self._sending, self.pulse, clock)
         self._typing: set[str] = set()

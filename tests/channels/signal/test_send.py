@@ -1,5 +1,6 @@
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -85,6 +86,17 @@ async def test_files_go_beside_the_text_as_their_content(signal: Make, tmp_path:
     name = picture.files[0].split("filename=")[1].split(";base64,")[0]
     assert (unquote(name), re.search("[;, /]", name)) == (file.name, None)
     assert picture.files[0].endswith(";base64,iVBOR/8=")
+
+
+async def test_a_voice_message_is_marked_as_one(signal: Make, tmp_path: Path) -> None:
+    path = tmp_path / "answer.aac"
+    path.write_bytes(b"\xff\xf1")
+    spoken = Attachment(str(path), "audio/aac", "answer", 2, is_voice=True)
+    async with signal() as it:
+        await it.channel.send(outbound("", files=(spoken, replace(spoken, is_voice=False))))
+        voice, sound = it.daemon.shown(ANNA)
+    assert (voice.is_voice, sound.is_voice) == (True, False)
+    assert voice.files[0].startswith("data:audio/aac;filename=")
 
 
 async def test_a_file_that_cannot_go_is_said(signal: Make, tmp_path: Path) -> None:

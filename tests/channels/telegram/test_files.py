@@ -6,8 +6,8 @@ import pytest
 
 from agent.channels.base import Answer, Question
 from agent.channels.incoming_files import NOT_HEARD
-from agent.channels.settings import SpeechSettings
-from agent.channels.transcriber import SpeechTranscriber
+from agent.channels.speech.openai import OpenAiRecogniser
+from agent.channels.speech_settings import SpeechSettings
 from agent.config import Secret
 from agent.messages import Address
 from agent.net.http import HttpClient
@@ -89,12 +89,13 @@ async def test_a_voice_message_is_written_down(tmp_path: Path) -> None:
     async with speech_service(reply) as service:
         http = HttpClient()
         settings = SpeechSettings(base_url=service.base_url, model="whisper-1")
-        transcriber = SpeechTranscriber(settings, Secret("sk-speech"), http)
-        async with listening(tmp_path, transcriber=transcriber) as bot:
+        recogniser = OpenAiRecogniser(settings, Secret("sk-speech"), http)
+        async with listening(tmp_path, recogniser=recogniser) as bot:
             await bot.server.world.write(voice=bot.server.world.keep(OGG, "v"))
             [heard] = await bot.hear()
         await http.aclose()
         assert (heard.text, len(heard.attachments)) == ("turn the lamp on", 1)
+        assert heard.is_spoken
         [asked] = service.requests
         assert asked.path == "/v1/audio/transcriptions"
         assert asked.headers["authorization"] == "Bearer sk-speech"
@@ -108,6 +109,7 @@ async def test_a_voice_message_without_a_service_says_so(tmp_path: Path) -> None
         [heard] = await bot.hear()
         assert heard.notes == (NOT_HEARD,)
         assert heard.attachments[0].media_type == "audio/ogg"
+        assert not heard.is_spoken
 
 
 async def test_a_stop_and_a_button_do_not_wait_for_a_file(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from agent.gateway.assistants.channel import AssistantChannel
 from agent.gateway.assistants.desk import AssistantDesk
 from agent.gateway.assistants.wyoming.clients import NAME, WyomingPlace, exact
 from agent.gateway.assistants.wyoming.connection import WyomingConnection
-from agent.gateway.assistants.wyoming.wire import MAX_LINE_BYTES
+from agent.net.wyoming import MAX_LINE_BYTES
 
 _log = logging.getLogger(__name__)
 

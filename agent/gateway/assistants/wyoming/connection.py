@@ -14,7 +14,7 @@ from agent.gateway.assistants.refusals import RequestRefused
 from agent.gateway.assistants.wyoming.clients import WyomingCaller, unpaired_text
 from agent.gateway.assistants.wyoming.description import described
 from agent.gateway.assistants.wyoming.spoken import SpokenText
-from agent.gateway.assistants.wyoming.wire import (
+from agent.net.wyoming import (
     WireRefused,
     WyomingEvent,
     read_event,

@@ -1,7 +1,7 @@
 """Description of the agent, as a program that handles what was said."""
 
 from agent import __version__
-from agent.gateway.assistants.wyoming.wire import WyomingEvent
+from agent.net.wyoming import WyomingEvent
 
 # Home Assistant offers an agent only for languages that it names. The models speak more than these;
 # without a model it is six of them

@@ -8,8 +8,9 @@ import pytest
 
 from agent.access.roles import PersonRole
 from agent.channels.base import Answer
-from agent.gateway.assistants.wyoming import channel, connection, wire
+from agent.gateway.assistants.wyoming import channel, connection
 from agent.messages import Provenance
+from agent.net import wyoming as wire
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.lent_agent import lent
 from tests.fakes.llm_server import streamed

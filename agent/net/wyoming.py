@@ -16,7 +16,7 @@ from agent.text.printable import printable_line
 # A line holds lengths, or a sentence; 10,000 characters of any script have room in it
 MAX_LINE_BYTES = 64 * 1024
 MAX_DATA_BYTES = 64 * 1024
-# Sound, which is thrown away: some seconds of it
+# Sound of an event: some seconds of it
 MAX_PAYLOAD_BYTES = 1024 * 1024
 # An event is written at once; a slow network repeats a lost packet within this
 EVENT_TIMEOUT_S = 10.0
@@ -38,15 +38,21 @@ class WireRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WyomingEvent:
-    """Event of either side, without its sound."""
+    """Event of either side; `payload` is its sound, where its reader wants that."""
 
     type: str
     data: Mapping[str, Any] = field(default_factory=dict)
+    payload: bytes = b""
 
     def text(self, name: str) -> str:
         """Return a text of the data; empty if there is none."""
         found = self.data.get(name)
         return found if isinstance(found, str) else ""
+
+    def number(self, name: str) -> int:
+        """Return a whole number of the data; 0 if there is none."""
+        found = self.data.get(name)
+        return found if type(found) is int else 0
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -58,8 +64,13 @@ class _Head(msgspec.Struct, frozen=True):
     payload_length: _Length | None = None
 
 
-async def read_event(reader: asyncio.StreamReader) -> WyomingEvent | None:
-    """Return the next event; None if the client has gone, or says nothing any more.
+async def read_event(
+    reader: asyncio.StreamReader, *, keeps_sound: bool = False
+) -> WyomingEvent | None:
+    """Return the next event; None if the other side has gone, or says nothing any more.
+
+    Args:
+        keeps_sound: the event has its sound; otherwise that is thrown away while it comes.
 
     Raises:
         WireRefused: it is none.
@@ -71,7 +82,7 @@ async def read_event(reader: asyncio.StreamReader) -> WyomingEvent | None:
         return None
     try:
         async with asyncio.timeout(EVENT_TIMEOUT_S):
-            return await _rest_of(first, reader)
+            return await _rest_of(first, reader, keeps_sound=keeps_sound)
     # A kind of OSError, too
     except TimeoutError as err:
         raise WireRefused(f"an event has to be whole within {EVENT_TIMEOUT_S:g} s") from err
@@ -80,20 +91,24 @@ async def read_event(reader: asyncio.StreamReader) -> WyomingEvent | None:
 
 
 async def write_event(writer: asyncio.StreamWriter, event: WyomingEvent) -> None:
-    """Send an event; a client that does not take it is cut off."""
+    """Send an event; whoever does not take it is cut off."""
     data = msgspec.json.encode(event.data) if event.data else b""
     head: dict[str, object] = {"type": event.type, "version": _VERSION}
     if data:
         head["data_length"] = len(data)
+    if event.payload:
+        head["payload_length"] = len(event.payload)
     try:
-        writer.write(msgspec.json.encode(head) + b"\n" + data)
+        writer.write(msgspec.json.encode(head) + b"\n" + data + event.payload)
         async with asyncio.timeout(WRITE_TIMEOUT_S):
             await writer.drain()
     except (OSError, TimeoutError):
         writer.transport.abort()
 
 
-async def _rest_of(first: bytes, reader: asyncio.StreamReader) -> WyomingEvent:
+async def _rest_of(
+    first: bytes, reader: asyncio.StreamReader, *, keeps_sound: bool
+) -> WyomingEvent:
     try:
         line = first if first == b"\n" else first + await reader.readuntil(b"\n")
     except asyncio.LimitOverrunError as err:
@@ -103,10 +118,14 @@ async def _rest_of(first: bytes, reader: asyncio.StreamReader) -> WyomingEvent:
     if head.data_length:
         _limit("data", head.data_length, MAX_DATA_BYTES)
         data |= _decoded(await reader.readexactly(head.data_length), dict[str, Any])
-    if head.payload_length:
-        _limit("payload", head.payload_length, MAX_PAYLOAD_BYTES)
-        await _throw_away(reader, head.payload_length)
-    return WyomingEvent(head.type, data)
+    payload = b""
+    if length := head.payload_length:
+        _limit("payload", length, MAX_PAYLOAD_BYTES)
+        if keeps_sound:
+            payload = await reader.readexactly(length)
+        else:
+            await _throw_away(reader, length)
+    return WyomingEvent(head.type, data, payload)
 
 
 def _decoded(raw: bytes, shape: type[T]) -> T:

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agent.gateway.assistants.wyoming import wire
-from agent.gateway.assistants.wyoming.wire import WireRefused, WyomingEvent, read_event, write_event
+from agent.net import wyoming as wire
+from agent.net.wyoming import WireRefused, WyomingEvent, read_event, write_event
 
 
 class Ends:

@@ -1,0 +1,1 @@
+"""Speech: engines that write down what was said, and engines that speak."""

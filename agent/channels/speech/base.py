@@ -1,0 +1,87 @@
+"""Seams of speech: a recogniser writes down what was said, a speaker says a text.
+
+Neither decides anything: the words are the sender's, with the trust of the sender.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.errors import NetworkError, SandboxBroken, SpeechUnavailable
+from agent.messages import Attachment
+from agent.text.printable import printable_text
+
+# A minute of speech takes seconds to read
+TRANSCRIBE_TIMEOUT_S = 45.0
+# A short answer takes a fraction of it; its text has arrived, so that nobody waits for this
+SPEAK_TIMEOUT_S = 60.0
+# A quarter of an hour of speech
+MAX_TEXT_CHARS = 16_384
+# Of what a speaker gives: a minute at the highest rate, and ten times that of a short answer
+MAX_SOUND_BYTES = 6 * 1024 * 1024
+OGG, WAV, AAC = "audio/ogg", "audio/wav", "audio/aac"
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """Recorded or spoken sound, a whole file."""
+
+    content: bytes
+    media_type: str
+
+
+class Recogniser(Protocol):
+    """Engine that writes down what was said."""
+
+    async def words(self, speech: Attachment) -> tuple[str, str]:
+        """Return the words and an empty text; or an empty text and the reason for the failure."""
+
+    async def probe(self) -> str:
+        """Return how the engine is, in a sentence.
+
+        Raises:
+            SpeechUnavailable: it cannot be used.
+        """
+
+
+class Speaker(Protocol):
+    """Engine that speaks."""
+
+    async def say(self, text: str) -> Sound:
+        """Return the spoken text.
+
+        Raises:
+            SpeechUnavailable: it is not spoken.
+        """
+
+    async def probe(self) -> str:
+        """Return how the engine is, in a sentence; raises as a recogniser's does."""
+
+
+async def words_or_reason(hearing: Awaitable[str]) -> tuple[str, str]:
+    """Return the words, or the reason why there are none; what was heard is cleaned here."""
+    try:
+        async with asyncio.timeout(TRANSCRIBE_TIMEOUT_S):
+            text = printable_text(await hearing, MAX_TEXT_CHARS).strip()
+    except TimeoutError:
+        return "", f"the speech service took longer than {TRANSCRIBE_TIMEOUT_S:.0f} s"
+    except (NetworkError, SpeechUnavailable, SandboxBroken) as err:
+        return "", str(err)
+    except OSError as err:
+        return "", f"the voice message cannot be read: {err.strerror}"
+    return (text, "") if text else ("", "the speech service heard no words")
+
+
+async def spoken_in_time(speaking: Awaitable[Sound]) -> Sound:
+    """Return what an engine says, or raise SpeechUnavailable with the reason."""
+    try:
+        async with asyncio.timeout(SPEAK_TIMEOUT_S):
+            sound = await speaking
+    except TimeoutError as err:
+        raise SpeechUnavailable(f"nothing was spoken within {SPEAK_TIMEOUT_S:.0f} s") from err
+    except (NetworkError, SandboxBroken) as err:
+        raise SpeechUnavailable(str(err)) from err
+    if not sound.content:
+        raise SpeechUnavailable("the speaker gave no sound")
+    return sound

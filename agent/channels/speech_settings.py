@@ -1,0 +1,77 @@
+"""Settings of the engines that hear and speak."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from agent.config import ConfigSection, Secret
+
+OPENAI_URL = "https://api.openai.com/v1"
+ServiceAddress = Annotated[
+    str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?\Z", description="a URL")
+]
+WyomingServer = Annotated[
+    str,
+    Meta(
+        pattern=r"^(tcp://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5})?\Z",
+        description="a server such as tcp://192.168.1.10:10300",
+    ),
+]
+ModelName = Annotated[str, Meta(min_length=1, max_length=100)]
+VoiceName = Annotated[
+    str,
+    Meta(
+        pattern=r"^([A-Za-z0-9][A-Za-z0-9_+.-]{0,63})?\Z",
+        description="the name of a voice, such as en-us or alloy",
+    ),
+]
+Language = Annotated[
+    str, Meta(pattern=r"^([a-z]{2,3}(-[A-Za-z]{2,4})?)?\Z", description="a code such as en or de")
+]
+
+
+class SpeakerSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[channels.speech.speaker]` section: an engine that speaks."""
+
+    # A program of this machine, a server of the house, or a service with `/audio/speech`
+    kind: Literal["espeak-ng", "wyoming", "openai"] = "espeak-ng"
+    # For "wyoming": such as Piper
+    server: WyomingServer = ""
+    # For "openai"
+    base_url: ServiceAddress = OPENAI_URL
+    model: ModelName = "tts-1"
+    api_key: Secret = Secret()
+    api_key_file: str = ""
+    # As the engine calls it; empty for its own choice
+    voice: VoiceName = ""
+
+    def __post_init__(self) -> None:
+        if self.kind == "wyoming" and not self.server:
+            raise ValueError('server is missing: name one such as "tcp://127.0.0.1:10200"')
+
+
+class SpeechSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[channels.speech]` section: an engine that writes down what was said."""
+
+    # A service with `/audio/transcriptions`, a server of the house, or a small one of this machine
+    kind: Literal["openai", "wyoming", "pocketsphinx"] = "openai"
+    # For "openai": its address, as OpenAI's and those that speak like it
+    base_url: ServiceAddress = OPENAI_URL
+    model: ModelName = "whisper-1"
+    api_key: Secret = Secret()
+    api_key_file: str = ""
+    # For "wyoming": such as faster-whisper
+    server: WyomingServer = ""
+    # What is spoken; empty where the engine finds out
+    language: Language = ""
+    # "mirror": whoever writes by voice is answered by voice as well
+    voice: Literal["off", "mirror"] = "off"
+    speaker: SpeakerSettings | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind == "wyoming" and not self.server:
+            raise ValueError('server is missing: name one such as "tcp://127.0.0.1:10300"')
+        if self.kind == "pocketsphinx" and self.language not in {"", "en"}:
+            raise ValueError("language must be en for pocketsphinx: it brings no other model")
+        if self.voice == "mirror" and self.speaker is None:
+            raise ValueError('voice is "mirror", and nothing speaks: add [channels.speech.speaker]')
