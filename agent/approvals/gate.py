@@ -16,7 +16,15 @@ from agent.messages import Effect, Provenance, ToolCall, ToolResult
 from agent.security.access import weighed
 from agent.security.approvals import ApprovalVoid, StandingApprovals
 from agent.security.estop import EmergencyStop
-from agent.security.policy import Counters, Decision, Policy, Verdict, decide, denied
+from agent.security.policy import (
+    Counters,
+    Decision,
+    Policy,
+    Verdict,
+    decide,
+    denied,
+    in_writing,
+)
 from agent.system.activity import Activity
 
 if TYPE_CHECKING:
@@ -119,6 +127,8 @@ class Gate:
             except StorageFull as err:
                 return _unrecorded(err)
         decision = decide(case.as_call, case.provenance, self._policy, counters)
+        if case.circumstances.is_spoken:
+            decision = in_writing(case.as_call, decision)
         return weighed(decision, case.circumstances.reach)
 
     async def _recorded(self, case: CallCase, decision: Decision) -> Decision:

@@ -20,7 +20,7 @@ from agent.messages import Attachment, Effect, Provenance
 from agent.security.access import RULE
 from agent.security.act import canonical, pattern_hash
 from agent.security.approvals import Grants, StandingApproval, StandingApprovals, span
-from agent.security.policy import LIMIT, Decision, Verdict, denied
+from agent.security.policy import LIMIT, SPOKEN, Decision, Verdict, denied
 from agent.system.activity import Activity
 from agent.text.printable import printable_line, spelled_out
 from agent.tools.base import Forecast
@@ -67,7 +67,8 @@ class ApprovalQuestions:
         is_at_device = case.effect in self._presence.demanded_for
         # An "always" is for what the call does: not for how often, not in place of a person, nor
         # for who is shown what
-        may_stand = not (is_at_device or decision.rule == RULE or decision.rule.startswith(LIMIT))
+        is_for_once = decision.rule in {RULE, SPOKEN} or decision.rule.startswith(LIMIT)
+        may_stand = not (is_at_device or is_for_once)
         shown = canonical(case.call.arguments_json)
         if len(spelled_out(f"{shown}{_words(case)}")) > MAX_SHOWN_CHARS:
             return denied("too-long", "it is too long to be shown whole, so it cannot be approved")

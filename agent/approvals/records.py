@@ -58,6 +58,7 @@ class CallCircumstances:
         reach: how far the data goes that the call shows.
         foresee: finds out what would come of it, for whoever is asked.
         holds_secret: one of the agent's own secrets stands in the arguments.
+        is_spoken: the order was said aloud.
         words: what the call does, in the tool's own words.
         dependence: what a yes is bound to besides the call.
         pattern: which calls an "always" is for; None is this very call.
@@ -73,6 +74,7 @@ class CallCircumstances:
     pattern: Pattern | None = None
     holds_secret: bool = False
     reach: DataReach = FREE
+    is_spoken: bool = False
     foresee: Foresee = field(default=nothing_foreseen, compare=False, repr=False)
 
 

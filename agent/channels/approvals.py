@@ -59,8 +59,9 @@ class OpenApprovals:
 
     def answer(self, inbound: Inbound) -> bool:
         """Take an answer to a question; return true if the message was one and is spent."""
-        # What somebody else wrote, or the person to somebody else, is no answer
-        if inbound.is_forwarded:
+        # What somebody else wrote, or the person to somebody else, is no answer; and a word that
+        # was said aloud may have been another one
+        if inbound.is_forwarded or inbound.is_spoken:
             return False
         found = _ANSWER.fullmatch(inbound.text)
         if found is None:

@@ -351,14 +351,14 @@ class Conversations:
         # The model reads all of this again, so all of it counts
         trust = min(said.provenance, earlier.provenance, *(m.words.provenance for m in untrusted))
         # What runs by itself orders nothing that runs by itself
-        is_by_itself = (message.strand or "").startswith(JOB_STRAND)
-        place = None if is_by_itself else message.address
+        place = None if (message.strand or "").startswith(JOB_STRAND) else message.address
         context = ToolContext(
             message.conversation,
             message.who,
             trust,
             place=place,
             is_group=message.is_group,
+            is_spoken=message.is_spoken,
             audience=self._parts.audience_of(message),
             shares=self._parts.shares,
             holds_private=bool(memories or earlier.messages or earlier.digest),

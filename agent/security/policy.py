@@ -108,6 +108,9 @@ ALL = ""
 # What the name of a rule begins with when a limit gave the verdict, or a rule of the owner's
 LIMIT = "limit:"
 OWN = "rule:"
+# The rule for hazards that were ordered aloud; nothing stands for its question
+SPOKEN = "spoken"
+_SPOKEN_REASON = "it was said aloud and may hurt, so I ask in writing"
 
 # A rule that has something asked, and the reason
 _Doubt = tuple[str, str]
@@ -133,6 +136,17 @@ def decide(call: GateCall, provenance: Provenance, policy: Policy, counters: Cou
         or _questioned(call, provenance, rules, _exhausted(call, policy, rules, counters))
         or _allowed(call, policy, rules)
     )
+
+
+def in_writing(call: GateCall, decision: Decision) -> Decision:
+    """Return the decision on a call that was ordered aloud: what may hurt is asked in writing.
+
+    A recogniser can take one word for another, and nobody sees what was said.
+    """
+    if call.effect is not Effect.HAZARD or decision.verdict is Verdict.DENY:
+        return decision
+    asked = f"; {decision.reason}" if decision.verdict is Verdict.ASK else ""
+    return Decision(Verdict.ASK, SPOKEN, f"{_SPOKEN_REASON}{asked}")
 
 
 def denied(rule: str, reason: str) -> Decision:

@@ -56,6 +56,7 @@ class ToolContext:
         audience: everybody who reads the answer.
         shares: what the owner says is shared.
         holds_private: something that is not everybody's was read for this turn.
+        is_spoken: the order was said aloud.
     """
 
     conversation: str
@@ -69,6 +70,7 @@ class ToolContext:
     audience: Audience = AT_THE_DEVICE
     shares: Shares = NOTHING_SHARED
     holds_private: bool = False
+    is_spoken: bool = False
 
     @property
     def group(self) -> str | None:

@@ -365,5 +365,6 @@ def _circumstances(
         tool.binds_to(arguments),
         tool.always_for(arguments),
         reach=reach_of(tool, arguments, context),
+        is_spoken=context.is_spoken,
         foresee=partial(tool.foresee, arguments),
     )

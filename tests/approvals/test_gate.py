@@ -97,6 +97,19 @@ async def test_always_is_for_the_same_arguments_only(gate: Gate) -> None:
     assert len(owner.asked) == 1
 
 
+async def test_a_hazard_that_was_said_aloud_is_asked_even_after_an_always(gate: Gate) -> None:
+    owner, aloud = Owner(Answer.ALWAYS), CallCircumstances(is_spoken=True)
+    await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, owner)
+    decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, owner, aloud)
+    assert len(owner.asked) == 2
+    assert "said aloud" in owner.asked[1].reason
+    # Nor does an answer to it stand for the next one
+    assert owner.asked[1].always == ""
+    assert decision.verdict is Verdict.ALLOW
+    harmless = await gate.admit(call({}), Effect.ACTUATE, Provenance.OWNER, owner, aloud)
+    assert (harmless.verdict, len(owner.asked)) == (Verdict.ALLOW, 2)
+
+
 async def test_always_ends(gate: Gate, clock: SteppedClock) -> None:
     await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, Owner(Answer.ALWAYS))
     clock.advance(STANDING_APPROVAL_S + 1)

@@ -47,6 +47,17 @@ async def test_anything_else_is_none(text: str) -> None:
     task.cancel()
 
 
+@pytest.mark.parametrize("text", ["yes {}", "no {}", "yes"])
+async def test_what_was_said_aloud_is_no_answer(text: str) -> None:
+    """A recogniser takes one word for another, and whoever stood beside it may have said it."""
+    questions = OpenApprovals()
+    task = await waiting(questions, PUMP)
+    spoken = replace(ASKED, text=text.format(PUMP.question_id), is_spoken=True)
+    assert not questions.answer(spoken)
+    assert not task.done()
+    task.cancel()
+
+
 @pytest.mark.parametrize(
     "change",
     [

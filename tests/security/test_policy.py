@@ -16,6 +16,7 @@ from agent.security.policy import (
     PolicyRule,
     Verdict,
     denied,
+    in_writing,
 )
 from agent.security.policy import decide as decide_call
 
@@ -231,3 +232,17 @@ class TestLimits:
 
 def test_what_is_refused_beside_the_policy_is_a_decision_too() -> None:
     assert denied("estop", "it is stopped") == Decision(DENY, "estop", "it is stopped")
+
+
+@given(effects, provenances, autonomies)
+def test_what_may_hurt_is_never_done_by_voice_alone(
+    effect: Effect, provenance: Provenance, autonomy: Autonomy
+) -> None:
+    typed = decide(effect, provenance, autonomy)
+    spoken = in_writing(GateCall("tool", effect), typed)
+    if effect is Effect.HAZARD and typed.verdict is not DENY:
+        assert (spoken.verdict, spoken.rule) == (ASK, "spoken")
+        assert "in writing" in spoken.reason
+        assert typed.verdict is ALLOW or typed.reason in spoken.reason
+    else:
+        assert spoken == typed
