@@ -8,13 +8,16 @@ import json
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Question
-from agent.channels.lines import LineSource
 from agent.errors import BarnacleError, ChannelRefused
 from agent.messages import Address, Inbound, Outbound, Provenance
 from agent.system.clock import Clock
 from agent.text.printable import printable_text, spelled_out, spelled_text
+
+if TYPE_CHECKING:
+    from agent.channels.lines import LineSource
 
 # The person at the keyboard of the device
 OWNER = "owner"
@@ -61,7 +64,7 @@ class TerminalChannel(Channel):
     abilities = Abilities(shows_drafts=True, asks=True, is_local=True)
 
     def __init__(
-        self, lines: LineSource, write: Write, clock: Clock, prompt: str, *, plain: bool
+        self, lines: "LineSource", write: Write, clock: Clock, prompt: str, *, plain: bool
     ) -> None:
         self._lines = lines
         self._write = write
