@@ -28,6 +28,24 @@ _PRLIMIT = "/usr/bin/prlimit"
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxRoom:
+    """Room of a program beside memory and time: few need more than the usual.
+
+    Args:
+        maps_freely: address space is not counted, only what it makes its own.
+        scratch_bytes: of each temporary folder, which is memory.
+    """
+
+    processes: int = MAX_PROCESSES
+    files: int = MAX_FILES
+    scratch_bytes: int = MAX_FILE_BYTES
+    maps_freely: bool = False
+
+
+_USUAL = SandboxRoom()
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxJob:
     """A program to run.
 
@@ -37,7 +55,7 @@ class SandboxJob:
         folder: where it begins, beneath the workspace; None where it has no workspace at all.
         writes: it may change the workspace; otherwise it can only read there.
         needs: further files and folders of this machine that it can read.
-        given: what it reads, in memory or as an open file; nothing by default.
+        given: what it reads, in memory, as an open file or a socket; nothing by default.
         home: a folder of its own that it may fill, where it begins; not beside a workspace.
         is_online: it may use the network of this machine.
         heard: called with each piece of its standard output as it comes.
@@ -59,6 +77,7 @@ class SandboxJob:
     cpu_s: float = TIMEOUT_S
     memory_bytes: int = MEMORY_BYTES
     stream_bytes: int = MAX_STREAM_BYTES
+    room: SandboxRoom = _USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +114,15 @@ class Sandbox(Protocol):
 def limited(job: SandboxJob) -> list[str]:
     """Return the words behind a program that lowers the limits and then becomes them."""
     written = MAX_FILE_BYTES if job.writes else job.file_bytes
+    mapped = [] if job.room.maps_freely else [f"--as={_MAPPED_TIMES * job.memory_bytes}"]
     return [
         _PRLIMIT,
         # What a process makes its own is memory; mapped files are not
         f"--data={job.memory_bytes}",
-        f"--as={_MAPPED_TIMES * job.memory_bytes}",
+        *mapped,
         f"--cpu={max(math.ceil(job.cpu_s), 1)}",
-        f"--nproc={MAX_PROCESSES}",
-        f"--nofile={MAX_FILES}",
+        f"--nproc={job.room.processes}",
+        f"--nofile={job.room.files}",
         f"--fsize={written}",
         "--core=0",
         "--",

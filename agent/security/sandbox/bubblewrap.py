@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agent.security.environment import PATH, child_environment
 from agent.security.grammars.base import KEPT_RESULTS
-from agent.security.sandbox.base import MAX_FILE_BYTES, SandboxJob, SandboxOutcome, limited
+from agent.security.sandbox.base import SandboxJob, SandboxOutcome, limited
 from agent.security.sandbox.disk import refuse_foreign_names
 from agent.security.sandbox.process import run_here
 
@@ -74,7 +74,7 @@ class Bubblewrap:
 
     def _mounts(self, job: SandboxJob) -> Iterator[str]:
         yield from _system()
-        room = str(MAX_FILE_BYTES)
+        room = str(job.room.scratch_bytes)
         # What is written there is memory, so that each has its size
         yield from ("--proc", "/proc", "--dev", "/dev", "--size", room, "--tmpfs", "/dev/shm")  # noqa: S108
         yield from ("--remount-ro", "/dev", "--size", room, "--tmpfs", "/tmp")  # noqa: S108 - its own

@@ -83,7 +83,9 @@ def outcome_of(
 def opened(given: bytes | BinaryIO) -> Iterator[int]:
     """Yield a descriptor with the input; a hostile program cannot change the bytes."""
     if not isinstance(given, bytes):
-        given.seek(0)
+        # A socket has no beginning to go back to
+        if given.seekable():
+            given.seek(0)
         yield given.fileno()
         return
     handle = _sealed(given) if given else os.open(os.devnull, os.O_RDONLY)

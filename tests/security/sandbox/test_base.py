@@ -10,6 +10,7 @@ from agent.security.sandbox.base import (
     MAX_FILES,
     MAX_PROCESSES,
     SandboxJob,
+    SandboxRoom,
     limited,
 )
 
@@ -36,6 +37,13 @@ def test_a_job_that_only_reads_can_write_nothing_whatever_is_mounted(
     )
     assert (tmp_path / "written").read_bytes() == content
     assert (done.stdout == b"0\n") is writes
+
+
+def test_a_job_may_map_freely_and_have_more_processes_and_files() -> None:
+    room = SandboxRoom(processes=200, files=2000, maps_freely=True)
+    limits = limits_of(SandboxJob(("x",), memory_bytes=1000, room=room))
+    assert (limits["data"], limits["nproc"], limits["nofile"]) == ("1000", "200", "2000")
+    assert "as" not in limits
 
 
 def test_every_limit_of_a_job_is_lowered() -> None:

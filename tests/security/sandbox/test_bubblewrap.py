@@ -9,6 +9,7 @@ from agent.errors import SandboxBroken
 from agent.security.environment import PATH
 from agent.security.sandbox import bubblewrap as sandbox_bubblewrap
 from agent.security.sandbox import process as sandbox_process
+from agent.security.sandbox.base import SandboxJob, SandboxRoom
 from agent.security.sandbox.bubblewrap import Bubblewrap
 from tests.fakes.sandbox import bubblewrap, no_bubblewrap
 
@@ -117,6 +118,13 @@ def test_the_workspace_is_open_for_writing_only_where_it_may_be(
     assert command[command.index(home) - 1 :][:3] == [kind, home, home]
     assert command[command.index("/opt") - 1 :][:3] == ["--ro-bind", "/opt", "/opt"]
     assert command[command.index("--chdir") + 1] == f"{home}/notes"
+
+
+def test_a_program_that_needs_room_has_what_its_job_says() -> None:
+    room = SandboxRoom(scratch_bytes=12345)
+    command = Bubblewrap(Path("/w"), "bwrap").command(SandboxJob(["true"], room=room))
+    sizes = [command[at + 1] for at, word in enumerate(command) if word == "--size"]
+    assert sizes == ["12345", "12345"]
 
 
 def test_folders_that_no_machine_has_all_of_are_known() -> None:

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import socket
+from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,14 @@ def test_a_file_is_given_from_its_beginning_and_stays_open(tmp_path: Path) -> No
         with opened(file) as handle:
             assert os.read(handle, 10) == b"pump"
         assert file.read() == b""
+
+
+def test_a_socket_is_given_as_it_is() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, FileIO(theirs.detach(), "r+") as given:
+        ours.sendall(b"words")
+        with opened(given) as handle:
+            assert os.read(handle, 9) == b"words"
 
 
 def test_no_end_of_a_pipe_is_inherited() -> None:
