@@ -35,6 +35,7 @@
   * DelegationRefused            another agent may not be asked now
   * McpAway                      an MCP server does not answer, or not as was approved
   * HomeAssistantRefused         Home Assistant did not do it, or not for this token
+  * BrowserFailed                a page was not shown or not used; its browser may be gone
   * PinRefused                   a pin or a bus of this machine that cannot be used so
   * CommandRefused               a command line that no grammar knows, or an environment
   * SandboxBroken                what keeps programs apart does not work: nothing was run
@@ -259,6 +260,10 @@ class HomeAssistantRefused(BarnacleError):
     def __init__(self, text: str, *, status: int = 0) -> None:
         super().__init__(text)
         self.status = status
+
+
+class BrowserFailed(BarnacleError):
+    """The browser did not do it: the page is busy or refused, or the browser is gone."""
 
 
 class PinRefused(BarnacleError):

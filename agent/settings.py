@@ -24,6 +24,7 @@ from agent.schedule.settings import BackupSettings, ScheduleSettings
 from agent.system.logs import LogSettings
 from agent.tools.mcp.settings import McpSettings
 from agent.tools.settings import (
+    BrowserSettings,
     DelegateSettings,
     HomeAssistantSettings,
     ShellSettings,
@@ -57,6 +58,8 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
     # Programs and services whose tools it may have, by names of one's own
     mcp: dict[str, McpSettings] = msgspec.field(default_factory=dict)
     web: WebSettings = WebSettings()
+    # A browser that opens and uses pages; without its table there is none
+    browser: BrowserSettings | None = None
     # A home whose devices it may look at and switch; without its table it knows of none
     home_assistant: HomeAssistantSettings | None = None
     shell: ShellSettings = ShellSettings()

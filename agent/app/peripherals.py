@@ -128,6 +128,7 @@ class Peripherals:
             buses=self.buses,
             agents=self._settings.agents,
             home=self._settings.home_assistant,
+            browser=self._settings.browser,
             memory=self._memory,
             addressees=self._addressees,
             post=self.posting,

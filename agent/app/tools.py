@@ -45,7 +45,13 @@ from agent.tools.reminder import Reminders, ReminderSetTool
 from agent.tools.screenshot import ScreenshotTool, find_display
 from agent.tools.search_services import chosen
 from agent.tools.send_message import Addressees, SendMessageTool, TextSender
-from agent.tools.settings import DelegateSettings, HomeAssistantSettings, ShellSettings, WebSettings
+from agent.tools.settings import (
+    BrowserSettings,
+    DelegateSettings,
+    HomeAssistantSettings,
+    ShellSettings,
+    WebSettings,
+)
 from agent.tools.shell import ShellTool, Workshop
 from agent.tools.skills import SkillsListTool, SkillViewTool, skills_of
 from agent.tools.system import SystemInfoTool, TimeNowTool
@@ -79,6 +85,8 @@ class ToolParts:
     readings: tuple[AnyTool, ...] = ()
     # Home Assistant; None where none is configured
     home: HomeAssistantSettings | None = None
+    # A browser; None where none is configured
+    browser: BrowserSettings | None = None
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
@@ -129,6 +137,7 @@ def all_tools(around: ToolParts) -> tuple[AnyTool, ...]:
         *([ReminderSetTool(around.reminders)] if around.reminders else []),
         *around.readings,
         *_home_tools(around),
+        *_browser_tools(around),
         *_message_tools(around),
         *_picture_tools(around),
         *_skill_tools(around),
@@ -144,6 +153,15 @@ def _home_tools(around: ToolParts) -> list[AnyTool]:
     from agent.app.home import tools_of  # noqa: PLC0415 - for those who have one
 
     return tools_of(around.home, around.environ, around.http, around.clock)
+
+
+def _browser_tools(around: ToolParts) -> list[AnyTool]:
+    if around.browser is None:
+        return []
+    from agent.app.browser import tools_of  # noqa: PLC0415 - for those who want one
+
+    album = Album(around.paths.workspace, around.clock)
+    return tools_of(around.browser, _web(around), album, Readings(around.paths.state_dir))
 
 
 def _message_tools(around: ToolParts) -> list[AnyTool]:
@@ -196,8 +214,12 @@ def _watch_tools(watchers: Sequence[BoardWatcher]) -> list[AnyTool]:
     return [kind(watcher) for watcher in watchers for kind in kinds]
 
 
+def _web(around: ToolParts) -> Web:
+    return Web(around.http, WebRules(around.web.allow, around.web.local), around.lookup)
+
+
 def _web_tools(around: ToolParts) -> list[AnyTool]:
-    web = Web(around.http, WebRules(around.web.allow, around.web.local), around.lookup)
+    web = _web(around)
     tools: list[AnyTool] = [HttpRequestTool(web), WebFetchTool(web, around.sandbox)]
     if (service := chosen(around.web)) is not None:
         # Whom the owner chose need not be listed, and may be at home

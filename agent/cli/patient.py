@@ -156,7 +156,7 @@ async def _identify(platform: "Platform", settings: Settings, paths: Paths) -> s
 
 
 def _home(settings: Settings, paths: Paths) -> dict[str, Probe]:
-    """Return the probes of what is configured of the home around."""
+    """Return the probes of what is configured of the home around, and of the browser."""
     found: dict[str, Probe] = {}
     if (wyoming := settings.wyoming) is not None:
         from agent.gateway.assistants.wyoming import clients  # noqa: PLC0415 - as above
@@ -169,6 +169,10 @@ def _home(settings: Settings, paths: Paths) -> dict[str, Probe]:
         found["home_assistant"] = partial(probe, home, os.environ)
     if settings.channels.speech is not None:
         found["speech"] = partial(_speech, settings.channels.speech, paths)
+    if (browser := settings.browser) is not None:
+        from agent.app.browser import probe as probe_browser  # noqa: PLC0415 - as above
+
+        found["browser"] = partial(probe_browser, browser, Readings(paths.state_dir))
     return found
 
 

@@ -105,7 +105,7 @@ class Patient:
         devices: where the kernel shows them.
         mcp: configured MCP servers, by their names.
         platforms: how each that is configured knows the agent, by its name.
-        home: how what is configured of the home around is, by its table.
+        home: how what is configured of the home around is, and the browser, by its table.
         takes_terminals: whether an agent runs here; raises ChannelRefused where it is not for us.
         readings: what the machine says of itself.
         try_key: what the service says of the key, by a call that costs nothing; None where none

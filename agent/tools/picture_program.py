@@ -68,14 +68,11 @@ async def taken(
     except (NotTaken, OSError) as err:
         # The program's last words may be anybody's, just as what the picture shows
         return ToolResult.failed(_complaint_of(err, subject))
-    return await in_thread(lambda: _keep(album, subject, content), Provenance.WEB, subject)
+    return await in_thread(lambda: keep(album, subject, content), Provenance.WEB, subject)
 
 
-def _complaint_of(err: Exception, subject: str) -> Passage:
-    return own("no picture was taken: {}", outside(str(err), Provenance.WEB, subject))
-
-
-def _keep(album: Album, subject: str, content: bytes) -> Passage:
+def keep(album: Album, subject: str, content: bytes) -> Passage:
+    """Write a picture into the album, in place of the oldest; return what it is called."""
     header = header_of(io.BytesIO(content))
     suffix = _SUFFIXES.get(header.kind, header.kind)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(album.clock.wall_s()))
@@ -92,6 +89,10 @@ def _keep(album: Album, subject: str, content: bytes) -> Passage:
         "shown_by": f"[IMAGE:{path}]",
     }
     return read(told, Provenance.WEB, subject)
+
+
+def _complaint_of(err: Exception, subject: str) -> Passage:
+    return own("no picture was taken: {}", outside(str(err), Provenance.WEB, subject))
 
 
 def _make_room(workspace: Path, subject: str) -> None:

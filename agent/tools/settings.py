@@ -1,4 +1,4 @@
-"""Settings of the tools: web access, programs, other agents, and Home Assistant."""
+"""Settings of the tools: web access, browser, programs, other agents, and Home Assistant."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -84,6 +84,22 @@ class WebSettings(ConfigSection, frozen=True, kw_only=True):
                 )
         if len(self.search) > 1:
             raise ValueError("search must name one service only")
+
+
+class BrowserSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[browser]` section; without it no tool knows of one."""
+
+    # Its program itself; empty: the first of those that Debian installs
+    program: Annotated[
+        str,
+        Meta(
+            pattern=r"^(|/[!-~]+)\Z",
+            max_length=255,
+            description="a path such as /usr/lib/chromium/chromium",
+        ),
+    ] = ""
+    # What each of its processes may make its own
+    memory_mb: Annotated[int, Meta(ge=256, le=4096)] = 512
 
 
 # Each has a grammar, and each only looks

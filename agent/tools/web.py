@@ -96,6 +96,17 @@ class Web:
         """
         return self._rules.place_of(url)
 
+    async def address_of(self, place: WebPlace) -> Address:
+        """Return the address to connect to; what was checked is what is returned.
+
+        Raises:
+            AddressRefused: it is one where nothing of ours may go.
+            NetworkError: the name has none.
+        """
+        if place.is_address:
+            return self._rules.checked(place, [place.host])
+        return self._rules.checked(place, await self._lookup(place.host, place.port))
+
     async def fetch(self, request: WebRequest) -> WebAnswer:
         """Return the host's answer; a redirect to another host is returned as `location`.
 
@@ -111,7 +122,7 @@ class Web:
                     if not _is_redirect(request.method, answer):
                         return answer
                     following = self._redirected(place, answer.location)
-                    if _is_elsewhere(place, following):
+                    if is_elsewhere(place, following):
                         return replace(answer, location=following.url)
                     if following.origin != place.origin:
                         request = replace(request, headers=_unpersonal(request.headers))
@@ -130,7 +141,7 @@ class Web:
         return following
 
     async def _fetch_once(self, place: WebPlace, request: WebRequest) -> WebAnswer:
-        address = await self._address_of(place)
+        address = await self.address_of(place)
         sent = HttpRequest(
             request.method, place.url, request.headers, request.content, str(address)
         )
@@ -147,11 +158,6 @@ class Web:
                 return head
             body, is_cut = await _body_of(answer)
             return replace(head, body=body, is_cut=is_cut)
-
-    async def _address_of(self, place: WebPlace) -> Address:
-        if place.is_address:
-            return self._rules.checked(place, [place.host])
-        return self._rules.checked(place, await self._lookup(place.host, place.port))
 
 
 async def look_up(host: str, port: int) -> list[str]:
@@ -180,15 +186,15 @@ def seen(text: str) -> str:
     return _UNSEEN.sub("", text.replace("\r\n", "\n"))
 
 
-def _is_redirect(method: str, answer: WebAnswer) -> bool:
-    return method in _REPEATABLE and is_redirect(answer)
-
-
-def _is_elsewhere(place: WebPlace, following: WebPlace) -> bool:
+def is_elsewhere(place: WebPlace, following: WebPlace) -> bool:
     """Return true for another host or port; `www.` and the https form are the same host."""
     hosts = {one.host.removeprefix("www.") for one in (place, following)}
     ports = {one.port for one in (place, following)}
     return len(hosts) > 1 or (len(ports) > 1 and not ports <= _USUAL_PORTS)
+
+
+def _is_redirect(method: str, answer: WebAnswer) -> bool:
+    return method in _REPEATABLE and is_redirect(answer)
 
 
 def _unpersonal(headers: Mapping[str, str]) -> dict[str, str]:

@@ -9,29 +9,35 @@ import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent.backup.nightly import run_apart
 from agent.cli.signal import link_by_program
+from agent.errors import BrowserFailed
 from agent.health.checks import service
 from agent.health.repairs import service as service_repair
 from agent.machine.readings import Readings
 from agent.memory.base import CORE
 from agent.memory.lucid_tool import LucidTool
 from agent.messages import Provenance
+from agent.net.http import HttpClient
 from agent.security.sandbox import runner as sandbox_runner
-from agent.security.sandbox.base import SandboxJob
+from agent.security.sandbox.base import SandboxJob, SandboxOutcome
 from agent.security.sandbox.bubblewrap import Bubblewrap
 from agent.security.sandbox.process import LimitedProcess
+from agent.security.web_addresses import WebRules
 from agent.system.programs import run_program
 from agent.tools.base import NoArguments, ToolContext
+from agent.tools.browser.process import BrowserProcess, BrowserSetup
 from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.server import McpServer
 from agent.tools.picture_program import Album, taken
 from agent.tools.screenshot import find_display
 from agent.tools.system import SystemInfoTool
+from agent.tools.web import Web
 from tests.canaries import INHERITED, is_in, secret
 from tests.fakes.children import children
 from tests.fakes.clock import SteppedClock
@@ -197,6 +203,29 @@ def run_by_the_runner(program: Path) -> None:
         assert client.recv(4096) == b'{"exit": 0}\n'
 
 
+async def told_to_a_browser(folder: Path) -> str:
+    program = script(folder, "browser")
+    sandbox = PassingSandbox(folder)
+    setup = BrowserSetup(str(program), sandbox, Web(HttpClient(), WebRules()), 256, lambda: 4096)
+    process = BrowserProcess(setup)
+    with pytest.raises(BrowserFailed):
+        await process.start()
+    await process.close()
+    return told(program)
+
+
+class PassingSandbox:
+    """Keeps nothing apart: the launcher runs as it is, in what environment it is given."""
+
+    name = "none"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def run(self, job: SandboxJob) -> SandboxOutcome:
+        return await LimitedProcess().run(replace(job, file_bytes=1024))
+
+
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
     "agent/backup/nightly.py: run_apart": told_to_a_backup,
     "agent/cli/signal.py: link_by_program": told_to_signal_cli,
@@ -207,6 +236,7 @@ CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
     "agent/security/sandbox/bubblewrap.py: trouble": told_to_a_trial_of_bubblewrap,
     "agent/security/sandbox/process.py: run_here": told_to_a_process_with_limits,
     "agent/security/sandbox/runner.py: main": told_by_the_runner,
+    "agent/tools/browser/launcher.py: main": told_to_a_browser,
     "agent/tools/mcp/confinement.py: trouble": told_to_a_trial_of_a_confinement,
     "agent/tools/mcp/bridge_process.py: _launched": told_to_a_bridge,
     "agent/tools/mcp/transport.py: _started": told_to_an_mcp_server,

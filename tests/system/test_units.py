@@ -122,7 +122,9 @@ def test_the_kernel_drops_what_no_honest_service_answers_at(unit: str) -> None:
 
 
 def test_a_program_apart_reaches_nothing() -> None:
-    for unit in ("barnacle-tool@.service", "barnacle-program@.service"):
+    for unit in (
+        *("barnacle-tool@.service", "barnacle-program@.service", "barnacle-browser@.service"),
+    ):
         assert _values(unit, "IPAddressDeny") == ["any"]
         assert _values(unit, "PrivateNetwork") == ["yes"]
 

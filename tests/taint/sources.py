@@ -21,6 +21,13 @@ SOURCES: dict[str, Provenance] = {
     "hit title": WEB,
     "hit address": WEB,
     "hit text": WEB,
+    "browser address": WEB,
+    "browser title": WEB,
+    "browser text": WEB,
+    "browser element": WEB,
+    "browser event": WEB,
+    "browser way": WEB,
+    "browser failure": WEB,
     # Files
     "file bytes": TOOL,
     "file name": TOOL,

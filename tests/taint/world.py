@@ -27,6 +27,7 @@ from agent.schedule.timer_store import TimerStore
 from agent.settings import Paths
 from agent.tools.base import AnyTool
 from agent.tools.board import BoardTools
+from agent.tools.browser.tools import browser_tools
 from agent.tools.datasheet import DatasheetSearchTool
 from agent.tools.gpio import gpio_tools
 from agent.tools.home_assistant.entities import EntityRules
@@ -36,6 +37,7 @@ from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.tool import McpTool
 from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
 from agent.tools.memory_sources import MemoryListTool, MemorySourceTool
+from agent.tools.picture_program import Album
 from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
 from agent.tools.readings_draw import ReadingArtist, ReadingsDrawTool
 from agent.tools.reflex import ReflexTools
@@ -44,6 +46,7 @@ from tests.fakes.clock import SteppedClock
 from tests.fakes.owner import ListeningOwner
 from tests.fakes.pi_pins import FakePi
 from tests.fakes.resolver import PUBLIC
+from tests.taint.browser import PlantedBrowser
 from tests.taint.hardware import PlantedBoard, PlantedEvents, buses, line
 from tests.taint.planting import CANARY, World
 from tests.taint.things import (
@@ -134,6 +137,7 @@ def _further(made: World) -> list[AnyTool]:
     artist = ReadingArtist(desk, made.folder, lambda _name: (), PlantedSandbox(made))
     offer = ToolOffer("garden", "look", "mcp_garden_look", "Looks.", _NO_FIELDS, "digest")
     return [
+        *browser_tools(PlantedBrowser(made), Album(made.workspace, SteppedClock())),
         DatasheetSearchTool(library),
         *home_tools(PlantedHome(made), EntityRules({"light.*": "actuate"}), SteppedClock()),
         McpTool(offer, PlantedServer(made), reads=True),

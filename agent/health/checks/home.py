@@ -1,4 +1,4 @@
-"""Checks of the home around: voice assistants that may ask the agent, and Home Assistant."""
+"""Checks of the home around: voice assistants that may ask, Home Assistant; and the browser."""
 
 import asyncio
 from collections.abc import Mapping

@@ -59,6 +59,8 @@ _FOR_MODELS = frozenset(
     {
         *("content_search", "file_edit", "git", "glob_search", "shell"),
         *("http_request", "web_fetch", "web_search"),
+        *("browser_open", "browser_read", "browser_click", "browser_type"),
+        *("browser_screenshot", "browser_close"),
         *("camera_capture", "image_info", "screenshot", "skill_view", "skills_list"),
         *("ask_user", "delegate", "i2c_read", "i2c_write", "memory_export", "send_message"),
     }

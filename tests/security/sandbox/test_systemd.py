@@ -131,7 +131,10 @@ def test_a_request_that_is_none_is_refused(tmp_path: Path, request_line: bytes) 
         assert b"the request is invalid" in client.recv(4096)
 
 
-ONES = ("barnacle-tool", "barnacle-mcp", "barnacle-program", "barnacle-program-online")
+ONES = (
+    *("barnacle-tool", "barnacle-mcp", "barnacle-program", "barnacle-program-online"),
+    "barnacle-browser",
+)
 
 
 @pytest.fixture
