@@ -64,7 +64,7 @@ class DevTools:
         """Return the browser's answer.
 
         Raises:
-            BrowserFailed: it refuses, does not answer, or is gone.
+            BrowserFailed: it refuses, is gone, or did not answer and was closed.
         """
         answer: asyncio.Future[BrowserMessage] = asyncio.get_running_loop().create_future()
         number = self._send(method, session, params)
@@ -73,7 +73,11 @@ class DevTools:
             async with asyncio.timeout(limit_s):
                 message = await answer
         except TimeoutError as err:
-            raise BrowserFailed(f"the page did not answer within {limit_s:g} s") from err
+            # What is stuck once stays stuck: a browser without its connection ends
+            self.close()
+            raise BrowserFailed(
+                f"the page did not answer within {limit_s:g} s, so the browser was closed"
+            ) from err
         finally:
             del self._waiting[number]
         if message.error is not None:
@@ -85,6 +89,10 @@ class DevTools:
         """Give an order without waiting for its answer; a browser that is gone takes none."""
         with contextlib.suppress(BrowserFailed):
             self._send(method, session, params)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
 
     async def listen(self) -> None:
         """Read until the browser is gone or says what no browser says."""

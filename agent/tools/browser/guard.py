@@ -50,7 +50,6 @@ class Guard:
             "Page.frameStoppedLoading": self._loaded,
             "Browser.downloadWillBegin": self._download,
             "Inspector.targetCrashed": self._crashed,
-            "Target.targetCrashed": self._crashed,
         }
 
     async def begin(self) -> None:
@@ -94,6 +93,7 @@ class Guard:
     def _watch(self, session: str) -> None:
         self.tools.tell("Fetch.enable", {"patterns": _EVERYTHING}, session)
         self.tools.tell("Page.enable", session=session)
+        self.tools.tell("Inspector.enable", session=session)
         self.tools.tell("Page.addScriptToEvaluateOnNewDocument", {"source": _WITHOUT}, session)
         self.tools.tell("Target.setAutoAttach", _PAUSED, session)
         self.tools.tell("Page.setInterceptFileChooserDialog", {"enabled": True}, session)
@@ -110,7 +110,9 @@ class Guard:
         request = PageRequest(str(asked.get("method", "")), str(asked.get("url", "")), is_page)
         self.begun += 1
         if self._traffic.refusal(request):
-            failed = {"requestId": paused, "errorReason": "BlockedByClient"}
+            # A page that goes nowhere stays as it is; of a part of it an error is all right
+            reason = "Aborted" if is_page else "BlockedByClient"
+            failed = {"requestId": paused, "errorReason": reason}
             self.tools.tell("Fetch.failRequest", failed, session)
         else:
             self.tools.tell("Fetch.continueRequest", {"requestId": paused}, session)
@@ -134,5 +136,8 @@ class Guard:
     def _loaded(self, params: dict[str, Any], _session: str) -> None:
         self.is_loading = self.is_loading and params.get("frameId") != self.page
 
-    def _crashed(self, _params: dict[str, Any], _session: str) -> None:
-        self.is_crashed = True
+    def _crashed(self, _params: dict[str, Any], session: str) -> None:
+        if session == self.session:
+            self.is_crashed = True
+            # Whoever waits for the page need not wait any more
+            self.tools.close()

@@ -66,20 +66,9 @@ class BrowserPage:
         """
         place = self._web.place_of(url)
         async with self._act(place):
-            try:
-                told = await self._tell("Page.navigate", {"url": place.url}, LOAD_TIMEOUT_S)
-            except BrowserFailed:
-                self._refuse_dead()
-                raise
-            tally = self._process.traffic.tally
+            told = await self._tell("Page.navigate", {"url": place.url}, LOAD_TIMEOUT_S)
             if trouble := str(told.get("errorText", "")):
-                view = await self._viewed()
-                reason = tally.refusal or f"the browser says {seen(trouble)[:80]}"
-                empty = msgspec.structs.replace(view.reading, title="", text="", elements=[])
-                self.view = msgspec.structs.replace(
-                    view, url=place.url, reading=empty, trouble=reason
-                )
-                return self.view
+                return await self._not_loaded(place, seen(trouble)[:80])
             await self._settled(LOAD_TIMEOUT_S)
             return await self._viewed()
 
@@ -134,6 +123,15 @@ class BrowserPage:
                 yield
             finally:
                 await self._process.proxy.drop_connections()
+
+    async def _not_loaded(self, place: WebPlace, trouble: str) -> PageView:
+        """Return the view of a page that did not come: nothing can be used on it."""
+        view = await self._viewed()
+        self._shown = {}
+        reason = self._process.traffic.tally.refusal or f"the browser says {trouble}"
+        nothing = msgspec.structs.replace(view.reading, title="", text="", elements=[], left=0)
+        self.view = msgspec.structs.replace(view, url=place.url, reading=nothing, trouble=reason)
+        return self.view
 
     def _known_place(self) -> WebPlace:
         """Return the place of the page as it is, which the person was shown."""
@@ -190,7 +188,8 @@ class BrowserPage:
             asked = {"expression": expression, "contextId": self._world, "returnByValue": True}
             told = await self._tell("Runtime.evaluate", asked)
         except BrowserFailed as err:
-            self._refuse_dead()
+            if not self._process.is_usable:
+                raise
             raise BrowserFailed(f"{_GONE} ({err})") from err
         if "exceptionDetails" in told:
             raise BrowserFailed("the page cannot be read: it breaks what reads it")
@@ -225,7 +224,13 @@ class BrowserPage:
         self, method: str, params: Mapping[str, object] = _NOTHING, limit_s: float = _SCRIPT_S
     ) -> dict[str, Any]:
         session = self._process.guard.session
-        return await self._process.tools.call(method, params, session, limit_s)
+        try:
+            return await self._process.tools.call(method, params, session, limit_s)
+        except BrowserFailed:
+            # Its end has a better reason than the silence that follows
+            if self._process.guard.is_crashed or self._process.end_reason:
+                self._refuse_dead()
+            raise
 
     def _refuse_dead(self) -> None:
         if self._process.guard.is_crashed:

@@ -116,7 +116,7 @@ class BrowserProcess:
     @property
     def is_usable(self) -> bool:
         """Return true if the next call may use it."""
-        return self.is_alive and self._tools is not None and not self.guard.is_crashed
+        return self.is_alive and self._tools is not None and not self._tools.is_closed
 
     async def start(self) -> None:
         """Start it and open its page.

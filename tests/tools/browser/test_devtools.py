@@ -69,8 +69,10 @@ async def test_a_refusal_and_a_silence_become_failures(peer: Peer) -> None:
     peer.say(b'{"id": 1, "error": {"message": "no\\u001b[31m such page"}}')
     with pytest.raises(BrowserFailed, match="refuses: no"):
         await asked
+    assert not peer.tools.is_closed
     with pytest.raises(BrowserFailed, match="did not answer"):
         await peer.tools.call("Page.go", limit_s=0.01)
+    assert peer.tools.is_closed
 
 
 @pytest.mark.parametrize(

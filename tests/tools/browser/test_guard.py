@@ -36,6 +36,9 @@ class ToldTools:
         info = {"type": kind, "targetId": target}
         self.hear("Target.attachedToTarget", "", sessionId=f"to {target}", targetInfo=info)
 
+    def close(self) -> None:
+        self.told.append(("closed", {}, ""))
+
     def hear(self, method: str, session: str = "to ours", **params: object) -> None:
         self._guard.hear(BrowserMessage(method=method, session_id=session, params=params))
 
@@ -81,6 +84,14 @@ async def test_a_frame_of_another_site_is_guarded_as_well(tools: ToldTools) -> N
     assert tools.of("to frame")[-1] == "Runtime.runIfWaitingForDebugger"
 
 
+async def test_a_page_that_may_not_leave_stays_as_it_is(tools: ToldTools, traffic: Traffic) -> None:
+    asked = {"method": "GET", "url": "https://other.example.org/"}
+    paused = {"requestId": "1", "frameId": "ours", "resourceType": "Document", "request": asked}
+    with traffic.opened(Web(HttpClient(), WebRules()).place_of(SHOP)):
+        tools.hear("Fetch.requestPaused", **paused)
+    assert tools.told[-1][1] == {"requestId": "1", "errorReason": "Aborted"}
+
+
 @pytest.mark.parametrize(
     ("method", "answer"), [("GET", "Fetch.continueRequest"), ("POST", "Fetch.failRequest")]
 )
@@ -99,6 +110,13 @@ async def test_a_dialog_gets_a_no_unless_the_page_is_to_be_left(
 ) -> None:
     tools.hear("Page.javascriptDialogOpening", type=kind)
     assert tools.told[-1][1] == {"accept": accepts}
+
+
+async def test_a_page_that_crashed_is_not_waited_for(tools: ToldTools) -> None:
+    tools.hear("Inspector.targetCrashed", "to a frame")
+    assert tools.told[-1][0] != "closed"
+    tools.hear("Inspector.targetCrashed")
+    assert tools.told[-1][0] == "closed"
 
 
 async def test_what_was_refused_is_told(tools: ToldTools, traffic: Traffic) -> None:

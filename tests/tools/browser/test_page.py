@@ -70,6 +70,11 @@ async def test_a_page_that_loads_sends_nothing_and_gets_nowhere(
     for path in ("/to-home", "/to-other", "/download"):
         assert (await desk.open(ME, f"{site.url}{path}")).trouble
     assert (await desk.open(ME, f"{site.url}/to-other")).leads_to == f"{other.url}/"
+    # A page that wants to go there by itself stays where it is
+    site.pages["/restless"] = page_with(TRICKS["other site"])
+    view = await desk.open(ME, f"{site.url}/restless")
+    assert (view.leads_to, view.url) == (f"{other.url}/form", f"{site.url}/restless")
+    assert "Basil is green." in (await desk.read(ME)).reading.text
     assert not site.effects
     assert not other.effects
 
