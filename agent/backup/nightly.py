@@ -24,6 +24,7 @@ from agent.schedule.cron import slots
 from agent.schedule.settings import BackupSettings
 from agent.schedule.trust import is_trusted
 from agent.schedule.zone import local_zone
+from agent.security.environment import own_environment
 from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -40,11 +41,6 @@ _MEDIA_TYPE = "application/octet-stream"
 _MOST_CHARS = 500
 
 # Runs a program; returns its exit status and what it said of errors
-# Where it finds the agent's files and the service's credentials, and how it tells times; no key
-_PASSED = (
-    *("PATH", "HOME", "LANG", "TZ", "CREDENTIALS_DIRECTORY", "STATE_DIRECTORY"),
-    *("BARNACLE_CONFIG", "BARNACLE_STATE_DIR", "BARNACLE_MODEL_DIR"),
-)
 RunProgram = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
 
 
@@ -55,7 +51,7 @@ async def run_apart(words: Sequence[str]) -> tuple[int, str]:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
-        env={name: os.environ[name] for name in _PASSED if name in os.environ},
+        env=own_environment(os.environ),
     )
     try:
         async with asyncio.timeout(PROGRAM_TIMEOUT_S):

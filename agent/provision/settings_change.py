@@ -23,6 +23,7 @@ from agent.app.console.settings_request import (
     MAX_BYTES,
     ChangeVerdict,
     SettingsAnswer,
+    SettingsErrand,
     SettingsProblem,
     SettingsRequest,
     hash_of,
@@ -209,9 +210,10 @@ def _diff(before: str, after: str) -> tuple[str, ...]:
 
 def main(words: Sequence[str]) -> int:
     """Answer the one request on standard input about the configuration that is named."""
-    request = msgspec.json.decode(sys.stdin.buffer.read(MAX_BYTES), type=SettingsRequest)
+    errand = msgspec.json.decode(sys.stdin.buffer.read(MAX_BYTES), type=SettingsErrand)
+    places = ProvisionPaths(Path(words[0]), environ=errand.environ)
     try:
-        answer = SettingsChange(ProvisionPaths(Path(words[0]))).answer(request)
+        answer = SettingsChange(places).answer(errand.request)
     except (BarnacleError, OSError) as err:
         answer = SettingsAnswer(ChangeVerdict.REFUSED, (SettingsProblem("", str(err)),))
     sys.stdout.buffer.write(msgspec.json.encode(answer))

@@ -11,7 +11,7 @@ import os
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.app.channels import open_channels
@@ -81,12 +81,14 @@ class ProvisionPaths:
         credstore: None where nobody but the configuration would give secrets to the agent.
         connections: NetworkManager's; None where the network is not ours to set.
         device: None where the machine is not.
+        environ: what an agent of one's own is told of secrets besides.
     """
 
     config: Path
     credstore: Credstore | None = None
     connections: Path | None = None
     device: Path | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
 def appliance() -> ProvisionPaths:
@@ -240,7 +242,7 @@ def _check(
     """Check that an agent would start with it."""
     settings = decode(dumps(merged), Settings, Path(name))
     # A service is told nothing of what the person has who sets it up
-    told = {} if places.credstore is not None else dict(os.environ)
+    told = {} if places.credstore is not None else dict(places.environ)
     environ = told | dict(_environ(credentials, places))
     try:
         chosen_service(settings.provider, environ)

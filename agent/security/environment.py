@@ -1,8 +1,8 @@
 """The environment of a child process: made from a fixed list, never from our own.
 
-The agent's own environment is never passed on. The configuration may add a few names that only
-change how text looks, and the tokens of an MCP server. Names that make a program load, run or
-trust something else are refused.
+The agent's own environment is never passed on; its own programs get a few names of it. The
+configuration may add a few names that only change how text looks, and the tokens of an MCP server.
+Names that make a program load, run or trust something else are refused.
 """
 
 import re
@@ -22,6 +22,12 @@ LANG = "C.UTF-8"
 # They change how numbers, times and tables look, and nothing else
 ADDABLE = frozenset(
     {"COLUMNS", "LC_COLLATE", "LC_NUMERIC", "LC_TIME", "LINES", "NO_COLOR", "TERM", "TZ"}
+)
+# Where our own programs find the agent's files and the service's credentials, and how they tell
+# times: no key
+_PASSED = (
+    *("PATH", "HOME", "LANG", "TZ", "CREDENTIALS_DIRECTORY", "STATE_DIRECTORY"),
+    *("BARNACLE_CONFIG", "BARNACLE_STATE_DIR", "BARNACLE_MODEL_DIR"),
 )
 MAX_VALUE_CHARS = 128
 _MAX_SHOWN_CHARS = 40
@@ -75,6 +81,11 @@ def child_environment(home: Path, added: Mapping[str, str] | None = None) -> dic
         if complaint := complaint_about(name, value):
             raise CommandRefused(complaint)
     return {**added, "PATH": PATH, "LANG": LANG, "HOME": str(home)}
+
+
+def own_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what a program of ours needs of the agent's environment."""
+    return {name: environ[name] for name in _PASSED if name in environ}
 
 
 def complaint_about(name: str, value: str) -> str:

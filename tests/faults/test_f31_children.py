@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from agent.app.console.settings_program import ask_program
+from agent.app.console.settings_request import SettingsRequest
 from agent.backup.nightly import run_apart
 from agent.cli.signal import link_by_program
-from agent.errors import BrowserFailed
+from agent.errors import BrowserFailed, ConfigRefused
 from agent.health.checks import service
 from agent.health.repairs import service as service_repair
 from agent.machine.readings import Readings
@@ -226,7 +228,19 @@ class PassingSandbox:
         return await LimitedProcess().run(replace(job, file_bytes=1024))
 
 
+async def told_to_what_writes_settings(folder: Path) -> str:
+    """The program, in place of Python."""
+    program = script(folder, "python")
+    asked = SettingsRequest(("agent",), "", {})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sys.executable", str(program))
+        with pytest.raises(ConfigRefused):
+            await ask_program(folder / "barnacle.toml", asked)
+    return told(program)
+
+
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
+    "agent/app/console/settings_program.py: ask_program": told_to_what_writes_settings,
     "agent/backup/nightly.py: run_apart": told_to_a_backup,
     "agent/cli/signal.py: link_by_program": told_to_signal_cli,
     "agent/system/programs.py: run_program": told_to_a_program_of_the_system,

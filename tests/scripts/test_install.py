@@ -148,6 +148,7 @@ def test_another_choice_is_another_version() -> None:
         "mcp",
         "pi",
         "postgres",
+        "speech",
         "xmpp",
     }
     assert set(version.choices()) == chosen

@@ -73,6 +73,16 @@ class SettingsRequest(msgspec.Struct, frozen=True):
     confirmed: Annotated[str, msgspec.Meta(max_length=MAX_TEXT_CHARS)] = ""
 
 
+class SettingsErrand(msgspec.Struct, frozen=True):
+    """Request for the program, with what the agent was told of secrets by its environment.
+
+    A program's own environment can be read by other programs of its user.
+    """
+
+    request: SettingsRequest
+    environ: dict[str, str]
+
+
 class SettingsProblem(msgspec.Struct, frozen=True):
     """Sentence about one key of the section; about the whole file if the key is empty."""
 
