@@ -206,6 +206,19 @@ async def test_one_goes_back_to_the_form_with_what_was_typed(tmp_path: Path) -> 
         assert all("seen" not in one for one in played.asked)
 
 
+async def test_a_file_of_roots_is_checked_and_not_written(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        played = PlayedSettings(home, state="not_ours")
+        played.answers["check"] = {**PLANNED, "openings": ["ways_in"]}
+        assert "sudo barnacle setup" in (await home.get("/settings", session)).text
+        page = await send(home, "/settings/check", session, section="agent", v__name="Iris")
+        assert "+name" in page.text
+        assert "sudo barnacle setup" in page.text
+        assert "Write it" not in page.text
+        assert 'id="confirmed"' not in page.text
+
+
 async def test_a_file_that_cannot_be_changed_is_said_to_be(tmp_path: Path) -> None:
     async with console_home(tmp_path) as home:
         played, session = PlayedSettings(home), await home.session()

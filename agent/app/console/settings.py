@@ -10,6 +10,7 @@ import os
 import secrets
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +39,23 @@ _log = logging.getLogger(__name__)
 
 # Changes that were shown and not yet written: a person has one, perhaps in a few browsers
 _MOST_PLANNED = 4
+# Whoever looks longer at a diff checks it again; until then a typed secret is in memory
+PLANNED_S = 900.0
 # The keys of a form begin with it; what stands before is about the whole
 VALUE = "v."
 _UNREADABLE = "the configuration file cannot be read"
 
 # Sends a request to the program that writes the file
 AskProgram = Callable[[Path, SettingsRequest], Awaitable[SettingsAnswer]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A change that was shown to a browser."""
+
+    browser: str
+    request: SettingsRequest
+    at_s: float
 
 
 class SettingsViews:
@@ -53,8 +65,7 @@ class SettingsViews:
         self._agent = agent
         self._ask_program = ask_program
         self._one_at_a_time = asyncio.Lock()
-        # By their numbers, with the browser that asked
-        self._planned: dict[str, tuple[str, SettingsRequest]] = {}
+        self._planned: dict[str, _Planned] = {}
 
     async def read(self, person: Person, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Return the sections, and the form of the one that is asked for."""
@@ -78,7 +89,7 @@ class SettingsViews:
         )
         async with self._one_at_a_time:
             answer = await self._asked(request)
-        told = _told(answer)
+        told = self._told(answer)
         if answer.verdict is ChangeVerdict.PLANNED:
             told["change"] = self._keep(arguments["browser"], request)
         return told
@@ -86,18 +97,19 @@ class SettingsViews:
     async def take(self, person: Person, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Write a change that was shown; it stays at hand while its word is missing."""
         number = arguments.get("change", "")
-        owner, request = self._planned.get(number, ("", None))
-        if request is None or owner != arguments["browser"]:
-            return _told(SettingsAnswer(ChangeVerdict.CHANGED_MEANWHILE))
+        self._let_go()
+        planned = self._planned.get(number)
+        if planned is None or planned.browser != arguments["browser"]:
+            return self._told(SettingsAnswer(ChangeVerdict.CHANGED_MEANWHILE))
         final = msgspec.structs.replace(
-            request, is_final=True, confirmed=arguments.get("confirmed", "")
+            planned.request, is_final=True, confirmed=arguments.get("confirmed", "")
         )
         async with self._one_at_a_time:
             answer = await self._recorded(person, final)
         if answer.verdict is ChangeVerdict.CONFIRM:
-            return {**_told(answer), "change": number}
+            return {**self._told(answer), "change": number}
         self._planned.pop(number, None)
-        return _told(answer)
+        return self._told(answer)
 
     async def _recorded(self, person: Person, request: SettingsRequest) -> SettingsAnswer:
         """Put the owner's word and what came of it into the audit log."""
@@ -145,12 +157,24 @@ class SettingsViews:
                 if (text := text.strip()).isprintable() and text:
                     self._agent.redactor.add(Secret(text))
 
+    def _told(self, answer: SettingsAnswer) -> dict[str, Any]:
+        """Return the answer for a page: a key that was pasted into the wrong place is hidden."""
+        told: dict[str, Any] = msgspec.to_builtins(answer)
+        return {**told, "diff": [self._agent.redactor.redact(line) for line in answer.diff]}
+
     def _keep(self, browser: str, request: SettingsRequest) -> str:
         number = secrets.token_urlsafe(16)
-        self._planned[number] = (browser, request)
-        while len(self._planned) > _MOST_PLANNED:
-            del self._planned[next(iter(self._planned))]
+        self._planned[number] = _Planned(browser, request, self._agent.clock.monotonic_s())
+        self._let_go()
         return number
+
+    def _let_go(self) -> None:
+        """Forget changes that nobody has taken for long, and the oldest of too many."""
+        now_s = self._agent.clock.monotonic_s()
+        for number, planned in list(self._planned.items()):
+            is_old = now_s - planned.at_s > PLANNED_S
+            if is_old or len(self._planned) > _MOST_PLANNED:
+                del self._planned[number]
 
 
 def _shown(config: Path, where: tuple[str, ...]) -> dict[str, Any]:
@@ -214,8 +238,3 @@ def _input(field: FormField, about: str, value: object) -> dict[str, Any]:
 
 def _refused(text: str) -> SettingsAnswer:
     return SettingsAnswer(ChangeVerdict.REFUSED, (SettingsProblem("", text),))
-
-
-def _told(answer: SettingsAnswer) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(answer)
-    return told

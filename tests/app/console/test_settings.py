@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from agent.access.people import Person
 from agent.app.build import Agent, assemble
-from agent.app.console.settings import SettingsViews
+from agent.app.console import settings_program
+from agent.app.console.settings import PLANNED_S, SettingsViews
 from agent.app.console.settings_program import ask_program
 from agent.app.console.settings_request import SettingsAnswer, SettingsRequest, hash_of
 from agent.config import load
@@ -18,6 +20,7 @@ from agent.errors import ConfigRefused
 from agent.provision.settings_change import SettingsChange
 from agent.provision.settings_plan import ProvisionPaths
 from agent.settings import Paths, Settings
+from tests.fakes.clock import SteppedClock
 from tests.fakes.lent_agent import quiet_log
 
 OWNER = Person(role="owner", person_id="1", name="Ann")
@@ -106,6 +109,20 @@ async def test_another_browser_cannot_take_a_change(agent: Agent, views: Setting
     assert audited(agent) == []
 
 
+async def test_a_change_does_not_wait_for_ever(agent: Agent, tmp_path: Path) -> None:
+    clock = SteppedClock()
+    views = SettingsViews(replace(agent, clock=clock), here)
+    first = await planned(views, "agent", name="Iris")
+    for number in range(4):
+        last = await planned(views, "agent", name=f"Iris {number}")
+    taken = await views.take(OWNER, {**BROWSER, "change": first["change"]})
+    assert taken["verdict"] == "changed_meanwhile"
+    clock.advance(PLANNED_S + 1)
+    taken = await views.take(OWNER, {**BROWSER, "change": last["change"]})
+    assert taken["verdict"] == "changed_meanwhile"
+    assert (tmp_path / "barnacle.toml").read_text() == CONFIG
+
+
 async def test_the_missing_word_keeps_the_change_at_hand(views: SettingsViews) -> None:
     answer = await planned(views, "agent", autonomy="full")
     assert answer["openings"] == ("limits",)
@@ -121,6 +138,8 @@ async def test_what_is_typed_as_a_secret_is_kept_out_of_the_log(
     answer = await planned(views, "channels.telegram", token=secret)
     assert secret not in str(answer)
     assert secret not in agent.redactor.redact(f"token {secret}")
+    # Nor shown where it was pasted by mistake
+    assert secret not in str((await planned(views, "agent", name=secret))["diff"])
     await views.take(OWNER, {**BROWSER, "change": answer["change"], "confirmed": "Rosa"})
     assert secret not in str(audited(agent))
 
@@ -147,5 +166,12 @@ async def test_the_program_answers_as_a_process(tmp_path: Path) -> None:
     request = SettingsRequest(("agent",), hash_of(config.read_bytes()), {"name": "Iris"})
     answer = await ask_program(config, request)
     assert '+name = "Iris"' in answer.diff
-    with pytest.raises(ConfigRefused):
-        await ask_program(config, SettingsRequest(("agent",) * 9, "x" * 200, {}))
+
+
+async def test_a_program_that_gives_no_answer_is_said_to_have_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A module of Python's own that prints something else
+    monkeypatch.setattr(settings_program, "_PROGRAM", "this")
+    with pytest.raises(ConfigRefused, match="barnacle check"):
+        await ask_program(tmp_path / "barnacle.toml", SettingsRequest(("agent",), "", {}))
