@@ -26,6 +26,13 @@ def test_a_language_is_its_own(code: str) -> None:
     assert same == (sentences if code == "en" else [])
 
 
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_stop_is_called_what_stands_on_it(code: str) -> None:
+    """Who speaks to a browser says the word that they see."""
+    texts = wording(code).texts
+    assert texts["stop.button"].casefold() in texts["stop.about"].casefold()
+
+
 @pytest.mark.parametrize(
     ("accepted", "code"),
     [
