@@ -31,6 +31,9 @@ def settings(trial: Trial) -> None:
     page.wait_for_selector("[role=status] .good")
     assert tomllib.loads(config.read_text())["agent"]["turn_timeout_s"] == int(_TIMEOUT_S)
     assert _COMMENT in config.read_text()
+    # The agent has taken it up, and says so in the owner's chat
+    page.goto(f"{trial.whole.base}/chat")
+    page.wait_for_selector(".told:has-text('agent.turn_timeout_s')")
 
 
 def opening(trial: Trial) -> None:
