@@ -26,7 +26,8 @@ def edited(text: str, table: Mapping[str, object]) -> str:
         _bring(document, tomllib.loads(text), table)
         made = tomlkit.dumps(document)
         return made if tomllib.loads(made) == table else dumps(table)
-    except (ValueError, tomlkit.exceptions.TOMLKitError):
+    except (ValueError, LookupError, tomlkit.exceptions.TOMLKitError):
+        # Of a table whose parts stand apart tomlkit loses count
         return dumps(table)
 
 

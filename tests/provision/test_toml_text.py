@@ -2,6 +2,7 @@ import copy
 import tomllib
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +74,20 @@ def test_what_stays_the_same_is_the_same_text() -> None:
     assert edited(BY_HAND, _by_hand()) == BY_HAND
     # Equal in Python, but not the same to whoever reads the file
     assert edited("is = 1\n", {"is": True}) == "is = true\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("a.b = 1\na.c = 2\nd = 3\n", {"a": {"c": 5, "k k": [{"p": 1}]}, "d": 3}),
+        ("[a.x]\nk = 1\n[b]\nz = 1\n[a.y]\nk = 2\n", {"a": {}, "b": {"z": 1}}),
+        ("[a.b.c]\nv = 1\n[a.b]\nw = 2\n", {"a": {"b": {"w": True, "k k": 5}}, "k": 1}),
+        ("[a]\nr.p.t = 1\n[a.r.n]\nt = 2\n", {"a": {"r": {"new": "s"}, "z": "s"}}),
+        ("a = { b = 1 }\n[[x]]\nn = 1\n", {"a": {"b": 2}, "x": [{"n": 1}, {"n": 2}]}),
+    ],
+)
+def test_tables_whose_parts_stand_apart_read_back(text: str, table: Table) -> None:
+    assert tomllib.loads(edited(text, table)) == table
 
 
 def test_a_text_that_is_no_toml_gives_way() -> None:
