@@ -72,9 +72,14 @@ class UpkeepViews:
         owner = self._agent.access.owner
         if owner is None:
             return
-        await nightly.make(owner)
+        trouble = ""
+        try:
+            await nightly.make(owner)
+        except OSError as err:
+            trouble = f"the program cannot be started: {err.strerror}"
+            _log.error("backup: not begun (error=%s)", err)
         record = await asyncio.to_thread(read_record, self._agent.paths.state_dir)
-        trouble = record.trouble if record is not None else "it left no record"
+        trouble = trouble or (record.trouble if record is not None else "it left no record")
         result = trouble or (record.where if record is not None else "")
         try:
             ended: Row = {"kind": "effect", "ok": not trouble, "result": result}

@@ -117,9 +117,7 @@ async def test_a_backup_is_made_now_and_recorded(
     assert (after["last"]["size_bytes"], after["last"]["trouble"]) == (1000, "")
     assert [one["name"] for one in after["files"]] == ["rosa-1.barnacle-backup"]
     assert program.runs == 1
-    files = sorted(agent.paths.audit.glob("*.jsonl"))
-    rows = [json.loads(line) for path in files for line in path.read_text().splitlines()]
-    kinds = [(row["kind"], row.get("ok")) for row in rows if row.get("tool") == "backup"]
+    kinds = [(row["kind"], row.get("ok")) for row in rows_of(agent)]
     assert kinds == [("decision", None), ("effect", True)]
 
 
@@ -156,3 +154,22 @@ async def test_only_a_card_has_slots(views: UpkeepViews, tmp_path: Path) -> None
     assert (update["version"], update["slot"], update["trial"]) == ("0.2.0", "A", None)
     assert update["held"]["version"] == "0.1.0"
     assert update["outcome"]["is_kept"]
+
+
+async def test_a_program_that_cannot_be_started_is_on_record(agent: Agent, tmp_path: Path) -> None:
+    async def missing(_words: Sequence[str]) -> tuple[int, str]:
+        raise OSError(12, "Cannot allocate memory")
+
+    views = UpkeepViews(agent, missing, tmp_path)
+    await views.back_up(OWNER, {})
+    await until_made(views)
+    (last,) = (row for row in rows_of(agent) if row["kind"] == "effect")
+    assert (last["ok"], last["result"]) == (
+        *(False, "the program cannot be started: Cannot allocate memory"),
+    )
+
+
+def rows_of(agent: Agent) -> list[dict[str, Any]]:
+    files = sorted(agent.paths.audit.glob("*.jsonl"))
+    rows = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    return [row for row in rows if row.get("tool") == "backup"]
