@@ -16,9 +16,11 @@ from pathlib import Path
 
 from agent.errors import BarnacleError
 from agent.machine.readings import Readings
+from agent.tools.browser import process as browser_process
 from agent.tools.browser.desk import BrowserDesk
 from agent.tools.browser.installed import find_program
 from scripts.lib.browser_garden import BrowserGarden
+from tests.fakes.certificates import trusted
 from tests.fakes.children import descendants, is_running
 from tests.fakes.hostile_site import (
     FURTHER,
@@ -83,6 +85,25 @@ async def tricks(desk: BrowserDesk, sites: Sites) -> str:
         f"{len(took_s)} pages, 0 effects, median {statistics.median(took_s):.1f} s, slowest "
         f"{slow:.1f} s, ended by bounds: {'; '.join(failed) or 'none'}"
     )
+
+
+async def encrypted(_desk: BrowserDesk, _sites: Sites) -> str:
+    """Open the same pages over TLS, where the proxy sees nothing of what is said."""
+    usual = browser_process.WORDS
+    browser_process.WORDS = (*usual, "--ignore-certificate-errors")
+    try:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            trusted(Path(folder), "IP:127.0.0.1") as tls,
+            hostile_sites(FURTHER, tls) as sites,
+        ):
+            desk = desk_for(*sites)
+            try:
+                return await tricks(desk, sites)
+            finally:
+                await desk.aclose()
+    finally:
+        browser_process.WORDS = usual
 
 
 async def injected(desk: BrowserDesk, sites: Sites) -> str:
@@ -161,6 +182,7 @@ async def endings(desk: BrowserDesk, sites: Sites) -> str:
 
 CASES: dict[str, Callable[[BrowserDesk, Sites], Awaitable[str]]] = {
     "tricks": tricks,
+    "encrypted": encrypted,
     "injected": injected,
     "comings": comings,
     "endings": endings,

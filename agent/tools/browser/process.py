@@ -51,7 +51,7 @@ _OFF = (
     *("site-per-process", "IsolateOrigins", "DialMediaRouteProvider", "ServiceWorker"),
 )
 # Our sandbox is the wall: its own needs rights that nothing in there has
-_WORDS = (
+WORDS = (
     *("--headless", "--no-sandbox", "--remote-debugging-pipe", "--no-zygote", "--disable-gpu"),
     *("--no-first-run", "--no-default-browser-check", "--no-pings", "--mute-audio"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -160,7 +160,7 @@ class BrowserProcess:
         places = (Path(sys.prefix), Path(sys.base_prefix), Path(launcher.__file__).absolute())
         needs = [one for one in (*places, *_READS) if not one.is_relative_to(_SYSTEM)]
         heap = f"--js-flags=--max-old-space-size={self._setup.memory_mb // 2}"
-        words = (sys.executable, "-I", "-S", launcher.__file__, self._setup.program, *_WORDS, heap)
+        words = (sys.executable, "-I", "-S", launcher.__file__, self._setup.program, *WORDS, heap)
         return SandboxJob(
             words,
             {"PATH": PATH, "LANG": LANG, "HOME": str(SANDBOX_HOME)},

@@ -5,14 +5,16 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from agent.errors import BrowserFailed
+from agent.tools.browser import process as browser_process
 from agent.tools.browser.desk import BrowserDesk
 from agent.tools.browser.view import PageView
+from tests.fakes.certificates import trusted
 from tests.fakes.children import descendants, is_running
 from tests.fakes.hostile_site import FURTHER, TRICKS, HostileSite, hostile_sites, page_with
 from tests.fakes.real_browser import desk_for, no_browser
@@ -24,15 +26,11 @@ ME = "owner"
 # One page with many of them: each is tried alone by the script
 _TRIED = ("fetch", "beacon", "form in a frame", "form of another site", "socket of a frame")
 _TRIED_TOO = ("worker of a frame", "window", "home by a picture", "confirm", "file", "own values")
-_TOGETHER = ";".join(
-    f"try {{ {TRICKS[name]} }} catch {{}}".replace("let f", "var f")
-    for name in (*_TRIED, *_TRIED_TOO)
-)
 
 
 @pytest.fixture
 def sites() -> Iterator[tuple[HostileSite, HostileSite]]:
-    with hostile_sites({**FURTHER, "/": page_with(_TOGETHER)}) as both:
+    with hostile_sites({**FURTHER, "/": page_with(together((*_TRIED, *_TRIED_TOO)))}) as both:
         yield both
 
 
@@ -42,6 +40,11 @@ async def desk(sites: tuple[HostileSite, HostileSite]) -> AsyncIterator[BrowserD
     yield made
     await made.aclose()
     await wait_until(lambda: not browsers())
+
+
+def together(names: Sequence[str]) -> str:
+    """Several tricks in one script, each whatever becomes of the others."""
+    return ";".join(f"try {{ {TRICKS[name]} }} catch {{}}" for name in names)
 
 
 def browsers() -> set[int]:
@@ -109,6 +112,28 @@ async def test_what_looks_different_by_now_is_not_clicked(
     # Nobody else sees the page, or uses it
     with pytest.raises(BrowserFailed, match="no page is open"):
         await desk.read("a guest")
+
+
+async def test_encrypted_pages_are_under_the_same_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sending = ("fetch", "socket of a srcdoc", "socket of a blob")
+    pages = {**FURTHER, "/": page_with(together(sending))}
+    with trusted(tmp_path, "IP:127.0.0.1") as tls, hostile_sites(pages, tls) as sites:
+        site = sites[0]
+        desk = desk_for(site)
+        # Nobody whom the browser trusts has signed it
+        assert "ERR_CERT" in (await desk.open(ME, site.url)).trouble
+        await desk.aclose()
+        words = (*browser_process.WORDS, "--ignore-certificate-errors")
+        monkeypatch.setattr(browser_process, "WORDS", words)
+        view = await desk.open(ME, site.url)
+        assert "Basil is green." in view.reading.text
+        assert not site.effects
+        view = await desk.open(ME, f"{site.url}/shop")
+        await desk.click(ME, number(view, "Buy"))
+        assert [one.method for one in site.effects] == ["POST"]
+        await desk.aclose()
 
 
 async def test_a_call_that_is_cancelled_leaves_no_process(
