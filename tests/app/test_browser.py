@@ -8,6 +8,7 @@ from agent.config import decode
 from agent.errors import ConfigRefused
 from agent.machine.readings import Readings
 from agent.net.http import HttpClient
+from agent.security.sandbox import bubblewrap
 from agent.security.web_addresses import WebRules
 from agent.settings import Paths, Settings
 from agent.tools.browser import installed
@@ -16,6 +17,7 @@ from agent.tools.settings import BrowserSettings, WebSettings
 from agent.tools.web import Web
 from tests.fakes.clock import SteppedClock
 from tests.fakes.sandbox import no_bubblewrap
+from tests.waits import PATIENCE_S
 
 NAMES = {
     *("browser_open", "browser_read", "browser_click", "browser_type", "browser_screenshot"),
@@ -61,6 +63,7 @@ def test_without_a_program_there_are_no_tools(
 async def test_the_doctor_says_what_would_be_started(
     readings: Readings, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(bubblewrap, "PROBE_TIMEOUT_S", PATIENCE_S)
     assert "can be started in bubblewrap" in await probe(BrowserSettings(program=program), readings)
     monkeypatch.setattr(installed, "PROGRAMS", ("/nowhere/chromium",))
     with pytest.raises(ConfigRefused, match="/nowhere/chromium not found"):

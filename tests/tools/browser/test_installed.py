@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from agent.machine.readings import Readings
+from agent.security.sandbox import bubblewrap
 from agent.tools.browser.installed import (
     SOCKET,
     browser_sandbox,
@@ -11,6 +12,7 @@ from agent.tools.browser.installed import (
 )
 from agent.tools.browser.process import FILES, PROCESSES, SCRATCH_BYTES
 from tests.fakes.sandbox import no_bubblewrap
+from tests.waits import PATIENCE_S
 
 UNITS = Path(__file__).parents[3] / "systemd"
 
@@ -51,7 +53,10 @@ def test_the_unit_listens_where_it_is_looked_for_and_has_room_for_a_browser() ->
 
 
 @pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap() or "there is one")
-def test_without_our_unit_bubblewrap_keeps_it_apart(tmp_path: Path) -> None:
+def test_without_our_unit_bubblewrap_keeps_it_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bubblewrap, "PROBE_TIMEOUT_S", PATIENCE_S)
     choice = browser_sandbox(tmp_path / "none")
     assert choice.sandbox is not None
     assert choice.sandbox.name == "bubblewrap"
