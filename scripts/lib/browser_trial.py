@@ -20,8 +20,9 @@ from agent.tools.browser import process as browser_process
 from agent.tools.browser.desk import BrowserDesk
 from agent.tools.browser.installed import find_program
 from scripts.lib.browser_garden import BrowserGarden
+from scripts.lib.browser_measures import own_mb, tree_mb, until_gone
 from tests.fakes.certificates import trusted
-from tests.fakes.children import descendants, is_running
+from tests.fakes.children import descendants
 from tests.fakes.hostile_site import (
     FURTHER,
     HEAVY,
@@ -32,39 +33,15 @@ from tests.fakes.hostile_site import (
 )
 from tests.fakes.injections import DRESSES
 from tests.fakes.real_browser import desk_for, no_browser
-from tests.waits import wait_until
 
 ME = "owner"
 INJECTED_PAGES = 100
 _OPENINGS = 20
-_GONE_S = 10.0
+# At every stage of a start
+_CANCELS, _CANCEL_EVERY_S = 40, 0.03
 _READINGS = Readings(Path.cwd())
 
 Sites = tuple[HostileSite, HostileSite]
-
-
-def tree_mb() -> float:
-    """Return the memory of every browser process: shared pages count once."""
-    found = 0
-    for one in descendants(os.getpid()):
-        try:
-            lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
-        except OSError:
-            continue
-        found += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return found / 1024
-
-
-def own_mb() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
-
-
-async def until_gone(processes: set[int] | None = None) -> float:
-    """Return how long it took until no process was left."""
-    begun = time.monotonic()
-    below = processes if processes is not None else descendants(os.getpid())
-    await wait_until(lambda: not [one for one in below if is_running(one)], _GONE_S)
-    return time.monotonic() - begun
 
 
 async def tricks(desk: BrowserDesk, sites: Sites) -> str:
@@ -147,12 +124,13 @@ async def comings(desk: BrowserDesk, sites: Sites) -> str:
 
 async def endings(desk: BrowserDesk, sites: Sites) -> str:
     """Cancel a call, kill the browser, kill the agent: nothing may be left."""
-    opening = asyncio.create_task(desk.open(ME, f"{sites[0].url}/two"))
-    await wait_until(lambda: len(descendants(os.getpid())) > 2)  # noqa: PLR2004 - both of bubblewrap
-    there = descendants(os.getpid())
-    opening.cancel()
-    await asyncio.wait([opening])
-    cancelled_s = await until_gone(there)
+    for number in range(_CANCELS):
+        opening = asyncio.create_task(desk.open(ME, f"{sites[0].url}/two"))
+        await asyncio.wait([opening], timeout=number * _CANCEL_EVERY_S)
+        opening.cancel()
+        await asyncio.wait([opening])
+        await desk.close(ME)
+    cancelled_s = await until_gone()
     await desk.open(ME, f"{sites[0].url}/two")
     there = descendants(os.getpid())
     os.kill(max(there), signal.SIGKILL)
@@ -175,8 +153,8 @@ async def endings(desk: BrowserDesk, sites: Sites) -> str:
     await agent.wait()
     killed_s = await until_gone(there)
     return (
-        f"gone {cancelled_s:.2f} s after a cancelled call, {killed_s:.2f} s after the agent was "
-        f"killed ({len(there)} processes); a killed page says: {said}"
+        f"gone {cancelled_s:.2f} s after {_CANCELS} cancelled calls, {killed_s:.2f} s after the "
+        f"agent was killed ({len(there)} processes); a killed page says: {said}"
     )
 
 

@@ -105,7 +105,8 @@ class DevTools:
     def close(self) -> None:
         """Close the connection, which ends the browser."""
         self._is_closed = True
-        self._writer.close()
+        # What was not sent yet is of no use to a browser that ends
+        self._writer.transport.abort()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(BrowserFailed("the browser ended"))

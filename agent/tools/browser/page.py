@@ -19,7 +19,7 @@ from agent.errors import AddressRefused, BrowserFailed
 from agent.security.web_addresses import WebPlace
 from agent.tools.browser.page_script import INSTALL
 from agent.tools.browser.process import BrowserProcess
-from agent.tools.browser.view import PageElement, PageReading, PageView
+from agent.tools.browser.view import PageElement, PageView, reading_of
 from agent.tools.web import Web, seen
 
 # A page on a slow line; what has come by then is what there is
@@ -151,7 +151,10 @@ class BrowserPage:
     async def _asked(self, call: str) -> dict[str, Any]:
         """Return what our script says about an element; it must look as it was shown."""
         told = await self._evaluated(f"barnacle.{call}")
-        found = json.loads(told) if told else None
+        try:
+            found = json.loads(told)
+        except ValueError as err:
+            raise BrowserFailed(_GONE) from err
         if not isinstance(found, dict):
             raise BrowserFailed(_GONE)
         return found
@@ -166,7 +169,7 @@ class BrowserPage:
         )
         self._world = int(world.get("executionContextId", 0))
         await self._evaluated(INSTALL)
-        reading = _reading_of(await self._evaluated(f"barnacle.read({self._next})"))
+        reading = reading_of(await self._evaluated(f"barnacle.read({self._next})"), self._next)
         for _ in range(self._next, reading.next):
             self._next = next(_numbers)
         self._shown = {one.number: one for one in reading.elements}
@@ -238,10 +241,3 @@ class BrowserPage:
         if not self._process.is_alive:
             reason = self._process.end_reason or "it exceeded its limit of memory or time"
             raise BrowserFailed(f"the browser ended: {reason}")
-
-
-def _reading_of(told: str) -> PageReading:
-    try:
-        return msgspec.json.decode(told, type=PageReading)
-    except (msgspec.DecodeError, UnicodeError) as err:
-        raise BrowserFailed("the page cannot be read: it breaks what reads it") from err

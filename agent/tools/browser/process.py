@@ -102,6 +102,8 @@ class BrowserProcess:
         self._running: asyncio.Task[SandboxOutcome] | None = None
         self._helpers: list[asyncio.Task[None]] = []
         self._tools: DevTools | None = None
+        # Whoever takes one over closes it as well; a start that is cut short leaves them to us
+        self._sockets: list[socket.socket] = []
         self.end_reason = ""
 
     @property
@@ -125,22 +127,21 @@ class BrowserProcess:
             BrowserFailed: it does not start.
         """
         ours, theirs = socket.socketpair()
-        with ours:
-            ours.setblocking(False)  # noqa: FBT003 - the name of the parameter is its own
-            given = FileIO(theirs.detach(), "r+")
+        self._sockets.append(ours)
+        ours.setblocking(False)  # noqa: FBT003 - the name of the parameter is its own
+        with FileIO(theirs.detach(), "r+") as given:
             self._running = asyncio.create_task(self._setup.sandbox.run(self._job(given)))
             try:
                 async with asyncio.timeout(START_TIMEOUT_S):
                     door = await self._door(ours)
+                    # Only the browser holds it now: its end is the connection's end
                     given.close()
                     await self.proxy.serve(door)
-                    await self._lead(ours.dup())
+                    await self._lead(ours)
             except TimeoutError as err:
                 raise BrowserFailed(
                     f"the browser did not start within {START_TIMEOUT_S:.0f} s"
                 ) from err
-            finally:
-                given.close()
 
     async def close(self) -> None:
         """End it, and wait until it is gone."""
@@ -155,6 +156,8 @@ class BrowserProcess:
         for task in tasks:
             if not task.cancelled():
                 task.exception()
+        for one in self._sockets:
+            one.close()
 
     def _job(self, given: FileIO) -> SandboxJob:
         places = (Path(sys.prefix), Path(sys.base_prefix), Path(launcher.__file__).absolute())
@@ -176,7 +179,7 @@ class BrowserProcess:
     async def _door(self, control: socket.socket) -> socket.socket:
         """Return the port that the launcher hands over."""
         assert self._running is not None
-        handed = asyncio.create_task(_received(control))
+        handed = asyncio.create_task(self._received(control))
         try:
             await asyncio.wait({handed, self._running}, return_when=asyncio.FIRST_COMPLETED)
             if handed.done() and (door := handed.result()) is not None:
@@ -184,6 +187,23 @@ class BrowserProcess:
         finally:
             handed.cancel()
         raise BrowserFailed(f"the browser did not start: {await self._complaint()}")
+
+    async def _received(self, control: socket.socket) -> socket.socket | None:
+        """Return the socket that comes first; None if the other end is gone."""
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        loop.add_reader(control, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(control)
+        _, handles, _, _ = socket.recv_fds(control, 1, 1)
+        if not handles:
+            return None
+        door = socket.socket(fileno=handles[0])
+        self._sockets.append(door)
+        door.setblocking(False)  # noqa: FBT003 - the name of the parameter is its own
+        return door
 
     async def _complaint(self) -> str:
         assert self._running is not None
@@ -212,20 +232,3 @@ class BrowserProcess:
         if self._running is not None:
             self._running.cancel()
         self.tools.close()
-
-
-async def _received(control: socket.socket) -> socket.socket | None:
-    """Return the socket that comes first; None if the other end is gone."""
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    loop.add_reader(control, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(control)
-    _, handles, _, _ = socket.recv_fds(control, 1, 1)
-    if not handles:
-        return None
-    door = socket.socket(fileno=handles[0])
-    door.setblocking(False)  # noqa: FBT003 - the name of the parameter is its own
-    return door

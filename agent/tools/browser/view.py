@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from agent.errors import BrowserFailed
+from agent.tools.browser.page_script import MAX_ELEMENTS
+
 # Some three thousand tokens of text at a time, and as many of elements
 PART_CHARS = 8_000
 MAX_SHOWN_ELEMENTS = 80
@@ -37,6 +40,22 @@ class PageReading(msgspec.Struct, frozen=True):
     elements: list[PageElement]
     left: int
     next: int
+
+
+def reading_of(told: str, first: int) -> PageReading:
+    """Return what the script told of a page; its new elements have numbers from `first` on.
+
+    Raises:
+        BrowserFailed: no script of ours would say that.
+    """
+    try:
+        reading = msgspec.json.decode(told, type=PageReading)
+    except (msgspec.DecodeError, UnicodeError) as err:
+        raise BrowserFailed("the page cannot be read: it breaks what reads it") from err
+    # A browser that was broken into may say anything
+    if not first <= reading.next <= first + MAX_ELEMENTS:
+        raise BrowserFailed("the page cannot be read: its elements have wrong numbers")
+    return reading
 
 
 class PageView(msgspec.Struct, frozen=True):
