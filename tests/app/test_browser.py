@@ -11,7 +11,6 @@ from agent.net.http import HttpClient
 from agent.security.sandbox import bubblewrap
 from agent.security.web_addresses import WebRules
 from agent.settings import Paths, Settings
-from agent.tools.browser import installed
 from agent.tools.picture_program import Album
 from agent.tools.settings import BrowserSettings, WebSettings
 from agent.tools.web import Web
@@ -65,7 +64,6 @@ async def test_the_doctor_says_what_would_be_started(
 ) -> None:
     monkeypatch.setattr(bubblewrap, "PROBE_TIMEOUT_S", PATIENCE_S)
     assert "can be started in bubblewrap" in await probe(BrowserSettings(program=program), readings)
-    monkeypatch.setattr(installed, "PROGRAMS", ("/nowhere/chromium",))
     with pytest.raises(ConfigRefused, match="/nowhere/chromium not found"):
         await probe(BrowserSettings(program="/nowhere/chromium"), readings)
 

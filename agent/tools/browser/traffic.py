@@ -141,6 +141,8 @@ class Traffic:
             return f"{method} to {place.host}: nobody has allowed to send"
         if self._place is None or is_elsewhere(self._place, place):
             return f"{method} to {place.host}: sending was allowed to the page's own site"
+        if self._place.scheme == "https" and place.scheme == "http":
+            return f"{method} to {place.host}: it is plain http, and the page was not"
         return ""
 
     def _count(self, method: str, place: WebPlace) -> None:

@@ -42,6 +42,7 @@ def test_sending_needs_a_persons_word_and_goes_to_the_pages_own_site(
     with traffic.opened(web.place_of(SHOP), may_send=True) as tally:
         assert traffic.refusal(own) == ""
         assert "own site" in traffic.refusal(other)
+        assert "plain http" in traffic.refusal(PageRequest(method, "http://shop.example.org/"))
     assert tally.sent == [f"{method} https://shop.example.org"]
     with traffic.opened(web.place_of(SHOP)):
         assert traffic.refusal(own)
