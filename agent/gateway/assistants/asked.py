@@ -64,6 +64,7 @@ class Asked:
         earlier: what was said before, as the client has it.
         conversation: the client's name for it; empty where it names none.
         follows: the id of the answer that this goes on from; empty where it names none.
+        is_spoken: it was said aloud, and somebody's recogniser wrote it down.
     """
 
     model: str
@@ -73,6 +74,7 @@ class Asked:
     conversation: str = ""
     follows: str = ""
     is_streamed: bool = False
+    is_spoken: bool = False
 
     def beside(self, *, is_known: bool) -> str:
         """Return what is shown beside the words; of a known conversation we have the rest."""

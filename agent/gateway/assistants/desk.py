@@ -184,6 +184,7 @@ class AssistantDesk:
             thread=thread_of(origin.headers, asked.conversation) or None,
             sender_name=origin.person.name,
             is_forwarded=is_relay,
+            is_spoken=asked.is_spoken,
         )
 
     async def _known(self, identity: RequestIdentity) -> EarlierMessage | None:

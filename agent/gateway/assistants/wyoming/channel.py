@@ -14,6 +14,7 @@ from agent.gateway.assistants.channel import AssistantChannel
 from agent.gateway.assistants.desk import AssistantDesk
 from agent.gateway.assistants.wyoming.clients import NAME, WyomingPlace, exact
 from agent.gateway.assistants.wyoming.connection import WyomingConnection
+from agent.gateway.assistants.wyoming.echo import OwnSpeech
 from agent.net.wyoming import MAX_LINE_BYTES
 
 _log = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ class WyomingChannel(AssistantChannel):
         self._desk = desk_of(self)
         self._open: Counter[str] = Counter()
         self._strangers: set[str] = set()
+        self._own = OwnSpeech()
 
     @property
     def open(self) -> int:
@@ -80,8 +82,13 @@ class WyomingChannel(AssistantChannel):
             writer.transport.abort()
             return
         self._open[client] += 1
-        task = tasks.create_task(WyomingConnection(self._desk, client, reader, writer).run())
+        task = tasks.create_task(self._connection(client, reader, writer).run())
         task.add_done_callback(partial(self._left, client, writer))
+
+    def _connection(
+        self, client: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> WyomingConnection:
+        return WyomingConnection(self._desk, client, reader, writer, self._own)
 
     def _left(self, client: str, writer: asyncio.StreamWriter, _task: object) -> None:
         # Also of a task that was cancelled before its first step

@@ -4,6 +4,7 @@ The protocol gives answers no number, so they are told in order; `ping` and `des
 """
 
 import asyncio
+import logging
 import secrets
 
 from agent.gateway.assistants import models
@@ -13,6 +14,7 @@ from agent.gateway.assistants.pending import AnswerPieces
 from agent.gateway.assistants.refusals import RequestRefused
 from agent.gateway.assistants.wyoming.clients import WyomingCaller, unpaired_text
 from agent.gateway.assistants.wyoming.description import described
+from agent.gateway.assistants.wyoming.echo import OwnSpeech, is_repeated
 from agent.gateway.assistants.wyoming.spoken import SpokenText
 from agent.net.wyoming import (
     WireRefused,
@@ -21,12 +23,15 @@ from agent.net.wyoming import (
     write_event,
 )
 
+_log = logging.getLogger(__name__)
+
 # Nobody says more in one breath, and the wire has room for it
 MAX_TEXT_CHARS = 10_000
 # What a client has said and waits for; more of it is left on the line
 _WAITING = 2
 _ID_BYTES = 8
 SILENCE_TEXT = "Nothing was said."
+ECHO_TEXT = "Those were my own words, so I did nothing."
 TOO_LONG_TEXT = f"That is longer than {MAX_TEXT_CHARS} characters."
 
 
@@ -35,6 +40,7 @@ class WyomingConnection:
 
     Args:
         client: its address.
+        own: what was said lately in the rooms of all clients.
     """
 
     def __init__(
@@ -43,8 +49,10 @@ class WyomingConnection:
         client: str,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
+        own: OwnSpeech,
     ) -> None:
         self._desk = desk
+        self._own = own
         self._client = client
         self._reader = reader
         self._writer = writer
@@ -93,6 +101,7 @@ class WyomingConnection:
         conversation = given.text("conversation_id") or self._conversation
         told = {"conversation_id": conversation}
         try:
+            self._refuse_echo(said.text("text"))
             caller = self._caller(given.text("request_id"))
             asked = self._asked(said.text("text"), conversation, caller)
             # Whoever sends it again may come by another connection
@@ -100,7 +109,16 @@ class WyomingConnection:
             async with self._desk.opened(asked, caller, body) as opened:
                 await self._tell(opened, told)
         except RequestRefused as err:
+            self._own.note(str(err))
             await self._write("not-handled", text=str(err), context=told)
+
+    def _refuse_echo(self, text: str) -> None:
+        """Refuse what the agent itself has just said."""
+        if not self._own.repeats(text):
+            return
+        _log.info("wyoming: own words heard, dropped (from=%s)", self._client)
+        # That sentence is heard, too, and would be said again and again
+        raise RequestRefused(409, "" if is_repeated(text, ECHO_TEXT) else ECHO_TEXT)
 
     def _caller(self, request_id: str) -> WyomingCaller:
         person = self._desk.person(self._client)
@@ -117,7 +135,7 @@ class WyomingConnection:
         if len(conversation) > MAX_ID_CHARS:
             raise RequestRefused(400, f"conversation_id is longer than {MAX_ID_CHARS} characters")
         own, _ = models.names_for(self._desk.name, caller.person.rank)
-        return Asked(model=own, text=text, conversation=conversation)
+        return Asked(model=own, text=text, conversation=conversation, is_spoken=True)
 
     async def _tell(self, opened: OpenRequest, context: dict[str, str]) -> None:
         """Tell the answer while it grows, and whole: most clients read the whole one alone."""
@@ -125,11 +143,13 @@ class WyomingConnection:
         has_begun = False
         async for _ in self._desk.beats(opened):
             if piece := spoken.grow(pieces.next(opened.pending)):
+                self._own.note(piece)
                 if not has_begun:
                     has_begun = True
                     await self._write("handled-start", context=context)
                 await self._write("handled-chunk", text=piece)
         piece = spoken.grow(pieces.next(opened.pending)) + spoken.end()
+        self._own.note(spoken.whole)
         if has_begun and piece:
             await self._write("handled-chunk", text=piece)
         await self._write("handled", text=spoken.whole, context=context)

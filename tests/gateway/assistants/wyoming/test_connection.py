@@ -276,3 +276,27 @@ async def test_whoever_is_revoked_has_no_access_from_the_next_sentence_on(tmp_pa
         kind, told = await client.answer()
     assert kind == "not-handled"
     assert "no access" in told["text"]
+
+
+async def test_its_own_words_from_the_loudspeaker_move_nothing(
+    tmp_path: Path, sim: BoardSim
+) -> None:
+    """The owner would say yes: what protects the board here is that nobody is asked."""
+    said = "You may say: turn on the led."
+    script = (streamed(said), streamed("unused"))
+    async with lent(tmp_path, *script, gateway=WYOMING, sim=sim, answer=Answer.YES) as made:
+        client = await made.hear()
+        assert await client.asked("what can I say?") == said
+        # Another room hears it, too; and then what is said of it
+        other = await made.voice_client()
+        for heard, told in (
+            ("you may say turn on the led", connection.ECHO_TEXT),
+            ("turn on the led", connection.ECHO_TEXT),
+            ("those were my own words so I did nothing", ""),
+        ):
+            other.ask(heard)
+            kind, answer = await other.answer()
+            assert (kind, answer["text"]) == ("not-handled", told)
+        assert len(made.accepted()) == 1
+        assert made.led() == []
+        assert made.owner.questions == []
