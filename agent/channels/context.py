@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.channels.received_files import Knows, ReceivedFiles
-from agent.channels.speech.base import Recogniser
+
+if TYPE_CHECKING:
+    from agent.channels.speech.base import Recogniser
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +24,5 @@ class ChannelContext:
     folder: Path
     keeping: ReceivedFiles
     knows: Knows
-    recogniser: Recogniser | None = None
+    recogniser: "Recogniser | None" = None
     commands: Sequence[tuple[str, str]] = ()

@@ -7,10 +7,13 @@ platform hands out a file is the platform's.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from agent.channels.speech.base import Recogniser
 from agent.errors import ChannelError
 from agent.messages import Attachment, Inbound
+
+if TYPE_CHECKING:
+    from agent.channels.speech.base import Recogniser
 
 NOT_HEARD = (
     "I cannot listen to voice messages: no speech service is configured ([channels.speech]). "
@@ -49,7 +52,7 @@ class IncomingFiles:
     """
 
     def __init__(
-        self, recogniser: Recogniser | None, beat: Callable[[], None], limit_s: float
+        self, recogniser: "Recogniser | None", beat: Callable[[], None], limit_s: float
     ) -> None:
         self._recogniser = recogniser
         self._beat = beat

@@ -34,6 +34,8 @@ COMMANDS = (
 if TYPE_CHECKING:
     from agent.channels.context import ChannelContext
     from agent.channels.received_files import Knows
+    from agent.channels.speech.base import Recogniser
+    from agent.channels.speech_settings import SpeechSettings
     from agent.readings.series import Series
     from agent.readings.summary import Moment
 
@@ -173,16 +175,20 @@ def channel_context(
     """Return the parts that a platform's channel shares with the agent."""
     from agent.channels.context import ChannelContext  # noqa: PLC0415 - as above
     from agent.channels.received_files import ReceivedFiles  # noqa: PLC0415 - platforms alone need it
-    from agent.channels.speech.engines import SpeechParts, open_recogniser  # noqa: PLC0415 - as above
-    from agent.channels.speech.grammar import names_of  # noqa: PLC0415 - as above
 
-    around = SpeechParts(
-        reach.environ, reach.http, reach.paths.workspace, partial(names_of, reach.boards)
-    )
     return ChannelContext(
         reach.paths.state_dir / name,
         ReceivedFiles(reach.paths.inbox),
         reach.knows,
-        open_recogniser(channels.speech, around),
+        None if channels.speech is None else _recogniser(channels.speech, reach),
         COMMANDS,
     )
+
+
+def _recogniser(wanted: "SpeechSettings", reach: PlatformContext) -> "Recogniser | None":
+    from agent.channels.speech.engines import SpeechParts, open_recogniser  # noqa: PLC0415 - most agents have none
+    from agent.channels.speech.grammar import names_of  # noqa: PLC0415 - as above
+
+    names = partial(names_of, reach.boards)
+    around = SpeechParts(reach.environ, reach.http, reach.paths.workspace, names)
+    return open_recogniser(wanted, around)

@@ -7,17 +7,20 @@ import binascii
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from agent.channels.incoming_files import IncomingFile, IncomingFiles
 from agent.channels.received_files import ReceivedFiles, too_large
 from agent.channels.signal.client import SignalClient, result_in
 from agent.channels.signal.events import SignalFile
 from agent.channels.signal.ids import parameters_of
-from agent.channels.speech.base import Recogniser
 from agent.errors import ChannelUnavailable, NetworkError
 from agent.messages import Attachment, Inbound
 from agent.net.http import HttpAnswer
 from agent.text.printable import printable_line
+
+if TYPE_CHECKING:
+    from agent.channels.speech.base import Recogniser
 
 # All files of a message; until then nothing else is heard, and a stream that is not read for
 # longer is taken for dead
@@ -43,7 +46,7 @@ class SignalFiles:
         self,
         daemon: SignalClient,
         keeping: ReceivedFiles,
-        recogniser: Recogniser | None,
+        recogniser: "Recogniser | None",
         beat: Callable[[], None],
     ) -> None:
         self._daemon = daemon

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles
 from agent.channels.received_files import MAX_FILE_BYTES, ReceivedFiles
-from agent.channels.speech.base import Recogniser
 from agent.channels.telegram.client import TelegramApi
 from agent.channels.telegram.inbound import TelegramAttachment
 from agent.messages import Attachment, Inbound
+
+if TYPE_CHECKING:
+    from agent.channels.speech.base import Recogniser
 
 # All files of a message; until then nothing else is heard, so not longer
 FETCH_TIMEOUT_S = 45.0
@@ -29,7 +32,7 @@ class TelegramFiles:
         self,
         api: TelegramApi,
         keeping: ReceivedFiles,
-        recogniser: Recogniser | None,
+        recogniser: "Recogniser | None",
         beat: Callable[[], None],
     ) -> None:
         self._api = api
