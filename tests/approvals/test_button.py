@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent.approvals import button as presence
-from agent.approvals.button import HELD_S, LONG_S, Button, NoButton
+from agent.approvals.button import HELD_S, LONG_S, Button, NoButton, open_button
+from agent.link.settings import BoardSettings
+from tests.fakes.clock import SteppedClock
 from tests.fakes.events import TalkingBoard
 from tests.fakes.virtual_time import LoopClock, elapse, in_virtual_time
 
@@ -257,3 +259,10 @@ async def test_a_long_press_from_before_is_no_sign() -> None:
         await elapse(0.1)
         assert not sign.done()
         sign.cancel()
+
+
+def test_only_boards_whose_settings_name_a_button_have_one() -> None:
+    board, clock = TalkingBoard(), SteppedClock()
+    assert isinstance(open_button([board], [BoardSettings()], clock), NoButton)
+    named = BoardSettings(approve_button="button")
+    assert isinstance(open_button([board], [named], clock), Button)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Abilities
+from agent.config import Secret
 from agent.errors import MessageRefused
 from agent.messages import Attachment, Outbound
 from agent.messaging.voice_answers import Speak
@@ -53,9 +54,9 @@ def speaking(folder: Path, said: list[str]) -> Speak:
 
 @asynccontextmanager
 async def talking(
-    folder: Path, channel: FakeChannel, speak: Speak | None
+    folder: Path, channel: FakeChannel, speak: Speak | None, answer: str = ANSWER
 ) -> AsyncIterator[Running]:
-    provider = ScriptedProvider(ANSWER)
+    provider = ScriptedProvider(answer)
     async with running(folder, provider, channel) as agent:
         worker = agent.dispatcher._queues._attend
         worker._desk = replace(worker._desk, speak=speak)
@@ -131,3 +132,15 @@ async def test_without_its_text_no_answer_is_spoken(tmp_path: Path) -> None:
         await hear(agent)
         await wait_until(agent.is_idle)
     assert said == []
+
+
+async def test_no_key_of_ours_is_said_aloud(tmp_path: Path) -> None:
+    key, said, channel = "a-key-that-was-read", list[str](), VoiceChannel()
+    speak = speaking(tmp_path, said)
+    async with talking(tmp_path, channel, speak, f"The key is {key}.") as agent:
+        agent.dispatcher._delivery._redactor.add(Secret(key))
+        await hear(agent)
+        await channel.wait_for(2)
+    assert said
+    assert key not in said[0]
+    assert key not in channel.sent[0].text

@@ -9,7 +9,7 @@ import pytest
 
 from agent.channels.speech.grammar import grammar_of
 from agent.channels.speech.pcm import Pcm
-from scripts.lib.bench import child, speech
+from scripts.lib.bench import child, recordings, speech
 from tests.fakes.sounds import no_sounds
 
 NOT_HERE = no_sounds("espeak-ng", "opusenc") or (
@@ -18,7 +18,7 @@ NOT_HERE = no_sounds("espeak-ng", "opusenc") or (
 
 
 def test_every_order_is_said_for_every_name_once() -> None:
-    said = [*speech.sentences(grammar_of(("led", "pump")))]
+    said = [*recordings.sentences(grammar_of(("led", "pump")))]
     assert len(said) == len(set(said)) == 2 * 14 + 8
     assert "turn on the pump" in said
 
@@ -38,7 +38,9 @@ def test_another_sentence_is_wrong_and_none_is_not_heard() -> None:
 
 def test_noise_is_as_loud_as_it_is_said_to_be() -> None:
     clean = array("h", [4000, -4000] * 20_000)
-    loud = array("h", speech.noisy(Pcm(clean.tobytes(), 16_000), 10.0, random.Random(1)).samples)
+    loud = array(
+        "h", recordings.noisy(Pcm(clean.tobytes(), 16_000), 10.0, random.Random(1)).samples
+    )
     power = sum((a - b) ** 2 for a, b in zip(loud, clean, strict=True)) / len(clean)
     assert 0.09 < power / 4000**2 < 0.11
 

@@ -7,32 +7,29 @@ heard here is the most that can be hoped for, and not what a room with a microph
 import argparse
 import asyncio
 import json
-import random
-import subprocess
 import sys
 import tempfile
 import time
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from agent.channels.speech import pocketsphinx
 from agent.channels.speech.base import WAV
 from agent.channels.speech.engines import SpeechParts, open_programs
-from agent.channels.speech.grammar import THING, DeviceGrammar, grammar_of
-from agent.channels.speech.pcm import RATE_HZ, Pcm, read_wav, wav_of
+from agent.channels.speech.grammar import DeviceGrammar, grammar_of
+from agent.channels.speech.pcm import Pcm, wav_of
 from agent.channels.speech.wyoming import WyomingRecogniser
 from agent.channels.speech_settings import SpeechSettings
 from agent.messages import Attachment
 from agent.net.http import HttpClient
 from scripts.lib.bench.child import Cost, run_measured
+from scripts.lib.bench.recordings import NOISE_DB, Recording, recorded, sentences
 from scripts.lib.bench.table import NO_BAR, Row, show
 
 VOICES = ("en-us", "en-gb", "en-us+f3")
 NAMES = ("led", "lamp", "pump", "heater", "fan", "red_led", "living_room_light")
-NOISE_DB = 10.0
 # A Pi Zero 2 W has 512 MB, of which the agent has 60
 MOST_CHILD_MB = 64.0
 LEAST_HEARD = 0.9
@@ -45,15 +42,6 @@ OTHERS = (
     *("open a window it is hot in here", "close your eyes", "what is for lunch", "one two three"),
     *("he switched sides in the middle of the game", "read me the news", "is she on the phone"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """A sentence as a voice says it; `noise_db` is how far the noise is below it, None for none."""
-
-    sentence: str
-    pcm: Pcm
-    noise_db: float | None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -71,41 +59,6 @@ def main(arguments: Sequence[str]) -> int:
         rows += asyncio.run(_at_the_server(wanted.server, own))
     show(rows)
     return int(any(row.held is False for row in rows))
-
-
-def sentences(grammar: DeviceGrammar) -> Iterator[str]:
-    """Yield every sentence of the device, as somebody says it."""
-    for order in grammar.orders:
-        yield from (order.replace(THING, f"the {name}") for name in grammar.names)
-    yield from grammar.plain
-
-
-def recorded(said: Iterable[str], voices: Sequence[str]) -> Iterator[Recording]:
-    """Yield each sentence by each voice, clean and in noise."""
-    chance = random.Random(20)  # noqa: S311 - the same noise in every run
-    for sentence in said:
-        for voice in voices:
-            clean = spoken(sentence, voice)
-            yield Recording(sentence, clean, None)
-            yield Recording(sentence, noisy(clean, NOISE_DB, chance), NOISE_DB)
-
-
-def spoken(sentence: str, voice: str) -> Pcm:
-    """Return a sentence at the rate of recognisers, as it comes out of a voice message."""
-    argv = ("espeak-ng", "--stdin", "--stdout", "-b", "1", "-s", "150", "-v", voice)
-    wav = _run(argv, sentence.encode())
-    opus = _run(("opusenc", "--quiet", "--bitrate", "24", "--downmix-mono", "-", "-"), wav)
-    decoding = ("opusdec", "--quiet", "--rate", str(RATE_HZ), "--force-wav", "-", "-")
-    return read_wav(_run(decoding, opus))
-
-
-def noisy(pcm: Pcm, below_db: float, chance: random.Random) -> Pcm:
-    """Return a recording with white noise so far below the speech."""
-    samples = array("h", pcm.samples)
-    power = sum(one * one for one in samples) / max(len(samples), 1)
-    spread = (power / 10 ** (below_db / 10)) ** 0.5
-    mixed = (max(-32768, min(32767, round(one + chance.gauss(0, spread)))) for one in samples)
-    return Pcm(array("h", mixed).tobytes(), pcm.rate_hz)
 
 
 def _on_the_device(
@@ -209,7 +162,3 @@ async def _at_the_server(server: str, own: Sequence[Recording]) -> list[Row]:
 def _kept(path: Path, pcm: Pcm) -> Attachment:
     path.write_bytes(wav_of(pcm))
     return Attachment(str(path), WAV)
-
-
-def _run(argv: Sequence[str], given: bytes) -> bytes:
-    return subprocess.run(argv, input=given, capture_output=True, check=True).stdout
