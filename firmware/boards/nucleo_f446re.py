@@ -12,5 +12,10 @@ HAS_MCU_TEMPERATURE = nucleo_64.HAS_MCU_TEMPERATURE
 PROMPT_WINDOW_MS = nucleo_64.PROMPT_WINDOW_MS
 DEADMAN_TIMER = nucleo_64.DEADMAN_TIMER
 PINS = nucleo_64.PINS
-# Its timer 12 has channels there, and the others have no such timer
-USABLE = {**nucleo_64.USABLE, "PB14": "gpio pwm", "PB15": "gpio pwm"}
+# Its timer 12 has channels there, and the others have neither such a timer nor a DAC
+USABLE = {
+    **nucleo_64.USABLE,
+    "PA4": "gpio adc dac",
+    "PB14": "gpio pwm",
+    "PB15": "gpio pwm",
+}

@@ -326,7 +326,7 @@ def _quantity_at(pin):
 
 def _is_output(row):
     # A thermostat switches its relay by itself
-    return "out" in row.get("can", ()) or row.get("kind") == "thermostat"
+    return "out" in row.get("can", ()) or row.get("kind") in ("thermostat", "pid")
 
 
 def _note_active(pin, is_active):

@@ -24,7 +24,12 @@ def simulated_machine(world: Any) -> Iterator[Any]:
         "board": SimpleNamespace(LINK=("uart", 2, 0), PINS=(), SUPPLY_MV=3300),
         "micropython": SimpleNamespace(heap_lock=lambda: None, heap_unlock=lambda: None),
         "quantity": SimpleNamespace(SUPPLY_V=3.3),
-        "things": SimpleNamespace(at=lambda *_: None, wake=lambda *_: None),
+        "things": SimpleNamespace(
+            at=lambda *_: None,
+            wake=lambda *_: None,
+            shown_at=lambda _: None,
+            is_pulled_up=lambda _: False,
+        ),
         "wires": ModuleType("wires"),
         "world": world,
     }

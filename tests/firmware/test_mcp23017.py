@@ -25,7 +25,7 @@ def high(board: BoardSim) -> set[int]:
 
 def switch(output: Driven, value: int) -> int:
     """What it answers, once the chip is set up."""
-    output.renewed_until(lambda: output.refusal(value)[0] != codec.BUSY_CODE)
+    output.renewed_until(lambda: not output.refusal(value)[0])
     return output.write(value)[0]
 
 

@@ -130,6 +130,32 @@ _TONE = DeviceField("frequency", "H", minimum=0, maximum=20_000, unit="Hz")
 _TARGET = DeviceField("target", "H", minimum=0, maximum=125, unit="°C", scale=0.1)
 _RELAY = DeviceField("relay", "B", choices=("off", "on"))
 
+_THERMOSTAT_METHODS = (
+    DeviceMethod(
+        40,
+        "thermostat_write",
+        "Regulate to a temperature; 0 switches it off, and so does a lease that ends. "
+        "The relay stays off while the thermometer is silent.",
+        (DeviceField("pin", "B", pins="thermostat"), _TARGET),
+        (_RELAY, _TARGET),
+        safety="actuate",
+        idempotent=True,
+        lease=True,
+    ),
+    DeviceMethod(
+        41,
+        "thermostat_read",
+        "Tell the relay and the target of a thermostat.",
+        (DeviceField("pin", "B", pins="thermostat"),),
+        (_RELAY, _TARGET),
+        safety="read",
+        idempotent=True,
+    ),
+)
+_THERMOMETER = (DeviceLine("sensor", "the thermometer, another entry"),)
+_HIGHEST_C = DeviceOption("highest_c", 1, 125, 60, "°C", is_limit=True)
+# 1: the relay cools
+_COOLS = DeviceOption("cools", 0, 1, 0)
 # How far a stepper may really go stands in its configuration
 _STEPPER_PIN = DeviceField("pin", "B", pins="stepper")
 _STEPS = DeviceField("position", "i", minimum=0, maximum=1_000_000, unit="steps")
@@ -150,34 +176,12 @@ DRIVEN = (
         is_spacious=True,
         can=("thermostat",),
         pin="relay",
-        methods=(
-            DeviceMethod(
-                40,
-                "thermostat_write",
-                "Regulate to a temperature; 0 switches it off, and so does a lease that ends. "
-                "The relay stays off while the thermometer is silent.",
-                (DeviceField("pin", "B", pins="thermostat"), _TARGET),
-                (_RELAY, _TARGET),
-                safety="actuate",
-                idempotent=True,
-                lease=True,
-            ),
-            DeviceMethod(
-                41,
-                "thermostat_read",
-                "Tell the relay and the target of a thermostat.",
-                (DeviceField("pin", "B", pins="thermostat"),),
-                (_RELAY, _TARGET),
-                safety="read",
-                idempotent=True,
-            ),
-        ),
-        sources=(DeviceLine("sensor", "the thermometer, another entry"),),
+        methods=_THERMOSTAT_METHODS,
+        sources=_THERMOMETER,
         options=(
-            DeviceOption("highest_c", 1, 125, 60, "°C", is_limit=True),
+            _HIGHEST_C,
             DeviceOption("hysteresis_tenths", 1, 100, 5, "tenths of a degree"),
-            # 1: the relay cools
-            DeviceOption("cools", 0, 1, 0),
+            _COOLS,
             # A relay and a compressor do not like to be switched on again at once
             DeviceOption("rest_s", 0, 3_600, 10, "s"),
         ),
@@ -192,6 +196,30 @@ DRIVEN = (
                 "恒温器 加热 サーモスタット 暖房 온도조절기 난방",
             ),
         ),
+    ),
+    DeviceRow(
+        kind="pid",
+        is_spacious=True,
+        can=("thermostat",),
+        pin="relay",
+        methods=_THERMOSTAT_METHODS,
+        sources=_THERMOMETER,
+        options=(
+            _HIGHEST_C,
+            DeviceOption("gain_percent", 1, 1_000, 20, "% per °C"),
+            # 0: without that part
+            DeviceOption("integral_s", 0, 36_000, 600, "s"),
+            DeviceOption("derivative_s", 0, 3_600, 0, "s"),
+            # What the relay is on for a share of
+            DeviceOption("window_s", 2, 600, 20, "s"),
+            DeviceOption("shortest_s", 0, 60, 1, "s"),
+            _COOLS,
+            DeviceOption("rest_s", 0, 3_600, 0, "s"),
+        ),
+        keys=frozenset({"active"}),
+        is_output=True,
+        safe=DeviceOption("safe", 0, 0, 0),
+        safe_on=None,
     ),
     DeviceRow(
         kind="motor",

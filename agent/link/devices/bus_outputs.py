@@ -100,7 +100,10 @@ BUS_OUTPUTS = (
         safe_on=None,
         shares_lines=I2C_LINES,
         trial={"duty": 5},
-        refusals=("least_duty and most_duty of this channel forbid it",),
+        refusals=(
+            "least_duty and most_duty of this channel forbid it",
+            "not set up yet: ask again in a moment",
+        ),
         counterparts=(Counterpart("pca9685", {**_SECOND_BUS, "oe": "PA9", "address": 0x50}),),
         words=(
             (

@@ -7,6 +7,7 @@ from agent.link.devices.bus_outputs import BUS_OUTPUTS
 from agent.link.devices.buses import BUSES
 from agent.link.devices.device_row import DeviceField, DeviceMethod, DeviceOption, DeviceRow
 from agent.link.devices.sensors import I2C_SENSORS, SENSORS
+from agent.link.devices.signals import SIGNALS
 
 _LEVEL = DeviceField("value", "B", choices=("off", "on"))
 
@@ -104,6 +105,7 @@ ROWS: tuple[DeviceRow, ...] = (
     *BUS_OUTPUTS,
     *SENSORS,
     *I2C_SENSORS,
+    *SIGNALS,
     *BUSES,
 )
 BY_KIND = {row.kind: row for row in ROWS}
@@ -144,8 +146,9 @@ def by_capability() -> dict[str, DeviceRow]:
 
 
 def limits() -> tuple[DeviceOption, ...]:
-    """Return the options of devices that are limits of what an output may do."""
-    return tuple(option for row in ROWS for option in row.options if option.is_limit)
+    """Return the options of devices that are limits of what an output may do, each once."""
+    found = {option.name: option for row in ROWS for option in row.options if option.is_limit}
+    return tuple(found.values())
 
 
 def options() -> Iterator[tuple[str, tuple[DeviceOption, ...]]]:

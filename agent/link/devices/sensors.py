@@ -40,6 +40,16 @@ CLIMATE_READ = DeviceMethod(
     safety="read",
     idempotent=True,
 )
+# A divider before an analog pin may make it more than a converter takes
+VOLTAGE_READ = DeviceMethod(
+    37,
+    "voltage_read",
+    "Measure the voltage at an input of a precise or calibrated converter.",
+    (DeviceField("pin", "B", pins="voltage"),),
+    (DeviceField("value", "i", minimum=-430, maximum=430, unit="V", scale=0.000001),),
+    safety="read",
+    idempotent=True,
+)
 AIR = {"air_temperature": 21.5, "humidity": 45.0}
 
 SENSORS = (
@@ -287,21 +297,7 @@ I2C_SENSORS = (
         is_spacious=True,
         can=("voltage",),
         pin=_CLOCK,
-        methods=(
-            DeviceMethod(
-                37,
-                "voltage_read",
-                "Measure the voltage at an input of a precise converter.",
-                (DeviceField("pin", "B", pins="voltage"),),
-                (
-                    DeviceField(
-                        "value", "i", minimum=-6.144, maximum=6.144, unit="V", scale=0.000001
-                    ),
-                ),
-                safety="read",
-                idempotent=True,
-            ),
-        ),
+        methods=(VOLTAGE_READ,),
         lines=_DATA,
         options=(
             DeviceOption("address", 0x48, 0x4B, 0x48),

@@ -57,7 +57,8 @@ class Guarded:
         # Until everything has been told again
         self.is_cut = True
         self._code = frame.BUSY_CODE
-        self._trouble = "not set up yet: ask again in a moment"
+        # Empty while all is well
+        self._trouble = "not set up"
         self._next_ms = self._passed_ms = ticks_ms()
 
     def is_of(self, entry, part_class, wire):
@@ -109,8 +110,10 @@ class Guarded:
             raise self._failed(fault)  # noqa: B904  - no chaining on the board
 
     def require(self):
+        if self._code == frame.BUSY_CODE:
+            raise Refusal(frame.BUSY_CODE, "not set up yet: ask again in a moment")
         if self._trouble:
-            raise Refusal(self._code, self._trouble)
+            raise Refusal(frame.IO, self._trouble)
 
     def tick(self, now_ms):
         # Once in a pass, whichever of its channels asks first
@@ -151,6 +154,7 @@ class Guarded:
         if not is_well:
             self._fail("the %s does not keep what it is told" % self._name)
             self.require()
+        self._code = frame.OK
         self._trouble = ""
         self._close_wire()
 
@@ -171,11 +175,14 @@ class Guarded:
             self.require()
 
     def _failed(self, fault):
+        if self.is_cut and not self.part.TALKS:
+            # An interrupt took the wire in the middle of it: nothing is wrong with the chip
+            return Refusal(frame.BUSY_CODE, "being set up again: ask in a moment")
         if fault.errno == _TIMED_OUT:
             self._fail("something holds the bus")
         else:
             self._fail("no %s answers at address %d" % (self._name, self._address))
-        return Refusal(self._code, self._trouble)
+        return Refusal(frame.IO, self._trouble)
 
     def _fail(self, trouble):
         # What was on stays off until somebody asks for it again

@@ -26,13 +26,15 @@ class Thermostat:
     OUT = machine.Pin.OUT
     safe = _OFF
 
-    def __init__(self, entry):
+    def __init__(self, entry, law=None):
+        # Another law than that of two points: must_be_on(missing), in hundredths of a degree
+        self._law = law
         self._name = entry["name"]
         self._source = entry["sensor"]
         # What a rule of the board may set it to
         self.highest = entry["highest_c"] * 10
         self._cools = entry["cools"]
-        self._band = entry["hysteresis_tenths"] * 10
+        self._band = entry.get("hysteresis_tenths", 0) * 10
         self._rest_ms = entry["rest_s"] * 1000
         self._on = 0 if entry.get("active_low", False) else 1
         self._target = _OFF
@@ -100,6 +102,8 @@ class Thermostat:
             return False
         if self._cools:
             missing = -missing
+        if self._law is not None:
+            return self._law.must_be_on(missing)
         # On from a whole band away, and until the target is reached
         return missing > (0 if is_on else self._band)
 

@@ -46,6 +46,7 @@ WIRE = {
     41: ("thermostat_read", "B", "BH"),
     42: ("motor_write", "Bh", "h"),
     43: ("tone_write", "BH", "H"),
+    44: ("display_write", "BBs", "s"),
     45: ("stepper_move", "Bi", "BBBi"),
     46: ("stepper_home", "B", "BBBi"),
     47: ("stepper_release", "B", "BBBi"),
@@ -53,7 +54,9 @@ WIRE = {
     49: ("channel_write", "BH", "H"),
     50: ("expander_write", "BB", "B"),
     51: ("expander_read", "B", "B"),
-    44: ("display_write", "BBs", "s"),
+    52: ("weight_read", "B", "ii"),
+    53: ("infrared_read", "B", "IIHBHI"),
+    54: ("dac_write", "BH", "H"),
 }
 # Of the methods 16 to 34 in the manifest of a board with all of them, as they were sent before
 # there was a table
