@@ -9,8 +9,8 @@ import json
 import sys
 import time
 
-import board
 import interrupts
+import rows
 import things
 import watchdog
 import wires
@@ -24,8 +24,6 @@ _BOUNCES = 6
 _FAR_MS = 1_000
 # Longer than any pass: the firmware hung, or its process was stopped
 _STALL_MS = 500
-_BY_PIN = {row["pin"]: row for row in board.PINS}
-_BY_NAME = {row["name"]: row for row in board.PINS}
 
 
 class _World:
@@ -83,11 +81,7 @@ def reset_cause():
 
 def rewire(entries):
     # The firmware is about to use these pins by these names
-    _BY_PIN.clear()
-    _BY_NAME.clear()
-    for row in board.PINS + tuple(entries):
-        _BY_PIN[row["pin"]] = row
-        _BY_NAME[row["name"]] = row
+    rows.replace(entries)
 
 
 def is_stopping():
@@ -96,15 +90,15 @@ def is_stopping():
 
 def level(pin, driven, idle):
     # What an input sees: a shorted wire, else what drives it, else what was set, else the pull
-    row = _row(pin)
+    row = rows.of_pin(pin)
     inverted = 1 if row.get("active_low", False) else 0
     if row["name"] in _world.stuck:
         return _world.stuck[row["name"]] ^ inverted
     if driven is not None:
         return driven
     far = _world.joined.get(row["name"])
-    if far in _BY_NAME and _BY_NAME[far]["pin"] in _world.driven:
-        return _world.driven[_BY_NAME[far]["pin"]]
+    if far in rows.BY_NAME and rows.BY_NAME[far]["pin"] in _world.driven:
+        return _world.driven[rows.BY_NAME[far]["pin"]]
     found = _quantity_at(pin)
     if found is not None:
         return (1 if found.now() else 0) ^ inverted
@@ -126,8 +120,8 @@ def record_fault(fault):
 
 def record_pin(pin, level):
     _world.driven[pin] = level
-    row = _row(pin)
-    if _world.records_every_pin or _is_output(row):
+    row = rows.of_pin(pin)
+    if _world.records_every_pin or rows.is_output(row):
         value = level ^ (1 if row.get("active_low", False) else 0)
         record({"event": "pin", "name": row["name"], "pin": pin, "level": level, "value": value})
 
@@ -149,7 +143,7 @@ def on_pass(function):
 
 def light(pin, value):
     # MicroPython's own hand on LED1, whatever the firmware has set there
-    level = value ^ (1 if _row(pin).get("active_low", False) else 0)
+    level = value ^ (1 if rows.of_pin(pin).get("active_low", False) else 0)
     record({"event": "flash_light", "pin": pin, "value": value})
     record_pin(pin, level)
 
@@ -160,7 +154,7 @@ def quantity(name):
 
 
 def is_on(name):
-    row = _BY_NAME.get(name)
+    row = rows.BY_NAME.get(name)
     if row is None:
         return False
     inverted = 1 if row.get("active_low", False) else 0
@@ -173,7 +167,7 @@ def selected():
 
 
 def record_pwm(pin, hz, duty, is_share):
-    row = _row(pin)
+    row = rows.of_pin(pin)
     percent = round(duty * 100, 1)
     # Pulses of a length are an angle: a servo may stay at its safe one
     _note_active(pin, is_share and percent != row.get("safe", 0))
@@ -182,12 +176,14 @@ def record_pwm(pin, hz, duty, is_share):
 
 def record_voltage(pin, volts):
     _note_active(pin, volts > 0)
-    record({"event": "voltage", "name": _row(pin)["name"], "pin": pin, "volts": round(volts, 3)})
+    record(
+        {"event": "voltage", "name": rows.of_pin(pin)["name"], "pin": pin, "volts": round(volts, 3)}
+    )
 
 
 def record_pixels(pin, colours):
     _note_active(pin, any(any(colour) for colour in colours))
-    record({"event": "pixels", "name": _row(pin)["name"], "pin": pin, "pixels": colours})
+    record({"event": "pixels", "name": rows.of_pin(pin)["name"], "pin": pin, "pixels": colours})
 
 
 def edge(pin, level):
@@ -307,26 +303,17 @@ def _passed_s():
     return time.ticks_diff(time.ticks_ms(), _world.began_ms) / 1000
 
 
-def _row(pin):
-    return _BY_PIN.get(pin) or {"name": pin.lower(), "pin": pin}
-
-
 def _input_level(pin):
     found = _quantity_at(pin)
     if found is None:
         return _world.levels[pin]
     value = 1 if found.now() else 0
-    return value ^ (1 if _row(pin).get("active_low", False) else 0)
+    return value ^ (1 if rows.of_pin(pin).get("active_low", False) else 0)
 
 
 def _quantity_at(pin):
     # By the name of the pin, else by what the MCU calls it
-    return _world.quantities.get(_row(pin)["name"]) or _world.quantities.get(pin.lower())
-
-
-def _is_output(row):
-    # A thermostat switches its relay by itself
-    return "out" in row.get("can", ()) or row.get("kind") in ("thermostat", "pid")
+    return _world.quantities.get(rows.of_pin(pin)["name"]) or _world.quantities.get(pin.lower())
 
 
 def _note_active(pin, is_active):
@@ -337,7 +324,7 @@ def _note_active(pin, is_active):
 
 
 def _is_known(name):
-    if name in _BY_NAME or name in ORDINARY or name in things.quantities():
+    if name in rows.BY_NAME or name in ORDINARY or name in things.quantities():
         return True
     return len(name) in (3, 4) and name[0] == "p" and name[2:].isdigit()
 
@@ -356,14 +343,14 @@ def _quantities(values):
 def _join(ends):
     # An input at the other end of a wire from an output; None takes the wire away
     for name, output in ends.items():
-        if name not in _BY_NAME or (output is not None and output not in _BY_NAME):
+        if name not in rows.BY_NAME or (output is not None and output not in rows.BY_NAME):
             raise ValueError("no such pin: " + name)
         _world.joined[name] = output
 
 
 def _stick(values):
     for name, value in values.items():
-        if name not in _BY_NAME:
+        if name not in rows.BY_NAME:
             raise ValueError("no such pin: " + name)
         if value is None:
             _world.stuck.pop(name, None)
@@ -374,8 +361,8 @@ def _stick(values):
 def _report():
     pins = {}
     for pin, driven in _world.driven.items():
-        row = _row(pin)
-        if _is_output(row):
+        row = rows.of_pin(pin)
+        if rows.is_output(row):
             pins[row["name"]] = driven ^ (1 if row.get("active_low", False) else 0)
     values = {name: quantity.now() for name, quantity in _world.quantities.items()}
     gc.collect()
@@ -384,9 +371,9 @@ def _report():
 
 def _all_safe():
     for pin, driven in _world.driven.items():
-        row = _row(pin)
+        row = rows.of_pin(pin)
         value = driven ^ (1 if row.get("active_low", False) else 0)
-        if _is_output(row) and value != row.get("safe", 0):
+        if rows.is_output(row) and value != row.get("safe", 0):
             return False
     return not _world.active
 

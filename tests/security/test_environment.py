@@ -8,7 +8,9 @@ from agent.security.environment import (
     complaint_about,
     complaint_about_server,
     names,
+    own_environment,
 )
+from tests.canaries import secret
 
 HOME = Path("/w")
 # Each makes some program load, run or trust something else; a name that is gone here is a hole
@@ -59,3 +61,8 @@ def test_a_child_is_told_where_it_is_and_nothing_of_us() -> None:
     assert child_environment(HOME) == told
     with pytest.raises(CommandRefused, match="PATH may not be"):
         child_environment(HOME, {"PATH": "/tmp"})
+
+
+def test_our_own_programs_get_places_and_no_key() -> None:
+    environ = {"PATH": "/bin", "TZ": "Europe/Berlin", "OPENAI_API_KEY": secret("openai")}
+    assert own_environment(environ) == {"PATH": "/bin", "TZ": "Europe/Berlin"}
