@@ -51,7 +51,8 @@ class Thing:
         self._pulses += 1
 
     def shows(self, pin):
-        if pin != self._data or self.absent:
+        # It is wired where somebody drives its clock: elsewhere that pin is a contact or a bell
+        if pin != self._data or self.absent or world.driven(self.pin) is None:
             return None
         if self.shorted:
             return 0
