@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.link.devices.device_row import DeviceRow
-from agent.link.devices.device_table import ROWS
+from agent.link.devices.device_table import rows_of
 from agent.link.frame import (
     ACK,
     CONFIG_BEGIN_FORMAT,
@@ -37,6 +37,7 @@ from agent.link.frame import (
     encode,
 )
 from firmware.host import image, interpreter
+from firmware.host.board_source import is_small
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, bundle, lay_out
 from firmware.host.compiler import compiled, for_board
 from firmware.host.parts import PARTS
@@ -185,7 +186,7 @@ def _steps(board: str) -> Iterator[str]:
     for number in range(RULES):
         yield from pi.call(METHOD_REFLEX, b"\2\xff" + _rule(board, number))
     yield f"={REFLEXES}"
-    yield from pi.configure(configuration(board, largest_driver()))
+    yield from pi.configure(configuration(board, largest_driver(board)))
     yield from _subscribed(pi)
     yield f"={DRIVER}"
     # State, and then the beginning of a large one: its slot is erased in the next passes
@@ -214,9 +215,10 @@ def _rule(board: str, number: int) -> bytes:
     return struct.pack(RULE_FORMAT, *fields)
 
 
-def largest_driver() -> DeviceRow:
-    """Return the kind whose driver has the most to load."""
-    return max((row for row in ROWS if row.has_driver), key=_driver_bytes)
+def largest_driver(board: str) -> DeviceRow:
+    """Return the kind whose driver has the most to load, of those that the board has."""
+    kinds = rows_of(is_small=is_small(board_file(board)))
+    return max((row for row in kinds if row.has_driver), key=_driver_bytes)
 
 
 def _driver_bytes(row: DeviceRow) -> int:
