@@ -12,6 +12,8 @@ RECEIVE_WINDOW_BYTES = 512
 FLASH_CLASS = 1
 SUPPLY_MV = 3300
 HAS_MCU_TEMPERATURE = True
+# 112 KB for files: two versions with the larger drivers in them find no room
+IS_MIDDLING = True
 # A computer needs a second or two to notice a new USB device; a frame ends the wait
 PROMPT_WINDOW_MS = 3000
 # The timer that looks for a silent Pi; no PWM may take it

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from agent.link.devices.device_row import DeviceRow
 from agent.link.devices.device_table import ROWS, device_methods, rows_of
 
 _COPIED = (
@@ -28,11 +29,17 @@ def is_small(board: ModuleType) -> bool:
     return bool(getattr(board, "IS_SMALL", False))
 
 
+def kinds_of(board: ModuleType) -> tuple[DeviceRow, ...]:
+    """Return the kinds for which the board's files have room, beside a second version of them."""
+    is_middling = bool(getattr(board, "IS_MIDDLING", False))
+    return rows_of(is_small=is_small(board), is_middling=is_middling)
+
+
 def source(board: ModuleType) -> str:
     """The text of the module."""
     lines = ["# Made by firmware/host/board_source.py; not to be edited."]
     lines += [f"{name} = {getattr(board, name)!r}" for name in _COPIED]
-    lines.append(f"DEVICE_METHODS = {device_methods(rows_of(is_small=is_small(board)))!r}")
+    lines.append(f"DEVICE_METHODS = {device_methods(kinds_of(board))!r}")
     abilities = sorted({tuple(row["can"]) for row in board.PINS})
     lines += [f"_CAN_{number} = {can!r}" for number, can in enumerate(abilities)]
     lines.append("PINS = (")

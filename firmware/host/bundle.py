@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import cast
 
-from agent.link.devices.device_table import ROWS, rows_of
+from agent.link.devices.device_table import ROWS
 from firmware.host import board_source, describe, kind_source
 from firmware.host.board_folder import described_board, described_names
 
@@ -65,8 +65,11 @@ def bundle(name: str, *, is_frozen: bool = False) -> list[BundledFile]:
     """
     board = board_file(name)
     if is_frozen:
-        board = cast("ModuleType", SimpleNamespace(**{**vars(board), "IS_SMALL": False}))
-    kinds = rows_of(is_small=board_source.is_small(board))
+        board = cast(
+            "ModuleType",
+            SimpleNamespace(**{**vars(board), "IS_SMALL": False, "IS_MIDDLING": False}),
+        )
+    kinds = board_source.kinds_of(board)
     left_out = {row.kind for row in ROWS} - {row.kind for row in kinds}
     left_out |= _HELPERS if left_out else frozenset()
     files = [

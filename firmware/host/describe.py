@@ -13,7 +13,7 @@ from typing import Any
 from agent.link.devices import device_table
 from agent.link.devices.device_row import DeviceField, DeviceMethod
 from agent.link.devices.device_table import BOARD_METHODS
-from firmware.host.board_source import is_small
+from firmware.host.board_source import kinds_of
 
 LEASE_DEFAULT_MS = 2_000
 # The bit masks of leases are small integers on the MCU up to this many pins
@@ -57,7 +57,7 @@ _WITHOUT_PINS = frozenset(method.id for method in BOARD_METHODS)
 def manifest(board: ModuleType) -> dict[str, Any]:
     """Return the board's abilities in the wire format."""
     lacks = frozenset() if board.HAS_MCU_TEMPERATURE else _WITHOUT_PINS
-    kinds = device_table.rows_of(is_small=is_small(board))
+    kinds = kinds_of(board)
     known = {method.id for row in kinds for method in row.methods} | _WITHOUT_PINS
     return {
         "manifest": 1,

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.link.devices.device_row import DeviceRow
-from agent.link.devices.device_table import rows_of
 from agent.link.frame import (
     ACK,
     CONFIG_BEGIN_FORMAT,
@@ -37,7 +36,7 @@ from agent.link.frame import (
     encode,
 )
 from firmware.host import image, interpreter
-from firmware.host.board_source import is_small
+from firmware.host.board_source import kinds_of
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, bundle, lay_out
 from firmware.host.compiler import compiled, for_board
 from firmware.host.parts import PARTS
@@ -217,7 +216,7 @@ def _rule(board: str, number: int) -> bytes:
 
 def largest_driver(board: str) -> DeviceRow:
     """Return the kind whose driver has the most to load, of those that the board has."""
-    kinds = rows_of(is_small=is_small(board_file(board)))
+    kinds = kinds_of(board_file(board))
     return max((row for row in kinds if row.has_driver), key=_driver_bytes)
 
 

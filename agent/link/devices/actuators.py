@@ -200,6 +200,7 @@ DRIVEN = (
     DeviceRow(
         kind="pid",
         is_spacious=True,
+        is_bulky=True,
         can=("thermostat",),
         pin="relay",
         methods=_THERMOSTAT_METHODS,
@@ -295,6 +296,7 @@ DRIVEN = (
     DeviceRow(
         kind="stepper",
         is_spacious=True,
+        is_bulky=True,
         can=("stepper",),
         pin="step",
         methods=(

@@ -34,6 +34,7 @@ BUS_OUTPUTS = (
     DeviceRow(
         kind="ssd1306",
         is_spacious=True,
+        is_bulky=True,
         can=("display",),
         pin=_CLOCK,
         methods=(
@@ -71,6 +72,7 @@ BUS_OUTPUTS = (
     DeviceRow(
         kind="pca9685",
         is_spacious=True,
+        is_bulky=True,
         can=("channel",),
         pin=_CLOCK,
         methods=(
@@ -116,6 +118,7 @@ BUS_OUTPUTS = (
     DeviceRow(
         kind="mcp23017",
         is_spacious=True,
+        is_bulky=True,
         can=("expanded",),
         pin=_CLOCK,
         methods=(
@@ -143,6 +146,7 @@ BUS_OUTPUTS = (
     DeviceRow(
         kind="mcp23017in",
         is_spacious=True,
+        is_bulky=True,
         can=("expanded_in",),
         pin=_CLOCK,
         methods=(

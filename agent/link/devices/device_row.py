@@ -106,6 +106,7 @@ class DeviceRow(NamedTuple):
         shares_lines: the sort of bus that its lines are, which others of that sort may name too.
         has_driver: a module under `firmware/node/devices`; the firmware's own pins have none.
         is_spacious: its driver finds room only on boards with more than 64 KB for files.
+        is_bulky: with it, two versions find no room on a board with 112 KB for files.
         refusals: sentences with which its driver refuses, where no other has them.
         quantities: what its counterpart measures, as long as nobody sets anything else.
         words: for the search of tools: ours, then those of people in alphabets, then others.
@@ -130,6 +131,7 @@ class DeviceRow(NamedTuple):
     shares_lines: str = ""
     has_driver: bool = True
     is_spacious: bool = False
+    is_bulky: bool = False
     refusals: tuple[str, ...] = ()
     counterparts: tuple[Counterpart, ...] = ()
     quantities: Mapping[str, float] = _NOTHING

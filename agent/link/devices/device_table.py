@@ -125,9 +125,10 @@ def methods() -> tuple[DeviceMethod, ...]:
     return tuple(numbered[number] for number in sorted(numbered))
 
 
-def rows_of(*, is_small: bool) -> tuple[DeviceRow, ...]:
+def rows_of(*, is_small: bool, is_middling: bool) -> tuple[DeviceRow, ...]:
     """Return the kinds for which a board's files have room."""
-    return tuple(row for row in ROWS if not (is_small and row.is_spacious))
+    fit = (row for row in ROWS if not (is_small and row.is_spacious))
+    return tuple(row for row in fit if not (is_middling and row.is_bulky))
 
 
 def device_methods(rows: Sequence[DeviceRow] = ROWS) -> bytes:

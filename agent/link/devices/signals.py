@@ -20,6 +20,7 @@ SIGNALS = (
     DeviceRow(
         kind="hx711",
         is_spacious=True,
+        is_bulky=True,
         can=("weight",),
         pin="clock",
         methods=(
@@ -62,6 +63,7 @@ SIGNALS = (
     DeviceRow(
         kind="infrared",
         is_spacious=True,
+        is_bulky=True,
         can=("infrared",),
         pin="its output",
         methods=(
@@ -95,6 +97,7 @@ SIGNALS = (
     DeviceRow(
         kind="voltmeter",
         is_spacious=True,
+        is_bulky=True,
         can=("voltage",),
         pin="input of the converter",
         use="adc",
