@@ -29,7 +29,7 @@ def test_a_job_that_was_ordered_by_chat_is_heard_of_after_a_restart(tmp_path: Pa
         with ChatProcess(tmp_path, config(service)) as chat:
             assert chat.hear() == "Tea!"
             assert "the_message: at " in chat.say("/jobs")
-            assert "the_prompt runs at" in order_soon(chat, 3, "do: what time is it?")
+            assert "the_prompt runs at" in order_soon(chat, 8, "do: what time is it?")
             assert json.loads(chat.hear())["timezone"]
             assert chat.leave() == (0, "")
         assert "Traceback" not in chat.log()
