@@ -13,7 +13,7 @@ from agent.machine.readings import Readings
 from agent.readings.recorder import ReadingSource, Recorder
 from agent.readings.sources import BoardReadings, MachineReadings, PinReadings
 from agent.readings.store import ReadingStore
-from agent.schedule.trust import is_trusted
+from agent.schedule.trust import RELEASED_S, is_trusted
 from agent.settings import Paths, Settings
 from agent.system.clock import Clock
 from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # A start has better things to do, and nothing is unusual before a quarter of an hour is over
 _FIRST_NOTICE_S = 60.0
+# Without any network values go by the time that there is: what is never placed is dropped
+_WAIT_FOR_TIME_S = 3600.0
 
 
 class ReadingRecord:
@@ -41,6 +43,7 @@ class ReadingRecord:
         self._paths = paths
         self._clock = clock
         self._boards = boards
+        self._begun_s = clock.monotonic_s()
 
     @cached_property
     def store(self) -> ReadingStore:
@@ -153,4 +156,6 @@ class ReadingRecord:
         return [limit for limit in found if limit is not None]
 
     def _is_sure(self) -> bool:
-        return is_trusted(self._clock.wall_s())
+        now_s = self._clock.wall_s()
+        waited_s = self._clock.monotonic_s() - self._begun_s
+        return is_trusted(now_s) or (now_s >= RELEASED_S and waited_s > _WAIT_FOR_TIME_S)
