@@ -5,7 +5,9 @@ What a model is shown is a `Passage`, which has its origin in its type. No I/O.
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.passage import Passage
 
@@ -54,8 +56,7 @@ class Whose(enum.Enum):
     AGENTS = "agent"
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """A file that comes or goes with a message.
 
     Args:
@@ -73,8 +74,7 @@ class Attachment:
     is_voice: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """Place where a person is reached; `message_id` is the message answered, empty for none."""
 
     channel: str
@@ -89,8 +89,7 @@ class Address:
         return f"{self.channel}:{self.target}"
 
 
-@dataclass(frozen=True, slots=True)
-class Inbound:
+class Inbound(Struct, frozen=True):
     """A message from a person, as a channel understood it.
 
     Args:
@@ -163,8 +162,7 @@ class Inbound:
         return "_".join(part for part in parts if part is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Outbound:
+class Outbound(Struct, frozen=True):
     """A message to a person, or one part of it where a platform takes no longer ones.
 
     Args:
@@ -183,11 +181,10 @@ class Outbound:
     thread: str | None = None
     part: int = 0
     files: tuple[Attachment, ...] = ()
-    was_left: bool = field(default=False, compare=False)
+    was_left: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A model's wish to use a tool; `arguments_json` is text exactly as the model wrote it."""
 
     call_id: str
@@ -195,8 +192,7 @@ class ToolCall:
     arguments_json: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """Description of a tool for a model; `parameters` is a JSON Schema of type object.
 
     Args:
@@ -213,8 +209,7 @@ class ToolSpec:
         return self.about.text
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """Result of a tool call: failures are results too, never exceptions.
 
     Args:
@@ -249,8 +244,7 @@ class ToolResult:
         return replace(self, words=self.words.saying(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Echo:
+class Echo(Struct, frozen=True):
     """Data that a model service wants back word for word while its tool calls are answered.
 
     Thinking with its signature, for one. Only the wire format and model that sent it read it.
@@ -261,28 +255,26 @@ class Echo:
     content_json: str
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """A picture for a model; `data_base64` is the whole file."""
 
     media_type: str
     data_base64: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
+class ChatMessage(Struct, frozen=True):
     """One message of a conversation with a model."""
 
     role: Role
     words: Passage
-    tool_calls: tuple[ToolCall, ...] = field(default=())
+    tool_calls: tuple[ToolCall, ...] = ()
     # Set on TOOL messages: which call this answers, and which tool gave it
     call_id: str = ""
     tool_name: str = ""
     # Set on TOOL messages: the text says what went wrong
     is_error: bool = False
     # Set on USER messages just before they are sent; a history holds markers in the text instead
-    images: tuple[Image, ...] = field(default=())
+    images: tuple[Image, ...] = ()
     # Set on ASSISTANT messages of the turn that is going on, never kept in a history
     echo: Echo | None = None
     # A memory below the owner's trust stands in it, or stood beside it when it was said

@@ -6,8 +6,10 @@ passages that are put together are trusted as little as the least of them.
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import LiteralString
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Provenance(enum.IntEnum):
@@ -27,8 +29,7 @@ class Provenance(enum.IntEnum):
     OWNER = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """Text, how far it is trusted, and where its least trusted words come from.
 
     Args:

@@ -4,10 +4,10 @@ Light to import: sections are values. Absent keys and an absent file mean the de
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.settings import ChannelsSettings, TerminalSettings
 from agent.config import ConfigSection, expanded, home_folder, load
@@ -145,8 +145,7 @@ def is_prefix(name: str, other: str) -> bool:
     return other == name or other.startswith(f"{name}_")
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(Struct, frozen=True):
     """Paths of everything that is kept; `config` is None without a file.
 
     Args:

@@ -6,7 +6,9 @@ field of a message, no name and no other person's text says who anybody is.
 
 from collections import OrderedDict
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.access.commands import NOT_ALLOWED_TEXT, command_of, may
 from agent.access.pairing import STRANGER_TEXT, Pairing, is_pairing
@@ -49,15 +51,13 @@ class Strangers:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(Struct, frozen=True):
     """A message as it goes on, with who wrote it and what their words are worth."""
 
     message: Inbound
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """A message that goes no further; `text` is what its sender is told, empty for nothing."""
 
     text: str = ""

@@ -9,7 +9,8 @@ import hashlib
 import logging
 import secrets
 from collections import OrderedDict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.access.door_button import DoorButton, DoorPress
 from agent.access.pairing import Pairing, announced
@@ -37,8 +38,7 @@ MAX_TOKEN_CHARS = 64
 LONGEST_WAIT_S = 60.0
 
 
-@dataclass(slots=True)
-class _Knock:
+class _Knock(Struct):
     """A browser at the door."""
 
     code: str

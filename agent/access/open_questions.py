@@ -6,7 +6,9 @@ It says whether a plain word can mean one question only, and how an open questio
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.base import Question, YesBy
 from agent.messages import Address, Inbound
@@ -15,8 +17,7 @@ _COMES_NEXT = "I read your message after that."
 _WITHDRAW = "/stop withdraws the question."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _Asked(Struct, frozen=True, eq=False):
     """A question, where it was put, and the conversation whose turn waits for it."""
 
     place: Address

@@ -7,8 +7,9 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.access.owner_contact import OwnerContact
 from agent.access.people import OWNER_ID
@@ -45,8 +46,7 @@ def takes_none(_channel: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class ReachedOwner:
+class ReachedOwner(Struct, frozen=True):
     """The owner wherever they are: told there, or when they come by, with the time it happened.
 
     Args:

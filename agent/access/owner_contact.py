@@ -9,7 +9,8 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.access.open_questions import OpenQuestions
 from agent.access.people import BROWSERS, OWNER_ID, PeopleStore

@@ -7,7 +7,8 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.access.owner import Tell
 from agent.access.pairing_codes import CODE_TTL_S, Attempts, Codes, Invitation
@@ -69,8 +70,7 @@ async def tell_nobody(_text: str) -> None:
     """Tell nobody: no agent is running."""
 
 
-@dataclass(slots=True)
-class Pairing:
+class Pairing(Struct):
     """Runs `/pair`.
 
     Args:

@@ -9,10 +9,10 @@ import hmac
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agent.access.roles import HasRole
 from agent.storage.documents import open_documents
@@ -33,8 +33,7 @@ FORGOTTEN_AFTER_S = 6 * 3600.0
 MAX_REMEMBERED = 500
 
 
-@dataclass(slots=True)
-class _Tries:
+class _Tries(Struct):
     wrong: int = 0
     last_s: float = 0.0
     until_s: float = 0.0

@@ -6,8 +6,9 @@ What another process changes of it holds from the next message on.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.access.admission import Admission, Admitted, Rejected
 from agent.access.owner import ReachedOwner
@@ -99,8 +100,7 @@ class AccessControl:
         return named if is_paired else (at_the_machine, *named)
 
 
-@dataclass(slots=True)
-class RecoveredAccess:
+class RecoveredAccess(Struct):
     """Door after a restore: what was written before it is listed for the owner, and no more."""
 
     recovery: "Recovery"
@@ -122,8 +122,7 @@ class RecoveredAccess:
             await self.recovery.run(self.reach)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedAccess:
+class OpenedAccess(Struct, frozen=True):
     """The door of an agent at work, and where its owner is.
 
     Args:

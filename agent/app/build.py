@@ -5,9 +5,11 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, TextIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.access.audience import audience_of
 from agent.access.owner import Tell
@@ -72,8 +74,7 @@ class _Over(Exception):
     """Ends the agent's tasks from inside their group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """The parts of an agent that is not at work yet."""
 
     settings: Settings

@@ -5,10 +5,11 @@ Loaded only where a gateway is configured.
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from agent.access.pairing_codes import Codes
 from agent.access.people import PeopleStore
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from agent.gateway.assistants.channel import AssistantChannel
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """Counts of the journal."""
 
     messages: Sequence[tuple[str, str, int]]

@@ -5,9 +5,11 @@ Parts are made when they are first needed: most agents have nothing wired to the
 
 import asyncio
 import logging
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.app.scheduler import Scheduler
 from agent.memory.base import Memory
@@ -38,8 +40,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RecordedParts:
+class RecordedParts(Struct, frozen=True, dict=True):
     """Parts whose readings are recorded, and what was; it is opened when it is first needed."""
 
     settings: Settings

@@ -5,10 +5,11 @@ What speaks to a service is loaded only where there is one.
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from agent.access.owner import Tell
 from agent.config import Secret
@@ -40,8 +41,7 @@ async def _nothing_to_renew(_settings: Settings) -> ModelChoices:
     return ModelChoices(OFFLINE)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelServices:
+class ModelServices(Struct, frozen=True):
     """The provider of an agent, and what is spent for it.
 
     Args:
@@ -68,8 +68,7 @@ class ModelServices:
             await self.budget.begin(tell)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalParts:
+class LocalParts(Struct, frozen=True):
     """Parts of this device that providers use.
 
     Args:

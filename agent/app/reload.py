@@ -8,11 +8,11 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from agent.access.owner import Tell
 from agent.approvals.questions import QUESTION_TIMEOUT_S
@@ -99,8 +99,7 @@ _SERVICE = (
 _MAX_NAMED = 12
 
 
-@dataclass(frozen=True, slots=True)
-class ReloadTargets:
+class ReloadTargets(Struct, frozen=True):
     """Receivers of a new configuration.
 
     Args:

@@ -5,9 +5,10 @@ Each is listed here by hand. A start that is never asked anything loads none of 
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.channels.speech.engines import SpeechParts, open_recogniser
 from agent.channels.speech.grammar import names_of
@@ -62,8 +63,7 @@ from agent.tools.web_fetch import WebFetchTool
 from agent.tools.web_search import WebSearchTool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolParts:
+class ToolParts(Struct, frozen=True):
     """Parts that tools are made of."""
 
     web: WebSettings

@@ -8,8 +8,9 @@ answered none is a sign of its own, which no hurried yes gives.
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.link.events import BoardEvent, BoardSubscription, EventSource, Watch
 from agent.link.settings import BoardSettings
@@ -54,22 +55,19 @@ class NoButton:
         """There is nothing to listen to."""
 
 
-@dataclass(slots=True)
-class PresenceRule:
+class PresenceRule(Struct):
     """The button, and the effects for which nothing else is a yes; those may change at work."""
 
     button: Presence
     demanded_for: frozenset[Effect] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(Struct, frozen=True):
     asked_s: float
     answered: asyncio.Future[None]
 
 
-@dataclass(slots=True)
-class _Press:
+class _Press(Struct):
     """A button that is down; `is_spent` once it has said yes to somebody."""
 
     began: BoardEvent

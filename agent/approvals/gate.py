@@ -5,9 +5,10 @@ goes on record, and what cannot go on record does not happen.
 """
 
 import asyncio
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.approvals.button import NoButton, PresenceRule
 from agent.approvals.records import CARRIES_KEY_TEXT, CallCase, CallCircumstances, NotRecorded

@@ -9,7 +9,8 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from agent.approvals.button import Presence, PresenceRule
 from agent.approvals.records import CARRIES_KEY_TEXT, CallCase
@@ -43,8 +44,7 @@ _THE_SAME = "exactly this call"
 Ask = Callable[[Question], Awaitable[Answer]]
 
 
-@dataclass(frozen=True, slots=True)
-class Granted(Decision):
+class Granted(Decision, frozen=True):
     """An allowance that somebody gave, for the act that they were shown; spent before it."""
 
     case: CallCase

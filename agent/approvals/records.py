@@ -11,7 +11,8 @@ import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.approvals import effect_counts
 from agent.errors import StorageFull
@@ -48,8 +49,7 @@ async def nothing_foreseen() -> Forecast | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class CallCircumstances:
+class CallCircumstances(Struct, frozen=True):
     """Origin of a call: the person, the conversation, and the least trusted source.
 
     Args:
@@ -75,11 +75,10 @@ class CallCircumstances:
     holds_secret: bool = False
     reach: DataReach = FREE
     is_spoken: bool = False
-    foresee: Foresee = field(default=nothing_foreseen, compare=False, repr=False)
+    foresee: Foresee = nothing_foreseen
 
 
-@dataclass(frozen=True, slots=True)
-class CallCase:
+class CallCase(Struct, frozen=True):
     """One call before the gate."""
 
     call: ToolCall
@@ -97,8 +96,7 @@ class CallCase:
         return GateCall(self.call.name, self.effect, self.circumstances.arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditReceipt:
+class AuditReceipt(Struct, frozen=True):
     """Row of the audit log about a call: what it records, its number and its hash."""
 
     kind: str

@@ -6,8 +6,9 @@ Written as it is asked for and read as it comes: memory stays bounded whatever t
 import io
 import tarfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import IO
+
+from msgspec import Struct
 
 from agent.backup.passphrase import Read
 from agent.errors import BackupRefused
@@ -18,8 +19,7 @@ _END = bytes(2 * _BLOCK_BYTES)
 _PRIVATE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A file on its way into an archive; `pieces` give exactly `size_bytes`."""
 
     name: str

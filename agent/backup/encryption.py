@@ -1,7 +1,8 @@
 """Encryption of a backup to keys of age or SSH, or to a passphrase, as the `age` tool does it."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.backup import passphrase as passphrases
 from agent.backup.passphrase import HEADER_BYTES, Read, Write, filled, joined
@@ -15,8 +16,7 @@ _AGE_KEY = "AGE-SECRET-KEY-"
 _SSH = "-----BEGIN "
 
 
-@dataclass(frozen=True, slots=True)
-class Recipients:
+class Recipients(Struct, frozen=True):
     """Addressees of a new backup: a passphrase, or public keys (age1..., ssh-ed25519 ...)."""
 
     passphrase: str = ""
@@ -44,8 +44,7 @@ class Recipients:
             _recipient(key)
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """Secrets that open a backup: a passphrase, or secret keys in the words of their files."""
 
     passphrase: str = ""

@@ -7,9 +7,10 @@ not forgotten. Databases come before the logs that they point into.
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.backup.database_copy import COMPANIONS, is_database
 from agent.backup.manifest import Area, PartKind
@@ -30,8 +31,7 @@ _LEFTOVERS = ("*.part", "*.lock", "*.corrupt", "*.corrupt.*", "*.later.*", "*.ol
 RING, AGENT_DB = "readings.ring", "agent.db"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A part that a backup is to hold: a path, or a short content that has none.
 
     Args:
@@ -53,8 +53,7 @@ class Source:
             return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(Struct, frozen=True):
     """Everything of one device.
 
     Args:

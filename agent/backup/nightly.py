@@ -10,11 +10,11 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
 
 from agent.access.owner import Owner
 from agent.backup.record import LastBackup, read_record, write_record
@@ -65,8 +65,7 @@ async def run_apart(words: Sequence[str]) -> tuple[int, str]:
     return process.returncode or 0, said.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class NightlyBackup:
+class NightlyBackup(Struct, frozen=True):
     """The backups of one agent.
 
     Args:

@@ -5,9 +5,10 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct, field
 
 from agent.backup.archive import PIECE_BYTES, members_of
 from agent.backup.encryption import Keys, decrypt
@@ -27,8 +28,7 @@ _MAX_NAME_BYTES = 4096
 _AREAS = frozenset(area.value for area in Area)
 
 
-@dataclass(slots=True)
-class SeenPart:
+class SeenPart(Struct):
     """A part as it came out of the archive."""
 
     name: str
@@ -36,8 +36,7 @@ class SeenPart:
     sha256: str
 
 
-@dataclass(slots=True)
-class ReadBackup:
+class ReadBackup(Struct):
     """Everything that a backup was found to hold."""
 
     header: BackupHeader

@@ -10,10 +10,10 @@ import logging
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.backup import unconfirmed
@@ -41,8 +41,7 @@ QUESTION_TIMEOUT_S = 3600.0
 _MOST_TOLD, _MAX_CHARS = 20, 120
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerReach:
+class OwnerReach(Struct, frozen=True):
     """Ways to the owner while the agent is at work.
 
     Args:

@@ -9,9 +9,10 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent import __version__
 from agent.backup import switching
@@ -36,8 +37,7 @@ _NO_SERVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OutsideFolders:
+class OutsideFolders(Struct, frozen=True):
     """Folders that the restored configuration puts outside of the state folder; None inside."""
 
     workspace: Path | None = None
@@ -48,8 +48,7 @@ class OutsideFolders:
         return {Area.WORKSPACE: self.workspace, Area.DOCUMENTS: self.documents}.get(area)
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreTarget:
+class RestoreTarget(Struct, frozen=True):
     """System that is restored onto.
 
     Args:

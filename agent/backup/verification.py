@@ -4,8 +4,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.backup.database_copy import schema_of, trouble_of
 from agent.backup.encryption import Keys
@@ -14,8 +15,7 @@ from agent.backup.reader import ReadBackup, open_below, read_backup
 from agent.errors import StorageFull
 
 
-@dataclass(frozen=True, slots=True)
-class PartCheck:
+class PartCheck(Struct, frozen=True):
     """Result for one part; `trouble` is empty where all is well."""
 
     name: str
@@ -25,8 +25,7 @@ class PartCheck:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """Result for a whole backup."""
 
     header: BackupHeader

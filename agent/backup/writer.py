@@ -8,10 +8,10 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agent import __version__
 from agent.backup.archive import PIECE_BYTES, ArchiveStream, Member
@@ -45,8 +45,7 @@ RING_NAME = f"{Area.STATE.value}/{RING}"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 
-@dataclass(frozen=True, slots=True)
-class BackupPlan:
+class BackupPlan(Struct, frozen=True):
     """Plan of one backup.
 
     Args:

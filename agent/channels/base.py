@@ -8,7 +8,8 @@ import enum
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.messages import Address, Attachment, Inbound, Outbound
 from agent.system.clock import Clock
@@ -55,8 +56,7 @@ def _no_word(_said: Inbound) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """Question before a tool acts; `arguments_json` is shown whole or not asked.
 
     Args:
@@ -76,7 +76,7 @@ class Question:
     question_id: str = field(default_factory=new_question_id)
     yes_by: YesBy = YesBy.ID
     files: tuple[Attachment, ...] = ()
-    takes_word: Callable[[Inbound], bool] = field(default=_no_word, compare=False, repr=False)
+    takes_word: Callable[[Inbound], bool] = _no_word
 
 
 class Mark(enum.Enum):
@@ -90,8 +90,7 @@ class Mark(enum.Enum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Abilities:
+class Abilities(Struct, frozen=True):
     """Abilities of a platform; the rest of the agent asks these and never the channel's name.
 
     Args:

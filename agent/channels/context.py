@@ -1,9 +1,10 @@
 """Parts that a channel shares with the rest of the agent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.channels.received_files import Knows, ReceivedFiles
 
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from agent.channels.speech.base import Recogniser
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelContext:
+class ChannelContext(Struct, frozen=True):
     """Folder of a channel, and the people that it listens to.
 
     Args:

@@ -8,8 +8,9 @@ has left goes on in the same message, and that becomes the answer.
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.channels.started_drafts import Key, StartedDrafts
 from agent.errors import ChannelError
@@ -29,8 +30,7 @@ LET_GO_S = 3.0
 KEPT_NAME = "begun.json"
 
 
-@dataclass(slots=True)
-class AnswerDraft:
+class AnswerDraft(Struct):
     """Draft of an answer, as written and as shown."""
 
     inbound: Inbound
@@ -45,7 +45,7 @@ class AnswerDraft:
     # A request is under way: it is waited for, or it would overtake the answer
     is_calling: bool = False
     is_over: bool = False
-    task: "asyncio.Task[None] | None" = field(default=None)
+    task: "asyncio.Task[None] | None" = None
 
 
 class Drafts(ABC):

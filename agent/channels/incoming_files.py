@@ -6,8 +6,10 @@ platform hands out a file is the platform's.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.errors import ChannelError
 from agent.messages import Attachment, Inbound
@@ -27,8 +29,7 @@ def unfetched(inbound: Inbound, names: Iterable[str]) -> Inbound:
     return replace(inbound, notes=(*inbound.notes, *notes))
 
 
-@dataclass(frozen=True, slots=True)
-class IncomingFile:
+class IncomingFile(Struct, frozen=True):
     """File that the platform holds.
 
     Args:

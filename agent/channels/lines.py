@@ -11,9 +11,10 @@ import queue
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 R = TypeVar("R")
 
@@ -101,8 +102,7 @@ class TerminalLines:
             self._history_file.chmod(0o600)
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
+class _Failure(Struct, frozen=True):
     error: Exception
 
 

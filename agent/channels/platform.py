@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from agent.channels.base import Channel
 from agent.channels.settings import ChannelsSettings
@@ -60,8 +61,7 @@ class ChannelPaths(Protocol):
         """Return the database of the webhook."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlatformContext:
+class PlatformContext(Struct, frozen=True):
     """Parts that platforms share.
 
     Args:
@@ -79,8 +79,7 @@ class PlatformContext:
     newest: "Callable[[], Mapping[Series, Moment]]" = dict
 
 
-@dataclass(frozen=True, slots=True)
-class SetupKey:
+class SetupKey(Struct, frozen=True):
     """Key of a platform's table, as setup asks for it.
 
     One that the settings declare a `Secret` is a credential of the service besides.

@@ -4,20 +4,19 @@ The headers are looked at before any of the body is read; the body has been limi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class PushRequest:
+
+class PushRequest(Struct, frozen=True):
     """Request; `headers` have lower-case names, and the last value of each."""
 
     headers: Mapping[str, str]
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PushAnswer:
+class PushAnswer(Struct, frozen=True):
     """Answer to the platform; `retry_after_s` asks it to come again.
 
     Args:

@@ -7,8 +7,9 @@ is each platform's own affair. No address and no header gets into an error.
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.errors import ChannelUnavailable, NetworkError
 from agent.net.http import FIRST_BYTE_TIMEOUT_S, HttpAnswer, HttpClient, HttpRequest
@@ -30,8 +31,7 @@ OK, BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND = 200, 400, 401, 403, 404
 CONFLICT, TOO_LARGE, TOO_MANY, SERVER_ERRORS = 409, 413, 429, 500
 
 
-@dataclass(frozen=True, slots=True)
-class RestReply:
+class RestReply(Struct, frozen=True):
     """Answer, read whole.
 
     Args:

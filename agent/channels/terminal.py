@@ -7,8 +7,9 @@ import asyncio
 import json
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Question
 from agent.errors import BarnacleError, ChannelRefused
@@ -47,8 +48,7 @@ _LEAVE = frozenset({"/quit", "/exit"})
 Write = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     """The message whose answer the person waits for, and what is on the screen of it."""
 
     inbound: Inbound

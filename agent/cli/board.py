@@ -1,12 +1,13 @@
 """`barnacle board`: list ports and boards, show one, call it, configure and update it."""
 
 import asyncio
-import dataclasses
 import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from agent.cli import board_call, board_info, configuration, exits
 from agent.cli.board_visit import chosen, ready_board
@@ -144,7 +145,7 @@ def list_ports(boards: Sequence[BoardSettings], *, as_json: bool) -> int:
         say_json(
             [
                 {
-                    **dataclasses.asdict(device),
+                    **asdict(device),
                     "configured": bool(_boards_at(device, boards)),
                     "answer": answers.get(device.path, ""),
                 }

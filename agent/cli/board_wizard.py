@@ -6,10 +6,10 @@ import copy
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from agent.cli import configuration, exits
 from agent.cli.board_visit import chosen, ready_board
@@ -37,8 +37,7 @@ _TRIES, _PAUSE_S = 25, 0.2
 _TRIAL_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Bench:
+class _Bench(Struct, frozen=True):
     """A board, and how to reach it with other pins than those of the settings."""
 
     settings: BoardSettings

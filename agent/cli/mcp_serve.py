@@ -12,9 +12,10 @@ import sys
 import threading
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from agent.channels.credentials import find_secret
 from agent.cli import configuration, exits
@@ -36,8 +37,7 @@ _ACCEPTED = 202
 _OK = 200
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayPlace:
+class GatewayPlace(Struct, frozen=True):
     """Place of the gateway: a host and a port, or the path of a socket."""
 
     host: str = "localhost"

@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.cli import exits, memory_text
 from agent.cli.memory_store import looked_into, place_of

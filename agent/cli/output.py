@@ -5,14 +5,14 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import BarnacleError
 from agent.text.printable import printable_line, printable_text
 
 
-@dataclass(frozen=True, slots=True)
-class CommandTerminal:
+class CommandTerminal(Struct, frozen=True):
     """Shows and asks."""
 
     def say(self, text: str) -> None:

@@ -4,8 +4,9 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+
+from msgspec import Struct, field
 
 from agent.config import expanded
 from agent.errors import BadArguments
@@ -20,8 +21,7 @@ _PROGRESS_LINES = 100_000
 _MOST_SHOWN = 10
 
 
-@dataclass(slots=True)
-class BadRows:
+class BadRows(Struct):
     """Rows that are not understood: all counted, some shown."""
 
     count: dict[str, int] = field(default_factory=dict)
@@ -45,8 +45,7 @@ class BadRows:
             yield f"  and {more} more"
 
 
-@dataclass(frozen=True, slots=True)
-class FileRead:
+class FileRead(Struct, frozen=True):
     """Content that was read out of the file.
 
     Args:

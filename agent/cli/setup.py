@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 from argparse import Namespace
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent import settings
 from agent.app.access import AccessControl
@@ -31,8 +32,7 @@ from agent.system.programs import run_program
 _RESTART_TIMEOUT_S = 150.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """Tries keys and tokens at their services."""
 
     paths: Paths

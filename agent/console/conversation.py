@@ -7,7 +7,8 @@ import asyncio
 import itertools
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.channels.attached import frames
 from agent.channels.attached.lines import LineConnection
@@ -26,29 +27,25 @@ MAX_EVENTS = 64
 Question = frames.ApprovalFrame | frames.QuestionFrame
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """An answer that grows, as far as it is known."""
 
     message_id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TalkChanged:
+class TalkChanged(Struct, frozen=True):
     """The conversation has one more message, or one answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionsChanged:
+class QuestionsChanged(Struct, frozen=True):
     """A question is open that was not, or the other way round."""
 
 
 Event = Draft | TalkChanged | QuestionsChanged
 
 
-@dataclass(slots=True)
-class _Attached:
+class _Attached(Struct):
     """A connection, and what the agent owes us over it."""
 
     wire: LineConnection

@@ -7,7 +7,8 @@ import ipaddress
 import re
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -32,16 +33,14 @@ PER_S = 10.0
 MAX_CALLERS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A request that goes no further."""
 
     status: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(Struct, frozen=True):
     """A request as far as the guards see it."""
 
     method: str
@@ -140,14 +139,12 @@ def _post_fault(head: RequestHead, host: str) -> Fault | None:
     return None
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(Struct):
     left: float
     at_s: float
 
 
-@dataclass(slots=True)
-class Pace:
+class Pace(Struct):
     """Rate limit of each address: a bucket for each, a bounded number of them."""
 
     burst: float = BURST

@@ -4,13 +4,13 @@ import html
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec import Struct
 
 from agent.channels.render.html import to_html_telegram
 from agent.console import static_files
@@ -25,8 +25,7 @@ _CURVE_WIDTH, _CURVE_HEIGHT = 100.0, 24.0
 _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3600, 60
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
+class Visitor(Struct, frozen=True):
     """Somebody who was let in, as far as a page needs it.
 
     Args:

@@ -4,9 +4,9 @@ import asyncio
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -48,8 +48,7 @@ class BadForm(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """A request and who makes it, as far as that is known without asking the agent."""
 
     request: Request

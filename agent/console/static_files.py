@@ -6,9 +6,10 @@ A name is a key of a table, never a path: there is nothing to climb out of.
 import gzip
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 _FOLDER = Path(__file__).with_name("static")
 _VENDOR = _FOLDER / "vendor"
@@ -27,8 +28,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StaticFile:
+class StaticFile(Struct, frozen=True):
     """A file as it is sent; `tag` changes with its content."""
 
     media_type: str

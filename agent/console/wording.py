@@ -3,9 +3,10 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 _FOLDER = Path(__file__).with_name("wording")
 LANGUAGES = ("en", "de", "es", "ko", "ja", "zh")
@@ -16,8 +17,7 @@ _RANGE = re.compile(
 _MOST_RANGES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """Texts of one language."""
 
     code: str

@@ -5,8 +5,9 @@ gives "yes, in May" its meaning; the words before it are no part of the result.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,16 +40,14 @@ class Embedder(Protocol):
     async def aclose(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class TextPassage:
+class TextPassage(Struct, frozen=True):
     """A text and the text right before it, if any."""
 
     text: str
     before: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PassageReading:
+class PassageReading(Struct, frozen=True):
     """Vectors that a model makes of a passage.
 
     Args:

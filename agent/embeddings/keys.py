@@ -1,12 +1,11 @@
 """Key of an embedding service, and the setting that holds it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from agent.config import Secret
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key; `source` is the setting or variable that it came from."""
 
     secret: Secret

@@ -4,11 +4,11 @@ Importing this module loads numpy.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from agent.embeddings.recipe import POOLING_FILE, Pooling
@@ -32,8 +32,7 @@ class GraphOutput(Protocol):
     shape: Sequence[object]
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceHead:
+class SentenceHead(Struct, frozen=True):
     """The graph gives one vector for each text; `dimensions` is 0 while unknown."""
 
     output: str
@@ -43,8 +42,7 @@ class SentenceHead:
         return values
 
 
-@dataclass(frozen=True, slots=True)
-class PoolingHead:
+class PoolingHead(Struct, frozen=True):
     """The graph gives a vector for each token."""
 
     output: str

@@ -6,8 +6,9 @@ import itertools
 import re
 import socket
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import ConfigRefused
 from agent.gateway.settings import GatewaySettings
@@ -59,8 +60,7 @@ _MAX_PORT = 65535
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayAddress:
+class GatewayAddress(Struct, frozen=True):
     """Address to listen at: `path` for a Unix socket, otherwise an address and a port.
 
     Args:

@@ -7,12 +7,11 @@ No request changes the configuration; whatever else one changes passes the gate 
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -39,8 +38,7 @@ class _Code(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: Annotated[str, Meta(max_length=40)]
 
 
-@dataclass(frozen=True, slots=True)
-class CallerAccess:
+class CallerAccess(Struct, frozen=True):
     """Access rules for callers.
 
     Args:
@@ -56,8 +54,7 @@ class CallerAccess:
     socket_peer: str = callers.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class StatusSources:
+class StatusSources(Struct, frozen=True):
     """Data for the status pages; `troubles` has a sentence for each problem."""
 
     troubles: Callable[[], Mapping[str, str]]

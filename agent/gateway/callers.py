@@ -5,7 +5,8 @@ A limit is kept by this name, so that another way to write an address is not ano
 
 import ipaddress
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 UNIX = "unix"
 UNKNOWN = "unknown"
@@ -18,8 +19,7 @@ _FORWARDED = (b"x-forwarded-for", b"forwarded", b"x-real-ip", b"x-forwarded-host
 Headers = Sequence[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Caller; `is_known` if a right token was shown."""
 
     who: str

@@ -3,9 +3,10 @@
 import contextlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.channels.push import PushReceiver
 from agent.errors import StorageFull
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayParts:
+class GatewayParts(Struct, frozen=True):
     """Parts of the agent that the gateway serves."""
 
     state_dir: Path

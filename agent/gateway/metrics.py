@@ -1,15 +1,15 @@
 """Metrics page in Prometheus' text format 0.0.4."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _PREFIX = "barnacle_"
 _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSample:
+class MetricSample(Struct, frozen=True):
     """One sample; `kind` is counter or gauge, the same for all of a name."""
 
     name: str

@@ -8,7 +8,8 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.gateway.callers import Headers
 
@@ -21,8 +22,7 @@ _DIGITS = re.compile(rb"[0-9]{1,18}")
 _BY_BROWSERS = (b"origin", b"sec-fetch-site", b"sec-websocket-key")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFault:
+class RequestFault(Struct, frozen=True):
     """Reason for the refusal of a request; the text repeats nothing of it."""
 
     status: int

@@ -1,17 +1,16 @@
 """Seam of protocols that share the gateway: their paths, and a request that was let in."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from agent.access.people import Person
 from agent.channels.push import PushAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class RouteRequest:
+class RouteRequest(Struct, frozen=True):
     """Request of a paired caller.
 
     Args:

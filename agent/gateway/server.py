@@ -9,10 +9,10 @@ import contextlib
 import enum
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from socket import socket
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import Struct, field
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
@@ -42,8 +42,7 @@ class ConnectionStage(enum.Enum):
     REFUSED = "the head was refused; the refusal is being read"
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayConnectionParts:
+class GatewayConnectionParts(Struct, frozen=True):
     """Parts that all connections of a gateway share.
 
     Args:

@@ -1,6 +1,6 @@
 """Watch at work: what an event of the board means for whoever is told."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from agent.link.events import BoardEvent, EventCondition, Watch
 from agent.link.settings import WatchSettings
@@ -13,8 +13,7 @@ MARGIN_SHARE = 0.02
 LEAST_INTERVAL_MS = 50
 
 
-@dataclass(slots=True)
-class Alarm:
+class Alarm(Struct):
     """A watch at work.
 
     Args:

@@ -10,7 +10,8 @@ import contextlib
 import enum
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import LinkError
 from agent.link.base import Board, BoardState, Value
@@ -49,8 +50,7 @@ class LightState(enum.Enum):
     READY = "ready"
 
 
-@dataclass(frozen=True, slots=True)
-class LightPattern:
+class LightPattern(Struct, frozen=True):
     """A colour, and for how long it is on and off; never off is steady."""
 
     colour: Colour
@@ -80,8 +80,7 @@ LOOKS: Mapping[LightState, LightPattern | None] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LightSigns:
+class LightSigns(Struct, frozen=True):
     """Sources of the light's state."""
 
     activity: Activity

@@ -5,7 +5,8 @@ same alarm that is at work later.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import BadArguments, BarnacleError
 from agent.hardware.alarm import Alarm
@@ -24,8 +25,7 @@ from agent.tools.rehearsal_words import Occurrences
 _MS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedWatch:
+class DescribedWatch(Struct, frozen=True):
     """A watch that is wanted, and its board as far as its description goes.
 
     Args:

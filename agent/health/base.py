@@ -3,8 +3,9 @@
 import enum
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.embeddings.base import Embedder
 from agent.link.board import SerialBoard
@@ -25,8 +26,7 @@ class Level(enum.Enum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Finding of a check, with a sentence that names the fix."""
 
     level: Level
@@ -45,8 +45,7 @@ class Finding:
         return cls(Level.FAILED, sentence)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelService:
+class ModelService(Struct, frozen=True):
     """A model's service: its address, and where its key is found; empty when it has none.
 
     Args:
@@ -60,8 +59,7 @@ class ModelService:
     find_trouble: Callable[[], str] = str
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryStore:
+class MemoryStore(Struct, frozen=True):
     """Store of the memories.
 
     Args:
@@ -84,8 +82,7 @@ def _look_up(host: str) -> object:
     return socket.getaddrinfo(host, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Patient:
+class Patient(Struct, frozen=True):
     """Subject of the checks.
 
     Args:

@@ -7,11 +7,11 @@ over. Nothing here starts a program or asks the network.
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
+from msgspec import Struct
 
 from agent.access.owner import Tell
 from agent.errors import BarnacleError, StorageFull
@@ -37,8 +37,7 @@ class SenseJudge(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Sense:
+class Sense(Struct, frozen=True):
     """One thing that is watched.
 
     Args:

@@ -8,8 +8,9 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 # Shared with people and programs on purpose
 _SHARED = frozenset({"workspace", "chat.sock", "model"})
@@ -18,8 +19,7 @@ _MOST_FILES = 20_000
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A file or a folder, by the open folder that it is in."""
 
     path: Path

@@ -1,7 +1,8 @@
 """Serial ports of this machine and what is known of each: for lists and for advice."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.text.printable import printable_line
 
@@ -12,8 +13,7 @@ _DEVICES = Path("/dev")
 _STABLE_NAMES = ("barnacle-*", "serial/by-id/*")
 
 
-@dataclass(frozen=True, slots=True)
-class SerialDevice:
+class SerialDevice(Struct, frozen=True):
     """A serial port; `names` are other paths that lead to it and survive replugging."""
 
     path: str

@@ -7,8 +7,9 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent import __version__
 from agent.errors import StorageFull
@@ -80,8 +81,7 @@ class LastError(logging.Handler):
         self.at_s = record.created
 
 
-@dataclass(frozen=True, slots=True)
-class Subjects:
+class Subjects(Struct, frozen=True):
     """Subjects of the report."""
 
     provider: str

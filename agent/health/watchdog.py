@@ -9,7 +9,8 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import StorageFull
 from agent.health.report import board_sentence
@@ -36,8 +37,7 @@ MIGRATION_LIMIT_S = 1800.0
 DEAF_GRACE_S = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Vitals:
+class Vitals(Struct, frozen=True):
     """Vital parts that the watchdog depends on.
 
     Args:

@@ -5,7 +5,8 @@ Go-back-N. Knows numbers and times; encodes nothing and sends nothing.
 
 import enum
 from collections import deque
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.link.frame import HEADER_BYTES, RAW_LIMIT_BYTES, WIRE_LIMIT_BYTES
 
@@ -58,8 +59,7 @@ WINDOW_FRAMES = 8
 NAK_HOLD_OFF_S = 0.02
 
 
-@dataclass(slots=True)
-class Outgoing:
+class Outgoing(Struct):
     """A sequenced frame: waiting (`tries` is 0), or sent and not yet acknowledged."""
 
     kind: int

@@ -6,8 +6,9 @@ A board is always there as an object; whether hardware answers is `state`. Calls
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.link.counters import Counters
 from agent.link.manifest import Manifest
@@ -32,8 +33,7 @@ class BoardState(enum.Enum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True, slots=True)
-class BoardIdentity:
+class BoardIdentity(Struct, frozen=True):
     """Identity of a board, from its greeting."""
 
     board: str
@@ -46,8 +46,7 @@ class BoardIdentity:
     flash_class: str
 
 
-@dataclass(frozen=True, slots=True)
-class BoardStatus:
+class BoardStatus(Struct, frozen=True):
     """The link as a person would want it told; `trouble` is a sentence or empty."""
 
     state: BoardState

@@ -8,8 +8,9 @@ import asyncio
 import logging
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
 from agent.link import frame as wire
@@ -43,8 +44,7 @@ _PLUGGED_IN = "power-on"
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Live:
+class _Live(Struct, frozen=True):
     """Parts that exist only while the board is ready."""
 
     connection: BoardConnection

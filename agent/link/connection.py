@@ -7,8 +7,9 @@ with `OutcomeUnknown`. It must not open ports or connect again; `SerialBoard` do
 import asyncio
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
 from agent.link.arq import Outgoing
@@ -32,8 +33,7 @@ _REQUEST_IDS = 2**16
 OnEvent = Callable[[bytes], None]
 
 
-@dataclass(slots=True)
-class _Pending:
+class _Pending(Struct):
     """A call that waits for its answer; made for every one, and a frozen one takes longer."""
 
     frame: Outgoing

@@ -6,7 +6,8 @@ drift.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 # One sample is kept for each such while: the quickest
 WHILE_S = 2.0
@@ -19,8 +20,7 @@ MAX_DRIFT = 0.02
 _CLOCK_PERIOD_MS = 2**32
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
+class _Sample(Struct, frozen=True):
     """A moment on both clocks, and how long the answer that told it took."""
 
     device_s: float
@@ -116,8 +116,7 @@ class RoundTrips:
         return round(ordered[at] * 1000, 3)
 
 
-@dataclass(slots=True)
-class Counters:
+class Counters(Struct):
     """Numbers of one session; they only grow, but the rate."""
 
     frames_sent: int = 0

@@ -10,8 +10,9 @@ import enum
 import logging
 import struct
 from collections import deque
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.errors import LinkError
 from agent.link import frame as wire
@@ -46,8 +47,7 @@ class EventCondition(enum.Enum):
     THRESHOLD = wire.SUBSCRIBE_THRESHOLD
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """Subscription to a reading or input.
 
     Args:
@@ -64,8 +64,7 @@ class Watch:
     queue: int = 8
 
 
-@dataclass(frozen=True, slots=True)
-class BoardEvent:
+class BoardEvent(Struct, frozen=True):
     """Event of a board.
 
     Args:

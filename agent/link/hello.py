@@ -1,7 +1,8 @@
 """Reply of a board to a greeting, and clues about a device that does not reply."""
 
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.link.base import BoardIdentity
 from agent.link.frame import HELLO_ACK_FORMAT, HELLO_FORMAT, PROTOCOL_VERSION
@@ -77,8 +78,7 @@ _RESET_CAUSES = (
 _FLASH_CLASSES = ("none", "fat-16k", "littlefs", "raw-ab")
 
 
-@dataclass(frozen=True, slots=True)
-class BoardHello:
+class BoardHello(Struct, frozen=True):
     """A HELLO_ACK: who answers, and what its receive buffer and its manifest are."""
 
     nonce: int

@@ -7,8 +7,9 @@ this side uses, so that both always mean the same pin by the same number.
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import CallRefused, WrongDevice
 from agent.link import frame as wire
@@ -102,8 +103,7 @@ HOW_TO_AGREE = "send `/configure yes` in a chat, or run `barnacle board configur
 _NOTHING = b'{"pins":[],"v":1}'
 
 
-@dataclass(frozen=True, slots=True)
-class InForce:
+class InForce(Struct, frozen=True):
     """Configuration that the board runs with, and its notice for a person."""
 
     entries: tuple[PinEntry, ...] = ()

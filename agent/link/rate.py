@@ -5,7 +5,8 @@ has a new one of these.
 """
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # What both ends of a serial line can be set to, by the kernel's names
 RATES = (230_400, 460_800, 921_600)
@@ -21,8 +22,7 @@ TRIAL_PING_S = 0.1
 RATE_SILENCE_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """Rates of a port: at opening and at most; 0 is unknown."""
 
     start: int = 0

@@ -5,7 +5,8 @@ pin's name, and by `climate.humidity` where a pin shows several values.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.link.devices.device_table import by_capability
 from agent.link.manifest import INTEGER_RANGES, BoardPin, Field, Manifest, Method
@@ -24,8 +25,7 @@ class UnknownName(ValueError):
     """The board has nothing of that name; the text says what comes close."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoardReading:
+class BoardReading(Struct, frozen=True):
     """A value that a board can look at: `part` is its place in the answer of the read method."""
 
     index: int
@@ -34,8 +34,7 @@ class BoardReading:
     field: Field
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """An output and the field of its write method that says what it is set to."""
 
     pin: BoardPin

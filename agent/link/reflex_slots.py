@@ -5,7 +5,8 @@ The board is the only one that knows; nothing of it is kept here.
 
 import enum
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import CallRefused
 from agent.link import frame as wire
@@ -49,8 +50,7 @@ class Durability(enum.Enum):
     UNKNOWN = 255
 
 
-@dataclass(frozen=True, slots=True)
-class ReflexSlot:
+class ReflexSlot(Struct, frozen=True):
     """A rule on the board: `raw` as on the wire, `refusal` the name of the last refusal's code."""
 
     number: int
@@ -62,8 +62,7 @@ class ReflexSlot:
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ReflexSlots:
+class ReflexSlots(Struct, frozen=True):
     """All rules of a board at one moment."""
 
     keeping: Durability

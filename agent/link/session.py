@@ -6,7 +6,8 @@ Used once; every new connection needs a new one. It must not wait, sleep or touc
 
 import enum
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.link import frame as wire
 from agent.link.arq import FrameArrival, Outgoing, ReceiveWindow, SendWindow
@@ -59,8 +60,7 @@ class SessionState(enum.Enum):
     DEAD = "dead"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """Request to the board; an urgent one overtakes waiting ones, never sent ones."""
 
     method: int
@@ -69,8 +69,7 @@ class Request:
     urgent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BoardAnswer:
+class BoardAnswer(Struct, frozen=True):
     """Answer of the board to a request; `code` 0 is success."""
 
     request_id: int

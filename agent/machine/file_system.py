@@ -5,8 +5,9 @@ Only eMMC reports its wear; an SD card shows only the errors that it causes.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.machine.kernel import Kernel
 
@@ -24,8 +25,7 @@ _LIFE_STEPS = range(1, 12)
 _RESERVE_WORDS = {2: "80 % of the spare blocks are used", 3: "the spare blocks are used up"}
 
 
-@dataclass(frozen=True, slots=True)
-class FileSystem:
+class FileSystem(Struct, frozen=True):
     """One file system.
 
     Args:
@@ -71,8 +71,7 @@ def kind_of(folder: Path, mountinfo: str) -> str:
     return kind
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """State of the machine's storage.
 
     Args:

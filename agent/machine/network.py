@@ -3,7 +3,8 @@
 import ipaddress
 import socket
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.machine.kernel import Kernel
 
@@ -16,8 +17,7 @@ _ADDRESS6_FIELDS = 6
 _LOOPBACK = "lo"
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """Network state of the machine.
 
     Args:

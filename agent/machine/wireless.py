@@ -1,6 +1,6 @@
 """Signal of the Wi-Fi, from `/proc/net/wireless`: no program, no netlink."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from agent.machine.kernel import Kernel
 
@@ -16,8 +16,7 @@ _BEST_QUALITY = 70
 _DBM = range(-120, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Wireless:
+class Wireless(Struct, frozen=True):
     """One interface that is connected by radio."""
 
     interface: str

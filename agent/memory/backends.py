@@ -8,9 +8,10 @@ import os
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.config import Secret
 from agent.embeddings.base import Embedder
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 _MAX_URL_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class BackendPlace:
+class BackendPlace(Struct, frozen=True):
     """Ingredients of a backend.
 
     Args:

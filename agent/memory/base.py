@@ -6,8 +6,10 @@ the source of what it says for ever. `Memory` is what every backend does, `Curat
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.messages import Provenance
 
@@ -50,8 +52,7 @@ def without_recalled(text: str) -> str:
     return _RECALLED.sub("", text).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Scope of a store or a recall: a recall sees the memories of `owners`, nothing else.
 
     A memory is kept for the first of `person`, `group` and `device` that is set; for everybody
@@ -80,8 +81,7 @@ class Scope:
         return other.owner in self.owners
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEntry:
+class MemoryEntry(Struct, frozen=True):
     """One memory.
 
     Args:
@@ -122,8 +122,7 @@ class MemoryEntry:
         return replace(self, provenance=min(self.provenance, provenance), pinned=False)
 
 
-@dataclass(frozen=True, slots=True)
-class HeardMessage:
+class HeardMessage(Struct, frozen=True):
     """A message from a person that is not remembered yet; ids grow.
 
     Args:
@@ -140,8 +139,7 @@ class HeardMessage:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryStats:
+class MemoryStats(Struct, frozen=True):
     """Numbers of a store; `details` are the backend's own."""
 
     backend: str
@@ -253,8 +251,7 @@ class Chronicled(Protocol):
         """Return these, each with what was so before it if the question asks for the past."""
 
 
-@dataclass(frozen=True, slots=True)
-class SaidMemory:
+class SaidMemory(Struct, frozen=True):
     """A memory in the words of a message."""
 
     content: str
@@ -293,16 +290,14 @@ class Catalogued(Protocol):
         """Return what `forget` would delete: the owner's memory and all that says the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreLimits:
+class StoreLimits(Struct, frozen=True):
     """Limits of a store; older conversations and surplus memories are removed."""
 
     conversation_days: int = 30
     max_memories: int = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tidied:
+class Tidied(Struct, frozen=True):
     """Result of upkeep: conversations pruned, duplicates hidden, memories evicted."""
 
     pruned: int = 0
@@ -311,8 +306,7 @@ class Tidied:
     is_sound: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """Result of an inspection.
 
     Args:

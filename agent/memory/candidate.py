@@ -1,12 +1,11 @@
 """Candidate of a search: a memory with all that was measured of it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from agent.memory.base import MemoryEntry
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCandidate:
+class MemoryCandidate(Struct, frozen=True):
     """A memory that may answer the question.
 
     Args:

@@ -6,7 +6,8 @@ is whole in one of them. Nothing here knows files or memories.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # As long as a memory in a prompt may be, less its headings
 CHUNK_CHARS = 700
@@ -24,8 +25,7 @@ _SPACES = re.compile(r"[ \t\f\v\u00a0]+")
 _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentSection:
+class DocumentSection(Struct, frozen=True):
     """Text under one heading or on one page; `page` counts from 1, 0 is none."""
 
     text: str
@@ -33,8 +33,7 @@ class DocumentSection:
     page: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentChunk:
+class DocumentChunk(Struct, frozen=True):
     """A piece of a section."""
 
     text: str

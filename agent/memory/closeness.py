@@ -6,9 +6,9 @@ otherwise. Importing this module loads numpy.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 # What a turn of a conversation or a paragraph has; the rest of a longer text counts by its vector
@@ -20,8 +20,7 @@ _BLOCK_ROWS = 256
 Vectors = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class AskedWords:
+class AskedWords(Struct, frozen=True):
     """Tokens of a question and their weights."""
 
     tokens: Vectors

@@ -9,10 +9,10 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.errors import BarnacleError, ProviderError
 from agent.memory.base import (

@@ -8,7 +8,8 @@ import json
 import re
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.memory import curation, rows
 from agent.memory.base import Chronicled, Curated, MemoryEntry, Scope

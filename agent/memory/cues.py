@@ -5,9 +5,10 @@ Only surface signs of a few languages; where none is found, nothing is said and 
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+
+from msgspec import Struct
 
 from agent.memory.times import Span, said_span, span_of
 
@@ -75,8 +76,7 @@ _PERSON = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _KINDS = ((_TIME_ASKED, _TIME), (_NUMBER_ASKED, _NUMBER), (_PERSON_ASKED, _PERSON))
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Struct, frozen=True):
     """A date that a question names; unnamed parts are None."""
 
     months: frozenset[int]
@@ -97,8 +97,7 @@ class Day:
         return fits if self.year in {None, then.year} else fits * _OTHER_YEAR
 
 
-@dataclass(frozen=True, slots=True)
-class Cues:
+class Cues(Struct, frozen=True):
     """Cues in a question."""
 
     words: frozenset[str]

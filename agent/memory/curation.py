@@ -7,7 +7,9 @@ it is written down. Every function runs inside a transaction of its caller.
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.memory import facts, rows
 from agent.memory.base import CONVERSATION, CORE, MemoryEntry, Scope, Tidied
@@ -112,8 +114,7 @@ MAX_COMPARED = 2000
 MOST_FORMER = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """Values to set on a memory; None leaves one as it is."""
 
     pinned: bool | None = None

@@ -12,11 +12,11 @@ import logging
 import os
 import stat
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import BarnacleError, DocumentUnreadable
 from agent.memory.base import PAGE_MARK, Memory, MemoryEntry, Scope
@@ -49,8 +49,7 @@ SUFFIXES = _MARKDOWN | _PLAIN | {_PDF}
 Pages = Callable[[Path], Awaitable[list[str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """A file as it was seen; another size or time makes another version."""
 
     size_bytes: int
@@ -133,8 +132,7 @@ class _Known(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
+class Refreshed(Struct, frozen=True):
     """Numbers of changed files."""
 
     indexed: int = 0

@@ -12,10 +12,11 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from agent.errors import StorageFull
 from agent.memory import snapshot
@@ -94,8 +95,7 @@ _TEMP_SUFFIX = ".part"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG})
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenSnapshot:
+class WrittenSnapshot(Struct, frozen=True):
     """A snapshot that is on disk."""
 
     path: Path
@@ -103,8 +103,7 @@ class WrittenSnapshot:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(Struct, frozen=True):
     """A snapshot on the disk and what its last line claims."""
 
     path: Path

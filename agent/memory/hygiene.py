@@ -9,10 +9,10 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import BarnacleError, StorageFull
 from agent.memory.base import CONVERSATION, Memory, MemoryEntry, StoreLimits, Tidied, Upkept
@@ -110,8 +110,7 @@ class Report(msgspec.Struct, frozen=True):
         return f"{done}{state}{'; ' if self.trouble else ''}{self.trouble}"
 
 
-@dataclass(frozen=True, slots=True)
-class Chores:
+class Chores(Struct, frozen=True):
     """Chores of hygiene beyond the store, set by the agent.
 
     Args:

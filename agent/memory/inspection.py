@@ -9,7 +9,8 @@ import math
 import sqlite3
 import struct
 from collections.abc import Collection, Sequence
-from dataclasses import fields, replace
+
+from msgspec.structs import replace
 
 from agent.memory import rows
 from agent.memory.base import Inspection, MemoryEntry
@@ -17,7 +18,7 @@ from agent.memory.record import COLUMNS, entry_of
 
 # What may change while the time of the last change stays: nobody says a text again to pin it
 _MARKS = ("importance", "pinned", "superseded_by", "score", "until_s")
-_SAID = [field.name for field in fields(MemoryEntry) if field.name not in _MARKS]
+_SAID = [name for name in MemoryEntry.__struct_fields__ if name not in _MARKS]
 # Of 16-bit numbers, whose squares should add up to 1
 _NUMBER_BYTES = 2
 _LENGTH_TOLERANCE = 0.02

@@ -10,8 +10,9 @@ import hashlib
 import json
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.errors import StorageFull
 from agent.memory.base import (

@@ -12,7 +12,8 @@ import os
 import re
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.memory.base import CONVERSATION, CORE, DAILY
 from agent.system.clock import Clock
@@ -48,8 +49,7 @@ _CATEGORIES = {
 _KINDS = {CORE: "decision", DAILY: "context", CONVERSATION: "context"}
 
 
-@dataclass(frozen=True, slots=True)
-class LucidMatch:
+class LucidMatch(Struct, frozen=True):
     """A memory that the program returned."""
 
     content: str

@@ -9,10 +9,11 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.embeddings.base import Embedder
 from agent.memory.base import CORE, DAILY, DEFAULT_IMPORTANCE, MAX_CONTENT_CHARS, MemoryEntry, Scope
@@ -40,8 +41,7 @@ _SAID_BY_DEFAULT: dict[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Defaults of a file for items that do not say otherwise."""
 
     category: str
@@ -54,8 +54,7 @@ class Page:
         return last is not None and last.is_cut_off(has_end=text.endswith("\n"))
 
 
-@dataclass(slots=True)
-class _Item:
+class _Item(Struct):
     key: str
     lines: list[str]
     fields: dict[str, object] = field(default_factory=dict)

@@ -7,9 +7,9 @@ rare a token is and how long a memory is make the rest of BM25. Importing this m
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from agent.memory.ranking import Scale
@@ -27,8 +27,7 @@ Ids = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """All visible memories with any of the asked tokens.
 
     Args:

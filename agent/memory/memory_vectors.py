@@ -9,9 +9,10 @@ import logging
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.embeddings.base import Embedder, PassageReading, TextPassage, readings
 from agent.errors import EmbedderUnavailable, MemoryUnavailable

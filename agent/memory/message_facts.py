@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.memory.base import CORE, DAILY, HeardMessage
 from agent.memory.grounding import is_grounded
@@ -81,8 +80,7 @@ _TELLS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A fact, believed as far as `provenance` says."""
 
     content: str

@@ -6,7 +6,9 @@ before it, so that nothing is shown that was hidden.
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import astuple, replace
 
 from agent.memory.base import Memory, MemoryEntry
 
@@ -16,8 +18,7 @@ Progress = Callable[[int, int], None]
 _Name = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Migrated:
+class Migrated(Struct, frozen=True):
     """Result of a migration.
 
     Args:
@@ -37,8 +38,7 @@ class Migrated:
         return self.carried + self.already + self.newer
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(Struct, frozen=True):
     """A memory in the target, small enough to hold a million."""
 
     memory_id: int
@@ -47,8 +47,7 @@ class _Held:
     superseded_by: int | None
 
 
-@dataclass(slots=True)
-class _Move:
+class _Move(Struct):
     target: Memory
     held: dict[_Name, _Held]
     total: int

@@ -7,8 +7,9 @@ mean; what it changes is written by the keeper before the caller hears of it.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from agent.embeddings.base import Embedder
 from agent.errors import BarnacleError, MemoryUnavailable

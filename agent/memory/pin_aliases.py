@@ -7,8 +7,9 @@ words. A question that has one of the words in it gets the line, whatever else f
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import PathRefused
 from agent.security.paths import open_beneath
@@ -22,8 +23,7 @@ _LINE = re.compile(r"[-*]?\s*(?P<names>[^:|]{1,200}):\s*(?P<pin>[^:|]{1,20})")
 _SEPARATORS = re.compile(r"[,;、，/]")
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """One pin, all its names, and the place of the entry."""
 
     pin: str

@@ -14,8 +14,9 @@ What is missing is left out, and the rest counts whole.
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
+
+from msgspec import Struct, field
 
 from agent.memory.base import MemoryEntry
 from agent.memory.candidate import MemoryCandidate
@@ -75,8 +76,7 @@ _COVERAGE_BESIDE, _STRENGTH_BESIDE = 0.65, 6.0
 _UNDERSTOOD = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """Mean and standard deviation of a measure over all memories."""
 
     mean: float
@@ -108,8 +108,7 @@ class Scale:
         return (value - self.mean) / self.deviation if self.deviation else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Scales:
+class Scales(Struct, frozen=True):
     """Scales of both first measures, over all visible memories.
 
     Args:
@@ -132,8 +131,7 @@ class Scales:
         return 2 * _mean([(by_words, 1.0), (self.meaning.z(cosine), self.understood)])
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateRelations:
+class CandidateRelations(Struct, frozen=True):
     """Relations of the candidates to each other and to the question."""
 
     cues: Cues
@@ -207,8 +205,7 @@ CIRCUMSTANCE_WEIGHTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RankedMemory:
+class RankedMemory(Struct, frozen=True):
     """A memory and its relevance, 0..1."""
 
     entry: MemoryEntry
@@ -279,8 +276,7 @@ def _mean(weighed: Iterable[tuple[float | None, float]]) -> float:
     return sum(value * weight for value, weight in known) / whole if whole else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Struct, frozen=True):
     """Circumstances of a search.
 
     Args:

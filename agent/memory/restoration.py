@@ -4,8 +4,9 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.memory import facts, forgetting, rows, salvage
 from agent.memory.base import MemoryEntry

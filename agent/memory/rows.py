@@ -7,7 +7,9 @@ The word index is kept in step here, in the same transaction. What a scope sees 
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.keys import key_of, searched_text
@@ -21,8 +23,7 @@ _LAST_ID = 2**63 - 1
 _SEEN = "owner IN (SELECT value FROM json_each(:owners))"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryDraft:
+class MemoryDraft(Struct, frozen=True):
     """A memory that is not stored yet."""
 
     key: str
@@ -33,8 +34,7 @@ class MemoryDraft:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Unembedded:
+class Unembedded(Struct, frozen=True):
     """A memory whose vector is missing or of another model."""
 
     memory_id: int

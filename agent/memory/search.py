@@ -3,9 +3,11 @@
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.embeddings.base import PassageReading
 from agent.memory import rows, sessions, words
@@ -102,8 +104,7 @@ MAX_ASKED_TOKENS = 32
 PEOPLES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryQuestion:
+class MemoryQuestion(Struct, frozen=True):
     """A question with its asker; `similar`, `reading` and `model` are set if there is a model."""
 
     text: str

@@ -3,8 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+from msgspec import Struct, field
 
 from agent.memory.base import Scope
 from agent.memory.record import provenance_of
@@ -23,8 +24,7 @@ ORDER BY id LIMIT ?
 _END = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryNeighbours:
+class MemoryNeighbours(Struct, frozen=True):
     """Memories and their neighbours in order."""
 
     memory_ids: frozenset[int]
@@ -42,8 +42,7 @@ class MemoryNeighbours:
                 yield here
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTurn:
+class SessionTurn(Struct, frozen=True):
     """A memory and its conversation, if it has one."""
 
     memory_id: int

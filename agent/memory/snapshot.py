@@ -9,7 +9,8 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.memory.base import DEFAULT_IMPORTANCE, MemoryEntry, Scope
 from agent.memory.record import provenance_of
@@ -29,8 +30,7 @@ _MAX_ID = 2**63 - 1
 _JOINERS = "\u200c\u200d"
 
 
-@dataclass(slots=True)
-class _Lines:
+class _Lines(Struct):
     """Lines of one memory, read so far."""
 
     key: str

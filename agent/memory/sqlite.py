@@ -7,10 +7,11 @@ absence only leaves recall to words, and what was stored without it is embedded 
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from agent.embeddings.base import Embedder, PassageReading
 from agent.errors import MemoryUnavailable

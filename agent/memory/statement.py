@@ -6,8 +6,9 @@ slot and different values contradict each other. Where no pattern fits, nothing 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
+
+from msgspec import Struct
 
 from agent.memory.text import normalise
 
@@ -192,8 +193,7 @@ _LASTING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A statement; `slot` names its subject and relation, `value` is the rest."""
 
     slot: str

@@ -6,9 +6,10 @@ when the text was said. Dates that are written out are the matter of `cues`.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+
+from msgspec import Struct
 
 _DAY = timedelta(days=1)
 _LONGER_THAN_A_MONTH = 32 * _DAY
@@ -86,8 +87,7 @@ _WEEKDAYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A stretch of time; `end_s` is no part of it."""
 
     start_s: float

@@ -10,8 +10,9 @@ import logging
 import os
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.memory.base import MemoryEntry
 from agent.storage.files import sync_folder, write_atomic
@@ -27,8 +28,7 @@ _NAME_CHARS = 16
 _DEAD, _ALLOWED = "-", "+"
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """Content of the file.
 
     Args:

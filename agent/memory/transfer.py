@@ -6,9 +6,11 @@ Works over any backend, by `entries` and `restore`; what hides a memory is follo
 import asyncio
 import logging
 from collections.abc import AsyncIterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.base import Memory, MemoryEntry
@@ -29,8 +31,7 @@ class KnowsSnapshots(Protocol):
     async def remember_snapshot(self, digest: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class TransferResult:
+class TransferResult(Struct, frozen=True):
     """Result of a transfer; `unreadable` counts unreadable rows of the source."""
 
     moved: int

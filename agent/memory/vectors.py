@@ -6,9 +6,9 @@ when another program has written there.
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 # Of what is stored: half the bytes of 32-bit floats, and no loss that a ranking could see. Nor is
@@ -35,8 +35,7 @@ WHERE v.model = ? AND v.memory_id > ? ORDER BY v.memory_id LIMIT ?
 Vector = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class Similarities:
+class Similarities(Struct, frozen=True):
     """Cosines between a question and every visible vector.
 
     Args:

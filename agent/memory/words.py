@@ -4,8 +4,9 @@ import json
 import math
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nlargest
+
+from msgspec import Struct
 
 from agent.memory.ranking import Scale
 
@@ -29,8 +30,7 @@ FROM memory_words WHERE memory_words MATCH :asked
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Share of the asked words in some memories.
 
     Args:
@@ -42,8 +42,7 @@ class Coverage:
     weights: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
+class Hits(Struct, frozen=True):
     """Strength (BM25) of each match, by memory."""
 
     db: sqlite3.Connection

@@ -7,10 +7,11 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.access.commands import ChatCommand
 from agent.errors import StorageFull
@@ -37,7 +38,6 @@ from agent.turn import history, model_choice
 from agent.turn.attachments import kept, spoken, without_markers
 from agent.turn.history import HistoryCache
 from agent.turn.hooks import Cancel, GuardFailure
-from agent.turn.model_choice import ModelChoices
 from agent.turn.outcome import says_nothing
 from agent.turn.progress import TurnScope
 from agent.turn.prompt import (
@@ -135,7 +135,6 @@ class Conversations:
             return await self.finish(accepted, " ".join(accepted.message.notes))
         if not accepted.has_begun:
             await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
-        await self._prepare()
         message = await self._parts.hooks.received(accepted.message)
         if isinstance(message, Cancel):
             return await self._cancelled(accepted, message, UNREAD_TEXT)
@@ -262,7 +261,7 @@ class Conversations:
             lambda db: self._histories.clear(db, conversation)
         )
 
-    async def _prepare(self) -> None:
+    async def prepare(self) -> None:
         """Load what turns need; once, and the loop goes on meanwhile."""
         async with self._preparing:
             if not self._is_prepared:

@@ -1,8 +1,9 @@
 """Parts of the agent that answer a message."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from agent.access.audience import audience_of
 from agent.memory.base import Memory
@@ -26,8 +27,7 @@ async def _no_jobs(_person: str) -> str:
     return "There are no jobs."
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationParts:
+class ConversationParts(Struct, frozen=True):
     """Parts that answer a message."""
 
     journal: DatabaseWorker

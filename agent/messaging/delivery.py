@@ -8,8 +8,9 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from weakref import WeakValueDictionary
+
+from msgspec.structs import replace
 
 from agent.channels.base import Channel
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, StorageFull

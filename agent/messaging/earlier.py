@@ -1,7 +1,8 @@
 """Earlier messages of a caller who may ask the same again, and the answers that are there."""
 
 import sqlite3
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.messaging.journal import InboxState
 
@@ -10,8 +11,7 @@ _END = "\x7f"
 _OPEN = frozenset({InboxState.ACCEPTED, InboxState.RUNNING})
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierMessage:
+class EarlierMessage(Struct, frozen=True):
     """Message that was accepted before.
 
     Args:

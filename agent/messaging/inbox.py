@@ -5,11 +5,12 @@ Functions take a connection inside a transaction, so that a caller can combine t
 
 import logging
 import sqlite3
-from dataclasses import MISSING, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from agent.memory.base import HeardMessage
 from agent.messages import Inbound, Provenance
@@ -96,7 +97,7 @@ _OWN = (
 _USUAL = {
     field.name: field.default
     for field in fields(Inbound)
-    if field.name not in _OWN and field.default is not MISSING
+    if field.name not in _OWN and field.default is not msgspec.NODEFAULT
 }
 
 
@@ -107,8 +108,7 @@ NOT_KEPT = 0
 MAX_CUTS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """A message that is ours to answer.
 
     Args:

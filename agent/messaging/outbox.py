@@ -5,10 +5,10 @@ Functions take a connection inside a transaction, so that a caller can combine t
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.messages import Attachment, Outbound
 from agent.messaging.inbox import Accepted

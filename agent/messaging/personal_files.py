@@ -11,8 +11,9 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.messages import Attachment, Inbound
 from agent.security.received import RECEIVED, folder_of_group, folder_of_person

@@ -7,7 +7,9 @@ import asyncio
 import enum
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.messages import Inbound, Whose
 from agent.messaging.inbox import Accepted
@@ -26,8 +28,7 @@ class Ending(enum.Enum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(slots=True, eq=False)
-class QueuedMessage:
+class QueuedMessage(Struct, eq=False):
     """A message that is being answered.
 
     Args:

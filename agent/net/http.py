@@ -10,8 +10,9 @@ import contextlib
 import ssl
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from agent import __version__
 from agent.errors import ConfigRefused, NetworkError
@@ -44,8 +45,7 @@ _NO_COMPRESSION = frozenset({"", "identity"})
 _RELEASED_S = 1_780_000_000.0
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """Request; `content` is the whole body, or yields it piece by piece, once.
 
     Args:

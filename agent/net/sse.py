@@ -5,7 +5,8 @@ what is not UTF-8 is replaced. No event is ever held beyond the limit that a rea
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import NetworkError
 
@@ -17,8 +18,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class SseEvent:
+class SseEvent(Struct, frozen=True):
     """Event of a server, with the id to resume after; empty if it has none."""
 
     data: str

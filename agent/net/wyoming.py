@@ -5,11 +5,10 @@ Every length has its limit before anything is read, and an event that has begun 
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct, field
 
 from agent.text.printable import printable_line
 
@@ -36,8 +35,7 @@ class WireRefused(Exception):
     """Bytes that are no event; the text says what is wrong, and repeats nothing of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class WyomingEvent:
+class WyomingEvent(Struct, frozen=True):
     """Event of either side; `payload` is its sound, where its reader wants that."""
 
     type: str

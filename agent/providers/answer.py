@@ -5,7 +5,8 @@ A tool call is returned only when the service said that the answer has ended; ha
 
 import re
 import secrets
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import ProviderRefused, TransientProviderError
 from agent.messages import Echo, ToolCall
@@ -30,8 +31,7 @@ def bare(tool: str) -> str:
     return tool.removeprefix(module)
 
 
-@dataclass(slots=True)
-class _PartialCall:
+class _PartialCall(Struct):
     """Tool call whose end has not come yet."""
 
     index: int | None

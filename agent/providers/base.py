@@ -7,7 +7,8 @@ It never runs a tool and never drops a turn.
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from agent.messages import ChatMessage, Echo, ToolCall, ToolSpec
 from agent.passage import Passage
@@ -29,8 +30,7 @@ class StopReason(enum.Enum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens that a request cost, as the service counted them.
 
     Args:
@@ -46,8 +46,7 @@ class Usage:
     cache_write_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """Abilities of a model beyond text.
 
     Args:
@@ -62,8 +61,7 @@ class Capabilities:
     context_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(Struct, frozen=True):
     """Request to a model: `messages` starts with the system prompt.
 
     Args:
@@ -76,27 +74,25 @@ class ChatRequest:
     """
 
     messages: tuple[ChatMessage, ...]
-    tools: tuple[ToolSpec, ...] = field(default=())
+    tools: tuple[ToolSpec, ...] = ()
     # None means what the provider is configured with
     model: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
-    further_tools: tuple[ToolSpec, ...] = field(default=())
+    further_tools: tuple[ToolSpec, ...] = ()
     conversation: str = ""
     person: str = ""
     answer_schema: Mapping[str, object] | None = None
-    heard: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    heard: Callable[[], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """Piece of text as it arrives; the pieces joined are `ChatResponse.text`."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChatResponse:
+class ChatResponse(Struct, frozen=True):
     """Whole answer of a model.
 
     Args:
@@ -111,9 +107,9 @@ class ChatResponse:
     """
 
     text: str = ""
-    tool_calls: tuple[ToolCall, ...] = field(default=())
+    tool_calls: tuple[ToolCall, ...] = ()
     stop: StopReason = StopReason.END
-    usage: Usage = field(default=Usage())
+    usage: Usage = Usage()
     heeds_only_this_turn: bool = False
     echo: Echo | None = None
     model: str = ""

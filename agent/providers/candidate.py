@@ -1,7 +1,8 @@
 """Model at a service that may answer, with all keys for it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.base import Provider
 from agent.providers.circuit_breaker import CircuitBreaker
@@ -16,8 +17,7 @@ REFUSED_S = 600.0
 LONE_REFUSED_S = 5.0
 
 
-@dataclass(slots=True)
-class _Key:
+class _Key(Struct):
     """Access to a service by one key, and the time until which it rests."""
 
     provider: Provider

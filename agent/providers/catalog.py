@@ -6,7 +6,9 @@ Data alone. An address of one's own goes with `custom:` (chat completions) or
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 # A model on a small machine is loaded, reads the prompt and writes a call without sending a byte;
 # less than a whole answer may usually take, so that it is that limit which is told and raised
@@ -41,8 +43,7 @@ class Auth(enum.Enum):
     QUERY = "query"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownService:
+class KnownService(Struct, frozen=True):
     """Known service.
 
     Args:

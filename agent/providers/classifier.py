@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.messages import ChatMessage, Role
 from agent.providers.section import ClassifySettings
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     """Messages of one route; a pattern of None accepts any words."""
 
     hint: str

@@ -4,7 +4,8 @@ Decided by error code, then by words; never by digits found in a text.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers import service_json
 
@@ -79,8 +80,7 @@ _WAIT_WORDS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(Struct, frozen=True):
     """Error in one shape for all services."""
 
     message: str = ""

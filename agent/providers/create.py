@@ -1,10 +1,10 @@
 """Construction of the providers that the configuration names: one for each key."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import ConfigRefused
 from agent.net.http import BETWEEN_BYTES_TIMEOUT_S, HttpClient
@@ -134,8 +134,7 @@ def routed(
     return RouterProvider(ways.asked(usual, clock), routes, Classifier(settings.classify))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ways:
+class _Ways(Struct, frozen=True):
     """Makes candidates of what the configuration names."""
 
     settings: ProviderSettings

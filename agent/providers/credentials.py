@@ -1,7 +1,9 @@
 """Choice of service and keys: the configuration goes before the environment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.config import Secret
 from agent.errors import ConfigRefused
@@ -13,8 +15,7 @@ from agent.providers.settings import AUTO, OFFLINE, ProgramSettings, ProviderSet
 KEY_VARIABLES = ("BARNACLE_API_KEY", "API_KEY")
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(Struct, frozen=True):
     """Key, and the place where a person can change it."""
 
     key: Secret

@@ -1,8 +1,10 @@
 """Address of a service, and the authentication of a request."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from urllib.parse import quote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.config import Secret
 from agent.net.http import HttpRequest
@@ -11,8 +13,7 @@ from agent.providers.failures import ServiceTarget
 from agent.security.redact import Redactor
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """One service, reached with one key.
 
     Args:

@@ -9,8 +9,9 @@ import math
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from agent.errors import (
     ContextOverflow,
@@ -70,8 +71,7 @@ _SINCE_1970 = 1_000_000_000.0
 _SINCE_1970_MS = 1_000_000_000_000.0
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceTarget:
+class ServiceTarget(Struct, frozen=True):
     """Target of a request.
 
     Args:
@@ -89,8 +89,7 @@ class ServiceTarget:
         return printable_line(self.redactor.redact(words), MAX_DETAIL_CHARS).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceRefusal:
+class ServiceRefusal(Struct, frozen=True):
     """An answer with a status that is not success.
 
     Args:

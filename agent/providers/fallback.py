@@ -6,7 +6,8 @@ Only before the first piece of an answer: what has begun in one voice does not g
 import contextlib
 import logging
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.errors import (
     KeyRefused,

@@ -5,8 +5,9 @@ A model that is not here has no price, never a guessed one; `[provider.prices]` 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 from agent.providers.base import Usage
 from agent.providers.section import Price
@@ -29,8 +30,7 @@ def cost_usd(price: Price, usage: Usage) -> float:
     return sum(parts) / MILLION
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
+class _Listed(Struct, frozen=True):
     """Published price.
 
     Args:

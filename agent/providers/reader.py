@@ -6,8 +6,9 @@ Reads under three limits at once: time without a byte, time altogether, and size
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.errors import BarnacleError, NetworkError, TransientProviderError
 from agent.net.http import BETWEEN_BYTES_TIMEOUT_S, FIRST_BYTE_TIMEOUT_S, HttpAnswer
@@ -25,8 +26,7 @@ _OK = range(200, 300)
 _END_OF_STREAM = "[DONE]"
 
 
-@dataclass(frozen=True, slots=True)
-class RequestTimeouts:
+class RequestTimeouts(Struct, frozen=True):
     """Time limits of a request."""
 
     total_s: float

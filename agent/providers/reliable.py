@@ -8,7 +8,9 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.errors import (
     ContextOverflow,
@@ -94,8 +96,7 @@ LONG_ATTEMPT_S = 10.0
 _NO_TURN = "all of its keys are rate-limited or refused"
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     """Search for one answer."""
 
     request: ChatRequest

@@ -8,7 +8,8 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.messages import ChatMessage
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta

@@ -7,8 +7,9 @@ Text is handed on as it comes; a tool call only when the service said that its a
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from typing import Generic, TypeVar
+
+from msgspec.structs import replace
 
 from agent.errors import ContextOverflow, NetworkError, TransientProviderError
 from agent.net.http import HttpClient

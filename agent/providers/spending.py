@@ -7,9 +7,10 @@ until there is room, and counts all the same.
 import contextlib
 import sqlite3
 import time
-from dataclasses import dataclass, fields
 from pathlib import Path
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from agent.errors import StorageFull
 from agent.storage.worker import DatabaseWorker
@@ -20,8 +21,7 @@ _DAY, _CONVERSATION = "day", "conversation"
 _READ_TIMEOUT_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """Requests and their cost.
 
     Args:
@@ -57,7 +57,7 @@ class Spent:
 
 # Day, conversation and what it was
 _Entry = tuple[str, str, Spent]
-_COLUMNS = tuple(field.name for field in fields(Spent))
+_COLUMNS = Spent.__struct_fields__
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM spent WHERE kind = ? AND name = ?"  # noqa: S608 - constants only
 _ADD = (
     f"INSERT INTO spent (kind, name, {', '.join(_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
@@ -71,8 +71,7 @@ def usd_in_words(amount: float) -> str:
     return f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.4f}"
 
 
-@dataclass(frozen=True, slots=True)
-class SpendingTotals:
+class SpendingTotals(Struct, frozen=True):
     """Spending of today, and of a conversation since it began."""
 
     day: Spent = Spent()

@@ -7,7 +7,8 @@ limit together: near it each waits for those before it. A limit is passed by one
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import SpendingLimit
 from agent.providers.base import Usage
@@ -33,8 +34,7 @@ _MAX_NAME_CHARS = 60
 Tell = Callable[[str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """A limit of the configuration."""
 
     key: str
@@ -60,8 +60,7 @@ class Limit:
         return f"{spent:,.0f} of {self.most:,.0f} tokens"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Asked:
+class Asked(Struct, frozen=True, eq=False):
     """Request, as far as it costs anything.
 
     Args:

@@ -6,8 +6,9 @@ no state: what a model was found to want is a value of its own, its dialect.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from agent.providers.answer import AnswerBuilder
 from agent.providers.base import Capabilities, ChatRequest
@@ -17,8 +18,7 @@ from agent.providers.sse import ServiceSseParser
 M = TypeVar("M")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """Defaults of a request's sampling."""
 
     model: str
@@ -34,8 +34,7 @@ class Sampling:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class WireRequest:
+class WireRequest(Struct, frozen=True):
     """A request as it is sent; `path` is added to the address of the service."""
 
     path: str

@@ -7,9 +7,10 @@ import hashlib
 import logging
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from agent.errors import BarnacleError, ConfigRefused
 from agent.provision import card
@@ -38,8 +39,7 @@ Correct them in this folder and restart the device. This file is removed once al
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Provisioning:
+class Provisioning(Struct, frozen=True):
     """Provisioning at one start.
 
     Args:

@@ -6,9 +6,11 @@ is impossible.
 
 import hashlib
 import logging
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.errors import ConfigRefused
 from agent.provision import card
@@ -28,8 +30,7 @@ MARK, PLAN = "restored-file", Path(".restore/plan.json")
 _MARKED_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class CardRestore:
+class CardRestore(Struct, frozen=True):
     """Restore at one start.
 
     Args:

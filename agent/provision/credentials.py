@@ -8,11 +8,11 @@ import contextlib
 import logging
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.credentials import OURS
 from agent.channels.settings import ChannelsSettings
@@ -50,8 +50,7 @@ def _declared() -> Iterator[tuple[Place, str]]:
 CREDENTIALS: dict[Place, str] = dict(_declared())
 
 
-@dataclass(frozen=True, slots=True)
-class Credstore:
+class Credstore(Struct, frozen=True):
     """Store of credentials.
 
     Args:

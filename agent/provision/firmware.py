@@ -7,8 +7,9 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import StorageFull
 from agent.system.programs import run_program
@@ -19,8 +20,7 @@ _MOUNT_TIMEOUT_S = 60.0
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
-@dataclass(frozen=True, slots=True)
-class Firmware:
+class Firmware(Struct, frozen=True):
     """Its folder.
 
     Args:

@@ -9,8 +9,9 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.config import decode
 from agent.errors import ConfigRefused
@@ -26,8 +27,7 @@ _ENTRY = re.compile(r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'#\[\]{}-][^:#]*?)\s*:(?
 _BLOCK = re.compile(r"[|>][+-]?[1-9]?")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     number: int
     indent: int
     text: str

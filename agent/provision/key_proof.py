@@ -7,9 +7,9 @@ import asyncio
 import enum
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.catalog import platform
 from agent.channels.platform import PlatformContext
@@ -38,8 +38,7 @@ class ProofVerdict(enum.Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """Proof in a sentence; `models` are those that the service lists."""
 
     verdict: ProofVerdict

@@ -11,8 +11,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import BarnacleError
 from agent.provision.firmware import Firmware
@@ -40,8 +41,7 @@ This device has no owner yet. Restart it to get a new code.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PairingDisplay:
+class PairingDisplay(Struct, frozen=True):
     """Display of the pairing code of one start.
 
     Args:

@@ -1,8 +1,9 @@
 """The questions of one platform: what its table must say, asked until the platform takes it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.channels.catalog import platform
 from agent.channels.platform import Platform, SetupKey
@@ -20,8 +21,7 @@ _PUSHED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PlatformQuestions:
+class PlatformQuestions(Struct, frozen=True):
     """One conversation.
 
     Args:

@@ -5,9 +5,10 @@ What comes of them is a table as `barnacle.toml` on a card would hold it.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.channels.catalog import NAMES, platform
 from agent.channels.settings import ChannelsSettings
@@ -36,8 +37,7 @@ class Prover(Protocol):
     def platform(self, name: str, channels: ChannelsSettings) -> Proof: ...
 
 
-@dataclass(frozen=True, slots=True)
-class SetupQuestions:
+class SetupQuestions(Struct, frozen=True):
     """One conversation.
 
     Args:

@@ -6,8 +6,9 @@ The configuration is root's; credentials go where systemd finds them, encrypted 
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.backup.manifest import Area
 from agent.backup.restore import OutsideFolders
@@ -25,8 +26,7 @@ _DEVICE, _CONNECTIONS = "device/", "connections/"
 _ZONES = "/usr/share/zoneinfo/"
 
 
-@dataclass(frozen=True, slots=True)
-class MachineRestore:
+class MachineRestore(Struct, frozen=True):
     """Restore onto this machine.
 
     Args:

@@ -10,11 +10,11 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from agent.app.console.settings_field import FormField
 from agent.app.console.settings_form import FormSection, section_at
@@ -49,8 +49,7 @@ _UNSHOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True):
     """A change that was checked, before anything is written."""
 
     before: bytes

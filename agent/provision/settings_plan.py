@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from agent.app.channels import open_channels
 from agent.channels.catalog import configured
 from agent.channels.credentials import find_secret, variable_of
@@ -97,8 +99,7 @@ def appliance() -> ProvisionPaths:
     return ProvisionPaths(SYSTEM_CONFIG, credstore, _CONNECTIONS, device.DEVICE)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Plan of what is kept, all of it checked.
 
     Args:

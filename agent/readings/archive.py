@@ -5,9 +5,10 @@ that it is there once whatever was cut.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.readings import packing
 from agent.readings.columns import Columns
@@ -16,8 +17,7 @@ from agent.readings.series import Series, SeriesKind
 from agent.storage.worker import DatabaseWorker
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Rows of a span.
 
     Args:

@@ -8,10 +8,11 @@ and how often the owner wants to be told of nothing.
 import math
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from itertools import pairwise
 from statistics import median, quantiles
+
+from msgspec import Struct
 
 from agent.readings.columns import Columns
 from agent.readings.periods import local_time
@@ -49,8 +50,7 @@ _DEVIATIONS = 1.4826
 _LEAST_SPREAD = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Place of a value among those of the day before it.
 
     Args:
@@ -65,8 +65,7 @@ class Place:
     distance: float
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """Baseline of one reading.
 
     Args:

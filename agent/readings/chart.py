@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
+
+from msgspec import Struct
 
 from agent.readings.columns import HELD_CADENCES, ON_LEVEL, Columns, in_buckets
 from agent.readings.periods import Span, local_time
@@ -31,8 +32,7 @@ _STEPS = (
 _MOST_TICKS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """An output under the curve, by its name."""
 
     name: str
@@ -40,8 +40,7 @@ class Bar:
     cadence_s: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLook:
+class ChartLook(Struct, frozen=True):
     """Look of a chart: its heading, lines at the limits of watches, and dark or light."""
 
     title: str

@@ -11,8 +11,9 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, repeat
+
+from msgspec import Struct, field
 
 # A value is taken to last until the next one, but for no longer than this many cadences
 HELD_CADENCES = 2.5
@@ -33,8 +34,7 @@ _LEVEL = 9
 _SECOND_MS = 1000
 
 
-@dataclass(slots=True)
-class Columns:
+class Columns(Struct):
     """Values of one reading, in the order of their times.
 
     Args:

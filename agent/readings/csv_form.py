@@ -10,8 +10,9 @@ import enum
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.errors import BadArguments
 
@@ -37,8 +38,7 @@ class CsvLayout(enum.Enum):
     MAPPED = "columns as given"
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnMapping:
+class ColumnMapping(Struct, frozen=True):
     """A column, or an entity of Home Assistant, and the reading that it becomes."""
 
     column: str
@@ -47,8 +47,7 @@ class ColumnMapping:
     is_switch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CsvOptions:
+class CsvOptions(Struct, frozen=True):
     """Options that somebody gave; what is empty is found out.
 
     Args:
@@ -63,8 +62,7 @@ class CsvOptions:
     encoding: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CsvForm:
+class CsvForm(Struct, frozen=True):
     """Form of one file.
 
     Args:

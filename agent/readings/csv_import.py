@@ -7,7 +7,9 @@ seen by its blocks, which are planned anew inside of the transaction.
 
 import hashlib
 import sqlite3
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.errors import BadArguments
 from agent.readings import packing
@@ -23,8 +25,7 @@ USUAL_CADENCE_S = 60
 _OF_BLOCK = "FROM chunk WHERE series = ? AND day BETWEEN ? AND ?"
 
 
-@dataclass(frozen=True, slots=True)
-class ImportRules:
+class ImportRules(Struct, frozen=True):
     """Rules of one import.
 
     Args:
@@ -37,8 +38,7 @@ class ImportRules:
     replaces: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedReading:
+class ImportedReading(Struct, frozen=True):
     """A reading of the file as it goes into the store.
 
     Args:
@@ -61,8 +61,7 @@ class ImportedReading:
         return self.series or Series(0, self.kind, self.cadence_s)
 
 
-@dataclass(frozen=True, slots=True)
-class FileSays:
+class FileSays(Struct, frozen=True):
     """One reading, as a file tells it.
 
     Args:
@@ -104,8 +103,7 @@ def imported(says: FileSays, series: Series | None, unfiled: Columns | None) -> 
     return ImportedReading(kind, cadence_s, held_s, resolution_ms, series, unfiled or Columns())
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """Values of the file: to be stored, there already, and older than anything that is kept."""
 
     stored: int = 0
@@ -118,8 +116,7 @@ class Counted:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     reading: ImportedReading
     first: int
     digest: bytes

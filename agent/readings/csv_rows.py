@@ -4,8 +4,9 @@ import csv
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import BadArguments
 from agent.readings.csv_form import TIME, CsvForm, CsvLayout
@@ -22,8 +23,7 @@ _SWITCH = "switch"
 _ROUNDED = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class CsvRow:
+class CsvRow(Struct, frozen=True):
     """A value, or what is known of many.
 
     Args:
@@ -42,8 +42,7 @@ class CsvRow:
     starts: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BadRow:
+class BadRow(Struct, frozen=True):
     """A row, or a field of it, that is not understood."""
 
     line: int
@@ -51,8 +50,7 @@ class BadRow:
     why: str
 
 
-@dataclass(slots=True)
-class SeenReading:
+class SeenReading(Struct):
     """A reading as a whole, as the file tells it."""
 
     unit: str = ""

@@ -6,7 +6,8 @@ into its cache in a file without a name.
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.readings.columns import Columns, of_values
 from agent.readings.csv_rows import CsvRow
@@ -52,8 +53,7 @@ _MOST_DISTANCES = 20_000
 Chunk = tuple[int, int, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class SpooledReading:
+class SpooledReading(Struct, frozen=True):
     """Values of one reading in the file."""
 
     name: str
@@ -66,8 +66,7 @@ class SpooledReading:
     resolution_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class SpooledDay:
+class SpooledDay(Struct, frozen=True):
     """Values of one day; those that only repeat the one before are not counted."""
 
     rows: Columns

@@ -4,8 +4,9 @@ A time without a zone is one of the given zone. In the hour that comes twice in 
 is not later than the one before it is of the second one.
 """
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+
+from msgspec import Struct, field
 
 from agent.errors import BadArguments
 
@@ -15,8 +16,7 @@ _MOST_EPOCH_MS = 1e14
 _MS = 1000
 
 
-@dataclass(slots=True)
-class TimeReader:
+class TimeReader(Struct):
     """Reads the times of one file.
 
     Args:

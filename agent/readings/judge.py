@@ -5,11 +5,12 @@ It learns once a day from the past weeks, and looks at each quarter of an hour t
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from itertools import pairwise
 from statistics import median
 from typing import ClassVar
+
+from msgspec import Struct
 
 from agent.readings.baseline import DAY_MS, HOUR_MS, Baseline, Place, learned, places
 from agent.readings.columns import Columns
@@ -49,8 +50,7 @@ class Fault(enum.Enum):
     IMPOSSIBLE = "says what cannot be"
 
 
-@dataclass(frozen=True, slots=True)
-class Habits:
+class Habits(Struct, frozen=True):
     """Habits of a sound sensor.
 
     Args:
@@ -114,8 +114,7 @@ def _is_wild(rows: Columns, habits: Habits) -> bool:
     return median(moves) < median(wild)
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Something to be told.
 
     Args:

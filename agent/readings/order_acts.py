@@ -5,8 +5,9 @@ runs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.link.readings import settings
 from agent.link.reflexes import ReflexRule, pack_rule
@@ -26,8 +27,7 @@ from agent.readings.rehearsal import (
 from agent.security.sandbox.base import Sandbox
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOrder:
+class TimedOrder(Struct, frozen=True):
     """Write of one output.
 
     Args:
@@ -40,8 +40,7 @@ class TimedOrder:
     for_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class OrderAct:
+class OrderAct(Struct, frozen=True):
     """Result of one order at one time.
 
     Args:
@@ -61,8 +60,7 @@ class OrderAct:
         return self.end_ms - self.begin_ms
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedOut:
+class CarriedOut(Struct, frozen=True):
     """Acts of orders in a span of the past.
 
     Args:
@@ -121,8 +119,7 @@ async def carry_out(
     return CarriedOut(acts, Span(span.begin_ms, span.begin_ms + done["until_ms"]), done["is_cut"])
 
 
-@dataclass(frozen=True, slots=True)
-class PastOfOrders:
+class PastOfOrders(Struct, frozen=True):
     """Readings on which orders depend, in a span."""
 
     span: Span

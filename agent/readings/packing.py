@@ -7,7 +7,8 @@ year is read quickly. Functions take a connection inside a transaction.
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.readings.columns import (
     Columns,
@@ -54,8 +55,7 @@ MERGED_DAYS = 32
 MOST_FOR_MINUTES = 1600
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """Days for which each level is kept."""
 
     raw_days: int = 7
@@ -63,8 +63,7 @@ class Retention:
     quarter_days: int = 1100
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """New values of one reading."""
 
     series: Series
@@ -72,8 +71,7 @@ class News:
     values: list[float]
 
 
-@dataclass(frozen=True, slots=True)
-class PackJob:
+class PackJob(Struct, frozen=True):
     """One transaction: new values into chunks, old chunks away, and the number of the last batch.
 
     Args:
@@ -103,8 +101,7 @@ class PackJob:
         db.execute("UPDATE state SET number = ?, day = ?", (self.number, self.today))
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """State of an archive.
 
     Args:

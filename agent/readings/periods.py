@@ -1,8 +1,9 @@
 """Periods in a person's words, as spans of the local time."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 Period = Literal[
     "hour", "today", "yesterday", "night", "day", "week", "last_week", "month", "last_month", "year"
@@ -12,8 +13,7 @@ PERIODS: tuple[str, ...] = get_args(Period)
 _EVENING, _MORNING = timedelta(hours=2), timedelta(hours=6)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Half-open span of time, in milliseconds since the epoch."""
 
     begin_ms: int

@@ -7,8 +7,9 @@ the next one, but not across a gap: there nothing holds, as where a sensor fails
 import enum
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from agent.link.manifest import BoardPin, Field, Manifest
 from agent.link.readings import BoardReading, readings, settings
@@ -51,8 +52,7 @@ class DescribedBoard(Protocol):
     def manifest(self) -> Manifest | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Struct, frozen=True):
     """A reading of the board with what was recorded of it; no series where nothing was."""
 
     reading: BoardReading
@@ -89,16 +89,14 @@ class Past:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(Struct, frozen=True):
     """Time in which a rule would have held its output."""
 
     begin_ms: int
     end_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsed:
+class Rehearsed(Struct, frozen=True):
     """Acts of one rule in a span of the past.
 
     Args:
@@ -125,8 +123,7 @@ class ConflictKind(enum.Enum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """Contradiction of two rules, or of a rule and a limit of its output.
 
     Args:
@@ -141,8 +138,7 @@ class Conflict:
     state: tuple["ConflictReading", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ConflictReading:
+class ConflictReading(Struct, frozen=True):
     """Raw value of a reading, and those before it, where hysteresis remembers them."""
 
     index: int

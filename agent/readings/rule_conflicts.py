@@ -10,8 +10,9 @@ import importlib
 import struct
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _Key = tuple[int, int]
 # Number of the rule, and which of its conditions
@@ -23,8 +24,7 @@ _OUTPUT, _VALUE, _FIRST, _FIELDS = 2, 3, 7, 4
 MOST_STATES = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingState:
+class ReadingState(Struct, frozen=True):
     """Value of a reading with the conditions that hold there.
 
     Args:
@@ -36,8 +36,7 @@ class ReadingState:
     path: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Conditions that must hold and that must not, and values that a reading must not have."""
 
     hold: frozenset[_Part]

@@ -1,7 +1,8 @@
 """Series: a reading by its name, with its unit, as it is kept over the years."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import BadArguments
 
@@ -19,8 +20,7 @@ _CHIPS = ("mcu_temperature", "machine.")
 _MOST_NAMED = 20
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesKind:
+class SeriesKind(Struct, frozen=True):
     """Description of a reading.
 
     Args:
@@ -36,8 +36,7 @@ class SeriesKind:
     is_board: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """A reading in the store; `cadence_s` is the time between two of its values."""
 
     id: int

@@ -8,10 +8,12 @@ was recorded before there was a server.
 import logging
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.errors import ReadingsUnavailable
 from agent.readings import packing
@@ -43,8 +45,7 @@ class ServerArchive(Archive, Protocol):
         """Keep what another archive knows of minutes and quarters of an hour."""
 
 
-@dataclass(slots=True)
-class _Day:
+class _Day(Struct):
     """One day of the local archive, by reading.
 
     Args:

@@ -7,9 +7,10 @@ Times are those of the wall clock, as far as it was ever known. One task records
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.errors import ReadingsUnavailable, StorageFull
 from agent.readings import packing

@@ -3,23 +3,22 @@
 import itertools
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.readings.columns import HELD_CADENCES, Columns
 
 _MS = 1000.0
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A value and its time."""
 
     value: float
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """Summary of a span; `known_s` of its seconds are covered by values.
 
     Args:
@@ -45,8 +44,7 @@ class Summary:
         return self.last.value - self.first.value
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """Values that are asked for: above or below a limit."""
 
     above: float | None = None
@@ -82,8 +80,7 @@ def summarize(rows: Columns, limit: Limit | None = None) -> Summary | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """Span without values."""
 
     begin_ms: int

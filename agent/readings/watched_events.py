@@ -4,8 +4,9 @@ It decides in a child process and in virtual time, and is asked in its link's ow
 live watch.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.link.events import Watch, on_wire
 from agent.readings import rule_code
@@ -14,8 +15,7 @@ from agent.readings.rehearsal import Past, history_of
 from agent.security.sandbox.base import Sandbox
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedEvent:
+class WatchedEvent(Struct, frozen=True):
     """Event that the board would have told, with the board's number for the value."""
 
     at_ms: int

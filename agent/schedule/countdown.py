@@ -8,9 +8,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import BarnacleError
 from agent.schedule.job import Job
@@ -45,8 +46,7 @@ def now(clock: Clock, boot: str) -> Instant:
     return Instant(wall_s, clock.monotonic_s(), boot, is_trusted(wall_s))
 
 
-@dataclass(frozen=True, slots=True)
-class Outlet:
+class Outlet(Struct, frozen=True):
     """Outputs of timers.
 
     Args:

@@ -5,9 +5,9 @@ past; a jump back runs nothing twice, and what was jumped over runs when it real
 """
 
 import enum
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.schedule.cron import slots
@@ -19,8 +19,7 @@ GRACE_S = 3600.0
 LOOK_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Reading of the clocks; `is_trusted` is about the wall clock."""
 
     wall_s: float

@@ -8,9 +8,9 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.errors import BarnacleError
@@ -61,8 +61,7 @@ def prompt(workspace: Path) -> str:
 Home = Callable[[], Sequence[Address]]
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(Struct, frozen=True):
     """Keeps the job in step with the file and the configuration."""
 
     store: JobStore

@@ -8,8 +8,9 @@ import asyncio
 import sqlite3
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.messages import Inbound, Outbound, Provenance
 from agent.messaging.conversation import JOB_STRAND
@@ -25,8 +26,7 @@ from agent.system.clock import Clock
 _LOOK_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Performer:
+class Performer(Struct, frozen=True):
     """Performs jobs; implements `agent.schedule.schedule.Perform`.
 
     Args:

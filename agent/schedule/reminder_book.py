@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from itertools import count
+
+from msgspec import Struct
 
 from agent.errors import BadArguments
 from agent.passage import Fact, configured, echo, own
@@ -99,8 +100,7 @@ def _dated(at: datetime, year: int, month: int, day: int) -> datetime:
 _MINUTE_S = 60
 
 
-@dataclass(frozen=True, slots=True)
-class ReminderBook:
+class ReminderBook(Struct, frozen=True):
     """Implements `agent.tools.reminder.Reminders`.
 
     Args:

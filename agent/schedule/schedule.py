@@ -9,9 +9,9 @@ import contextlib
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.errors import BadArguments, BarnacleError
@@ -55,8 +55,7 @@ async def _unknown(_job: Job) -> str:
     return "the agent ended during it"
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
+class Outside(Struct, frozen=True):
     """Connections of a schedule to the rest of the agent.
 
     Args:

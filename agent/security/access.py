@@ -7,7 +7,8 @@ the owner is asked, and the question says whose data would go where.
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.messages import Provenance
 from agent.security.policy import TEXT_READ, Decision, Verdict
@@ -42,8 +43,7 @@ class AudienceRole(enum.Enum):
     STRANGER = "stranger"
 
 
-@dataclass(frozen=True, slots=True)
-class Audience:
+class Audience(Struct, frozen=True):
     """All readers of a turn's answer.
 
     Args:
@@ -83,8 +83,7 @@ class Audience:
 AT_THE_DEVICE = Audience(AudienceRole.OWNER)
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(Struct, frozen=True):
     """Data that may be shown, and its owner.
 
     Args:
@@ -105,8 +104,7 @@ class Holding:
         return "yours" if self.person == OWNER else f"{self.person}'s"
 
 
-@dataclass(frozen=True, slots=True)
-class DataReach:
+class DataReach(Struct, frozen=True):
     """Verdict on the data of one call.
 
     Args:

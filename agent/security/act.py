@@ -8,8 +8,9 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.errors import BarnacleError
 
@@ -18,8 +19,7 @@ MAX_HASHED_BYTES = 16 * 1024 * 1024
 _PIECE_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Dependence:
+class Dependence(Struct, frozen=True):
     """Dependence of an act on more than its arguments.
 
     Args:
@@ -40,8 +40,7 @@ class Dependence:
 NOTHING = Dependence()
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """Scope of an "always": calls of the tool in which these things are the same.
 
     Args:

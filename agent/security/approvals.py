@@ -6,11 +6,11 @@ in a file that the owner can read, and delete; what cannot be read in it approve
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import BarnacleError
 from agent.messages import Provenance
@@ -48,8 +48,7 @@ class StandingApproval(msgspec.Struct, frozen=True, kw_only=True):
     trust: int = Provenance.OWNER
 
 
-@dataclass(frozen=True, slots=True)
-class _Grant:
+class _Grant(Struct, frozen=True):
     act: str
     until_s: float
 

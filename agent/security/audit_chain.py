@@ -8,7 +8,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Before the first row
 _NO_DIGEST = "0" * 64
@@ -21,8 +22,7 @@ Value = str | int | float | bool
 Row = Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """A place in the chain: number and hash of a row."""
 
     number: int

@@ -12,9 +12,10 @@ import secrets
 import stat
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from agent.errors import PathRefused, StorageFull
 
@@ -40,8 +41,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
-@dataclass(frozen=True, slots=True)
-class FolderEntry:
+class FolderEntry(Struct, frozen=True):
     """A file or folder that can be opened."""
 
     name: str
@@ -49,8 +49,7 @@ class FolderEntry:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class WalkEntry:
+class WalkEntry(Struct, frozen=True):
     """An entry met on a walk; `folder` is open only until the next step."""
 
     relative: str

@@ -6,7 +6,8 @@ turn, at the owner's policy, and at what was done already. It knows nothing else
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.messages import Effect, Provenance
 
@@ -31,8 +32,7 @@ class Verdict(enum.Enum):
     DENY = "deny"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """A verdict, the rule that gave it, and a sentence for the person."""
 
     verdict: Verdict
@@ -40,8 +40,7 @@ class Decision:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class GateCall:
+class GateCall(Struct, frozen=True):
     """A call to decide: the tool, its effect, and its arguments as text."""
 
     tool: str
@@ -49,8 +48,7 @@ class GateCall:
     arguments: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ActLimits:
+class ActLimits(Struct, frozen=True):
     """Number of calls that need no question, in a turn, an hour and a day."""
 
     per_turn: int | None = None
@@ -58,8 +56,7 @@ class ActLimits:
     per_day: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRule:
+class PolicyRule(Struct, frozen=True):
     """A rule of the owner for some calls.
 
     Args:
@@ -81,8 +78,7 @@ class PolicyRule:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """Everything that the owner laid down; `limits` apply to all effects together."""
 
     autonomy: Autonomy
@@ -93,8 +89,7 @@ class Policy:
         return tuple(rule for rule in self.rules if rule.covers(call))
 
 
-@dataclass(frozen=True, slots=True)
-class ActCount:
+class ActCount(Struct, frozen=True):
     """Number of earlier acts in this turn, the last hour and the last day."""
 
     turn: int = 0

@@ -6,9 +6,10 @@ interpreter, themselves and what they are given; no environment, no workspace, n
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from agent.security.sandbox.base import MAX_STREAM_BYTES, Sandbox, SandboxJob, SandboxOutcome
 from agent.security.sandbox.process import LimitedProcess
@@ -18,8 +19,7 @@ READ_TIMEOUT_S = 30.0
 _SYSTEM = Path("/usr")
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderRun:
+class ReaderRun(Struct, frozen=True):
     """A reader program, its words and its input.
 
     Args:

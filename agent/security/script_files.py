@@ -8,8 +8,9 @@ import re
 import shlex
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.errors import PathRefused
 from agent.security.paths import HERE, open_beneath, parts_of
@@ -39,8 +40,7 @@ _SEPARATOR = re.compile(r"[;&|(){}\n]+")
 _UNCLEAR = re.compile(r"\$\(|`|<<|\beval\b|\$\{|\balias\b")
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     """Search state: files found so far, and the folders that relative names start from."""
 
     workspace: Path

@@ -5,7 +5,9 @@ decides. A search through a folder shows all that is beneath it, so its strictes
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.security.access import Circle, Holding
 from agent.security.paths import HERE
@@ -16,8 +18,7 @@ _CIRCLES = {"household": Circle.HOUSEHOLD, "everybody": Circle.EVERYBODY}
 _WHOLE = "the workspace"
 
 
-@dataclass(frozen=True, slots=True)
-class Disclosure:
+class Disclosure(Struct, frozen=True):
     """Data that a call of a tool shows.
 
     Args:
@@ -56,8 +57,7 @@ def households(what: str) -> Disclosure:
     return Disclosure(others=(Holding(what, Circle.HOUSEHOLD, ""),))
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(Struct, frozen=True):
     """Sharing rules of the owner.
 
     Args:

@@ -7,8 +7,9 @@ up once, and the address that was checked is the one to connect to. Nothing here
 import ipaddress
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from agent.errors import AddressRefused
 
@@ -43,8 +44,7 @@ _SPECIAL_4 = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WebPlace:
+class WebPlace(Struct, frozen=True):
     """Destination of a URL; `host` is a lower-case name, or an address without brackets."""
 
     url: str
@@ -69,8 +69,7 @@ class WebPlace:
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class WebRules:
+class WebRules(Struct, frozen=True):
     """The owner's rules for hosts.
 
     Args:

@@ -2,7 +2,8 @@
 
 import logging
 from collections import deque
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.system.logs import Redact, TextFormatter
 
@@ -11,8 +12,7 @@ MOST_LINES = 300
 MOST_CHARS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     """One record of the log; `text` has no secrets and no line breaks."""
 
     at_s: float

@@ -5,11 +5,11 @@ A tool does not decide whether it may run: the gate does, before `execute` is re
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import BadArguments
 from agent.memory.base import FROM_CHAT
@@ -41,8 +41,7 @@ class NoArguments(Arguments, frozen=True):
     """Empty arguments, for tools that take none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(Struct, frozen=True):
     """Circumstances in which a tool runs.
 
     Args:
@@ -63,8 +62,8 @@ class ToolContext:
     person: str
     provenance: Provenance
     source: str = FROM_CHAT
-    nested: "NestedTurn | None" = field(default=None, compare=False, repr=False)
-    inquire: "Inquiry | None" = field(default=None, compare=False, repr=False)
+    nested: "NestedTurn | None" = None
+    inquire: "Inquiry | None" = None
     place: Address | None = None
     is_group: bool = False
     audience: Audience = AT_THE_DEVICE
@@ -78,8 +77,7 @@ class ToolContext:
         return self.place.chat if self.place is not None and self.is_group else None
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """Forecast of a call for the person who is asked: words, and a picture where there is one.
 
     Args:

@@ -8,12 +8,11 @@ import asyncio
 import itertools
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct, field
 
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import Effect, ToolResult
@@ -59,8 +58,7 @@ class ContentArguments(Arguments, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_FOUND)] = 50
 
 
-@dataclass(slots=True)
-class _Texts:
+class _Texts(Struct):
     """Files to search, and a note of those that were skipped."""
 
     workspace: Path

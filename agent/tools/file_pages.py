@@ -6,8 +6,9 @@ there is one, with its format and size; of a recording one, with the words that 
 
 import mimetypes
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from agent.errors import PathRefused
 from agent.messages import Attachment
@@ -26,8 +27,7 @@ Transcribe = Callable[[Attachment], Awaitable[tuple[str, str]]]
 NOT_HEARD = "no speech service is configured that writes recordings down: see [channels.speech]"
 
 
-@dataclass(frozen=True, slots=True)
-class FilePage:
+class FilePage(Struct, frozen=True):
     """One page of a file."""
 
     text: str

@@ -8,11 +8,10 @@ import codecs
 import contextlib
 import io
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
-from msgspec import Meta, structs
+from msgspec import Meta, Struct, structs
 
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import Effect, ToolResult
@@ -84,8 +83,7 @@ class FileListArguments(Arguments, frozen=True):
     path: RelativePath = HERE
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Lines of a file; `more` is true if text follows them."""
 
     text: str

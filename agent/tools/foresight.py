@@ -4,8 +4,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from agent.errors import BarnacleError
 from agent.passage import Fact
@@ -24,8 +25,7 @@ _FRESH_S = 180.0
 _LONGEST_S = 45.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked(Generic[A]):
+class _Asked(Struct, Generic[A], frozen=True):
     """Forecast that stands in a question."""
 
     arguments: A

@@ -1,13 +1,13 @@
 """Seam to ask the person of the turn a question."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.messages import Provenance
 
 
-@dataclass(frozen=True, slots=True)
-class InquiryAnswer:
+class InquiryAnswer(Struct, frozen=True):
     """Answer of a person and its trust."""
 
     text: str

@@ -3,14 +3,14 @@
 The surrounding turn provides the runner; a tool has no rights of its own to pass on.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.messages import Provenance
 
 
-@dataclass(frozen=True, slots=True)
-class NestedOrder:
+class NestedOrder(Struct, frozen=True):
     """Task for another agent.
 
     Args:
@@ -29,8 +29,7 @@ class NestedOrder:
     timeout_s: float = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class NestedAnswer:
+class NestedAnswer(Struct, frozen=True):
     """Answer of another agent.
 
     Args:

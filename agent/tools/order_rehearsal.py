@@ -6,8 +6,9 @@ Told before it goes live. What cannot be tried is said to be so, and keeps nobod
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.errors import BadArguments, BarnacleError, LinkError
 from agent.link.base import Board
@@ -42,8 +43,7 @@ _log = logging.getLogger(__name__)
 TIMEOUT_S = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     """Reader of a person's words, which answers in them."""
 
     read: ReadOrders
@@ -203,8 +203,7 @@ class OrderRehearsal:
         return await drawn(self._artist, scene)
 
 
-@dataclass(slots=True)
-class _Told:
+class _Told(Struct):
     """Lines so far, what is to be drawn, and the trust of the least trusted word."""
 
     voice: RehearsalVoice

@@ -2,7 +2,8 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.link.base import Board
 from agent.link.manifest import Manifest
@@ -16,8 +17,7 @@ from agent.tools.base import AnyTool
 from agent.tools.rehearsal_words import OrderResult
 
 
-@dataclass(frozen=True, slots=True)
-class RehearsedBoard:
+class RehearsedBoard(Struct, frozen=True):
     """A board with its tools, and the names that the owner gave to its pins."""
 
     board: Board
@@ -25,8 +25,7 @@ class RehearsedBoard:
     named: Collection[str] = field(default_factory=frozenset)
 
 
-@dataclass(frozen=True, slots=True)
-class OrderTrial:
+class OrderTrial(Struct, frozen=True):
     """Orders on one board, beside its rules."""
 
     home: RehearsedBoard

@@ -5,8 +5,9 @@ A header may say anything: what says more pixels than anybody can show is refuse
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from agent.errors import BarnacleError
 
@@ -32,8 +33,7 @@ class NoPicture(BarnacleError):
     """The file is no picture of a known format, or it is damaged or too large."""
 
 
-@dataclass(frozen=True, slots=True)
-class PictureHeader:
+class PictureHeader(Struct, frozen=True):
     """Format and size from a picture's header."""
 
     kind: str

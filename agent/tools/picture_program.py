@@ -12,8 +12,9 @@ import secrets
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import ToolResult
@@ -43,8 +44,7 @@ class NotTaken(BarnacleError):
     """The program took no picture."""
 
 
-@dataclass(frozen=True, slots=True)
-class Album:
+class Album(Struct, frozen=True):
     """Folder where pictures are kept."""
 
     workspace: Path

@@ -1,9 +1,9 @@
 """Plain orders of a sentence: the calls that it comes to, and the one write of each."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from agent.link.base import Value
 from agent.link.manifest import Manifest
@@ -16,8 +16,7 @@ from agent.tools.timed_output import FOR_SECONDS
 _MS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class PlainOrder:
+class PlainOrder(Struct, frozen=True):
     """Call that a sentence orders."""
 
     tool: str

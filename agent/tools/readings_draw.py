@@ -3,13 +3,12 @@
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.errors import BadArguments, BarnacleError
 from agent.messages import Effect
@@ -46,8 +45,7 @@ class DrawArguments(QueryArguments, frozen=True):
     dark: Annotated[bool, Meta(description="light lines on dark ground")] = False
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """A drawn reading.
 
     Args:

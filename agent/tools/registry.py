@@ -5,9 +5,10 @@ Some are fixed; some come and go with hardware. Sorted, so that a prompt made of
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.embeddings.base import Embedder
 from agent.messages import ToolSpec
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 ToolSource = Callable[[], Sequence[AnyTool]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Assembled:
+class _Assembled(Struct, frozen=True):
     """Tools assembled from the current sources."""
 
     plugged: tuple[AnyTool, ...]

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import BarnacleError
 from agent.readings.chart import Bar, ChartLook, chart_of, heading
@@ -19,16 +20,14 @@ _MS = 1000
 _MOST_BARS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class RehearsedBar:
+class RehearsedBar(Struct, frozen=True):
     """Times, from and to, of an output or of a watch that tells."""
 
     name: str
     times_ms: Sequence[tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class RehearsalScene:
+class RehearsalScene(Struct, frozen=True):
     """Parts of the drawing.
 
     Args:

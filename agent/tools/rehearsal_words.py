@@ -1,9 +1,10 @@
 """Words of a rehearsal in a person's language: how often, how long, and what the board refused."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.link import frame as wire
 from agent.readings.order_acts import OrderAct, TimedOrder
@@ -40,8 +41,7 @@ class RehearsalVoice(Protocol):
 FindVoice = Callable[[str], RehearsalVoice]
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrences:
+class Occurrences(Struct, frozen=True):
     """Times at which a job would have run or a watch would have told.
 
     Args:
@@ -114,8 +114,7 @@ def unknown_in_words(count: int, names: Sequence[str], voice: RehearsalVoice) ->
     return voice.say("unknown", times=voice.times(count), need=needs)
 
 
-@dataclass(frozen=True, slots=True)
-class OrderResult:
+class OrderResult(Struct, frozen=True):
     """Outcome of one order at all of its times.
 
     Args:

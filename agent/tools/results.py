@@ -8,8 +8,9 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import ToolResult
@@ -170,8 +171,7 @@ MAX_LINE_CHARS = 2000
 _MAX_LOOKED_AT = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(Struct, frozen=True):
     """Keeps long results beneath the workspace."""
 
     workspace: Path

@@ -6,7 +6,8 @@ it.
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own
@@ -21,8 +22,7 @@ _PASSED = ("WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "DISPLAY", "XAUTHORITY")
 _TO_OUTPUT = {"grim": ("-t", "png", "-"), "scrot": ("--silent", "-")}
 
 
-@dataclass(frozen=True, slots=True)
-class Display:
+class Display(Struct, frozen=True):
     """A screen and its capture program; `trouble` says why none works."""
 
     argv: tuple[str, ...] = ()

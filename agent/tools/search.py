@@ -6,10 +6,9 @@ A rare word counts for more than one that many tools have. Nothing here runs a t
 import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.link.devices.device_table import ROWS
 from agent.memory.text import asked_tokens, normalise, tokens
@@ -150,8 +149,7 @@ def nearest(name: str, specs: Sequence[ToolSpec]) -> list[str]:
     return list(dict.fromkeys([*alike, *found]))[:MAX_NEAREST]
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(Struct, frozen=True):
     """Weight of each word of a tool."""
 
     weights: Mapping[str, float]

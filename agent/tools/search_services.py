@@ -4,11 +4,11 @@ DuckDuckGo shares no search results, so only its instant answers are used.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Struct
 
 from agent.tools.settings import SearchSettings, WebSettings
 from agent.tools.web import WebRequest
@@ -33,8 +33,7 @@ class Hit(msgspec.Struct, frozen=True):
     snippet: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchService:
+class SearchService(Struct, frozen=True):
     """A search service.
 
     Args:

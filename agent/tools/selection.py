@@ -7,10 +7,10 @@ restart and forgotten with the conversation. Every tool that exists can be calle
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import msgspec
+from msgspec import Struct
 
 from agent.messages import ChatMessage, Role, ToolSpec
 from agent.passage import Passage
@@ -51,8 +51,7 @@ MAX_FOUND_IN_SMALL = 2
 _BYTES_PER_TOKEN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
+class Division(Struct, frozen=True):
     """All tools in order of their names, split into shown and waiting."""
 
     shown: tuple[ToolSpec, ...]
@@ -134,8 +133,7 @@ class ToolSelection:
         return _Plan(specs, names, always, self._search.spec_naming(further))
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """Tools shown before anything was found; made once for each set of tools.
 
     Args:

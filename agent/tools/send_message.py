@@ -4,10 +4,9 @@ Who that is say the addressees alone: no number, address or chat that a model na
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Protocol
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.errors import BadArguments
 from agent.messages import Effect, ToolResult
@@ -24,8 +23,7 @@ _MAX_NAME_CHARS = 64
 NOBODY = "nobody is paired who can get messages; the owner pairs people"
 
 
-@dataclass(frozen=True, slots=True)
-class Addressee:
+class Addressee(Struct, frozen=True):
     """A person who may be written to.
 
     Args:

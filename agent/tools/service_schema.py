@@ -7,7 +7,8 @@ through: what stands in `default`, `enum` or `examples` is data and stays as it 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.tools.schema import with_object_root
 
@@ -51,8 +52,7 @@ _LIMITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaRules:
+class SchemaRules(Struct, frozen=True):
     """Schema features that a service accepts.
 
     Args:

@@ -6,11 +6,10 @@ no network, is all that holds it. Without a sandbox there is no such tool.
 """
 
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.errors import BadArguments, BarnacleError, CommandRefused
 from agent.messages import Effect, ToolResult
@@ -44,8 +43,7 @@ class ShellArguments(Arguments, frozen=True):
     folder: RelativePath = "."
 
 
-@dataclass(frozen=True, slots=True)
-class Workshop:
+class Workshop(Struct, frozen=True):
     """Workspace, sandbox and allowed programs."""
 
     sandbox: Sandbox

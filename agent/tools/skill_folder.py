@@ -9,8 +9,9 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.errors import BarnacleError, PathRefused
 from agent.security.paths import open_beneath
@@ -99,8 +100,7 @@ class SkillRefused(BarnacleError):
     """The folder is no skill, or a model must not see it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(Struct, frozen=True):
     """A skill in its current form.
 
     Args:

@@ -5,11 +5,10 @@ the owner has approved exactly these files. The prompt names approved skills onl
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.errors import PathRefused
 from agent.messages import Effect, ToolResult
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from tinydb import TinyDB
 
 
-@dataclass(frozen=True, slots=True)
-class Approved:
+class Approved(Struct, frozen=True):
     """An approved skill."""
 
     name: str
@@ -75,8 +73,7 @@ MAX_PROMPT_CHARS = 1200
 _HEADING = "## Skills\nRead one with skill_view before a task that it is about:"
 
 
-@dataclass(frozen=True, slots=True)
-class Skills:
+class Skills(Struct, frozen=True):
     """Folders of skills, the most trusted first, and the owner's approvals."""
 
     places: tuple[Path, ...]

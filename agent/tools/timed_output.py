@@ -7,10 +7,9 @@ ends and the output is safe. What is here ends it in time while everything works
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.errors import BadArguments, LinkError, OutcomeUnknown
 from agent.link.base import Board, Value
@@ -46,8 +45,7 @@ def can_end(method: Method) -> bool:
     return method.lease and len(kinds) == 1 and kinds[0] in _ENDABLE
 
 
-@dataclass(frozen=True, slots=True)
-class OutputLimits:
+class OutputLimits(Struct, frozen=True):
     """Limits of an output that is on for a time.
 
     Args:

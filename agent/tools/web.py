@@ -10,8 +10,10 @@ import logging
 import re
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.errors import AddressRefused, NetworkError
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
@@ -44,8 +46,7 @@ _CHARSET = re.compile(r"charset=\"?([\w.:-]{1,40})", re.IGNORECASE)
 Lookup = Callable[[str, int], Awaitable[list[str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class WebRequest:
+class WebRequest(Struct, frozen=True):
     """A web request."""
 
     method: str
@@ -54,8 +55,7 @@ class WebRequest:
     content: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class WebAnswer:
+class WebAnswer(Struct, frozen=True):
     """Answer of the last host; `is_cut` is true if the body was longer."""
 
     status: int

@@ -6,9 +6,9 @@ standard does not know is left out and named, too.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
+from msgspec import Struct, field
 
 from agent.text.printable import printable_line
 from agent.turn.aieos_parts import EVENT, TOLD, UNTOLD, Kind, Part
@@ -30,8 +30,7 @@ _SHOWN_CHARS = 40
 _PLACE = re.compile(r"\(byte ([0-9]+)\)")
 
 
-@dataclass(slots=True)
-class Identity:
+class Identity(Struct):
     """Identity of a file.
 
     Args:
@@ -45,8 +44,7 @@ class Identity:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Findings:
+class _Findings(Struct):
     problems: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)

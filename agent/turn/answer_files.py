@@ -7,9 +7,10 @@ import json
 import mimetypes
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.approvals.gate import Gate
 from agent.approvals.reach import reach_of_file
@@ -65,8 +66,7 @@ _NONE: Mapping[str, str] = {}
 _UNKNOWN = "application/octet-stream"
 
 
-@dataclass(frozen=True, slots=True)
-class EnclosedFiles:
+class EnclosedFiles(Struct, frozen=True):
     """The text without its markers, and the files."""
 
     text: str

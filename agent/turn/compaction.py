@@ -5,8 +5,9 @@ Pure functions over messages; what is left out here stays in the database.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from agent.messages import ChatMessage, Role
 from agent.passage import joined, own

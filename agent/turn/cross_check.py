@@ -7,7 +7,8 @@ turn goes on as it was, and the gate asks. Looks at nothing but calls; decides n
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.messages import ChatMessage, ToolCall
 from agent.passage import Provenance

@@ -7,9 +7,11 @@ trust; questions go to the same person, and all limits count for the same turn.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.errors import DelegationRefused
 from agent.messages import ChatMessage, Provenance, ToolCall, ToolResult
@@ -58,8 +60,7 @@ class NestedRunner(Protocol):
         """Return the answer to the last of `messages`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delegation:
+class Delegation(Struct, frozen=True):
     """Runs another agent for one turn.
 
     Args:

@@ -7,7 +7,8 @@ least of what the tool declares to read.
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.errors import BarnacleError, StorageFull
 from agent.messages import ChatMessage, Effect, Role, ToolResult

@@ -5,7 +5,8 @@ Loaded by the first turn. Fed by the turn; decides nothing about what a tool may
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.errors import BadArguments
 from agent.messages import ChatMessage, ToolCall, ToolResult
@@ -23,8 +24,7 @@ _LEFT_OUT = (
 _SHOWN_NAME_CHARS = 64
 
 
-@dataclass(slots=True)
-class Repairs:
+class Repairs(Struct):
     """The rounds of one turn in which calls were not understood."""
 
     rounds: int = 0
@@ -111,8 +111,7 @@ def announces(text: str) -> bool:
     return bool(_ANNOUNCEMENTS.search(last)) and not _NO_ANNOUNCEMENT.search(last)
 
 
-@dataclass(slots=True)
-class Guidance:
+class Guidance(Struct):
     """Follows one turn.
 
     Args:

@@ -8,10 +8,10 @@ Used in the thread of the journal alone.
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 
 import msgspec
+from msgspec import Struct, field
 
 from agent.messages import ChatMessage, Role, ToolCall
 from agent.passage import Passage, Provenance, outside
@@ -41,8 +41,7 @@ NOTHING = Passage("", Provenance.OWNER, "")
 FROM_HISTORY = "an earlier turn of this conversation"
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """Messages, and the lowest trust of anything that was read for them.
 
     Args:
@@ -54,8 +53,7 @@ class History:
     digest: Passage = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
+class StoredMessage(Struct, frozen=True):
     """One row."""
 
     row_id: int
@@ -265,8 +263,7 @@ MOST_KEPT = 64
 _OPEN_TURNS = FRESH_TURNS + 5
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """A conversation as far as it was read.
 
     Args:

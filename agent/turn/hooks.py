@@ -4,9 +4,11 @@ import asyncio
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.errors import ConfigRefused
 from agent.messages import Inbound, ToolCall, ToolResult
@@ -23,15 +25,13 @@ _BROKEN = "a guard hook failed"
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(Struct, frozen=True):
     """Stop here; `reason` is for the log, and for the model where a tool call is cancelled."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class GuardFailure(Cancel):
+class GuardFailure(Cancel, frozen=True):
     """A guard broke, so nothing goes on; whoever wrote is told."""
 
 

@@ -7,10 +7,10 @@ round after round is a loop. A reading that changes is none. Looks at nothing bu
 import enum
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
+from msgspec import Struct, field
 
 from agent.memory.text import asked_tokens
 
@@ -40,16 +40,14 @@ class Course(enum.IntEnum):
     STOP = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """A course, and a sentence: for the model with a nudge, for the person with a stop."""
 
     course: Course = Course.GO_ON
     sentence: str = ""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True, dict=True):
     """A call and what came of it.
 
     Args:
@@ -92,8 +90,7 @@ class Step:
 _GO_ON = Advice()
 
 
-@dataclass(slots=True)
-class LoopGuard:
+class LoopGuard(Struct):
     """Follows one turn."""
 
     _rounds: list[tuple[Step, ...]] = field(default_factory=list)

@@ -5,11 +5,11 @@ Functions take a connection inside a transaction.
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoices:
+class ModelChoices(Struct, frozen=True):
     """Models that a conversation can choose from.
 
     Args:

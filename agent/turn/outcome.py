@@ -1,7 +1,8 @@
 """Outcome of a turn."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.memory.base import FROM_CHAT
 from agent.messages import ChatMessage, Provenance, Role
@@ -24,8 +25,7 @@ def says_nothing(text: str) -> bool:
     return not word or word in _SIGNS
 
 
-@dataclass(frozen=True, slots=True)
-class TurnOutcome:
+class TurnOutcome(Struct, frozen=True):
     """The answer, every message that the turn added after the person's, and their trust.
 
     Args:

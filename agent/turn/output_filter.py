@@ -7,8 +7,10 @@ The redactor takes out secrets, at the end of the turn and at the last exit.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.base import Abilities
 from agent.messages import Inbound, Provenance, Role
@@ -42,8 +44,7 @@ async def _it_may(_path: str) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFilter:
+class AnswerFilter(Struct, frozen=True):
     """Makes answers fit to be said."""
 
     workspace: Path

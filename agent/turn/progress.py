@@ -2,9 +2,11 @@
 
 import math
 import secrets
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.messages import ChatMessage
 from agent.passage import Passage
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
     from agent.turn.guidance import Guidance
 
 
-@dataclass(frozen=True, slots=True)
-class TurnScope:
+class TurnScope(Struct, frozen=True):
     """Identity of a turn, shared with the turns of other agents within it.
 
     Args:
@@ -36,8 +37,7 @@ class TurnScope:
         return replace(self, depth=self.depth + 1, ends_s=ends_s)
 
 
-@dataclass(slots=True)
-class TurnProgress:
+class TurnProgress(Struct):
     """State of a running turn.
 
     Args:

@@ -7,8 +7,10 @@ can cache it; time and memories come after it.
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.base import Abilities
 from agent.memory.base import FROM_CHAT, RECALLED_HEADING, MemoryEntry
@@ -28,8 +30,7 @@ NOTHING = own("")
 _ECHOES = (RECALLED_HEADING, "<tool_result", "[IMAGE:")
 
 
-@dataclass(frozen=True, slots=True)
-class PromptSetting:
+class PromptSetting(Struct, frozen=True):
     """Facts about this device for the prompt; they change only with the hardware.
 
     Args:
@@ -41,7 +42,7 @@ class PromptSetting:
     channel: str
     has_hardware: bool
     briefing: tuple[Passage, ...] = ()
-    abilities: Abilities = field(default=Abilities())
+    abilities: Abilities = Abilities()
 
 
 def stable_sections(setting: PromptSetting) -> tuple[Passage, ...]:

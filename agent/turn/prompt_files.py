@@ -7,10 +7,10 @@ until it is approved again. What has not changed on the disk is not read again.
 
 import hashlib
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import PathRefused
 from agent.security.paths import open_beneath
@@ -29,8 +29,7 @@ _CUT = "\n[... cut: longer than {limit} characters]"
 _HEADING = "## From your owner"
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectFile:
+class ProjectFile(Struct, frozen=True):
     """One file as it is now.
 
     Args:

@@ -1,8 +1,9 @@
 """Seams of a turn: its connections to the person, the channel and the owner's hooks."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.channels.base import Abilities
 from agent.messages import ToolCall
@@ -20,8 +21,7 @@ Notice = Callable[[ToolCall, Redactor], Awaitable[None]]
 OnText = Callable[[str, Provenance, bool], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSeams:
+class TurnSeams(Struct, frozen=True):
     """Connections of a turn to the outside.
 
     Args:
@@ -39,7 +39,7 @@ class TurnSeams:
     on_text: OnText
     before_effect: BeforeEffect
     inquire: "Inquiry | None" = None
-    abilities: Abilities = field(default=Abilities())
-    hooks: OwnerHooks = field(default=OwnerHooks())
+    abilities: Abilities = Abilities()
+    hooks: OwnerHooks = OwnerHooks()
     notice: Notice | None = None
     muse: Callable[[str, Redactor], Awaitable[None]] | None = None

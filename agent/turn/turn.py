@@ -6,9 +6,10 @@ raised. The trust of the turn falls with everything that is read, and never rise
 
 import contextlib
 import logging
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.approvals.gate import Gate
 from agent.approvals.records import CallCircumstances, texts_of

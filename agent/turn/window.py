@@ -5,8 +5,9 @@ for good: what does not fit one request stays in the database.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.messages import ChatMessage, Role
 from agent.providers.base import ChatRequest
@@ -32,8 +33,7 @@ _RESULT_CHARS = (1200, 400, 120)
 _CUT = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class FittedRequest:
+class FittedRequest(Struct, frozen=True):
     """Messages that fit.
 
     Args:
@@ -44,8 +44,7 @@ class FittedRequest:
     is_shortened: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SmallWindow:
+class SmallWindow(Struct, frozen=True):
     """Window of a model, divided among what a request holds."""
 
     tokens: int
@@ -133,8 +132,7 @@ def _with_short_results(turn: Sequence[ChatMessage], room: int) -> tuple[ChatMes
     return tuple(fitted)
 
 
-@dataclass(frozen=True, slots=True)
-class ComposedRequest:
+class ComposedRequest(Struct, frozen=True):
     """Request, and whether older turns had to stay out of it."""
 
     request: ChatRequest

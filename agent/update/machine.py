@@ -4,10 +4,10 @@ Only looks. A machine that was not started from an image of ours has no slots an
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import UpdateRefused
 from agent.update.bundle import Version, order
@@ -28,8 +28,7 @@ class Identity(msgspec.Struct, frozen=True):
     slots: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """A machine with two slots.
 
     Args:

@@ -9,7 +9,8 @@ import enum
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.system.clock import Clock
 from agent.system.programs import run_program
@@ -40,8 +41,7 @@ class Health(enum.Enum):
     BROKEN = "broken"
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(Struct, frozen=True):
     """One look; `said` is for people."""
 
     health: Health
@@ -49,8 +49,7 @@ class Sign:
     restarts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TrialVerdict:
+class TrialVerdict(Struct, frozen=True):
     """Verdict of a trial; `reason` if the version is not kept."""
 
     is_kept: bool

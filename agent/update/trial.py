@@ -7,9 +7,9 @@ there. Nothing here judges whether a version is healthy.
 import enum
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import StorageFull, UpdateRefused
 from agent.system.clock import Clock
@@ -38,8 +38,7 @@ class TrialStanding(enum.Enum):
     ON_TRIAL = "on trial"
 
 
-@dataclass(frozen=True, slots=True)
-class Trials:
+class Trials(Struct, frozen=True):
     """Begins, keeps and ends the trial of a version.
 
     Args:

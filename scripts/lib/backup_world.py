@@ -9,9 +9,10 @@ import json
 import os
 import time
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.access.people import PeopleStore, PersonAccount
 from agent.access.roles import PersonRole

@@ -1,7 +1,7 @@
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.access.admission import (
     NOT_BY_PROGRAM_TEXT,
@@ -152,7 +152,7 @@ async def test_a_lower_role_takes_the_trust_of_what_waits(home: Household) -> No
     came = await home.door.admit(said("hi", GUEST))
     assert isinstance(came, Admitted)
     assert home.door.stands(came.message)
-    trusted = dataclasses.replace(came.message, provenance=Provenance.OWNER)
+    trusted = structs.replace(came.message, provenance=Provenance.OWNER)
     assert not home.door.stands(trusted)
 
 

@@ -1,7 +1,7 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.access import owner_contact as module
 from agent.access.owner_contact import ASKED_WITHIN_S, MAX_ASKED

@@ -1,9 +1,9 @@
 import asyncio
-import dataclasses
 import logging
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.access.admission import Admitted, Rejected
 from agent.access.pairing_codes import Invitation
@@ -108,10 +108,10 @@ async def test_after_a_restore_what_was_written_before_it_comes_no_further(
     opened = doorway.opened({"fake": channel}, Activity(), journal)
     old, strange = said("pump on", "1"), said("pump on", "9")
     for message in (old, strange):
-        came = await opened.admit(dataclasses.replace(message, channel="fake", sent_at_s=999.0))
+        came = await opened.admit(structs.replace(message, channel="fake", sent_at_s=999.0))
         assert came == Rejected()
     assert isinstance(
-        await opened.admit(dataclasses.replace(old, channel="fake", sent_at_s=1001.0)), Admitted
+        await opened.admit(structs.replace(old, channel="fake", sent_at_s=1001.0)), Admitted
     )
     delivery = Delivery(journal, {"fake": channel}, SteppedClock())
     async with asyncio.TaskGroup() as tasks:

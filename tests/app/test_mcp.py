@@ -1,9 +1,9 @@
 import asyncio
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.app.build import assemble
 from agent.app.mcp import McpSupport

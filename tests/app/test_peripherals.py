@@ -1,11 +1,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from agent.app.peripherals import Peripherals, RecordedParts
 from agent.app.tools import ToolParts, all_tools

@@ -3,10 +3,10 @@
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.app.phrase_learner import PhraseLearner
 from agent.channels.base import Answer

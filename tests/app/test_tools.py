@@ -1,10 +1,10 @@
-import dataclasses
 import importlib.util
 import json
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from agent.app.tools import ToolParts, all_tools, default_tools
 from agent.messages import Effect
@@ -127,13 +127,13 @@ def test_pins_of_this_machine_are_tools_only_where_they_are_there(
     )
     names = {one.name for one in all_tools(around)}
     assert {name for name in names if name.startswith(("gpio_", "i2c_"))} == found
-    none = dataclasses.replace(around, pins=PiPins({}), buses=None)
+    none = structs.replace(around, pins=PiPins({}), buses=None)
     assert not {one.name for one in all_tools(none)} & found
 
 
 def test_other_agents_can_be_asked_only_where_there_are_some(tmp_path: Path) -> None:
     none = ToolParts(WebSettings(), Paths(None, tmp_path), SteppedClock(), HttpClient(), ())
-    some = dataclasses.replace(none, agents={"reader": DelegateSettings()})
+    some = structs.replace(none, agents={"reader": DelegateSettings()})
     for around, count in ((none, 0), (some, 1)):
         tools = all_tools(around)
         assert [one.name for one in tools].count("delegate") == count
@@ -203,7 +203,7 @@ def test_programs_are_tools_only_where_something_keeps_them_apart(tmp_path: Path
         *(WebSettings(), Paths(None, tmp_path), SteppedClock(), HttpClient(), ()), environ={}
     )
     without = {tool.name for tool in all_tools(around)}
-    sandboxed = dataclasses.replace(around, sandbox=EchoingSandbox(tmp_path))
+    sandboxed = structs.replace(around, sandbox=EchoingSandbox(tmp_path))
     found = {tool.name: tool for tool in all_tools(sandboxed)}
     assert found.keys() - without == {"shell", "git"} if find_git() else {"shell"}
     specs = [tool.spec() for name, tool in found.items() if name not in without]
@@ -234,7 +234,7 @@ def test_a_camera_a_screen_and_skills_are_tools_only_where_they_are_there(
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev" / "v4l-subdev0").touch()
     put(tmp_path / "workspace" / "skills")
-    with_all = dataclasses.replace(around, environ={"WAYLAND_DISPLAY": "wayland-0"}, search=search)
+    with_all = structs.replace(around, environ={"WAYLAND_DISPLAY": "wayland-0"}, search=search)
     tools = {tool.name: tool for tool in all_tools(with_all)}
     assert tools.keys() - without == {"camera_capture", "screenshot", "skills_list", "skill_view"}
     specs = [tool.spec() for name, tool in tools.items() if name not in without]

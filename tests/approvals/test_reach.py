@@ -1,8 +1,7 @@
 """Private data, an outside destination and low trust never meet without a yes."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from agent.approvals.reach import holds_private, reach_of, reach_of_file
 from agent.messages import Effect, Provenance, ToolCall, ToolResult

@@ -2,10 +2,10 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.backup import restore as restoring
 from agent.backup import switching

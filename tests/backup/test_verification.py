@@ -1,8 +1,8 @@
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.backup import verification
 from agent.backup.encryption import Keys

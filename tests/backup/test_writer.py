@@ -5,10 +5,10 @@ import sqlite3
 import tarfile
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.backup import writer
 from agent.backup.encryption import Keys, Recipients, make_key

@@ -1,7 +1,7 @@
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals, question_text
 from agent.channels.base import QUESTION_ID_CHARS, Answer, Question, new_question_id

@@ -7,11 +7,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Answer, Channel, Mark, Question
 from agent.errors import ChannelUnavailable, StorageFull

@@ -3,7 +3,7 @@
 `CHRONICLED` holds for those that tell what was so before.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agent.memory.base import (
     CONVERSATION,

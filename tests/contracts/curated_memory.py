@@ -1,6 +1,6 @@
 """What every backend that remembers lets somebody put in order: marked, hidden, looked after."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agent.memory.base import CONVERSATION, Catalogued, Curated, Memory, StoreLimits, Upkept
 from agent.messages import Provenance

@@ -5,9 +5,9 @@
 """
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import MemoryUnavailable
 from agent.memory.base import CONVERSATION, CORE, DAILY, Memory, MemoryEntry, Scope

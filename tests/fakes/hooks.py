@@ -1,7 +1,8 @@
 """Hooks of an owner, each named after what it does."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.messages import Inbound, Provenance, ToolCall, ToolResult
 from agent.turn.hooks import Cancel, Hook

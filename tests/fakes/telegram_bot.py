@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from agent.channels.context import ChannelContext
 from agent.channels.received_files import ReceivedFiles

@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
-import dataclasses
 from typing import Any
+
+from msgspec import structs
 
 from agent.errors import CallRefused, LinkLost
 from agent.link.base import BoardIdentity, BoardState, BoardStatus
@@ -72,5 +73,5 @@ class UpdatableBoard(FakeBoard):
         self.is_away = False
         changes: dict[str, Any] = {"build": self.hardware.build()}
         changes["boot_count"] = self.identity.boot_count + 1
-        self.identity = dataclasses.replace(self.identity, **changes)
+        self.identity = structs.replace(self.identity, **changes)
         self.hardware.greet()

@@ -9,10 +9,10 @@ import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.app.console.settings_program import ask_program
 from agent.app.console.settings_request import SettingsRequest

@@ -7,11 +7,12 @@ is a stranger's word still. The model believes every one of them and the owner s
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question

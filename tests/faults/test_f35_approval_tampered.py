@@ -3,10 +3,11 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.approvals.gate import Gate
 from agent.approvals.questions import MAX_SHOWN_CHARS, Granted

@@ -10,10 +10,10 @@ import io
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.app.build import Agent, assemble, at_work
 from agent.channels.base import Answer

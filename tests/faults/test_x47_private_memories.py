@@ -6,11 +6,11 @@ What was said in the group, what was stored for it and what is everybody's may b
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Answer
 from agent.embeddings.none import NoEmbedder

@@ -1,8 +1,8 @@
 import asyncio
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.access.commands import ChatCommand
 from agent.hardware.estop import (
@@ -21,7 +21,7 @@ from tests.fakes.virtual_time import LoopClock, elapse, in_virtual_time
 from tests.fakes.watches import no_watches_left
 
 OWNER = message("/estop")
-GUEST = dataclasses.replace(OWNER, sender="guest", provenance=Provenance.USER)
+GUEST = structs.replace(OWNER, sender="guest", provenance=Provenance.USER)
 
 
 def made(folder: Path) -> tuple[EstopControl, FakeBoard]:

@@ -1,13 +1,13 @@
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.link.image import BadImage, carried_for, offer, read_image
 from firmware.host import image as host
 from tests.fakes.updatable_board import IDENTITY
 
-SIMULATED = dataclasses.replace(IDENTITY, board="simulated", build=1)
+SIMULATED = structs.replace(IDENTITY, board="simulated", build=1)
 
 
 @pytest.fixture
@@ -55,6 +55,6 @@ def test_another_build_is_offered_and_the_same_or_an_older_one_is_not(folder: Pa
     assert "barnacle board update" in offer(SIMULATED, folder)
     image = carried_for(SIMULATED, folder)
     assert image is not None
-    assert offer(dataclasses.replace(SIMULATED, build=image.about.build), folder) == ""
-    assert offer(dataclasses.replace(SIMULATED, firmware="9.0.0"), folder) == ""
+    assert offer(structs.replace(SIMULATED, build=image.about.build), folder) == ""
+    assert offer(structs.replace(SIMULATED, firmware="9.0.0"), folder) == ""
     assert offer(IDENTITY, folder) == ""

@@ -4,12 +4,12 @@ import contextlib
 import logging
 import shutil
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable

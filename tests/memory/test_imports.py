@@ -1,7 +1,7 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable

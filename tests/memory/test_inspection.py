@@ -4,10 +4,10 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import MemoryEntry, StoreLimits

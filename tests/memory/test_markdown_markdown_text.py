@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.markdown import CUT_OFF, Page, parse, render

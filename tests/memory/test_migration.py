@@ -1,8 +1,8 @@
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.config import Secret
 from agent.embeddings.none import NoEmbedder

@@ -1,9 +1,9 @@
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.memory import rows, search
 from agent.memory.base import CORE, MemoryEntry, Scope

@@ -1,9 +1,9 @@
 import hashlib
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agent.memory import snapshot
 from agent.memory.base import MemoryEntry, Scope

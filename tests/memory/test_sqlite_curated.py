@@ -1,6 +1,6 @@
 """Pinning, hiding, rebuilding and upkeep of the default store, through its seam."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import CONVERSATION, Curated, Scope, StoreLimits, Tidied, Upkept

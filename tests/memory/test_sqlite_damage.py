@@ -7,11 +7,11 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable

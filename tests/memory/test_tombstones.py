@@ -1,7 +1,7 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.memory import tombstones
 from agent.memory.base import MemoryEntry, Scope

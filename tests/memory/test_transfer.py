@@ -4,10 +4,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable

@@ -1,8 +1,7 @@
 """Which part of a question a model understands."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from agent.embeddings.base import PassageReading
 from agent.memory.understanding import is_understood, understood

@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agent.memory import zeroclaw
 from agent.memory.base import CORE, DAILY, MemoryEntry, Scope

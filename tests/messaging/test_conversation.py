@@ -1,8 +1,8 @@
-import dataclasses
 import random
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.channels.base import Abilities
 from agent.messages import Attachment, Role
@@ -72,7 +72,7 @@ async def test_a_file_that_came_is_shown_once_and_told_afterwards(tmp_path: Path
     provider = ScriptedProvider("ok", "ok")
     channel = FakeChannel()
     async with running(tmp_path, provider, channel) as agent:
-        first = dataclasses.replace(message("what is in it?", "1"), attachments=(note,))
+        first = structs.replace(message("what is in it?", "1"), attachments=(note,))
         await agent.dispatcher.deliver(first, agent.tasks)
         await channel.wait_for(1)
         await agent.say("and now?", "2")

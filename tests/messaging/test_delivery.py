@@ -1,9 +1,9 @@
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Channel
 from agent.config import Secret

@@ -1,7 +1,8 @@
 """Where only answers may go: what waits for a person's word goes when it comes, and goes first."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.messages import Outbound
 from agent.messaging import outbox

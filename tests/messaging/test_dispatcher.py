@@ -1,7 +1,7 @@
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.access.commands import HELP_TEXT
 from agent.channels.base import Answer
@@ -331,7 +331,7 @@ async def test_only_the_owner_clears_an_emergency_stop(tmp_path: Path) -> None:
     channel = FakeChannel()
     async with running(tmp_path, EchoProvider(), channel) as agent:
         await agent.say("/estop")
-        guest = dataclasses.replace(message("/estop clear", "2"), provenance=Provenance.USER)
+        guest = structs.replace(message("/estop clear", "2"), provenance=Provenance.USER)
         await agent.dispatcher.deliver(guest, agent.tasks)
         assert (await channel.wait_for(2))[-1] == NOT_THE_OWNER_TEXT
         assert agent.oversight.stop.is_set
@@ -358,7 +358,7 @@ async def test_nobody_says_yes_to_their_own_wish_but_the_owner(
     tool = CountingTool(Effect.HAZARD)
     provider = ScriptedProvider(calls((tool.name, '{"value": "on"}')), "done")
     async with running(tmp_path, provider, channel, tools=[tool]) as agent:
-        asked = dataclasses.replace(message("go", sender=sender), provenance=trust)
+        asked = structs.replace(message("go", sender=sender), provenance=trust)
         await agent.dispatcher.deliver(asked, agent.tasks)
         await channel.wait_for(1)
     assert [one.person for one in channel.asked] == ["owner"]

@@ -1,9 +1,9 @@
 """`/plot`: a picture goes where files can go, and a line of text where not."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Abilities
 from agent.messages import Inbound

@@ -1,5 +1,6 @@
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.memory.base import HeardMessage
 from agent.messages import Inbound, Provenance, Whose

@@ -1,11 +1,11 @@
 """Inbox, outbox and session share one database and one transaction."""
 
-import dataclasses
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.messages import Attachment, Outbound, Provenance, ToolCall
 from agent.messaging import inbox, outbox
@@ -47,7 +47,7 @@ async def test_what_was_accepted_comes_back_as_it_was(journal: DatabaseWorker) -
 
 
 async def test_what_came_with_a_message_comes_back_with_it(journal: DatabaseWorker) -> None:
-    inbound = dataclasses.replace(
+    inbound = structs.replace(
         message("look"),
         thread="7",
         strand="job-tea",
@@ -69,7 +69,7 @@ async def test_files_wait_in_the_outbox_with_their_answer(journal: DatabaseWorke
     files = (Attachment("/a/b.png", "image/png", "b", 12),)
     answer = await journal.transact(lambda db: outbox.add(db, accepted, "see", files))
     assert answer.files == files
-    assert await journal.transact(outbox.undelivered) == [answer]
+    assert await journal.transact(outbox.undelivered) == [structs.replace(answer, was_left=True)]
 
 
 async def test_a_turn_that_was_cut_short_does_not_count(journal: DatabaseWorker) -> None:
@@ -100,7 +100,7 @@ async def test_an_answer_waits_until_it_is_sent(journal: DatabaseWorker) -> None
     accepted = await journal.transact(lambda db: inbox.accept(db, message("hi")))
     assert accepted is not None
     answer = await journal.transact(lambda db: outbox.add(db, accepted, "hello"))
-    assert await journal.transact(outbox.undelivered) == [answer]
+    assert await journal.transact(outbox.undelivered) == [structs.replace(answer, was_left=True)]
     await journal.transact(lambda db: outbox.mark_sent(db, answer.outbox_id))
     assert await journal.transact(outbox.undelivered) == []
 
@@ -135,7 +135,8 @@ async def test_an_older_journal_keeps_its_answers(tmp_path: Path) -> None:
             " VALUES (1, 'fake', 'chat', '1', 'hello', 'pending')"
         )
     )
-    accepted, answer = Accepted(1, message("hi")), Outbound(1, "fake", "chat", "hello", "1")
+    accepted = Accepted(1, message("hi"))
+    answer = Outbound(1, "fake", "chat", "hello", "1", was_left=True)
     await older.aclose()
     newer = open_agent_db(tmp_path / "agent.db")
     assert await newer.transact(outbox.undelivered) == [answer]

@@ -1,8 +1,8 @@
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.access.commands import ChatCommand, command_of
 from agent.errors import ProviderRefused

@@ -1,7 +1,7 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.access.audience import audience_of
 from agent.messages import Attachment, Inbound, Provenance

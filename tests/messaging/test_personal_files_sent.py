@@ -1,7 +1,8 @@
 """Files that people send, from the channel to what the model and the person are told."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.channels.incoming_files import NOT_HEARD
 from agent.messages import Attachment, Provenance

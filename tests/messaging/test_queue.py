@@ -1,8 +1,8 @@
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.messages import Attachment, Provenance, Whose
 from agent.messaging.inbox import Accepted

@@ -1,10 +1,10 @@
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agent.channels.base import Answer, Channel
 from agent.config import Secret

@@ -1,7 +1,8 @@
 import asyncio
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.messages import Address
 from agent.messaging.user_questions import _Asker

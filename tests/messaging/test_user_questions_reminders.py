@@ -1,9 +1,9 @@
 """An open question never holds anybody in silence."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import YesBy
 from agent.messages import Effect, Inbound

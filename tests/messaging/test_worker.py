@@ -1,7 +1,7 @@
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Mark
 from agent.messages import Inbound

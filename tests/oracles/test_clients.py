@@ -3,10 +3,11 @@
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.config import Secret
 from agent.net.http import HttpClient

@@ -7,11 +7,12 @@ platform does. It has no calls for what the robot writes by itself; those are as
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.dingtalk.receive import HEARD
 from agent.messages import Attachment

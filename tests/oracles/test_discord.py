@@ -5,12 +5,13 @@ platform does, and what the channel says is held against what the library says.
 """
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Answer, Mark, Question
 from agent.channels.discord.events import DiscordMessage, read

@@ -1,11 +1,11 @@
 """Every request of the channel, held against Discord's public description of its API."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Answer, Mark, Question
 from agent.messages import Attachment

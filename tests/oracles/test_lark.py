@@ -5,13 +5,13 @@ platform does. A frame is what the vendor's own class writes.
 """
 
 import asyncio
-import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from agent.channels.base import Mark, Question
 from agent.channels.lark.frames import CONTROL, DATA, LarkFrame, acknowledged, encode, ping
@@ -84,7 +84,7 @@ async def _live(folder: Path) -> Lived:
 
 
 def _frames() -> Json:
-    plain = [dataclasses.asdict(one) for one in FRAMES]
+    plain = [structs.asdict(one) for one in FRAMES]
     for one in plain:
         one["payload"] = None if one["payload"] is None else one["payload"].hex()
     return {"frames": plain, "ours": [encode(one).hex() for one in FRAMES]}
@@ -121,7 +121,7 @@ async def _act(folder: Path) -> tuple[LarkServer, Json]:
             path = folder / "report.pdf"
             path.write_bytes(FILE)
             file = Attachment(str(path), "application/pdf", "report.pdf", len(FILE))
-            await channel.send(dataclasses.replace(answer(heard, "", 2), files=(file,)))
+            await channel.send(structs.replace(answer(heard, "", 2), files=(file,)))
             await channel.mark(heard, Mark.SEEN)
             asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
             await wait_until(lambda: any(m["msg_type"] == "interactive" for m in server.messages))

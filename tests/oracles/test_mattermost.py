@@ -6,11 +6,12 @@ does at home, the fake speaks as the server does, and what the channel says is h
 
 import asyncio
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Mark
 from agent.messages import Attachment

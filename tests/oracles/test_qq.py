@@ -5,11 +5,12 @@ platform does.
 """
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.messages import Attachment
 from agent.net.http import HttpClient

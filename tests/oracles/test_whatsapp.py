@@ -5,11 +5,12 @@ platform does, and what the channel says is held against what the library says.
 """
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Mark, Question
 from agent.channels.whatsapp.client import GRAPH_VERSION

@@ -1,10 +1,11 @@
+import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.config import Secret
 from agent.errors import ProviderError, SpendingLimit
@@ -114,7 +115,7 @@ async def test_what_was_broken_off_is_counted_as_far_as_it_came(meters: Meters) 
 
 
 async def test_a_cut_stream_is_counted_as_far_as_it_came(meters: Meters) -> None:
-    async with running(replace(streamed("hello, this is me"), cut_after=400)) as server:
+    async with running(dataclasses.replace(streamed("hello, this is me"), cut_after=400)) as server:
         with pytest.raises(ProviderError):
             await meters.at(server).chat(ASKED)
     requests, sent, written, _ = await meters.spent()

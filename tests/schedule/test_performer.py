@@ -1,8 +1,8 @@
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Channel
 from agent.messages import Address, Effect, Inbound, Provenance

@@ -30,7 +30,7 @@ _CONFINED = {
     "agent.link.frame": frozenset({"binascii", "struct"}),
     # A pure function of its arguments: nothing here can look at the world
     "agent.security.policy": frozenset(
-        {"agent.messages", "agent.errors", "collections.abc", "dataclasses", "enum", "typing"}
+        {"agent.messages", "agent.errors", "collections.abc", "enum", "msgspec", "typing"}
     ),
 }
 # A library that few modules know: changing it is their work alone

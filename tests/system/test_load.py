@@ -1,8 +1,9 @@
 """Many people at once, and one at the end of what the machine can do."""
 
 import time
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.messaging import inbox
 from agent.messaging.queue import MIN_TURNS

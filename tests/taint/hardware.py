@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown, PinRefused
 from agent.link.base import BoardState, BoardStatus, Value

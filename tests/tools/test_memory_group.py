@@ -1,8 +1,8 @@
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agent.channels.base import Abilities
 from agent.memory.keys import key_of

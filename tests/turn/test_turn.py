@@ -1,8 +1,8 @@
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question

@@ -1,9 +1,9 @@
 """What the owner only shows orders nothing, and what they say still does."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question

@@ -9,10 +9,10 @@ import os
 import pwd
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from agent.access.browser_sessions import BrowserSessions, digest
 from agent.access.people import Person
@@ -42,16 +42,14 @@ _ROOT = 0
 ReadView = Callable[[Person, Mapping[str, str]], Awaitable[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class ConsoleView:
+class ConsoleView(Struct, frozen=True):
     """A page's data, and the least role that may see it."""
 
     least: PersonRole
     read: ReadView
 
 
-@dataclass(frozen=True, slots=True)
-class ConsoleParts:
+class ConsoleParts(Struct, frozen=True):
     """Parts of the agent that its console shows.
 
     Args:

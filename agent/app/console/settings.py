@@ -10,11 +10,11 @@ import os
 import secrets
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from agent.access.people import Person
 from agent.app.build import Agent
@@ -49,8 +49,7 @@ _UNREADABLE = "the configuration file cannot be read"
 AskProgram = Callable[[Path, SettingsRequest], Awaitable[SettingsAnswer]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
+class _Planned(Struct, frozen=True):
     """A change that was shown to a browser."""
 
     browser: str

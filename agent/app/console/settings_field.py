@@ -9,9 +9,10 @@ import tomllib
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.config import ConfigSection, Secret
 from agent.text.config_hints import expected
@@ -55,8 +56,7 @@ _PLAIN: Mapping[typing.Any, FieldKind] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FormField:
+class FormField(Struct, frozen=True):
     """A key of a section.
 
     Args:

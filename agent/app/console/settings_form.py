@@ -1,18 +1,17 @@
 """Sections of the configuration that the page of settings shows, from the types themselves."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from agent.app.console.settings_field import FormField, field_of, named_section_of, section_of
 from agent.config import NAME, ConfigSection, Where
 from agent.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class FormSection:
+class FormSection(Struct, frozen=True):
     """A table of the file.
 
     Args:

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from agent.errors import CallRefused, LinkLost
 from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe, Value
@@ -48,8 +49,7 @@ def _told(part: DeviceField) -> dict[str, Any]:
     return {key: value for key, value in part._asdict().items() if defaults.get(key) != value}
 
 
-@dataclass
-class ProbeBoard:
+class ProbeBoard(Struct):
     """Board in memory; it takes and refuses what a real one would.
 
     Args:
@@ -65,10 +65,8 @@ class ProbeBoard:
     values: dict[str, float | str] = field(
         default_factory=lambda: {**dict.fromkeys((*_OUTPUTS, "button"), "off"), "moisture": 1.85}
     )
-
-    def __post_init__(self) -> None:
-        self.manifest = _manifest()
-        self.counters = Counters()
+    manifest: Manifest = field(default_factory=_manifest)
+    counters: Counters = field(default_factory=Counters)
 
     @property
     def status(self) -> BoardStatus:

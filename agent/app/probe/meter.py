@@ -3,14 +3,14 @@
 import statistics
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
 from agent.system.clock import Clock
 
 
-@dataclass(slots=True)
-class ProbeTimes:
+class ProbeTimes(Struct):
     """Measurements of all requests.
 
     Args:

@@ -3,8 +3,9 @@
 import asyncio
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.app.probe.board import ProbeBoard
 from agent.app.probe.meter import ProbeTimes
@@ -36,16 +37,14 @@ TASK_TIMEOUT_S = 240.0
 TRUSTED_SHARE, USABLE_SHARE = 0.9, 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOutcome:
+class TaskOutcome(Struct, frozen=True):
     """One task as it was done; `fault` is empty where it was right."""
 
     task: ProbeTask
     fault: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeReport:
+class ProbeReport(Struct, frozen=True):
     """Outcome of all tasks.
 
     Args:
@@ -73,8 +72,7 @@ class ProbeReport:
         return "with a look" if share >= USABLE_SHARE else "no"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelProbe:
+class ModelProbe(Struct, frozen=True):
     """Probes one model.
 
     Args:

@@ -8,7 +8,8 @@ import enum
 import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import ContextOverflow, ProviderError, TransientProviderError
 from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
@@ -60,8 +61,7 @@ class WireVerdict(enum.Enum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True)
-class WireFinding:
+class WireFinding(Struct, frozen=True):
     """One request and its result, as a line for people."""
 
     subject: str
@@ -72,8 +72,7 @@ class WireFinding:
 _Step = Callable[[], Awaitable[tuple[WireVerdict, str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Heard:
+class _Heard(Struct, frozen=True):
     response: ChatResponse
     pieces: int
     first_s: float

@@ -2,7 +2,8 @@
 
 import enum
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.app.probe.board import ProbeBoard
 
@@ -20,8 +21,7 @@ class ProbeSkill(enum.Enum):
     LANGUAGES = "languages"
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeTask:
+class ProbeTask(Struct, frozen=True):
     """One task.
 
     Args:

@@ -6,7 +6,8 @@ A question whose terminal goes away stays open for a moment, for the next one of
 import asyncio
 import itertools
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.channels.attached.frames import ApprovalFrame, QuestionFrame, WithdrawFrame
 from agent.channels.attached.session import TerminalSession
@@ -17,8 +18,7 @@ AWAY_S = 30.0
 Framed = Callable[[int], ApprovalFrame | QuestionFrame]
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A question that waits; `shown_at` is None while nobody is there."""
 
     target: str

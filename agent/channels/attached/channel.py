@@ -7,9 +7,10 @@ go to the terminal that asked, and wait in the outbox while nobody is there.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.channels.attached import frames
 from agent.channels.attached.approvals import TerminalQuestions
@@ -31,8 +32,7 @@ GRACE_S = 10.0
 MAX_ASKERS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSide:
+class AgentSide(Struct, frozen=True):
     """Agent behind the channel, as far as the channel needs it.
 
     Args:

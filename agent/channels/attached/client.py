@@ -8,8 +8,9 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.channels.attached import frames
 from agent.channels.attached.frames import (
@@ -74,8 +75,7 @@ BACK_TEXT = "The agent is back."
 Connect = Callable[[], LineConnection]
 
 
-@dataclass(frozen=True, slots=True)
-class AttachNotices:
+class AttachNotices(Struct, frozen=True):
     """Notices to the person about the connection.
 
     Args:
@@ -87,8 +87,7 @@ class AttachNotices:
     tell: Callable[[str], None]
 
 
-@dataclass(slots=True)
-class _Said:
+class _Said(Struct):
     """A message that has no answer yet, and what there is of one."""
 
     inbound: Inbound

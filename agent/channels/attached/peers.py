@@ -7,8 +7,9 @@ import select
 import socket
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.channels.terminal import LOCAL, OWNER
 from agent.messages import Provenance
@@ -95,8 +96,7 @@ _GROUP_BYTES = 4
 _MAX_OPTION_BYTES = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class SocketPeer:
+class SocketPeer(Struct, frozen=True):
     """The process at the other end, as it was when it connected.
 
     Args:
@@ -108,8 +108,7 @@ class SocketPeer:
     is_own: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalUser:
+class TerminalUser(Struct, frozen=True):
     """Somebody who may talk to the agent: who they are to it, and where their answers go."""
 
     uid: int

@@ -10,7 +10,8 @@ import os
 import socket
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.channels.attached.frames import (
     MAX_SAID_FRAME_BYTES,
@@ -46,8 +47,7 @@ _ACCEPT_AGAIN_S = 1.0
 _FULL_TEXT = "too many terminals are attached: leave one of them first"
 
 
-@dataclass(frozen=True, slots=True)
-class AdmittedTerminal:
+class AdmittedTerminal(Struct, frozen=True):
     """A terminal that was let in.
 
     Args:

@@ -6,10 +6,10 @@ one that the platform makes up. Where an answer goes says by itself how it can b
 
 import mimetypes
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.dingtalk.client import text_in
 from agent.messages import Inbound, Provenance
@@ -69,8 +69,7 @@ class DingTalkMessage(msgspec.Struct, frozen=True, rename="camel"):
         return (self.session_webhook_expired_time - self.create_at) / 1000
 
 
-@dataclass(frozen=True, slots=True)
-class DingTalkFile:
+class DingTalkFile(Struct, frozen=True):
     """File of a message; `kind` is the platform's word for it."""
 
     code: str
@@ -89,8 +88,7 @@ class DingTalkFile:
         return _TYPES.get(self.kind) or mimetypes.guess_type(self.name)[0] or ANY_TYPE
 
 
-@dataclass(frozen=True, slots=True)
-class DingTalkContent:
+class DingTalkContent(Struct, frozen=True):
     """Text and files of a message."""
 
     text: str = ""

@@ -6,8 +6,9 @@ mark. So what holds one, or code, goes as text, of which every sign is shown.
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from agent.channels.render.styled import Span, Style, Styled
 
@@ -24,8 +25,7 @@ _MISREAD = re.compile(r"[\\`*_~<|\[\]]|&#?\w+;|^[#>+-]|^[^\S\n]|[^\S\n]{2}", re.
 _ADDRESS = re.compile(r"https?://[^\s()<>\[\]]+")
 
 
-@dataclass(frozen=True, slots=True)
-class DingTalkText:
+class DingTalkText(Struct, frozen=True):
     """Text of a message; with a title it is Markdown."""
 
     text: str

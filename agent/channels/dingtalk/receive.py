@@ -10,9 +10,9 @@ import json
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.base import Pulse
 from agent.channels.dingtalk import events
@@ -59,14 +59,12 @@ class DingTalkFrame(msgspec.Struct, frozen=True):
     data: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     socket: WebSocket
     end: contextlib.AsyncExitStack
 
 
-@dataclass(frozen=True, slots=True)
-class _Heard:
+class _Heard(Struct, frozen=True):
     """Received message that is not committed yet."""
 
     message: DingTalkMessage

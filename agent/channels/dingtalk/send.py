@@ -13,9 +13,10 @@ import tempfile
 import zipfile
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO
+
+from msgspec.structs import replace
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals, question_text

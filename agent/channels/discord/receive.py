@@ -7,10 +7,10 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
@@ -130,8 +130,7 @@ _WITH_WORDS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordReceiverParts:
+class DiscordReceiverParts(Struct, frozen=True):
     """Parts that a message passes on its way in."""
 
     api: DiscordApi

@@ -7,7 +7,8 @@ them: they are refused.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.channels.email.header_fields import UnclearHeader
 
@@ -20,8 +21,7 @@ _QUOTED = re.compile(r"\"([^\"\\()]*)\"")
 _VALUE = re.compile(r"[^\s;\"()\\]+")
 
 
-@dataclass(frozen=True, slots=True)
-class AuthMethodResult:
+class AuthMethodResult(Struct, frozen=True):
     """One check that a server did; names and result in lower case."""
 
     method: str
@@ -29,8 +29,7 @@ class AuthMethodResult:
     properties: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class AuthResults:
+class AuthResults(Struct, frozen=True):
     """One field: the server by its `authserv-id`, in lower case, and its checks."""
 
     server: str

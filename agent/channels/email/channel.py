@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import replace
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals

@@ -4,7 +4,8 @@ Nothing is decoded: an encoded word is the letters that it is written with.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Real letters have some ten kilobytes of them
 MAX_HEADER_BYTES = 256 * 1024
@@ -16,8 +17,7 @@ class UnclearHeader(ValueError):
     """Programs differ in what they read here."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderField:
+class HeaderField(Struct, frozen=True):
     """One field.
 
     Args:

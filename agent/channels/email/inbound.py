@@ -8,10 +8,11 @@ import email.policy
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import EmailMessage, MIMEPart
 from email.utils import parseaddr
+
+from msgspec import Struct
 
 from agent.channels.email.quotes import own_lines, split_quotes
 from agent.channels.platform import COMMANDS
@@ -57,8 +58,7 @@ MAX_COMMAND_CHARS = 100
 MAX_LOOKED_LINES = 50
 
 
-@dataclass(frozen=True, slots=True)
-class EmailFile:
+class EmailFile(Struct, frozen=True):
     """File attached to a mail."""
 
     name: str
@@ -66,8 +66,7 @@ class EmailFile:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedEmail:
+class ReceivedEmail(Struct, frozen=True):
     """Mail, parsed.
 
     Args:

@@ -14,10 +14,11 @@ import ssl
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct
 
 from agent.channels.email.cursor import EmailCursor
 from agent.config import Secret
@@ -50,8 +51,7 @@ _SIZE = re.compile(rb"RFC822\.SIZE (\d{1,10})\b")
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
 
 
-@dataclass(frozen=True, slots=True)
-class ImapAccount:
+class ImapAccount(Struct, frozen=True):
     """IMAP account; `context` is None for a connection without TLS."""
 
     host: str
@@ -62,8 +62,7 @@ class ImapAccount:
     folder: str
 
 
-@dataclass(frozen=True, slots=True)
-class NewEmail:
+class NewEmail(Struct, frozen=True):
     """New mail; `raw` is only its header if the mail is too large."""
 
     uid: int
@@ -71,8 +70,7 @@ class NewEmail:
     is_whole: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
+class _Batch(Struct, frozen=True):
     """Letters that are fetched with one command."""
 
     uids: tuple[int, ...]

@@ -7,11 +7,12 @@ import enum
 import mimetypes
 import ssl
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import formatdate
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.channels.email.receive import distrusted
 from agent.channels.email.threads import EmailHeaders
@@ -44,8 +45,7 @@ class SmtpTls(enum.Enum):
     OFFERED = None
 
 
-@dataclass(frozen=True, slots=True)
-class SmtpSubmission:
+class SmtpSubmission(Struct, frozen=True):
     """Submission server and the account there."""
 
     host: str
@@ -57,8 +57,7 @@ class SmtpSubmission:
     sender: str
 
 
-@dataclass(frozen=True, slots=True)
-class EmailDraft:
+class EmailDraft(Struct, frozen=True):
     """Mail to be written; `answers` is the id of the previous one."""
 
     to: str

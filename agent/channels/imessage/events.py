@@ -5,9 +5,9 @@ in anybody's name, and is not heard. Tapbacks, edits and news of a group are no 
 """
 
 import re
-from dataclasses import dataclass, replace
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_line, printable_text
@@ -110,8 +110,7 @@ class ImessageMessage(Struct, frozen=True, rename="camel"):
         return printable_text(told, MAX_TEXT_CHARS).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class ImessageInbound:
+class ImessageInbound(Struct, frozen=True):
     """Message, and if it is meant for us in a group."""
 
     inbound: Inbound

@@ -7,8 +7,10 @@ each line where it can; anybody else by nick, user and host together.
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_line, printable_text
@@ -26,8 +28,7 @@ _ENDS = re.compile(r"[\r\n\0]+")
 _FOLDED = str.maketrans("[]\\~", "{}|^")
 
 
-@dataclass(frozen=True, slots=True)
-class IrcLine:
+class IrcLine(Struct, frozen=True):
     """Line of IRC; `command` in upper case, `source` is a server or nick!user@host."""
 
     command: str
@@ -107,8 +108,7 @@ _STYLES = re.compile("\x03(?:[0-9]{1,2}(?:,[0-9]{1,2})?)?|[\x02\x0f\x11\x16\x1d\
 _OF_NICKS = r"[\w\[\]\\`^{}|-]"
 
 
-@dataclass(frozen=True, slots=True)
-class IrcInbound:
+class IrcInbound(Struct, frozen=True):
     """Message, and if it is meant for us in a group."""
 
     inbound: Inbound

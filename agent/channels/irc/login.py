@@ -8,8 +8,9 @@ import base64
 import contextlib
 import logging
 import ssl
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from agent.channels.irc.client import READ_LIMIT_BYTES, IrcConnection, reason_of
 from agent.channels.irc.inbound import IrcLine
@@ -35,8 +36,7 @@ _SASL_FAILED = frozenset({"902", "904", "905", "906", "907", "908"})
 _BARRED = {"464": "it wants a password of its own", "465": "the agent is banned there"}
 
 
-@dataclass(frozen=True, slots=True)
-class IrcLogin:
+class IrcLogin(Struct, frozen=True):
     """Login of the agent; an empty password means no account.
 
     Args:
@@ -50,8 +50,7 @@ class IrcLogin:
     context: ssl.SSLContext | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IrcWelcome:
+class IrcWelcome(Struct, frozen=True):
     """Result of the welcome: our nick, and the server's abilities."""
 
     session: IrcConnection

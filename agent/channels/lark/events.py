@@ -7,10 +7,10 @@ a string, of many kinds; what cannot be shown here is named.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.lark.client import text_in
 from agent.messages import Inbound, Provenance
@@ -103,8 +103,7 @@ class LarkEvent(msgspec.Struct, frozen=True):
     event: LarkEventBody = LarkEventBody()
 
 
-@dataclass(frozen=True, slots=True)
-class LarkFile:
+class LarkFile(Struct, frozen=True):
     """File of a message; `kind` is the platform's word for it."""
 
     key: str
@@ -116,8 +115,7 @@ class LarkFile:
         return _NAMES.get(self.kind, "a file")
 
 
-@dataclass(frozen=True, slots=True)
-class LarkContent:
+class LarkContent(Struct, frozen=True):
     """Text and files of a message."""
 
     text: str = ""

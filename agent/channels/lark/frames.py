@@ -5,7 +5,9 @@ Nothing that comes from outside makes this raise anything but `LarkFrameError`.
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 # Kinds of frames
 CONTROL, DATA = 0, 1
@@ -27,8 +29,7 @@ class LarkFrameError(ValueError):
     """Bytes that are no frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class LarkFrame:
+class LarkFrame(Struct, frozen=True):
     """Frame; fields that are None are absent."""
 
     service: int = 0

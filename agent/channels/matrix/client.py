@@ -7,9 +7,10 @@ import json
 import re
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
+
+from msgspec.structs import replace
 
 from agent.channels import rest
 from agent.config import Secret

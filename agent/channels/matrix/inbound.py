@@ -5,8 +5,9 @@ messages; what is answered to is quoted and nobody's order.
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from agent.channels.matrix.events import MatrixEvent, is_id
 from agent.messages import Inbound, Provenance, Whose
@@ -33,8 +34,7 @@ _FALLBACK = re.compile(r"\A> <[^\n]*\n(?:>[^\n]*\n)*\n?")
 Groups = Literal["mention", "all", "off"]
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixSelf:
+class MatrixSelf(Struct, frozen=True):
     """The account and its display name."""
 
     account: str
@@ -47,8 +47,7 @@ class MatrixSelf:
         return tuple(one for one in (self.account[1:], self.name, local) if one)
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixFile:
+class MatrixFile(Struct, frozen=True):
     """File of a message; `address` is empty if it cannot be read."""
 
     what: str
@@ -59,8 +58,7 @@ class MatrixFile:
     sealed: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixContext:
+class MatrixContext(Struct, frozen=True):
     """Context of a message in its room.
 
     Args:

@@ -6,8 +6,9 @@ joined; other rooms are joined where somebody invites whom the agent knows.
 
 import json
 import logging
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
@@ -69,8 +70,7 @@ _FILTER = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixReceiverParts:
+class MatrixReceiverParts(Struct, frozen=True):
     """Parts that an event passes on its way in.
 
     Args:

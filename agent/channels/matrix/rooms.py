@@ -1,7 +1,8 @@
 """Members of a room, asked from the server when somebody came or went."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.channels.matrix.client import MatrixApi, quoted
 from agent.channels.matrix.events import events_in
@@ -15,8 +16,7 @@ _TWO = 2
 _THERE = frozenset({"join", "invite"})
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixMembers:
+class MatrixMembers(Struct, frozen=True):
     """Names of the members, by account; the invited can read, and count."""
 
     names: dict[str, str]

@@ -6,11 +6,12 @@ What stops the agent and what answers a question waits for no file.
 import asyncio
 import contextlib
 import logging
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
@@ -54,8 +55,7 @@ MAX_FILES = 10
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """Post with its place."""
 
     post: MattermostPost
@@ -63,8 +63,7 @@ class _Said:
     sender_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """Connection: the bot's account, the events, and the receiver."""
 
     me: MattermostSelf

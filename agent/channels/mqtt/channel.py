@@ -11,10 +11,11 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals

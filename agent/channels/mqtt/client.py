@@ -8,9 +8,9 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from paho.mqtt.client import Client, MQTTMessage, MQTTv5
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
@@ -52,8 +52,7 @@ _REFUSALS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MqttBroker:
+class MqttBroker(Struct, frozen=True):
     """Broker, and our account there.
 
     Args:
@@ -73,8 +72,7 @@ class MqttBroker:
         return f"{self.host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class MqttArrival:
+class MqttArrival(Struct, frozen=True):
     """Message from the broker; `is_again` if it was sent before and not confirmed."""
 
     topic: str

@@ -6,9 +6,9 @@ agent like any other.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from agent import __version__
 from agent.channels.mqtt.messages import MqttTopics
@@ -37,8 +37,7 @@ CONFIG = "/config"
 _STRANGE = re.compile(r"[^A-Za-z0-9_-]")
 
 
-@dataclass(frozen=True, slots=True)
-class HomeAssistantDevice:
+class HomeAssistantDevice(Struct, frozen=True):
     """Device as Home Assistant sees it.
 
     Args:

@@ -1,11 +1,10 @@
 """Messages over MQTT: JSON or plain text to the device, JSON from it."""
 
 import re
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.link.base import Board
 from agent.link.manifest import Field
@@ -21,8 +20,7 @@ ONLINE, OFFLINE = "online", "offline"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9@._:-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class MqttTopics:
+class MqttTopics(Struct, frozen=True):
     """Topics below `base`."""
 
     base: str

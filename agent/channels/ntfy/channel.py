@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question

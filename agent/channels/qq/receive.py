@@ -6,10 +6,11 @@ What stops the agent, and what answers a question, does not wait for files.
 import asyncio
 import logging
 from collections import deque
-from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
@@ -98,8 +99,7 @@ MAX_SPEECH_CHARS = 8000
 MAX_AHEAD = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class QqReceiverParts:
+class QqReceiverParts(Struct, frozen=True):
     """Parts that a message passes on its way in."""
 
     api: QqApi

@@ -7,10 +7,10 @@ before it goes and after it went, so that a restart repeats nothing and uses no 
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
 
 from agent.channels.qq.events import CHANNEL, DM, GROUP, USER, kind_of
 from agent.errors import StorageFull
@@ -49,8 +49,7 @@ class _Kept(msgspec.Struct, frozen=True):
     sent: list[str]
 
 
-@dataclass(slots=True)
-class _Message:
+class _Message(Struct):
     message_id: str
     until_s: float
     # Its answers by their number, less one; empty where a number turned out to be used
@@ -60,8 +59,7 @@ class _Message:
         return now_s < self.until_s and len(self.replies) < MAX_REPLIES
 
 
-@dataclass(frozen=True, slots=True)
-class QqReply:
+class QqReply(Struct, frozen=True):
     """Permit for one reply.
 
     Args:

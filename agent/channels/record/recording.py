@@ -12,9 +12,10 @@ import json
 import os
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+
+from msgspec import Struct
 
 from agent.channels import websocket
 from agent.channels.platform import Platform, PlatformContext
@@ -183,8 +184,7 @@ def _pieces(body: bytes) -> list[bytes]:
     return documents if is_stream else [body]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingPaths:
+class RecordingPaths(Struct, frozen=True):
     """A folder of the recording's own: the agent's place at the platform stays what it is."""
 
     state_dir: Path

@@ -5,9 +5,10 @@ What cannot be shown at all is shown as the text it is; nothing that a model wro
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.channels.render.styled import Span, Style, Styled, joined
 
@@ -28,8 +29,7 @@ _INDENT = "  "
 _STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownBlock:
+class MarkdownBlock(Struct, frozen=True):
     """Outermost block, as written and as shown."""
 
     source: str

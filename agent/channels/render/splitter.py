@@ -6,7 +6,8 @@ a sign that a person sees. Code blocks are closed and opened again, links stay w
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.channels.render.parser import MarkdownBlock, blocks, read
 from agent.channels.render.plain import address_of, spelled
@@ -123,8 +124,7 @@ def _markdown(found: Sequence[MarkdownBlock]) -> str:
     return source if spelled(read(source)).text == spelled(shown).text else written(shown)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
+class _Fit(Struct, frozen=True):
     """Limit of one part."""
 
     limit: int

@@ -5,7 +5,9 @@ Ranges count characters of Python; what a platform counts is measured at its edg
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Style(enum.Enum):
@@ -24,8 +26,7 @@ class Style(enum.Enum):
     BLOCK = "block"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A style from `start` up to, not including, `end`."""
 
     start: int
@@ -37,8 +38,7 @@ class Span:
         return replace(self, start=self.start + by, end=self.end + by)
 
 
-@dataclass(frozen=True, slots=True)
-class Styled:
+class Styled(Struct, frozen=True):
     """Text and its styles; spans nest."""
 
     text: str

@@ -1,15 +1,15 @@
 """Choice of the daemon's account."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.channels.signal.client import SignalClient, unknown
 from agent.channels.signal.errors import SignalMethodMissing
 from agent.errors import ChannelRefused
 
 
-@dataclass(frozen=True, slots=True)
-class SignalAccount:
+class SignalAccount(Struct, frozen=True):
     """Account; `name` for calls is empty if the daemon has only one."""
 
     name: str

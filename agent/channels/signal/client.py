@@ -8,9 +8,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from agent.channels.signal import errors
 from agent.errors import ChannelRefused, ChannelUnavailable, NetworkError

@@ -4,14 +4,13 @@ A conversation is a group or a person, who is known by the account's id; a messa
 author and the time at which the author's program says it was written.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 # Group ids and account ids could not be told apart for certain
 _GROUP = "group."
 
 
-@dataclass(frozen=True, slots=True)
-class SignalMessageId:
+class SignalMessageId(Struct, frozen=True):
     """Id of a message at Signal."""
 
     author: str

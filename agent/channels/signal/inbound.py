@@ -5,9 +5,11 @@ to is quoted: it is nobody's order. Edits, reactions, receipts and deletions are
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.signal.events import (
     SignalDataMessage,
@@ -51,8 +53,7 @@ class SignalSelf:
         return any(name is not None and name.lower() in self._names for name in names)
 
 
-@dataclass(frozen=True, slots=True)
-class SignalInbound:
+class SignalInbound(Struct, frozen=True):
     """Converted message, and what is left to decide about it."""
 
     inbound: Inbound

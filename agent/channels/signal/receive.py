@@ -9,7 +9,8 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
@@ -47,8 +48,7 @@ MAX_UNTAKEN = 200
 MAX_TRIES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SignalReceiverParts:
+class SignalReceiverParts(Struct, frozen=True):
     """Parts that an event passes on its way in.
 
     Args:

@@ -6,10 +6,11 @@ a host that is not Slack's.
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
+
+from msgspec import Struct
 
 from agent.channels import rest
 from agent.channels.file_stream import uploaded
@@ -71,8 +72,7 @@ class SlackRefused(MessageRefused):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class SlackTokens:
+class SlackTokens(Struct, frozen=True):
     """Tokens of the app in its workspace (`bot`, xoxb-) and of the app itself (`app`, xapp-).
 
     Args:

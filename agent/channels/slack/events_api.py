@@ -10,10 +10,10 @@ import hmac
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.base import Deliver
 from agent.channels.context import ChannelContext
@@ -75,8 +75,7 @@ _TAKEN = PushAnswer(200, "", is_bare=True)
 _NOT_NOW = PushAnswer(503, "nobody listens now", AGAIN_S)
 
 
-@dataclass(frozen=True, slots=True)
-class EventsApiParts:
+class EventsApiParts(Struct, frozen=True):
     """Parts for receiving posts.
 
     Args:

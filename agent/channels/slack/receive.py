@@ -5,10 +5,10 @@ What stops the agent and what answers a question waits for no file.
 
 import logging
 from collections import deque
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver
@@ -30,8 +30,7 @@ Kind = TypeVar("Kind")
 MAX_SEEN = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class SlackReceiverParts:
+class SlackReceiverParts(Struct, frozen=True):
     """Parts that a message passes on its way in."""
 
     api: SlackApi
@@ -41,8 +40,7 @@ class SlackReceiverParts:
     groups: Groups
 
 
-@dataclass(frozen=True, slots=True)
-class SlackInbound:
+class SlackInbound(Struct, frozen=True):
     """Message of a person to the app; an event may have files."""
 
     inbound: Inbound

@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
@@ -43,8 +43,7 @@ MOST_BEGUN, BEGUN_WITHIN_S = 4, 60.0
 MAX_AHEAD = 500
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     socket: WebSocket
     coming: UrgentFirst
     end: contextlib.AsyncExitStack

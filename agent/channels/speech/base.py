@@ -5,8 +5,9 @@ Neither decides anything: the words are the sender's, with the trust of the send
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.errors import NetworkError, SandboxBroken, SpeechUnavailable
 from agent.messages import Attachment
@@ -23,8 +24,7 @@ MAX_SOUND_BYTES = 6 * 1024 * 1024
 OGG, WAV, AAC = "audio/ogg", "audio/wav", "audio/aac"
 
 
-@dataclass(frozen=True, slots=True)
-class Sound:
+class Sound(Struct, frozen=True):
     """Recorded or spoken sound, a whole file."""
 
     content: bytes

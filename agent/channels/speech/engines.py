@@ -1,10 +1,11 @@
 """Engines of speech as they are configured; each is loaded where it is wanted."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.channels.credentials import find_secret, one_line
 from agent.channels.speech_settings import OPENAI_URL, SpeakerSettings, SpeechSettings
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from agent.channels.speech.programs import SoundPrograms
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechParts:
+class SpeechParts(Struct, frozen=True):
     """Parts that engines are made of.
 
     Args:

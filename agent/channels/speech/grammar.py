@@ -5,8 +5,9 @@ It hears nothing else. So a sentence is always one that the device understands w
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agent.link.manifest import Manifest
 
@@ -35,8 +36,7 @@ class HasManifest(Protocol):
     def manifest(self) -> Manifest | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceGrammar:
+class DeviceGrammar(Struct, frozen=True):
     """Patterns of sentences, and the names that stand in them, in words of small letters."""
 
     orders: Sequence[str]

@@ -3,7 +3,8 @@
 import io
 import wave
 from array import array
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import SpeechUnavailable
 
@@ -16,8 +17,7 @@ _LOWEST_HZ, _HIGHEST_HZ = 8_000, 48_000
 _STEREO = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Pcm:
+class Pcm(Struct, frozen=True):
     """Samples at one rate."""
 
     samples: bytes

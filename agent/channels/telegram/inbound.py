@@ -5,8 +5,10 @@ quoted: it is nobody's order. What a group, a channel or a bot says is not a per
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.telegram.events import TelegramFile, TelegramMessage
 from agent.channels.telegram.mention import (
@@ -35,8 +37,7 @@ SHOWN = "[a contact, as it is quoted above]"
 Groups = Literal["mention", "all", "off"]
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramAttachment:
+class TelegramAttachment(Struct, frozen=True):
     """File of a message, not fetched yet.
 
     Args:

@@ -6,7 +6,8 @@ in plain text counts too.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.channels.telegram.events import TelegramEntity, TelegramMessage
 
@@ -14,8 +15,7 @@ _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?=\s|\Z)
 _HEARD_BY_ALL = frozenset({"stop", "estop"})
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramSelf:
+class TelegramSelf(Struct, frozen=True):
     """The bot, from `getMe`."""
 
     id: int

@@ -10,8 +10,10 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
@@ -99,8 +101,7 @@ MAX_AHEAD = 100
 Commands = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramReceiverParts:
+class TelegramReceiverParts(Struct, frozen=True):
     """Parts that a message passes on its way in.
 
     Args:

@@ -4,7 +4,9 @@ import asyncio
 import math
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
@@ -89,8 +91,7 @@ HINT = "Your answer is handed to a program: plain Markdown."
 _TAKEN = PushAnswer(200, "taken")
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookPeer:
+class WebhookPeer(Struct, frozen=True):
     """Program at the other end: its address, and the key of both."""
 
     url: str

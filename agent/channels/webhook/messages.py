@@ -6,11 +6,10 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.errors import ConfigRefused
 from agent.messages import Inbound, Outbound, Provenance
@@ -30,8 +29,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}")
 _URL_ALPHABET = str.maketrans("-_", "+/")
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureClaim:
+class SignatureClaim(Struct, frozen=True):
     """Claim of a message's headers; true if a signature fits the body."""
 
     message_id: str

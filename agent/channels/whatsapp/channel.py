@@ -4,8 +4,9 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from agent.channels.approval_buttons import NOT_OPEN
 from agent.channels.approvals import OpenApprovals
@@ -55,8 +56,7 @@ _TAKEN = PushAnswer(200, "taken")
 _NOT_NOW = PushAnswer(503, "nobody listens now", AGAIN_S)
 
 
-@dataclass(frozen=True, slots=True)
-class WhatsAppParts:
+class WhatsAppParts(Struct, frozen=True):
     """Parts that the channel is made with.
 
     Args:

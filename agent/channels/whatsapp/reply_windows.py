@@ -6,10 +6,10 @@ allowed: what waits is late, and what is sent too late is lost.
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import StorageFull
 from agent.storage.files import write_atomic
@@ -35,8 +35,7 @@ class _Kept(msgspec.Struct, frozen=True):
     people: dict[str, _KeptWindow]
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
+class _Window(Struct, frozen=True):
     until_s: float
     # By the platform's time
     said_at_s: float

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element
+
+from msgspec import Struct
 
 from agent.channels.xmpp.confirmations import XmppRefused
 from agent.channels.xmpp.connection import XmppConnection
@@ -34,8 +35,7 @@ MAX_APART_S = 3600.0
 _FORWARD = "urn:xmpp:forward:0"
 
 
-@dataclass(frozen=True, slots=True)
-class ArchivedMessage:
+class ArchivedMessage(Struct, frozen=True):
     """Message in an archive; `told` is the message itself."""
 
     archived: str

@@ -1,8 +1,9 @@
 """Messages that wait for the confirmation of the server, or the room."""
 
 import asyncio
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element
+
+from msgspec import Struct
 
 from agent.channels.xmpp.stanzas import bare
 from agent.errors import ChannelError, ChannelUnavailable, MessageRefused
@@ -20,8 +21,7 @@ class XmppRefused(MessageRefused):
         self.condition = condition
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     to: str
     is_to_room: bool
     confirmed: asyncio.Future[None]

@@ -6,7 +6,8 @@ quoted as the sender's program repeats it, and nobody's order.
 
 import hashlib
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.channels.xmpp.stanzas import XmppMessage
 from agent.messages import Inbound, Provenance
@@ -21,8 +22,7 @@ _HEARD_BY_ALL = re.compile(r"/(?:stop|estop)\s*", re.IGNORECASE)
 _DIGEST_CHARS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class XmppContext:
+class XmppContext(Struct, frozen=True):
     """Context of a message; `nick` is ours in its room."""
 
     person: str

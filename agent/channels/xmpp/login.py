@@ -1,13 +1,13 @@
 """Login on XMPP, and the server's address."""
 
-from dataclasses import dataclass
 from ssl import SSLContext
+
+from msgspec import Struct
 
 from agent.config import Secret
 
 
-@dataclass(frozen=True, slots=True)
-class XmppLogin:
+class XmppLogin(Struct, frozen=True):
     """Login of the agent, with its server.
 
     Args:

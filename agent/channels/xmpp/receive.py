@@ -7,9 +7,10 @@ before is answered.
 import asyncio
 import logging
 from collections import OrderedDict
-from dataclasses import dataclass
 from functools import partial
 from xml.etree.ElementTree import Element
+
+from msgspec import Struct
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
@@ -48,8 +49,7 @@ CANNOT_READ = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class XmppReceiverParts:
+class XmppReceiverParts(Struct, frozen=True):
     """Parts that a message passes on its way in.
 
     Args:

@@ -1,8 +1,9 @@
 """Rooms that the agent is in, and their people; a nick alone identifies nobody."""
 
 import logging
-from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
+
+from msgspec import Struct, field
 
 from agent.channels.xmpp.confirmations import XmppRefused
 from agent.channels.xmpp.connection import XmppConnection
@@ -31,8 +32,7 @@ _SELF = "110"
 _CREATED = "201"
 
 
-@dataclass(slots=True)
-class XmppRoom:
+class XmppRoom(Struct):
     """Room; `people` are the real addresses, if the room shows them."""
 
     address: str

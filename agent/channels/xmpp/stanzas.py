@@ -4,8 +4,9 @@ import calendar
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
+
+from msgspec import Struct
 
 CLIENT = "jabber:client"
 ARCHIVE = "urn:xmpp:mam:2"
@@ -35,8 +36,7 @@ _STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z")
 _UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class XmppMessage:
+class XmppMessage(Struct, frozen=True):
     """Message as the sender's server passed it on.
 
     Args:

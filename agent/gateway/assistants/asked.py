@@ -5,11 +5,10 @@ outside words and orders nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from agent.gateway.assistants.refusals import RequestRefused
 from agent.text.printable import printable_line
@@ -54,8 +53,7 @@ class Said(msgspec.Struct, frozen=True):
         return "\n".join(map(_text_of, self.content))
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """Content of a request.
 
     Args:

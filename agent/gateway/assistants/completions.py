@@ -1,8 +1,7 @@
 """Chat completions: the request as clients send it, and the answer in one piece or in chunks."""
 
-from dataclasses import dataclass
-
 import msgspec
+from msgspec import Struct
 
 from agent.gateway.assistants.asked import (
     Asked,
@@ -61,8 +60,7 @@ def read(body: bytes) -> Asked:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionForm:
+class CompletionForm(Struct, frozen=True):
     """Shape of one answer; tokens are not counted for a client, so no `usage` is told."""
 
     message_id: str

@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.access.people import Person
 from agent.errors import ChannelUnavailable, StorageFull
@@ -60,8 +62,7 @@ class RequestOrigin(Protocol):
     def headers(self) -> Mapping[str, str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRequest:
+class OpenRequest(Struct, frozen=True):
     """Request that waits for its answer."""
 
     asked: Asked

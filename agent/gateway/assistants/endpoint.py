@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -45,8 +45,7 @@ class AnswerForm(Protocol):
         """Return the end of a stream to which no answer came."""
 
 
-@dataclass(frozen=True, slots=True)
-class Protocols:
+class Protocols(Struct, frozen=True):
     """Reader and shape of one protocol."""
 
     read: Callable[[bytes], Asked]

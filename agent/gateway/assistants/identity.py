@@ -7,7 +7,8 @@ that nobody calls the same are two, whatever they say.
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.gateway.assistants.asked import MAX_ID_CHARS
 from agent.gateway.assistants.refusals import RequestRefused
@@ -27,8 +28,7 @@ CONVERSATION_HEADERS = ("x-barnacle-conversation", "x-openwebui-chat-id")
 TRIED_AGAIN_S = 1800.0
 
 
-@dataclass(frozen=True, slots=True)
-class RequestIdentity:
+class RequestIdentity(Struct, frozen=True):
     """Identity of a request.
 
     Args:

@@ -1,9 +1,9 @@
 """Responses: the request as clients send it, and the answer in one piece or as events."""
 
-from dataclasses import dataclass, field
 from itertools import count
 
 import msgspec
+from msgspec import Struct, field
 
 from agent.gateway.assistants.asked import (
     Asked,
@@ -103,15 +103,14 @@ def _said(item: InputItem) -> Said:
     return Said(item.role, item.content)
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseForm:
+class ResponseForm(Struct, frozen=True):
     """Shape of one answer; tokens are not counted for a client, so no `usage` is told."""
 
     message_id: str
     model: str
     created_s: int
     follows: str = ""
-    _numbers: "count[int]" = field(default_factory=count, compare=False, repr=False)
+    _numbers: "count[int]" = field(default_factory=count)
 
     def whole(self, text: str) -> dict[str, object]:
         """Return the answer in one piece."""

@@ -1,14 +1,14 @@
 """Base of every repair: it touches only what is the agent's own, and says what it did."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.health.base import Patient
 
 
-@dataclass(frozen=True, slots=True)
-class RepairResult:
+class RepairResult(Struct, frozen=True):
     """Deed of a repair, or a sentence about what prevents it."""
 
     sentence: str

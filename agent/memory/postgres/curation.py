@@ -5,7 +5,8 @@ lasting facts of people stay. Every function runs inside a transaction of its ca
 """
 
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.memory import curation
 from agent.memory.base import CONVERSATION, CORE, MemoryEntry, Scope

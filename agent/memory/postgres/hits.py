@@ -5,7 +5,9 @@ A word that no memory has is looked for as the beginning of another, then by tri
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.memory.postgres.question import PostgresQuestion
 from agent.memory.postgres.record import Row, owners_of
@@ -92,8 +94,7 @@ WHERE m.id = ANY(%(ids)s) GROUP BY m.id
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresHits:
+class PostgresHits(Struct, frozen=True):
     """Matches by words.
 
     Args:

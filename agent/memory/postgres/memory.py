@@ -8,10 +8,11 @@ transaction.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from agent.config import Secret
 from agent.embeddings.base import Embedder, PassageReading, TextPassage, readings

@@ -1,7 +1,8 @@
 """Neighbours of a memory in its conversation, and memories by trust and time, on the server."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.memory.base import Scope
 from agent.memory.postgres.record import Row, owners_of, restored
@@ -40,8 +41,7 @@ _LAST_ID = 2**63 - 1
 TRUSTED_NAMES = [one.name.lower() for one in Provenance if one >= TRUSTED]
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresTurn:
+class PostgresTurn(Struct, frozen=True):
     """A memory and its place in a conversation; `window` has the turns around it, in order."""
 
     turn: SessionTurn

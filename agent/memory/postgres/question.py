@@ -1,7 +1,8 @@
 """Question to the shared brain."""
 
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct
 
 from agent.embeddings.base import PassageReading
 from agent.memory.base import Scope
@@ -11,8 +12,7 @@ from agent.memory.text import asked_tokens
 MAX_ASKED_TOKENS = 32
 
 
-@dataclass(frozen=True)
-class PostgresQuestion:
+class PostgresQuestion(Struct, frozen=True, dict=True):
     """A question with its asker.
 
     Args:
@@ -24,7 +24,7 @@ class PostgresQuestion:
     scope: Scope
     reading: PassageReading | None = None
     model: str = ""
-    now_s: float | None = field(default=None)
+    now_s: float | None = None
 
     @cached_property
     def asked(self) -> tuple[str, ...]:

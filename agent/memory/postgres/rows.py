@@ -4,7 +4,9 @@ What an owner may see is what `Scope.owners` names, here as everywhere.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.keys import key_of, searched_text
@@ -61,8 +63,7 @@ SELECT setval(pg_get_serial_sequence('memories', 'id'), greatest(
 PAGE_ROWS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresDraft:
+class PostgresDraft(Struct, frozen=True):
     """A memory that is not stored yet."""
 
     key: str

@@ -3,9 +3,8 @@
 Everything lies in a schema of its own, so that a database may hold other things as well.
 """
 
-from dataclasses import dataclass
-
 import psycopg
+from msgspec import Struct
 from psycopg import sql
 
 from agent.memory.postgres.record import words_of
@@ -95,8 +94,7 @@ SELECT to_regclass('memory_vectors') IS NOT NULL, to_regclass('memories_trigrams
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ServerExtensions:
+class ServerExtensions(Struct, frozen=True):
     """Extensions of a server."""
 
     vectors: bool = False

@@ -5,7 +5,9 @@ The server finds and counts; which memories are looked at, and their order, are 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.memory import sessions
 from agent.memory.base import MemoryEntry
@@ -37,8 +39,7 @@ FROM every, (
 _NOTHING = Scale(0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresNear:
+class PostgresNear(Struct, frozen=True):
     """Cosines and closeness of memories to a question, by id; `scale` is of all cosines."""
 
     cosines: Mapping[int, float] = field(default_factory=dict)

@@ -4,7 +4,8 @@ Every server keeps them as bytes; one with pgvector keeps the vector in its type
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.embeddings.base import PassageReading, TextPassage
 from agent.memory.keys import searched_text
@@ -20,8 +21,7 @@ ORDER BY id DESC LIMIT %s
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresUnembedded:
+class PostgresUnembedded(Struct, frozen=True):
     """A memory without a reading of a model, and what to read."""
 
     memory_id: int
@@ -29,8 +29,7 @@ class PostgresUnembedded:
     passage: TextPassage
 
 
-@dataclass(frozen=True, slots=True)
-class StoredReading:
+class StoredReading(Struct, frozen=True):
     """A reading as bytes; `tokens` is None where the model tells none."""
 
     vector: bytes

@@ -4,10 +4,10 @@ Roles alternate, results of tools stand first in a message of the person, and em
 left out: all three are demanded.
 """
 
-import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct, structs
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
 from agent.providers import service_json
@@ -22,8 +22,7 @@ _CACHED: Json = {"type": "ephemeral"}
 _NOTHING = "(nothing)"
 
 
-@dataclass(frozen=True, slots=True)
-class AnthropicDialect:
+class AnthropicDialect(Struct, frozen=True):
     """The parameters that models differ in."""
 
     takes_temperature: bool = True
@@ -32,9 +31,9 @@ class AnthropicDialect:
     def after_refusal(self, complaint: str) -> "AnthropicDialect | None":
         """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if "temperature" in complaint and self.takes_temperature:
-            return dataclasses.replace(self, takes_temperature=False)
+            return structs.replace(self, takes_temperature=False)
         if "cache_control" in complaint and self.takes_cache_marks:
-            return dataclasses.replace(self, takes_cache_marks=False)
+            return structs.replace(self, takes_cache_marks=False)
         return None
 
 

@@ -4,12 +4,11 @@ The services agree on the shape of a request and differ in a few parameters; eac
 names one is answered by one change, which is remembered.
 """
 
-import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct, structs
 
 from agent.messages import ChatMessage, Echo, Image, Role, ToolCall, ToolSpec
 from agent.providers import service_json
@@ -40,8 +39,7 @@ _NO_SCHEMA = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionsDialect:
+class CompletionsDialect(Struct, frozen=True):
     """Parameters that models differ in."""
 
     tokens_key: str = "max_tokens"
@@ -59,20 +57,20 @@ class CompletionsDialect:
     def after_refusal(self, complaint: str) -> "CompletionsDialect | None":
         """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if self.takes_schema and _NO_SCHEMA.search(complaint):
-            return dataclasses.replace(self, takes_schema=False)
+            return structs.replace(self, takes_schema=False)
         return self._without(complaint) if _REFUSAL.search(complaint) else None
 
     def _without(self, complaint: str) -> "CompletionsDialect | None":
         """Return the dialect without the parameter that a complaint names."""
         if "max_tokens" in complaint or "max_completion_tokens" in complaint:
             other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-            return dataclasses.replace(self, tokens_key=other[self.tokens_key])
+            return structs.replace(self, tokens_key=other[self.tokens_key])
         if "temperature" in complaint and self.takes_temperature:
-            return dataclasses.replace(self, takes_temperature=False)
+            return structs.replace(self, takes_temperature=False)
         if "reasoning_effort" in complaint and self.effort is None:
-            return dataclasses.replace(self, effort="none")
+            return structs.replace(self, effort="none")
         if "stream_options" in complaint and self.takes_stream_options:
-            return dataclasses.replace(self, takes_stream_options=False)
+            return structs.replace(self, takes_stream_options=False)
         return None
 
 

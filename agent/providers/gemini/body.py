@@ -4,12 +4,12 @@ A call has to come back with the signature of the thinking that led to it. Calls
 is not known any more, or that another model made, carry a word that the service takes instead.
 """
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct, structs
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
 from agent.providers import service_json
@@ -27,8 +27,7 @@ _NOTHING = "(nothing)"
 _UNSIGNED = re.compile(r"gemini-(1|2)[.-]|gemma")
 
 
-@dataclass(frozen=True, slots=True)
-class GeminiDialect:
+class GeminiDialect(Struct, frozen=True):
     """Differences between models, and between services that pass requests on to them."""
 
     takes_json_schema: bool = True
@@ -47,7 +46,7 @@ class GeminiDialect:
         if "thought signature" in said:
             is_missing = "missing" in said
             if is_missing != self.wants_signatures:
-                return dataclasses.replace(self, wants_signatures=is_missing)
+                return structs.replace(self, wants_signatures=is_missing)
             return None
         for words, name in (
             (("parametersjsonschema", "parameters json schema"), "takes_json_schema"),
@@ -56,7 +55,7 @@ class GeminiDialect:
             (("temperature",), "takes_temperature"),
         ):
             if any(word in said for word in words) and getattr(self, name):
-                return dataclasses.replace(self, **{name: False})
+                return structs.replace(self, **{name: False})
         return None
 
 

@@ -5,8 +5,9 @@ it: what would not be understood, or would do something else, is not offered.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from agent.providers.offline.plan import CallStep, Step
 from agent.providers.offline.toolbox import Choice, Profile, Toolbox
@@ -23,16 +24,14 @@ Read = Callable[[str], Awaitable[Step]]
 Fits = Callable[[Profile], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Ability:
+class Ability(Struct, frozen=True):
     """One kind of thing that can be said."""
 
     line: str
     example: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """Kind of sentence, and the tools that it must come to."""
 
     key: str

@@ -5,8 +5,9 @@ is none the number is asked for.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.providers.offline.amounts import tidied
 from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS
@@ -39,8 +40,7 @@ _OTHERWISE_MEANT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Dial:
+class _Dial(Struct, frozen=True):
     """Tool that sets one number."""
 
     profile: Profile

@@ -5,8 +5,10 @@ denial its own clause, and makes the others of its sentence doubtful.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.measures import Amount, amounts_of
@@ -25,8 +27,7 @@ _COLOURS = frozenset({"suppose", "later", "past", "report", "request", "question
 MAX_ORDER_CHARS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """Pieces that make one statement, with the marks of the sentence around them.
 
     Args:

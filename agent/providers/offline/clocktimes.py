@@ -4,7 +4,9 @@ A time is told as `07:30`; where only half of the clock was said, as `07:30 or 1
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.providers.offline.counts import count_at
 from agent.providers.offline.lexicon import lexicon
@@ -21,8 +23,7 @@ _SIGNS = frozenset({"%", "°", "€", "$"})
 _TWELVE_HOURS = frozenset({"en"})
 
 
-@dataclass(frozen=True, slots=True)
-class ClockTime:
+class ClockTime(Struct, frozen=True):
     """An hour and a minute, and where they end.
 
     Args:

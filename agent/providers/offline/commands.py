@@ -5,8 +5,10 @@ time, a condition, a reported order or words that were not understood are asked 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.providers.offline.all_off import all_at_rest
 from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS, ONLY_NOW, doubt
@@ -45,8 +47,7 @@ _LIT = ("switch", "on")
 _UNKNOWN_ELSEWHERE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Meant:
+class _Meant(Struct, frozen=True):
     """Meaning of one clause: items of a plan, or something to say instead."""
 
     items: tuple[Item, ...] = ()

@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.messages import ChatMessage, Role, ToolCall
 from agent.providers.offline.plan import Order
@@ -25,16 +27,14 @@ _STAND_IN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """One call and what came of it."""
 
     order: Order
     result: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationTurn:
+class ConversationTurn(Struct, frozen=True):
     """Messages from one of the person to the next.
 
     Args:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from agent.providers.offline.amounts import from_digits
 from agent.providers.offline.lexicon import lexicon, standard
@@ -22,8 +23,7 @@ _AND_AFTER_HUNDRED = {"en": "and", "de": "und"}
 _TEN_COUNTS = frozenset({"zh", "ja", "ko"})
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """A number and where it ends."""
 
     value: float

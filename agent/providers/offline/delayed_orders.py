@@ -5,9 +5,10 @@ with everything that keeps an order from being done. What is to be done later is
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from agent.messages import Effect
 from agent.providers.offline.conversation import table_of

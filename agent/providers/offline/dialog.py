@@ -7,10 +7,11 @@ answer. It never raises on any text, and never acts on what it only half underst
 import json
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.embeddings.base import Embedder
 from agent.messages import ToolCall, ToolSpec

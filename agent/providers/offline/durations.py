@@ -1,7 +1,8 @@
 """Durations as they are said: an hour and a half, 5 min 30 s, anderthalb Stunden."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.offline.counts import Count, count_at
 from agent.providers.offline.time_vocabulary import UNIT_S, TimeVocabulary, span_s, time_vocabulary
@@ -15,8 +16,7 @@ _HUNDRED = 100
 _AFTER_ZHI = (["后"], ["内"], ["前"])
 
 
-@dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(Struct, frozen=True):
     """Number of seconds, said by the units from `start` up to `end`."""
 
     seconds: float

@@ -5,7 +5,8 @@ Every step says that earlier turns were heeded.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.providers.offline.adjustments import adjustment, is_relative
 from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS

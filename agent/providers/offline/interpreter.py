@@ -5,8 +5,10 @@ is read in its place. Only the person's own message is understood, never what to
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.providers.offline.clauses import Clause, clauses_of
 from agent.providers.offline.commands import command, tool_step
@@ -86,8 +88,7 @@ _TELLING = frozenset({"negate", "suppose", "past", "fact", "report"})
 _SMALL_TALK = ("help", "thanks", "bye", "greet")
 
 
-@dataclass(frozen=True, slots=True)
-class Interpretation:
+class Interpretation(Struct, frozen=True):
     """Message, its pieces, and the step that follows from it."""
 
     analysis: Analysis

@@ -6,9 +6,10 @@ of them have it. Where nothing tells, the language of the conversation so far st
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from agent.providers.offline.lexicon import (
     LANGUAGES,
@@ -104,8 +105,7 @@ def _of_latin(shown: str, units: tuple[Unit, ...]) -> dict[str, float]:
     return weights
 
 
-@dataclass(frozen=True, slots=True)
-class _LatinSigns:
+class _LatinSigns(Struct, frozen=True):
     """Signs of the languages of Latin letters, by which a text is told.
 
     Args:

@@ -9,10 +9,11 @@ import enum
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
+
+from msgspec import Struct
 
 from agent.providers.offline.numerals import Numerals
 from agent.providers.offline.units import Unit, UnitKind, split
@@ -63,8 +64,7 @@ _TABLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyForm:
+class VocabularyForm(Struct, frozen=True):
     """Words for some senses; a suffix may follow a Korean syllable without a space."""
 
     units: tuple[str, ...]
@@ -73,8 +73,7 @@ class VocabularyForm:
     suffix: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(Struct, frozen=True):
     """A sentence that is compared by embeddings, and the plain one it stands for."""
 
     say: str
@@ -83,8 +82,7 @@ class Likeness:
     hint: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
+class Lexicon(Struct, frozen=True):
     """One language."""
 
     code: str

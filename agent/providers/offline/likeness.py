@@ -8,9 +8,10 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.embeddings.base import Embedder
 from agent.errors import EmbedderUnavailable
@@ -41,8 +42,7 @@ _KEPT_TABLES = 8
 _COURTESY = frozenset({"request", "greet", "filler", "stop"})
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarSentence:
+class SimilarSentence(Struct, frozen=True):
     """Sentence that a message may stand for; `sure` if it is that order, word for word."""
 
     means: str

@@ -6,8 +6,9 @@ said how long something lasts, not when it begins.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
+
+from msgspec import Struct
 
 from agent.providers.offline.lexicon import concepts, lexicon, variants
 from agent.providers.offline.numerals import FRACTION, PERCENT
@@ -25,8 +26,7 @@ _DEGREES = frozenset({"angle", "temperature"})
 _DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureUnit:
+class MeasureUnit(Struct, frozen=True):
     """Unit of measure, and its size in the plain unit of its kind."""
 
     symbol: str
@@ -35,8 +35,7 @@ class MeasureUnit:
     offset: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """Number that was said; `lasts` if it is a duration, not a moment."""
 
     number: float

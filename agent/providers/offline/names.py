@@ -6,7 +6,8 @@ word of a name may have an ending.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.offline.units import UNSPACED, Unit, UnitKind
 
@@ -15,8 +16,7 @@ _MAX_CHARS = 16_000
 _ENTRY = re.compile(r"(?:^|,)([^(),]{1,60})\(([^()]{1,600})\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Facts of one choice.
 
     Args:
@@ -69,8 +69,7 @@ _ENDINGS = ("", "s", "es", "n", "en", "e", "er", "'s")
 _SHORTEST_INFLECTED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A name that was found: where it ends, and the senses that it has."""
 
     end: int

@@ -6,8 +6,9 @@ words stands in its vocabulary (`[numbers]`, `[numerals]`, `[fractions]`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.providers.offline.amounts import from_digits
 from agent.providers.offline.units import Unit, UnitKind
@@ -25,8 +26,7 @@ _POWERS = frozenset({10_000, 1_000, 100, 10})
 _DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Numeral:
+class Numeral(Struct, frozen=True):
     """Number that was read: its end, its value, and if it is a part or a share.
 
     Args:

@@ -4,8 +4,9 @@ Only calls, and numbers in their results, are looked at: no text that a tool ret
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.providers.offline.conversation import ConversationTurn, table_of
 from agent.providers.offline.plan import Order
@@ -15,8 +16,7 @@ from agent.providers.offline.toolbox import Choice, Profile, Toolbox
 FAILURE = "error: "
 
 
-@dataclass(frozen=True, slots=True)
-class PastCall:
+class PastCall(Struct, frozen=True):
     """Call of an earlier turn, by a tool that is still there."""
 
     profile: Profile

@@ -6,8 +6,10 @@ pins and files carry them.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.providers.offline.amounts import from_digits
 from agent.providers.offline.lexicon import (
@@ -39,8 +41,7 @@ _SHORTEST_STEM = 3
 _NUMBERED = re.compile(r"([a-z]{2,20})\d{1,4}")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Units that belong together; without senses they are unknown, a number, a path or a mark."""
 
     kind: UnitKind
@@ -62,8 +63,7 @@ class Piece:
         return bool(self.senses)
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """Text and its pieces by the vocabulary of one language."""
 
     text: str

@@ -6,8 +6,9 @@ conversation whenever it is needed, nothing is kept.
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from agent.providers.offline.toolbox import Choice, Name, Parameter, Profile
 
@@ -17,16 +18,14 @@ MAX_CALLS = 64
 MAX_OPTIONS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """One call, complete."""
 
     tool: str
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CallDraft:
+class CallDraft(Struct, frozen=True):
     """A call that may still lack arguments."""
 
     profile: Profile
@@ -52,16 +51,14 @@ class Reason(enum.Enum):
     FORGET_WHICH = "forget_which"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyOption:
+class ReplyOption(Struct, frozen=True):
     """Answer that a question offers: its name, and what follows from it."""
 
     choice: Choice
     drafts: tuple[CallDraft, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """Question that must be answered first.
 
     Args:
@@ -78,8 +75,7 @@ class Need:
 Item: TypeAlias = Order | Need
 
 
-@dataclass(frozen=True, slots=True)
-class CallStep:
+class CallStep(Struct, frozen=True):
     """Calls to make now; `earlier` if what earlier turns did decided about them."""
 
     orders: tuple[Order, ...]
@@ -90,8 +86,7 @@ class CallStep:
     beside: "SayStep | None" = None
 
 
-@dataclass(frozen=True, slots=True)
-class AskStep:
+class AskStep(Struct, frozen=True):
     """Question to ask; it is about the first need of the plan."""
 
     plan: tuple[Item, ...]
@@ -102,16 +97,14 @@ class AskStep:
         return next(item for item in self.plan if isinstance(item, Need))
 
 
-@dataclass(frozen=True, slots=True)
-class SayStep:
+class SayStep(Struct, frozen=True):
     """Sentence by its name, with its slots."""
 
     key: str
     slots: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TellStep:
+class TellStep(Struct, frozen=True):
     """Step that tells the results of this turn's calls."""
 
 

@@ -4,9 +4,10 @@ It never raises on any text, and never acts on what it only half understood.
 """
 
 import asyncio
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.embeddings.base import Embedder
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider

@@ -6,7 +6,8 @@ tests reads right; none is fitted.
 
 import math
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.measures import TIME, Amount
@@ -46,8 +47,7 @@ ENOUGH = 2.6
 MARGIN = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class ToolReading:
+class ToolReading(Struct, frozen=True):
     """Tool as the meaning of a clause, and its score."""
 
     profile: Profile

@@ -5,7 +5,8 @@ A message is about a file only if every word of it is; "read the temperature" is
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.providers.offline.conversation import ConversationTurn, Exchange, table_of
 from agent.providers.offline.plan import CallStep, Order, SayStep, Step

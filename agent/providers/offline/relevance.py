@@ -1,7 +1,8 @@
 """Relevance of memories to a question: words that both have, in any of the languages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.offline.pieces import Analysis, Piece, analyse, stem
 from agent.providers.offline.senses import actions, marks
@@ -13,16 +14,14 @@ CLEAR = 0.75
 FAINT = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledMemory:
+class RecalledMemory(Struct, frozen=True):
     """Recalled memory as its tool told it."""
 
     key: str
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """Memory, and the share of the question's words that it has."""
 
     memory: RecalledMemory

@@ -6,8 +6,9 @@ Only what was said is filled in, and only where it fits the schema.
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.measures import Amount, converted
@@ -30,8 +31,7 @@ _TIE = 0.04
 _PATH_NAMES = frozenset({"path", "file", "filename", "file_name"})
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """Arguments of a tool, as a clause says them.
 
     Args:

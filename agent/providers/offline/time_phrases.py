@@ -2,7 +2,8 @@
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.providers.offline.clocktimes import ClockTime, clocktime_at
 from agent.providers.offline.durations import duration_at
@@ -38,8 +39,7 @@ class TimeKind(enum.Enum):
     UNTIL = "until"
 
 
-@dataclass(frozen=True, slots=True)
-class TimePhrase:
+class TimePhrase(Struct, frozen=True):
     """Phrase about time.
 
     Args:
@@ -55,8 +55,7 @@ class TimePhrase:
     has_time: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrase:
+class _Phrase(Struct, frozen=True):
     when: TimePhrase
     start: int
     end: int
@@ -138,8 +137,7 @@ def _every_so_often(
     return TimePhrase(TimeKind.EVERY, seconds, f"{int(seconds // _MINUTE_S)} minutes"), end
 
 
-@dataclass
-class _Parts:
+class _Parts(Struct):
     """Parts of a day and a time, as far as they are read."""
 
     every: bool = False

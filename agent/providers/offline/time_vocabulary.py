@@ -5,8 +5,9 @@ tags; the longest one that is spelled at a place counts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from agent.providers.offline.lexicon import lexicon, variants
 from agent.providers.offline.units import Unit, UnitKind, split
@@ -21,8 +22,7 @@ LIGHT = "light"
 Words = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundForm:
+class FoundForm(Struct, frozen=True):
     """Form that is spelled at a place, its meaning and its end."""
 
     values: tuple[str, ...]
@@ -52,8 +52,7 @@ class Forms:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class TimeVocabulary:
+class TimeVocabulary(Struct, frozen=True):
     """Vocabulary of times in one language."""
 
     code: str

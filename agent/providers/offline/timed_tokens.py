@@ -5,7 +5,8 @@ What is neither may be a name. Nothing is skipped: whoever reads the tokens acco
 
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.offline.counts import count_at
 from agent.providers.offline.durations import Duration, duration_at
@@ -45,8 +46,7 @@ class TokenKind(enum.Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class TimeToken:
+class TimeToken(Struct, frozen=True):
     """Units from `start` up to `end`.
 
     Args:
@@ -65,8 +65,7 @@ class TimeToken:
         return not self.tags.isdisjoint(tags)
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Struct, frozen=True):
     """Tidy text with its units and tokens."""
 
     text: str

@@ -5,9 +5,10 @@ name, or says nothing. Nothing here ever moves an output.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
 
 from agent.providers.offline.pieces import Analysis
 from agent.providers.offline.plan import CallStep, Order, SayStep, Step
@@ -38,8 +39,7 @@ _TWO = 2
 _SIGNS = {"add": 1, "remove": -1}
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """Parts of a sentence besides its verb.
 
     Args:

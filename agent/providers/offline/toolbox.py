@@ -6,9 +6,11 @@ speech is simply never complete.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.messages import Effect, ToolSpec
 from agent.providers.offline.clauses import clauses_of
@@ -67,16 +69,14 @@ _FOR_MODELS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """Name of something: its senses, and its spelling."""
 
     senses: frozenset[str]
     spelling: str
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Value of an enumeration, its own name, and its other names."""
 
     value: Any
@@ -103,8 +103,7 @@ class Choice:
         return own.union(*(alias.senses for alias in self.aliases))
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """Argument, as far as its schema tells it."""
 
     name: str
@@ -135,8 +134,7 @@ class Parameter:
         return self.kind == "boolean" or (len(self.choices) > 1 and named <= values())
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """Tool as words."""
 
     spec: ToolSpec
@@ -169,8 +167,7 @@ class Profile:
         return things(self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class Toolbox:
+class Toolbox(Struct, frozen=True):
     """Tools of a request; memory and watches are kept apart from the speakable ones."""
 
     profiles: tuple[Profile, ...]
@@ -230,8 +227,7 @@ def spelling_of(name: str) -> str:
     return f" {' '.join(unit.text for unit in split(tidy(spaced), variants()))} "
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """Key for a spec whose schema cannot be hashed: the same words give the same profile."""
 
     spec: ToolSpec

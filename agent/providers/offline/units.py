@@ -9,7 +9,8 @@ import enum
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Longer than any command: the rest of a long message is kept, not understood
 MAX_CHARS = 2000
@@ -58,8 +59,7 @@ class UnitKind(enum.Enum):
 UNSPACED = frozenset({UnitKind.HAN, UnitKind.KANA, UnitKind.HANGUL})
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """A folded piece of text; `start` and `end` are its place in the original."""
 
     text: str

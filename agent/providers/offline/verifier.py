@@ -9,8 +9,9 @@ fault: then nothing is done, and the person is told which word it was.
 import enum
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from agent.messages import Effect
 from agent.providers.offline.all_off import rest_of
@@ -58,8 +59,7 @@ class OrderScope(enum.Enum):
     REPLY = "reply"
 
 
-@dataclass(frozen=True, slots=True)
-class OrderFault:
+class OrderFault(Struct, frozen=True):
     """Reason not to act: the unexplained word, or none if the whole is unclear."""
 
     word: str = ""
@@ -91,8 +91,7 @@ def _mover(order: Order, box: Toolbox) -> Profile | None:
     return profile if profile is not None and profile.spec.effect in _MOVES else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
+class _Clause(Struct, frozen=True):
     """Pieces between commas and joins, and what they say."""
 
     pieces: tuple[Piece, ...]

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.providers.offline.lexicon import lexicon, traditional, variants
 from agent.providers.offline.measures import TIME
@@ -25,8 +26,7 @@ _TECHNICAL = _VERBS | {"board", "gpio", "pwm", "adc", "mcu", "i2c", "uart"}
 _NAME_CHARS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
+class Voice(Struct, frozen=True):
     """Speaker of one language; Chinese also in traditional characters."""
 
     code: str

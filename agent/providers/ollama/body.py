@@ -4,12 +4,12 @@ The size of the window is always said, and cutting the conversation to it is for
 itself, Ollama drops the beginning in silence and answers without it.
 """
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct, structs
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
 from agent.providers import service_json
@@ -22,13 +22,12 @@ Json = dict[str, object]
 # Loading a model again takes up to a minute; people come back within half an hour
 KEEP_ALIVE = "30m"
 # It passes on as little of a schema as Gemini once read, but any value in an enumeration
-_RULES = dataclasses.replace(GEMINI_PLAIN, takes_any_enum=True)
+_RULES = structs.replace(GEMINI_PLAIN, takes_any_enum=True)
 # Whatever is wrong with it: the model can be asked in words
 _NO_SCHEMA = re.compile(r"\bformat\b|grammar|schema", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class OllamaDialect:
+class OllamaDialect(Struct, frozen=True):
     """Differences between models."""
 
     takes_think: bool = True
@@ -37,9 +36,9 @@ class OllamaDialect:
     def after_refusal(self, complaint: str) -> "OllamaDialect | None":
         """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if "think" in complaint.lower() and self.takes_think:
-            return dataclasses.replace(self, takes_think=False)
+            return structs.replace(self, takes_think=False)
         if self.takes_schema and _NO_SCHEMA.search(complaint):
-            return dataclasses.replace(self, takes_schema=False)
+            return structs.replace(self, takes_schema=False)
         return None
 
 

@@ -8,9 +8,11 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.errors import BarnacleError
 from agent.messages import ChatMessage, Image, Role
@@ -80,8 +82,7 @@ class Pictures(Protocol):
         """Return the picture, or why there is none."""
 
 
-@dataclass(slots=True)
-class _Album:
+class _Album(Struct):
     """Pictures of one request."""
 
     left: int

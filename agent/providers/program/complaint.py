@@ -5,7 +5,8 @@ programs pass on what their service said.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import (
     ContextOverflow,
@@ -61,8 +62,7 @@ _SENTENCES: dict[str, tuple[type[ProviderError], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AskedProgram:
+class AskedProgram(Struct, frozen=True):
     """The program that was asked, for people.
 
     Args:

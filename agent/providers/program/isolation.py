@@ -1,8 +1,9 @@
 """Isolation of a program that answers as a model: a systemd unit of its own, or bubblewrap."""
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.providers.settings import ProgramSettings
 from agent.security.environment import PATH, SANDBOX_HOME
@@ -17,8 +18,7 @@ ONLINE_SOCKET = Path("/run/barnacle-program-online/socket")
 UNITS_HOME = Path("/var/lib/barnacle-program")
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramPlace:
+class ProgramPlace(Struct, frozen=True):
     """Place where a program runs.
 
     Args:
@@ -36,8 +36,7 @@ class ProgramPlace:
         return self.home or SANDBOX_HOME
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramIsolation:
+class ProgramIsolation(Struct, frozen=True):
     """Finds the place of a program."""
 
     socket: Path = SOCKET

@@ -6,7 +6,8 @@ where the object has that value.
 
 import json
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Deeper than any answer, and far from what parsing one would refuse
 MAX_STEPS = 16
@@ -16,8 +17,7 @@ _STEP = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One step: a name, a number in a list, or a condition, which stays where it is."""
 
     name: str = ""
@@ -25,8 +25,7 @@ class Step:
     wanted: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Place of a value; without steps there is none."""
 
     steps: tuple[Step, ...] = ()

@@ -6,7 +6,8 @@ message can write. It never begins with a dash and has no NUL byte: it may be a 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.messages import ChatMessage, Role
 from agent.providers import service_json
@@ -20,8 +21,7 @@ _SPEAKERS = {Role.USER: "person", Role.TOOL: "person", Role.ASSISTANT: "assistan
 _LIKE_A_MARK = re.compile(r"<(?=/?\s{0,8}(?:instructions|person|assistant)\b)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPrompt:
+class WrittenPrompt(Struct, frozen=True):
     """Instructions and conversation, each a text of its own."""
 
     system: str

@@ -11,8 +11,9 @@ import os
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.errors import ContextOverflow, ProviderRefused, ToolsUnsupported, TransientProviderError
 from agent.providers.answer import AnswerBuilder
@@ -50,8 +51,7 @@ _MODEL = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}", re.ASCII)
 _KB = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramCommand:
+class ProgramCommand(Struct, frozen=True):
     """A declared program with the key that it is given.
 
     Args:

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.errors import SandboxBroken, TransientProviderError
 from agent.providers.reader import Deadline, RequestTimeouts

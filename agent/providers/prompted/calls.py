@@ -6,7 +6,9 @@ Complete or not at all: what was cut is told apart from what is only badly writt
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.messages import ToolSpec
 from agent.providers import service_json
@@ -101,16 +103,14 @@ _BRACES_TOO_MANY = re.compile(r"[\s}]{0,20}(?=<)")
 Offered = Mapping[str, ToolSpec]
 
 
-@dataclass(frozen=True, slots=True)
-class WantedCall:
+class WantedCall(Struct, frozen=True):
     """Tool call that the model wants."""
 
     name: str
     arguments_json: str
 
 
-@dataclass(frozen=True, slots=True)
-class TakenCalls:
+class TakenCalls(Struct, frozen=True):
     """Text between two marks, and the place at which the answer continues.
 
     Args:

@@ -6,10 +6,10 @@ kept in a file of the state folder; what is still being learnt goes with the pro
 """
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agent.errors import StorageFull
 from agent.storage.files import replace_unsynced
@@ -25,8 +25,7 @@ Writer = tuple[str, str, str]
 _WRITER_PARTS = 3
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     """Templates of a model, and the answers since the newest one of them."""
 
     templates: frozenset[str]

@@ -8,7 +8,8 @@ guesses a value. Reads every character once.
 import json
 import math
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.service_json import MAX_JSON_DEPTH
 
@@ -36,8 +37,7 @@ class Unreadable(ValueError):
         self.place = place
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedValue:
+class ParsedValue(Struct, frozen=True):
     """Value, and the place at which the text continues."""
 
     value: object

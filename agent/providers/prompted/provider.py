@@ -12,7 +12,9 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.errors import ProviderRefused, ToolsUnsupported
 from agent.messages import ChatMessage, Role, ToolCall
@@ -79,8 +81,7 @@ class ToolForm(enum.Enum):
     GRAMMAR = "grammar"
 
 
-@dataclass(slots=True)
-class _Talk:
+class _Talk(Struct):
     """Request until its answer can be used, with the repairs that it takes.
 
     Args:
@@ -89,7 +90,7 @@ class _Talk:
     """
 
     request: ChatRequest
-    usage: Usage = field(default=Usage())
+    usage: Usage = Usage()
     shown: list[str] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     has_begun: bool = False

@@ -6,7 +6,8 @@ latest.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # From so many spaces on Markdown shows a line as code
 _CODE_INDENT = 4
@@ -14,8 +15,7 @@ _QUOTATION_MARKS = frozenset("\"'`“”„‘’‚«‹「『")
 _FENCE = re.compile(r"(`{3,64}|~{3,64})([^\n]*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(Struct, frozen=True):
     """Line at one end of a block of code."""
 
     char: str

@@ -7,7 +7,8 @@ without any of these comes out as it went in, however it is cut into pieces.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.messages import ToolSpec
 from agent.providers.prompted import marks, tokens
@@ -39,8 +40,7 @@ _MOST_LINE_CHARS = 400
 _MOST_END_CHARS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerReading:
+class AnswerReading(Struct, frozen=True):
     """Result of reading an answer.
 
     Args:

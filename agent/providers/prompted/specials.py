@@ -6,8 +6,9 @@ text.
 
 import enum
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 
 class Special(enum.Enum):
@@ -23,8 +24,7 @@ class Special(enum.Enum):
     FILLER = "filler"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSpecial:
+class FoundSpecial(Struct, frozen=True):
     """Special token at a place, and where it ends."""
 
     special: Special

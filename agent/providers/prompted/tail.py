@@ -7,7 +7,8 @@ lost. A call in the middle of the last line may be either: that is doubtful.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.providers import template_names
 from agent.providers.answer import MAX_CALLS, bare
@@ -34,8 +35,7 @@ _MOST_LINE_CHARS = 400
 _SEPARATORS = " \t\r\n,;"
 
 
-@dataclass(slots=True)
-class TailPiece:
+class TailPiece(Struct):
     """Stretch of the answer: text, or calls with their marks."""
 
     start: int
@@ -50,8 +50,7 @@ class TailPiece:
         return self.taken is not None and not self.taken.is_frame
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Struct, frozen=True):
     """End of an answer, read.
 
     Args:
@@ -74,8 +73,7 @@ class Tail:
     templates: frozenset[str] = frozenset()
 
 
-@dataclass(slots=True)
-class TailReader:
+class TailReader(Struct):
     """Reader of one answer's end.
 
     Args:

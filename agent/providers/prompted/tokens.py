@@ -7,7 +7,8 @@ the same however the text arrives.
 import enum
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.answer import MODULES, bare
 from agent.providers.prompted import marks
@@ -61,8 +62,7 @@ class Beginning(enum.Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """Piece of text."""
 
     kind: TokenType

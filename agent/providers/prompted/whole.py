@@ -1,7 +1,8 @@
 """Answers that are nothing but calls: only those need no mark."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers import template_names
 from agent.providers.answer import bare
@@ -45,8 +46,7 @@ def is_meant(text: str, offered: Offered) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class WholeCalls:
+class WholeCalls(Struct, frozen=True):
     """Calls of an answer that is nothing else."""
 
     wanted: tuple[WantedCall, ...] = ()

@@ -6,7 +6,9 @@ gives the same words, so that services can cache their beginning.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
 from agent.passage import Passage, echo, joined, lowest
@@ -56,8 +58,7 @@ _JSON_REPAIR = (
 _SILENT = frozenset({"type", "title", "additionalProperties"})
 
 
-@dataclass(frozen=True, slots=True)
-class WordsForm:
+class WordsForm(Struct, frozen=True):
     """Form in which a model writes its calls.
 
     Args:

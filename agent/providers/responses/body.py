@@ -4,9 +4,9 @@ Nothing is kept at the service; what the model thought before a call comes back 
 sent again with the result.
 """
 
-import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from agent.messages import ChatMessage, Role, ToolSpec
 from agent.providers import service_json
@@ -19,8 +19,7 @@ Json = dict[str, object]
 _THOUGHTS = "reasoning.encrypted_content"
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsesDialect:
+class ResponsesDialect(Struct, frozen=True):
     """The parameters that models differ in."""
 
     takes_temperature: bool = True
@@ -30,10 +29,10 @@ class ResponsesDialect:
     def after_refusal(self, complaint: str) -> "ResponsesDialect | None":
         """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if "temperature" in complaint and self.takes_temperature:
-            return dataclasses.replace(self, takes_temperature=False)
+            return structs.replace(self, takes_temperature=False)
         names_thoughts = "encrypted_content" in complaint or "include" in complaint
         if names_thoughts and self.sends_thoughts:
-            return dataclasses.replace(self, sends_thoughts=False)
+            return structs.replace(self, sends_thoughts=False)
         return None
 
 

@@ -7,9 +7,10 @@ done again.
 import itertools
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal
+
+from msgspec.structs import replace
 
 from agent.config import Secret
 from agent.errors import ReadingsUnavailable
@@ -178,7 +179,7 @@ class PostgresArchive:
     async def _put_buckets(
         self, connection: Connection, statement: str, series: Series, rows: Columns
     ) -> None:
-        columns = {name: getattr(rows, name) for name in Columns.__slots__}
+        columns = {name: getattr(rows, name) for name in Columns.__struct_fields__}
         given = self._given(name=series.name, **columns)
         await connection.execute(statement.encode(), given)
 

@@ -6,7 +6,8 @@ short, options that start a program or write a file, and long options that are n
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.errors import PathRefused
 from agent.security.paths import HERE, parts_of
@@ -22,8 +23,7 @@ _SIZE = re.compile(r"[0-9]{0,9}([kKMGTPE](i?B)?)?|si|human-readable")
 _NAMES = re.compile(r"[A-Za-z0-9_,-]{1,200}")
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
+class Grammar(Struct, frozen=True):
     """Grammar of the words after a program's name.
 
     Args:

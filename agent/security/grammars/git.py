@@ -5,7 +5,8 @@ No -c, no path of programs, no editor, no other repository, nothing that goes ov
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.security.grammars.base import Grammar, number, one_of, path, text
 from agent.security.grammars.git_command import GitCommand

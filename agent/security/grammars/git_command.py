@@ -1,13 +1,13 @@
 """Grammar of one git command: words that only look, and words that change something."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.security.grammars.base import Grammar
 
 
-@dataclass(frozen=True, slots=True)
-class GitCommand:
+class GitCommand(Struct, frozen=True):
     """A git command with a grammar for looking and one for changing.
 
     Args:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.security.grammars.base import Grammar, Value, number, one_of, path, text
 
@@ -26,8 +27,7 @@ _OPENING, _CLOSING = "([{", ")]}"
 _BEFORE_KEY = frozenset({"{", ","})
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     kind: str
     text: str
     # The bracket that it stands in; empty outside of all

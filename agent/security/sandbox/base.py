@@ -7,9 +7,10 @@ program runs.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+from msgspec import Struct, field
 
 # Long enough for a search through a whole card, short enough for a person who waits
 TIMEOUT_S = 60.0
@@ -27,8 +28,7 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 _PRLIMIT = "/usr/bin/prlimit"
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxRoom:
+class SandboxRoom(Struct, frozen=True):
     """Room of a program beside memory and time: few need more than the usual.
 
     Args:
@@ -45,8 +45,7 @@ class SandboxRoom:
 _USUAL = SandboxRoom()
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxJob:
+class SandboxJob(Struct, frozen=True):
     """A program to run.
 
     Args:
@@ -80,8 +79,7 @@ class SandboxJob:
     room: SandboxRoom = _USUAL
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxOutcome:
+class SandboxOutcome(Struct, frozen=True):
     """Outcome of a program.
 
     Args:

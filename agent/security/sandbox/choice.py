@@ -1,8 +1,9 @@
 """Choice of the sandbox: our systemd units, else bubblewrap, else none."""
 
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.security.sandbox.base import Sandbox
 from agent.security.sandbox.bubblewrap import Bubblewrap, find_program
@@ -17,8 +18,7 @@ _BROKEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxChoice:
+class SandboxChoice(Struct, frozen=True):
     """A working sandbox, or the reason why there is none."""
 
     sandbox: Sandbox | None

@@ -8,8 +8,9 @@ import asyncio
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import SandboxBroken
 
@@ -24,8 +25,7 @@ MAX_ENTRIES = 100_000
 _MEGABYTE = 1024 * 1024
 
 
-@dataclass(slots=True)
-class DiskGuard:
+class DiskGuard(Struct):
     """Guard of the disk under a folder while a program runs.
 
     Args:

@@ -5,9 +5,10 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from io import FileIO
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from agent.security.sandbox.base import SandboxOutcome
 
@@ -17,8 +18,7 @@ _PIECE_BYTES = 64 * 1024
 _SEALS = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 
 
-@dataclass(slots=True)
-class Captured:
+class Captured(Struct):
     """One stream, up to its limit.
 
     Args:

@@ -10,11 +10,11 @@ import contextlib
 import json
 import socket
 from contextlib import ExitStack
-from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.errors import SandboxBroken
 from agent.security.sandbox.base import SandboxJob, SandboxOutcome, limited

@@ -10,9 +10,10 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import BrowserFailed, SandboxBroken
 from agent.security.environment import LANG, PATH, SANDBOX_HOME
@@ -76,8 +77,7 @@ WORDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserSetup:
+class BrowserSetup(Struct, frozen=True):
     """Program of a browser, its place, and the web that it may see.
 
     Args:

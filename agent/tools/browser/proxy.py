@@ -10,7 +10,8 @@ import logging
 import re
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.errors import AddressRefused, BarnacleError, NetworkError
 from agent.security.web_addresses import WebPlace
@@ -38,8 +39,7 @@ _HOP_BYTES = frozenset(name.encode() for name in _HOP)
 _HEAD_END = b"\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyRequest:
+class ProxyRequest(Struct, frozen=True):
     """A request to the proxy.
 
     Args:

@@ -8,7 +8,8 @@ person has allowed it: to the host of the page, during that call.
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agent.errors import AddressRefused
 from agent.security.web_addresses import WebPlace
@@ -26,8 +27,7 @@ _MAX_NOTE_CHARS = 160
 _WITHIN = ("data:", "blob:", "about:")
 
 
-@dataclass(frozen=True, slots=True)
-class PageRequest:
+class PageRequest(Struct, frozen=True):
     """A request of a page; `is_page` is true for one that would replace the page itself."""
 
     method: str
@@ -35,8 +35,7 @@ class PageRequest:
     is_page: bool = False
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Counts of one call, and what a person should know of it."""
 
     requests: int = 0

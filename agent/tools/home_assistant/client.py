@@ -5,11 +5,11 @@ whoever asks again decides that anew.
 """
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Struct
 
 from agent.config import Secret
 from agent.errors import AddressRefused, HomeAssistantRefused, NetworkError, OutcomeUnknown
@@ -50,8 +50,7 @@ class HomeState(msgspec.Struct, frozen=True):
         return printable_line(told, 100) if isinstance(told, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     status: int
     body: bytes
     location: str = ""

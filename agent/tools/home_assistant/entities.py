@@ -7,8 +7,9 @@ word `actuate_even_so` says otherwise.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 from agent.messages import Effect
 from agent.tools.settings import Danger
@@ -80,8 +81,7 @@ _SWITCHED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EntityRules:
+class EntityRules(Struct, frozen=True):
     """Rules of the owner, by patterns of entities."""
 
     patterns: Mapping[str, Danger]

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.storage.documents import open_documents
 from agent.tools.mcp.offer import ToolOffer
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from tinydb import TinyDB
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovedTool:
+class ApprovedTool(Struct, frozen=True):
     """An approved tool; `is_held` means that its server has changed it since."""
 
     offer: ToolOffer

@@ -8,8 +8,9 @@ network and its own folder, and can read the rest of the system.
 import stat
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.security.environment import PATH
 from agent.security.sandbox.bubblewrap import PROBE_TIMEOUT_S, find_program
@@ -38,8 +39,7 @@ _MAX_DETAIL_CHARS = 120
 _REMEDY = 'or set sandbox = "none" in its table, which gives it all rights of the agent'
 
 
-@dataclass(frozen=True, slots=True)
-class Confinement:
+class Confinement(Struct, frozen=True):
     """Starts the programs of servers isolated from the agent.
 
     Args:

@@ -8,8 +8,10 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeGuard
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.text.printable import printable_line
 from agent.tools.mcp.lines import MAX_DEFINITION_BYTES, Offered
@@ -28,8 +30,7 @@ _ARGUMENT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _WIRE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOffer:
+class ToolOffer(Struct, frozen=True):
     """One tool of a server.
 
     Args:

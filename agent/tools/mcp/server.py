@@ -9,8 +9,9 @@ import contextlib
 import importlib.util
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agent.errors import McpAway
 from agent.security.environment import PATH, child_environment
@@ -38,8 +39,7 @@ REMEDY = install_hint("mcp")
 _MAX_QUESTIONS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ServerTimeouts:
+class ServerTimeouts(Struct, frozen=True):
     """Time limits of a server.
 
     Args:

@@ -13,7 +13,6 @@ import resource
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
@@ -21,6 +20,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
+from msgspec import Struct
 
 from agent.security.web_addresses import is_public
 from agent.text.printable import printable_line
@@ -31,8 +31,7 @@ START_TIMEOUT_S = 20.0
 _MAX_ANSWER_BYTES = 4096
 
 
-@dataclass(slots=True)
-class ServiceProcess:
+class ServiceProcess(Struct):
     """The running program, shaped like a child process."""
 
     stdin: asyncio.StreamWriter
@@ -115,8 +114,7 @@ HTTP_TIMEOUT_S = 60.0
 _STREAM = "text/event-stream"
 
 
-@dataclass(slots=True)
-class TransportFault:
+class TransportFault(Struct):
     """Reason why the connection is unusable; empty while it works.
 
     Args:

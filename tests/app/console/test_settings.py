@@ -3,11 +3,11 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.access.people import Person
 from agent.app.build import Agent, assemble

@@ -3,11 +3,11 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from agent.access.owner import ReachedOwner
 from agent.access.people import Person

@@ -2,10 +2,10 @@ import asyncio
 import io
 import json
 import zipfile
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Answer, Question
 from agent.channels.dingtalk import send

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.imessage.client import PAGE
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused

@@ -3,10 +3,10 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Answer, Question
 from agent.channels.ntfy.channel import PLATFORM, NtfyChannel, NtfyCursor

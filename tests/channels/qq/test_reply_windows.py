@@ -4,13 +4,14 @@ import asyncio
 import json
 import tempfile
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agent.channels.qq.channel import QqChannel
 from agent.channels.qq.reply_windows import (

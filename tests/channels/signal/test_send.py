@@ -1,10 +1,10 @@
 import asyncio
 import re
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Answer, Mark, Question
 from agent.channels.signal import drafts

@@ -1,10 +1,10 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Answer, Mark, Question
 from agent.channels.whatsapp.events import verify_token

@@ -4,10 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.whatsapp.reply_windows import MAX_PEOPLE, WINDOW_S, WhatsAppWindows
 from agent.errors import ChannelUnavailable

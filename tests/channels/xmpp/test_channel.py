@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Mark
 from agent.channels.xmpp import connection, send

@@ -1,5 +1,6 @@
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.messages import Attachment
 from tests.contracts.channel import answer

@@ -1,8 +1,8 @@
 import asyncio
 import ssl
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.xmpp.connection import XmppConnection, connected
 from agent.channels.xmpp.login import XmppLogin

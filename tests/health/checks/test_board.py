@@ -1,8 +1,8 @@
 import os
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from agent.health import visit
 from agent.health.base import Level, Patient

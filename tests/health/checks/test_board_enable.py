@@ -1,7 +1,7 @@
-import dataclasses
 import importlib.util
 
 import pytest
+from msgspec import structs
 
 from agent.health.base import Level, Patient
 from agent.health.checks import board
@@ -17,6 +17,6 @@ async def test_a_line_needs_its_library(
     patient: Patient, monkeypatch: pytest.MonkeyPatch, spec: str | None, level: Level
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: spec)
-    finding = await board.check_enable(dataclasses.replace(patient, enable_gpios=(17,)))
+    finding = await board.check_enable(structs.replace(patient, enable_gpios=(17,)))
     assert finding.level is level
     assert "GPIO 17" in finding.sentence

@@ -1,8 +1,8 @@
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import ChannelUnavailable
 from agent.health.base import Finding, Level, Patient

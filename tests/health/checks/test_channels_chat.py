@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import ChannelRefused
 from agent.health.base import Level, Patient

@@ -1,6 +1,7 @@
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.gateway.address import gateway_address
 from agent.gateway.settings import GatewaySettings

@@ -1,10 +1,10 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.catalog import configured
 from agent.channels.platform import PlatformContext

@@ -1,9 +1,9 @@
-import dataclasses
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
+from msgspec.structs import replace
 
 from agent.health.base import Finding, Level, Patient
 from agent.health.checks import config
@@ -54,7 +54,7 @@ async def test_a_file_without_a_key_may_be_read_by_all(patient: Patient, tmp_pat
 async def test_files_of_the_owners_are_named_with_what_to_do(
     patient: Patient, tmp_path: Path
 ) -> None:
-    looked_at = dataclasses.replace(patient, workspace=tmp_path)
+    looked_at = structs.replace(patient, workspace=tmp_path)
     assert (await config.check_prompt(looked_at)).sentence == "no files of yours in it"
     (tmp_path / "SOUL.md").write_text("Be kind.")
     finding = await config.check_prompt(looked_at)
@@ -67,9 +67,9 @@ async def test_files_of_the_owners_are_named_with_what_to_do(
 
 
 async def test_an_identity_that_does_not_count_is_said(patient: Patient, tmp_path: Path) -> None:
-    nowhere = dataclasses.replace(patient, workspace=tmp_path / "none", identity="me.json")
+    nowhere = structs.replace(patient, workspace=tmp_path / "none", identity="me.json")
     assert (await config.check_prompt(nowhere)).level is Level.WARNING
-    looked_at = dataclasses.replace(patient, workspace=tmp_path, identity="me.json")
+    looked_at = structs.replace(patient, workspace=tmp_path, identity="me.json")
     missing = await config.check_prompt(looked_at)
     assert missing.level is Level.WARNING
     assert missing.sentence.startswith("no me.json in the workspace")
@@ -95,7 +95,7 @@ WATER = ToolOffer("garden", "water", "mcp_garden_water", "Water it.", {"properti
 
 @pytest.fixture
 def gardener(patient: Patient) -> Patient:
-    return dataclasses.replace(patient, mcp={"garden": McpSettings(command=(sys.executable,))})
+    return structs.replace(patient, mcp={"garden": McpSettings(command=(sys.executable,))})
 
 
 async def test_it_says_what_the_owner_has_not_agreed_to(
@@ -116,7 +116,7 @@ async def test_it_says_what_the_owner_has_not_agreed_to(
 
 
 async def test_it_says_what_is_missing(gardener: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = dataclasses.replace(gardener, mcp={"shed": McpSettings(command=("nosuch",))})
+    absent = structs.replace(gardener, mcp={"shed": McpSettings(command=("nosuch",))})
     finding = await config.check_mcp(absent)
     assert finding.level is Level.FAILED
     assert "shed: nosuch is not in" in finding.sentence

@@ -1,5 +1,6 @@
-import dataclasses
 from pathlib import Path
+
+from msgspec import structs
 
 from agent.health.base import Finding, Level, Patient
 from agent.health.checks import config
@@ -8,7 +9,7 @@ from tests.fakes.skill_folders import put
 
 
 async def found(patient: Patient, workspace: Path) -> Finding:
-    return await config.check_skills(dataclasses.replace(patient, workspace=workspace))
+    return await config.check_skills(structs.replace(patient, workspace=workspace))
 
 
 async def test_it_says_which_are_refused_not_read_or_approved(

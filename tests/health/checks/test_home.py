@@ -1,7 +1,7 @@
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import ConfigRefused
 from agent.health.base import Finding, Level, Patient, Probe

@@ -1,10 +1,10 @@
-import dataclasses
 import importlib.util
 import os
 import time
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.health.base import Level, Patient
 from agent.health.checks import machine
@@ -96,6 +96,6 @@ async def test_it_says_why_there_is_no_tool(
 ) -> None:
     (tmp_path / device).touch()
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: spec)
-    finding = await machine.check_pins(dataclasses.replace(patient, pins=FAN, devices=tmp_path))
+    finding = await machine.check_pins(structs.replace(patient, pins=FAN, devices=tmp_path))
     level, said = expected
     assert (finding.level, said in finding.sentence) == (level, True)

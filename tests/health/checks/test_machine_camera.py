@@ -1,14 +1,14 @@
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.health.base import Level, Patient
 from agent.health.checks import machine
 
 
 async def test_without_a_camera_it_says_what_to_look_at(patient: Patient, tmp_path: Path) -> None:
-    finding = await machine.check_camera(dataclasses.replace(patient, devices=tmp_path))
+    finding = await machine.check_camera(structs.replace(patient, devices=tmp_path))
     assert finding.level is Level.OK
     assert "no camera found" in finding.sentence
 

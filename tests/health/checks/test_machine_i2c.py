@@ -1,8 +1,8 @@
-import dataclasses
 import importlib.util
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.health.base import Level, Patient
 from agent.health.checks import machine
@@ -35,6 +35,6 @@ async def test_it_says_why_there_is_no_tool(
 ) -> None:
     (tmp_path / device).touch()
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: spec)
-    finding = await machine.check_i2c(dataclasses.replace(patient, i2c=SENSOR, devices=tmp_path))
+    finding = await machine.check_i2c(structs.replace(patient, i2c=SENSOR, devices=tmp_path))
     level, said = expected
     assert (finding.level, said in finding.sentence) == (level, True)

@@ -1,6 +1,5 @@
-import dataclasses
-
 import pytest
+from msgspec import structs
 
 from agent.health.base import Level, Patient
 from agent.health.checks import machine
@@ -8,7 +7,7 @@ from agent.tools.screenshot import Display
 
 
 async def test_without_a_screen_it_says_why(patient: Patient) -> None:
-    finding = await machine.check_screen(dataclasses.replace(patient, environ={}))
+    finding = await machine.check_screen(structs.replace(patient, environ={}))
     assert (finding.level, "no screen" in finding.sentence) == (Level.OK, True)
 
 

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import ConfigRefused, MemoryUnavailable
 from agent.health.base import Level, MemoryStore, Patient

@@ -1,8 +1,8 @@
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.embeddings.base import Embedder
 from agent.health.base import Level, Patient

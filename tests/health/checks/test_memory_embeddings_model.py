@@ -1,9 +1,9 @@
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.health.base import Level, Patient
 from agent.health.checks.memory import check_model

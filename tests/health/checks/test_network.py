@@ -1,10 +1,10 @@
 import asyncio
 import socket
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import KeyRefused, ProviderError, QuotaExhausted, TransientProviderError
 from agent.health.base import Level, ModelService, Patient

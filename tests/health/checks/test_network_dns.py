@@ -1,8 +1,8 @@
 import socket
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import ConfigRefused
 from agent.health.base import Level, ModelService, Patient

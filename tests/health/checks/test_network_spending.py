@@ -1,4 +1,4 @@
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agent.health.base import Level, Patient
 from agent.health.checks import network

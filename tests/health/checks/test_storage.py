@@ -1,8 +1,8 @@
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.health.base import Finding, Level, Patient
 from agent.health.checks.storage import check_disk

@@ -1,8 +1,8 @@
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.backup.record import LastBackup, write_record
 from agent.health.base import Level, Patient

@@ -1,10 +1,10 @@
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from agent.health.base import Level, Patient
 from agent.health.checks.storage import check_state

@@ -1,8 +1,8 @@
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import ChannelUnavailable
 from agent.health.base import Patient

@@ -1,10 +1,10 @@
 import os
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.health.base import Patient
 from agent.health.repairs import storage

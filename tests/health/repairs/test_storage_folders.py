@@ -1,5 +1,6 @@
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.health.base import Patient
 from agent.health.repairs.base import RepairResult

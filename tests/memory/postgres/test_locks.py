@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.config import Secret
 from agent.embeddings.none import NoEmbedder

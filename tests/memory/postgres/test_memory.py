@@ -1,8 +1,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.config import Secret
 from agent.embeddings.none import NoEmbedder

@@ -1,13 +1,14 @@
 import asyncio
+import dataclasses
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import (
     KeyRefused,
@@ -147,7 +148,7 @@ async def test_errors_before_the_answer(reply: Reply, kind: type[ProviderError],
 
 
 async def test_a_rate_limit_carries_how_long_to_wait() -> None:
-    limited = replace(failed(429, "slow down"), headers=(("retry-after", "11"),))
+    limited = dataclasses.replace(failed(429, "slow down"), headers=(("retry-after", "11"),))
     async with asking(limited) as (server, provider):
         _, ended = await heard(provider)
         # Whoever retries does it around the provider
@@ -161,7 +162,10 @@ async def test_a_rate_limit_carries_how_long_to_wait() -> None:
     [(("retry-after-ms", "1500"), 1.5), (("X-RateLimit-Reset-Tokens", "2.5s"), 2.5)],
 )
 async def test_a_limit_is_told_by_other_headers_too(header: tuple[str, str], wait_s: float) -> None:
-    async with asking(replace(failed(429, "slow down"), headers=(header,))) as (_, provider):
+    async with asking(dataclasses.replace(failed(429, "slow down"), headers=(header,))) as (
+        _,
+        provider,
+    ):
         _, ended = await heard(provider)
     assert isinstance(ended, TransientProviderError)
     assert ended.retry_after_s == wait_s

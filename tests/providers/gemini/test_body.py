@@ -1,8 +1,8 @@
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
 from agent.providers.base import ChatRequest

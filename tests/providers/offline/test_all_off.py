@@ -1,9 +1,9 @@
 """Everything off: every output at its rest, told from what was read back."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.messages import Effect
 from tests.providers.offline.talk import Talk, outcome

@@ -1,6 +1,5 @@
-import dataclasses
-
 import pytest
+from msgspec import structs
 
 from agent.messages import Whose
 from agent.providers.offline.conversation import without_asides
@@ -18,7 +17,7 @@ from tests.fakes.channel import message
     ],
 )
 def test_what_stands_beside_a_message_is_left_out(beside: dict[str, str]) -> None:
-    shown = spoken(dataclasses.replace(message("turn the led on"), **beside)).text
+    shown = spoken(structs.replace(message("turn the led on"), **beside)).text
     assert without_asides(shown) == "turn the led on"
     assert all(value in shown for value in [beside.get("subject", "")])
 

@@ -1,6 +1,7 @@
 import json
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
 from agent.providers.base import ChatRequest

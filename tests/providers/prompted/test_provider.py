@@ -1,7 +1,7 @@
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import ProviderRefused, ToolsUnsupported, TransientProviderError
 from agent.messages import Echo, Effect, ToolCall

@@ -1,9 +1,9 @@
 """A service that accepts tools, and a model that writes its calls as text all the same."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.messages import Effect, ToolCall
 from agent.providers.base import (

@@ -1,9 +1,9 @@
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.security.sandbox.base import (
     MAX_FILE_BYTES,

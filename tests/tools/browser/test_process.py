@@ -1,8 +1,8 @@
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import BrowserFailed, SandboxBroken
 from agent.net.http import HttpClient

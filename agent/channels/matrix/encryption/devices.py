@@ -6,8 +6,9 @@ comes with others is left out. Those that are gone are remembered: what they sai
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from agent.channels.matrix.encryption.signatures import is_signed
 from agent.channels.matrix.encryption.vault import KeyVaultSession
@@ -20,8 +21,7 @@ MAX_DEVICES = 200
 MAX_KEY_CHARS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixDevice:
+class MatrixDevice(Struct, frozen=True):
     """Device of a person, with its public keys."""
 
     user: str

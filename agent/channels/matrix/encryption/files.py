@@ -3,10 +3,10 @@
 import hashlib
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
 from typing import Any
 
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+from msgspec import Struct
 
 from agent.channels.matrix.encryption.signatures import unpadded, unpadded_bytes, unpadded_url
 from agent.errors import ChannelUnavailable
@@ -15,8 +15,7 @@ _KEY_BYTES = 32
 _BLOCK_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class FileKey:
+class FileKey(Struct, frozen=True):
     """Keys of one file, and its hash.
 
     Args:

@@ -6,11 +6,11 @@ A device that has no key to begin with is left alone for a while: it gets what i
 import json
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
 
+from msgspec import Struct
 from vodozemac import AnyOlmMessage, Curve25519PublicKey, PreKeyMessage, Session
 
 from agent.channels.matrix.client import MatrixApi
@@ -46,8 +46,7 @@ class OlmDecryptError(Exception):
         self.curve = curve
 
 
-@dataclass(frozen=True, slots=True)
-class OlmMessage:
+class OlmMessage(Struct, frozen=True):
     """Message of a device to ours.
 
     Args:

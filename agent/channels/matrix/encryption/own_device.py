@@ -5,9 +5,9 @@ account is the agent's alone.
 """
 
 import logging
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from vodozemac import Account
 
 from agent.channels.matrix.client import MatrixApi, MatrixRefused
@@ -20,8 +20,7 @@ MOST_KEYS = 50
 FEWEST_KEYS = 25
 
 
-@dataclass(frozen=True, slots=True)
-class OwnDevice:
+class OwnDevice(Struct, frozen=True):
     """User, device and public keys of ourselves."""
 
     user: str

@@ -6,9 +6,9 @@ Whoever leaves, and every device that goes, makes it change: what is said later 
 import json
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from vodozemac import GroupSession, InboundGroupSession, MegolmMessage, SessionKey
 
 from agent.channels.matrix.encryption.devices import MatrixDevice, device_with
@@ -36,8 +36,7 @@ class SenderDeviceUnknown(DecryptError):
     """The sender's device is not known, but may be asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoomKey:
+class RoomKey(Struct, frozen=True):
     """Key for the messages of one device in one room.
 
     Args:
@@ -162,8 +161,7 @@ MOST_MESSAGES = 10_000
 LONGEST_S = 30 * 24 * 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class RoomKeyRules:
+class RoomKeyRules(Struct, frozen=True):
     """Rules for a change of a room's key."""
 
     messages: int

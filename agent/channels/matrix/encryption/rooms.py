@@ -8,12 +8,12 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from agent.channels.matrix.client import MatrixApi, MatrixRefused, quoted
 from agent.channels.matrix.encryption import devices, olm, room_keys
@@ -48,8 +48,7 @@ MAX_WAITING = 500
 LONGEST_S = 7 * 24 * 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingEvent:
+class WaitingEvent(Struct, frozen=True):
     """Message that cannot be decrypted yet."""
 
     room: str
@@ -90,8 +89,7 @@ ANEW_EVERY_S = 3600.0
 MAX_ANEW = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class _Came:
+class _Came(Struct, frozen=True):
     """Content of a sync.
 
     Args:

@@ -9,9 +9,10 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.storage.files import write_atomic
@@ -68,8 +69,7 @@ _TABLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KeyVaultSession:
+class KeyVaultSession(Struct, frozen=True):
     """The vault, open for one job.
 
     Args:

@@ -3,7 +3,8 @@
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.access.roles import PersonRole
 from agent.approvals.records import AuditReceipt, collected
@@ -18,8 +19,7 @@ RECEIPT = "barnacle/receipt"
 _TURN_BYTES = 6
 
 
-@dataclass(frozen=True, slots=True)
-class HandResult:
+class HandResult(Struct, frozen=True):
     """Result of a call, with the rows of the audit log that stand for it."""
 
     result: ToolResult

@@ -1,7 +1,8 @@
 """Offer to other assistants: which tools of the agent they may call, and what they may read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.messages import Effect, ToolSpec
 
@@ -43,8 +44,7 @@ _ASKING: dict[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedResource:
+class OfferedResource(Struct, frozen=True):
     """Resource that is read by a tool."""
 
     uri: str

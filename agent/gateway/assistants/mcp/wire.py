@@ -1,9 +1,9 @@
 """Messages of JSON-RPC as the protocol uses them, and its errors."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from agent.text.printable import printable_line
 
@@ -37,8 +37,7 @@ class RpcMessage(msgspec.Struct, frozen=True):
         return bool(self.method) and self.id is not None
 
 
-@dataclass(frozen=True, slots=True)
-class RpcAnswer:
+class RpcAnswer(Struct, frozen=True):
     """Answer to a request."""
 
     id: int | str | None

@@ -4,8 +4,9 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from agent.channels.base import Deliver
 from agent.errors import ChannelRefused

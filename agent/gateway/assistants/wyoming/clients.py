@@ -2,8 +2,9 @@
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from agent.access.people import PeopleStore, Person
 from agent.errors import ConfigRefused
@@ -16,8 +17,7 @@ NAME = "wyoming"
 _MAX_PORT = 65535
 
 
-@dataclass(frozen=True, slots=True)
-class WyomingCaller:
+class WyomingCaller(Struct, frozen=True):
     """Client as a paired caller.
 
     Args:
@@ -30,8 +30,7 @@ class WyomingCaller:
     headers: "Mapping[str, str]" = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class WyomingPlace:
+class WyomingPlace(Struct, frozen=True):
     """Address to listen at, and the addresses that may connect."""
 
     address: str

@@ -5,7 +5,8 @@ A template says where a call is one. What stands around it, and if it runs, the 
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.prompted.calls import TakenCalls, WantedCall, calls_in
 from agent.providers.prompted.lenient import LenientReader, Unreadable
@@ -13,8 +14,7 @@ from agent.providers.prompted.lenient import LenientReader, Unreadable
 Take = Callable[[str, int], TakenCalls]
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """Form of calls.
 
     Args:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from agent.providers.answer import bare
 from agent.providers.prompted.templates import (
@@ -71,8 +72,7 @@ def openings(templates: frozenset[str] | None, *, is_line_start: bool) -> Openin
     return tuple(sorted(found.items(), key=lambda one: -len(one[0])))
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """Beginning of a call in a text, and where its inside begins."""
 
     template: Template

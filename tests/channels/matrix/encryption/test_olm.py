@@ -1,9 +1,8 @@
-from dataclasses import replace
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agent.channels.matrix.encryption import olm
 from agent.channels.matrix.encryption.olm import OlmDecryptError
