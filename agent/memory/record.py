@@ -26,27 +26,28 @@ NAMES = (
 )
 COLUMNS = ", ".join(NAMES)
 PLACES = ", ".join(f":{name}" for name in NAMES)
+_PROVENANCES = {one.name.lower(): one for one in Provenance}
 
 
-def entry_of(row: Sequence[object]) -> MemoryEntry:
+def entry_of(row: Sequence[Any]) -> MemoryEntry:
     """Return the memory of a row selected by `COLUMNS`; damaged fields get safe values."""
-    field = dict(zip(NAMES, row, strict=True))
-    scope = Scope(*(_name(field[name]) for name in ("person", "session", "group_id", "device")))
-    superseded_by = field["superseded_by"]
+    # A question looks at a hundred and more: by place, not by name
+    memory_id, key, content, category, provenance, *who = row[:9]
+    created_at_s, updated_at_s, importance, pinned, superseded_by, source = row[9:]
     return MemoryEntry(
         # Constant columns with their declared affinity: SQLite keeps this one an integer
-        cast("int", field["id"]),
-        str(field["key"]),
-        str(field["content"]),
-        str(field["category"]),
-        provenance_of(str(field["provenance"])),
-        scope,
-        _number(field["created_at_s"], 0.0),
-        _number(field["updated_at_s"], 0.0),
-        importance=min(1.0, max(0.0, _number(field["importance"], DEFAULT_IMPORTANCE))),
-        pinned=bool(field["pinned"]),
+        memory_id,
+        str(key),
+        str(content),
+        str(category),
+        provenance_of(str(provenance)),
+        Scope(*(None if name is None else str(name) for name in who)),
+        _number(created_at_s, 0.0),
+        _number(updated_at_s, 0.0),
+        importance=min(1.0, max(0.0, _number(importance, DEFAULT_IMPORTANCE))),
+        pinned=bool(pinned),
         superseded_by=superseded_by if isinstance(superseded_by, int) else None,
-        source=str(field["source"]),
+        source=str(source),
     )
 
 
@@ -74,11 +75,7 @@ def row_of(entry: MemoryEntry) -> dict[str, Any]:
 
 def provenance_of(name: str) -> Provenance:
     """Return the provenance of that name; an unknown one is trusted least."""
-    return Provenance.__members__.get(name.upper(), Provenance.WEB)
-
-
-def _name(value: object) -> str | None:
-    return None if value is None else str(value)
+    return _PROVENANCES.get(name.lower(), Provenance.WEB)
 
 
 def _number(value: object, otherwise: float) -> float:
