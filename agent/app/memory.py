@@ -4,11 +4,13 @@ Parts are made here and handed over; what begins its work only later is loaded o
 """
 
 import asyncio
+import contextlib
 import logging
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from agent.embeddings.base import Embedder
 from agent.memory.base import Embeds, Memory, StoreLimits
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415  # hygiene, consolidation and documents begin after the start, or never
 _log = logging.getLogger(__name__)
 
+# A start on a Pi Zero takes ten seconds, and a restart at work is rare enough to wait this long
+START_IS_OVER_S = 60.0
+
 
 @runtime_checkable
 class _Trims(Protocol):
@@ -38,8 +43,7 @@ class _Trims(Protocol):
     async def trim(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class AgentMemory:
+class AgentMemory(Struct, frozen=True):
     """The memory of an agent and all that is done for it.
 
     Args:
@@ -99,9 +103,7 @@ class AgentMemory:
                 tasks.create_task(self._summaries(journal, provider).run())
             if self._keeps_something():
                 tasks.create_task(self._hygiene().run())
-                consolidation = self._consolidation(journal, provider)
-                self.listeners.append(consolidation.hear)
-                tasks.create_task(consolidation.run())
+                tasks.create_task(self._consolidate(journal, provider))
 
     async def aclose(self) -> None:
         """Tidy up, take a snapshot, close."""
@@ -136,6 +138,19 @@ class AgentMemory:
         from agent.turn.summary import Summaries
 
         return Summaries(journal, provider, self.clock)
+
+    async def _consolidate(self, journal: DatabaseWorker, provider: Provider) -> None:
+        """Keep what is said; begin when something was, or when the start is long over."""
+        said = asyncio.Event()
+        self.listeners.append(said.set)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(START_IS_OVER_S):
+                await said.wait()
+        consolidation = await asyncio.to_thread(self._consolidation, journal, provider)
+        self.listeners.append(consolidation.hear)
+        if said.is_set():
+            consolidation.hear()
+        await consolidation.run()
 
     def _consolidation(self, journal: DatabaseWorker, provider: Provider) -> "Consolidation":
         from agent.memory.consolidation import Consolidation

@@ -9,10 +9,11 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
+
+from msgspec.structs import replace
 
 from agent.app.build import Agent, assemble, at_work
 from agent.app.foreground import lines_of, until_left, write_out
@@ -33,6 +34,7 @@ from agent.settings import Paths, Settings
 from agent.storage import lock
 from agent.storage.privacy import private_umask
 from agent.storage.reserve import Reserve
+from agent.system import garbage
 from agent.system.clock import SystemClock
 from agent.text.config_hints import install_hint
 from agent.tools.registry import Registry
@@ -95,6 +97,7 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
 async def run(settings: Settings, paths: Paths) -> int:
     """Serve every configured channel until told to stop; the exit status."""
     _refuse_half_restored(paths)
+    garbage.hold()
     with private_umask(), lock.hold(paths.state_dir):
         starts = Starts(paths.state_dir / "starts.json", SystemClock())
         limits = _limits(is_looping=starts.begin())
@@ -116,9 +119,8 @@ async def run(settings: Settings, paths: Paths) -> int:
             deliver = partial(dispatcher.deliver, tasks=tasks)
             for supervisor in supervisors:
                 tasks.create_task(supervisor.run(deliver))
-            _begin_upkeep(agent, tasks)
-            if gateway is not None:
-                tasks.create_task(gateway.run())
+            _begin_upkeep(agent, tasks, gateway)
+            garbage.settle()
             for sentence in limits:
                 _log.error("safe mode: %s", sentence)
                 await _tell_owner(agent, "", sentence)
@@ -274,7 +276,9 @@ def _gateway(
     return open_gateway(agent.settings.gateway, agent, channels, supervisors, os.environ)
 
 
-def _begin_upkeep(agent: Agent, tasks: asyncio.TaskGroup) -> None:
+def _begin_upkeep(agent: Agent, tasks: asyncio.TaskGroup, gateway: "Gateway | None") -> None:
+    if gateway is not None:
+        tasks.create_task(gateway.run())
     tasks.create_task(Reserve(agent.paths.state_dir, agent.clock).run())
     _tell_of_updates(agent, tasks)
     _back_up(agent, tasks)

@@ -3,11 +3,11 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.channels.base import Answer, Question, YesBy
 from agent.messages import Address, Inbound, Outbound
-from agent.text.links import without_links
 from agent.text.plain_words import plain_answer
 from agent.text.printable import spelled_out, spelled_text
 
@@ -21,8 +21,7 @@ _PLAIN = "`yes` or `no` alone counts while I ask nothing else here."
 _ANSWER = re.compile(r"\s*(yes|no|always)\s+([a-z0-9]{4,12})\s*[.!]?\s*", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     address: Address
     question: Question
     answered: asyncio.Future[Answer]
@@ -103,6 +102,9 @@ def answer_in(lines: Iterable[str]) -> str:
 
 def question_text(question: Question) -> str:
     """Return the question as a message: the whole call, the reason, and how to answer."""
+    # Its patterns take a tenth of a second on a Pi Zero, and no start needs them
+    from agent.text.links import without_links  # noqa: PLC0415
+
     always = spelled_out(question.always)[:MAX_ALWAYS_CHARS]
     known = question.question_id
     lines = [

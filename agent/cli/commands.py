@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from agent.cli import exits
 from agent.cli.parser import parser
 from agent.errors import BadArguments, BarnacleError, ConfigRefused
+from agent.system import garbage
 from agent.text.printable import printable_line
 
 # An error is a sentence; a longer one is somebody else's text
@@ -31,7 +32,7 @@ def run(words: Sequence[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that is not UTF-8 shows a question mark instead of failing
             stream.reconfigure(errors="replace")
-    top = parser()
+    top = parser(words[0] if words else "")
     arguments = top.parse_args(words)
     if arguments.command is None:
         top.print_help()
@@ -48,7 +49,9 @@ def complain(message: str) -> None:
 
 def _guarded(arguments: Namespace) -> int:
     try:
-        return int(importlib.import_module(f"agent.cli.{arguments.command}").run(arguments))
+        command = importlib.import_module(f"agent.cli.{arguments.command}")
+        garbage.settle()
+        return int(command.run(arguments))
     except BrokenPipeError:
         raise
     except (ConfigRefused, BadArguments) as err:

@@ -20,7 +20,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Read when numpy is loaded: threads of its own spin between two searches, at four times the CPU
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        from agent.cli import commands  # noqa: PLC0415  # --version goes without it
+        from agent.system import garbage  # noqa: PLC0415  # --version goes without it
+
+        garbage.hold()
+        from agent.cli import commands  # noqa: PLC0415  # the same
 
         status = commands.run(words)
         sys.stdout.flush()

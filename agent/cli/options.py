@@ -1,6 +1,7 @@
 """Base of every command: its parser, its options, its values."""
 
 import argparse
+from functools import cache
 from typing import NoReturn, TypeAlias
 
 PROVENANCES = ("owner", "user", "sensor", "model", "tool", "web")
@@ -23,8 +24,9 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\nTry `{self.prog} --help`.\n")
 
 
+@cache
 def everywhere() -> Parser:
-    """Options that may stand before or after the command."""
+    """Options that may stand before or after the command; one for all, making them takes time."""
     shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = shared.add_argument_group("options of every command")
     group.add_argument("--config", metavar="FILE", help="configuration file to use")

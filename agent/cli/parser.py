@@ -26,12 +26,22 @@ Configuration: the file given by --config or BARNACLE_CONFIG, else
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser; `command` (and `action`) of its result say what is to be done."""
+# What a service manager or a person starts and keeps: making the others takes a tenth of a start
+_LASTING = frozenset({"run", "chat", "console"})
+
+
+def parser(word: str = "") -> argparse.ArgumentParser:
+    """The parser; `command` (and `action`) of its result say what is to be done.
+
+    Args:
+        word: the first one of the command line; a parser for `run` may know no other command.
+    """
     top = Parser(prog="barnacle", description=_ABOUT, epilog=_EXAMPLES, parents=[everywhere()])
     top.add_argument("--version", action="version", version=f"barnacle {__version__}")
     commands = top.add_subparsers(dest="command", metavar="command", title="commands")
     _add_agent(commands)
+    if word in _LASTING:
+        return top
     _add_setup(commands)
     _add_stop(commands)
     _add_looking(commands)

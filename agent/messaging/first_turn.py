@@ -18,6 +18,7 @@ _MODULES = (
     "agent.tools.inquiry",
     "agent.tools.result_names",
     "agent.tools.results",
+    "agent.text.links",
     "agent.tools.selection",
     "agent.turn.answer_files",
     "agent.turn.delegation",

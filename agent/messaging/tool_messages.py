@@ -10,7 +10,6 @@ from agent.errors import StorageFull
 from agent.messages import Inbound, Outbound, ToolCall
 from agent.messaging.delivery import Delivery
 from agent.security.redact import Redactor
-from agent.text.links import without_links
 from agent.text.printable import printable_line, printable_text
 from agent.tools.search import TOOL_SEARCH
 from agent.tools.send_message import Addressee
@@ -95,7 +94,7 @@ class ThoughtNotices(_Notices):
 
     async def __call__(self, thoughts: str, redactor: Redactor) -> None:
         read = printable_text(thoughts, _MOST_THOUGHT_CHARS).strip()
-        shown = without_links(redactor.redact(read).replace("`", "'"))
+        shown = _without_links(redactor.redact(read).replace("`", "'"))
         if len(shown) > MAX_THOUGHT_CHARS:
             shown = f"{shown[: MAX_THOUGHT_CHARS - 1]}…"
         if shown:
@@ -105,7 +104,13 @@ class ThoughtNotices(_Notices):
 def in_words(call: ToolCall, redactor: Redactor) -> str:
     """Return the call on one line, as code and without secrets."""
     line = printable_line(f"{call.name} {call.arguments_json}", _MAX_READ_CHARS)
-    shown = without_links(redactor.redact(line).replace("`", "'"))
+    shown = _without_links(redactor.redact(line).replace("`", "'"))
     if len(shown) > MAX_NOTICE_CHARS:
         shown = f"{shown[: MAX_NOTICE_CHARS - 1]}…"
     return f"`{shown}`"
+
+
+def _without_links(text: str) -> str:
+    from agent.text.links import without_links  # noqa: PLC0415 - no start needs its patterns
+
+    return without_links(text)

@@ -7,14 +7,14 @@ answer; a message that comes after the question has ended is an ordinary message
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.access.open_questions import OpenQuestions
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Outbound, Provenance
 from agent.messaging.delivery import Delivery
 from agent.tools.inquiry import InquiryAnswer
-from agent.turn.untrusted_links import without_strange_links
 
 # Asks the person through the channel; None if the answer comes as a message
 Listen = Callable[[str], Awaitable[str | None]]
@@ -78,8 +78,7 @@ class UserQuestions:
                 self._open[conversation] = asker.waiting
 
 
-@dataclass(frozen=True, slots=True)
-class _Asker:
+class _Asker(Struct, frozen=True):
     """The waiting turn, if there is one."""
 
     waiting: _Waiting | None
@@ -98,6 +97,9 @@ class _Asker:
 
 
 def _message(message: Inbound, question: str, trust: Provenance) -> Outbound:
+    # Every message comes by here, and its patterns are loaded in a thread when a turn begins
+    from agent.turn.untrusted_links import without_strange_links  # noqa: PLC0415
+
     said = "" if message.is_forwarded else message.text
     text = without_strange_links(question, trust, said)
     return Outbound(0, message.channel, message.reply_target, text, "", message.thread)

@@ -8,9 +8,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from agent.access.admission import Admitted, Rejected
 from agent.access.open_questions import OpenQuestions
@@ -35,8 +36,7 @@ SHOW_TIMEOUT_S = 10.0
 SHOW_AFTER_S = 0.2
 
 
-@dataclass(slots=True, eq=False)
-class ProgressMarks:
+class ProgressMarks(Struct, eq=False):
     """Shows how it stands with one message, where its channel can.
 
     What nobody has written gets no marks, and nobody sees it being worked on.
@@ -145,8 +145,7 @@ async def nothing_to_plot(message: Inbound, *, takes_files: bool) -> str:
     return "Nothing is recorded here."
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
+class Desk(Struct, frozen=True):
     """Says who comes in, what they may, and how things stand.
 
     Args:
@@ -265,6 +264,7 @@ class MessageWorker:
             return None
         while current.attempts < MAX_ATTEMPTS:
             try:
+                await self._conversations.prepare()
                 return await self._conversations.answer(current, self._seams(queued))
             except StorageFull:
                 raise

@@ -14,7 +14,8 @@ _UNSEEN = (
 )
 # No control character: what leaves it out puts the words beside it together
 _SPACE = r"\t\n\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_GAP = f"[{_UNSEEN}\u0300-\u036f\u20d0-\u20f0]*"
+# They have no capitals: said so, patterns of any case are compiled in half the time
+_GAP = f"(?-i:[{_UNSEEN}\u0300-\u036f\u20d0-\u20f0]*)"
 # Browsers take the others for the first
 _DOT = "[.\u2024\u3002\ufe52\uff0e\uff61]"
 # A letter that can begin the name behind the last dot, or be in it

@@ -26,8 +26,6 @@ SMALL = {
     "agent.text.plain_words",
     "agent.tools.inquiry",
     "agent.turn.answer_files",
-    "agent.turn.output_filter",
-    "agent.turn.untrusted_links",
 }
 
 
