@@ -1,17 +1,23 @@
 """One suite for every board: the simulated one by default, a real one with --port."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from firmware.host.result_form import BoardFacts, Outcome, form
+from firmware.host.result_form import BoardFacts, Measurement, Outcome, form
+from firmware.host.tester import Tester
 from firmware.host.wire import Wire
+from tests.fakes.board_cable import BoardCable
 from tests.fakes.board_sim import BoardSim, unavailable_reason
 
+Pin = dict[str, Any]
+
 _BOARD = pytest.StashKey[BoardFacts]()
-_OPTIONS = ("loopback", "soak")
+_MEASURED = pytest.StashKey[list[Measurement]]()
+_OPTIONS = ("loopback", "tester", "across", "soak")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,6 +28,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         metavar="OUT,IN",
         help="two pins of the board that are connected by a wire, such as d2,d4; repeatable",
+    )
+    group.addoption(
+        "--tester",
+        metavar="PORT",
+        help="a second board that runs the firmware too, and watches the first one by its inputs",
+    )
+    group.addoption(
+        "--across",
+        action="append",
+        metavar="OUT,IN",
+        help="an output of the board that is wired to an input of the tester, such as d2,d4; "
+        "repeatable; connect the grounds as well",
     )
     group.addoption(
         "--soak",
@@ -47,7 +65,8 @@ def pytest_terminal_summary(
         if result != "passed" or report.when == "call"
     ]
     options = {name: str(config.getoption(f"--{name}") or "") for name in _OPTIONS}
-    terminalreporter.write_line(form(config.stash.get(_BOARD, None), outcomes, options))
+    board, measured = config.stash.get(_BOARD, None), config.stash.get(_MEASURED, [])
+    terminalreporter.write_line(form(board, outcomes, options, measured))
 
 
 def _reason(report: pytest.TestReport) -> str:
@@ -135,3 +154,64 @@ def jumpers(
     rows = {pin["name"]: pin for pin in manifest["pins"]}
     pairs = [tuple(pair.split(",")) for pair in named]
     return [(rows[source], rows[target]) for source, target in pairs]
+
+
+class Bench:
+    """A rig whose outputs a second board watches."""
+
+    def __init__(
+        self,
+        rig: Rig,
+        tester: Tester,
+        pairs: list[tuple[Pin, Pin]],
+        measured: list[Measurement],
+    ) -> None:
+        self.rig = rig
+        self.tester = tester
+        self.pairs = pairs
+        self._measured = measured
+
+    def note(self, what: str, measured_ms: float, expected: str) -> None:
+        """Keep a time for the form."""
+        self._measured.append(Measurement(what, measured_ms, expected))
+
+
+@pytest.fixture(scope="session")
+def second(
+    simulated: BoardSim | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BoardSim | None]:
+    """The simulated tester, or None when real boards are on the bench."""
+    if simulated is None:
+        yield None
+        return
+    with BoardSim(tmp_path_factory.mktemp("tester")) as board:
+        yield board
+
+
+@pytest.fixture
+def bench(
+    request: pytest.FixtureRequest, rig: Rig, simulated: BoardSim | None, second: BoardSim | None
+) -> Iterator[Bench]:
+    """The board with a second one at its outputs."""
+    port = second.port if second else request.config.getoption("--tester")
+    named = ["pump,button"] if second else request.config.getoption("--across") or []
+    if not port or not named:
+        pytest.skip("the rig has no second board: wire outputs to its inputs: --tester, --across")
+    pairs = [tuple(pair.split(",")) for pair in named]
+    with contextlib.ExitStack() as stack:
+        wire = stack.enter_context(Wire(str(port)))
+        wire.greet()
+        far = {pin["name"]: pin for pin in json.loads(wire.manifest())["pins"]}
+        near = {pin["name"]: pin for pin in rig.manifest["pins"]}
+        found = [(near[source], far[target]) for source, target in pairs]
+        if simulated and second:
+            joined = {source["name"]: target["name"] for source, target in found}
+            inverted = frozenset(
+                source["name"]
+                for source, target in found
+                if source.get("active_low", False) != target.get("active_low", False)
+            )
+            stack.enter_context(BoardCable(simulated, second, joined, inverted))
+        tester = stack.enter_context(Tester(wire, [target["index"] for _, target in found]))
+        measured = request.config.stash.setdefault(_MEASURED, [])
+        yield Bench(rig, tester, found, measured)

@@ -32,7 +32,20 @@ _ASKED = (
 )
 
 
-def form(board: BoardFacts | None, outcomes: Sequence[Outcome], options: Mapping[str, str]) -> str:
+class Measurement(NamedTuple):
+    """Time that a second board has measured, with what was expected of it."""
+
+    what: str
+    measured_ms: float
+    expected: str
+
+
+def form(
+    board: BoardFacts | None,
+    outcomes: Sequence[Outcome],
+    options: Mapping[str, str],
+    measured: Sequence[Measurement] = (),
+) -> str:
     """Return the form as Markdown; what only a person knows is left open."""
     lines = ["## Result of hardware-tests", ""]
     if board is None:
@@ -48,6 +61,9 @@ def form(board: BoardFacts | None, outcomes: Sequence[Outcome], options: Mapping
     lines += ["", "| test | result | reason |", "|---|---|---|"]
     for result in RESULTS:
         lines += [_row(one) for one in outcomes if one.result == result]
+    if measured:
+        lines += ["", "| measured by the second board | ms | expected |", "|---|---|---|"]
+        lines += [f"| {one.what} | {one.measured_ms:.0f} | {one.expected} |" for one in measured]
     lines += ["", "Please fill in:", "", *(f"* {question}" for question in _ASKED)]
     return "\n".join(lines)
 

@@ -54,10 +54,10 @@ class BoardSim:
         is_frozen: bool = False,
     ) -> None:
         self.port = folder / "board"
-        self._record = folder / "board.jsonl"
+        self.record_path = folder / "board.jsonl"
         self._control = folder / "board.ctl"
         self._log = folder / "board.log"
-        self._arguments = ["--link", str(self.port), "--record", str(self._record)]
+        self._arguments = ["--link", str(self.port), "--record", str(self.record_path)]
         self._arguments += ["--control", str(self._control)]
         if board:
             self._arguments += ["--board", board, "--flash-times", flash_times]
@@ -105,7 +105,7 @@ class BoardSim:
 
     def record(self) -> list[dict[str, Any]]:
         """Everything the world saw so far, over all starts."""
-        return [json.loads(line) for line in self._record.read_text().splitlines()]
+        return [json.loads(line) for line in self.record_path.read_text().splitlines()]
 
     def changes(self, name: str) -> list[tuple[int, int]]:
         """Every change of that output: the logical value and when, in monotonic milliseconds."""

@@ -1,11 +1,12 @@
 """The form in which somebody with a board sends the result of hardware-tests."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-from firmware.host.result_form import BoardFacts, Outcome, form
+from firmware.host.result_form import BoardFacts, Measurement, Outcome, form
 from tests.fakes.board_sim import ROOT, unavailable_reason
 
 BOARD = BoardFacts("pyboard-v11", "1.2.3", 7, "/dev/ttyACM0")
@@ -30,6 +31,12 @@ def test_what_failed_comes_first_with_its_reason_in_one_line() -> None:
     ]
 
 
+def test_what_a_second_board_measured_stands_below() -> None:
+    measured = (Measurement("lease of pump", 2001.4, "<= 2060"),)
+    assert "| lease of pump | 2001 | <= 2060 |" in form(None, (), {}, measured)
+    assert "second board" not in form(None, (), {})
+
+
 def test_a_board_that_never_answered_is_told_too() -> None:
     assert "* board: none answered" in form(None, (), {})
 
@@ -40,13 +47,16 @@ def test_a_run_prints_it_last() -> None:
     if reason := unavailable_reason():
         pytest.skip(reason)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--form"]
-    names = ["hardware-tests/test_board.py", "-k", "greets"]
+    files = ["hardware-tests/test_board.py", "hardware-tests/test_bench.py"]
+    names = [*files, "-k", "greets or (test_bench and lease_ends)"]
     done = subprocess.run(
         [*command, *names], cwd=ROOT, capture_output=True, text=True, timeout=360, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     told = done.stdout[done.stdout.index("## Result of hardware-tests") :]
     assert "* board: simulated, firmware " in told
-    assert "* 0 failed, 0 error, 0 skipped, 1 passed" in told
+    assert "* 0 failed, 0 error, 0 skipped, 2 passed" in told
     assert "| test_the_board_greets | passed |  |" in told
+    # Two simulated boards, one of which measures the other
+    assert re.search(r"^\| lease of pump \| \d{4} \| <= \d{4} \|$", told, re.MULTILINE), told
     assert "Please fill in:" in told
