@@ -7,10 +7,9 @@ import hashlib
 import logging
 import tomllib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from msgspec import Struct, field
 
 from agent.errors import BarnacleError, ConfigRefused
 from agent.provision import card
@@ -39,7 +38,9 @@ Correct them in this folder and restart the device. This file is removed once al
 """
 
 
-class Provisioning(Struct, frozen=True):
+# Not a Struct: a start with nothing new does not load msgspec
+@dataclass(frozen=True, slots=True)
+class Provisioning:
     """Provisioning at one start.
 
     Args:

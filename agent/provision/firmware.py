@@ -7,9 +7,8 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from agent.errors import StorageFull
 from agent.system.programs import run_program
@@ -20,7 +19,9 @@ _MOUNT_TIMEOUT_S = 60.0
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
-class Firmware(Struct, frozen=True):
+# Not a Struct: a start with nothing new does not load msgspec
+@dataclass(frozen=True, slots=True)
+class Firmware:
     """Its folder.
 
     Args:

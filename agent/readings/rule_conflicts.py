@@ -10,9 +10,8 @@ import importlib
 import struct
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-from msgspec import Struct
 
 _Key = tuple[int, int]
 # Number of the rule, and which of its conditions
@@ -24,7 +23,8 @@ _OUTPUT, _VALUE, _FIRST, _FIELDS = 2, 3, 7, 4
 MOST_STATES = 20_000
 
 
-class ReadingState(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ReadingState:
     """Value of a reading with the conditions that hold there.
 
     Args:
@@ -36,7 +36,8 @@ class ReadingState(Struct, frozen=True):
     path: tuple[int, ...]
 
 
-class Wanted(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Wanted:
     """Conditions that must hold and that must not, and values that a reading must not have."""
 
     hold: frozenset[_Part]

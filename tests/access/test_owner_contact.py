@@ -52,6 +52,11 @@ def home(tmp_path: Path) -> Household:
     return home
 
 
+def asked(channel: FakeChannel) -> list[Question]:
+    """The questions as they came, without the hook that the places add."""
+    return [replace(one, takes_word=QUESTION.takes_word) for one in channel.questions]
+
+
 def by(sender: str, **fields: object) -> Inbound:
     person = {OWNER: "owner"}.get(sender, f"p{sender}")
     return said("go", sender, person=person, **fields)
@@ -81,7 +86,7 @@ async def test_the_owner_is_asked_where_they_speak(home: Household) -> None:
     telegram, signal = FakeChannel(Answer.YES), FakeChannel(Answer.NO)
     found = places_of(home, {"telegram": telegram, "signal": signal})
     assert await found.ask(by(OWNER), QUESTION) is Answer.YES
-    assert telegram.questions == [QUESTION]
+    assert asked(telegram) == [QUESTION]
     assert signal.questions == []
 
 
@@ -180,4 +185,4 @@ async def test_the_owner_at_the_machine_says_yes_there(home: Household) -> None:
     inbound = said("go", "owner", "terminal", person="owner", reply_target="local")
     assert await found.ask(inbound, QUESTION) is Answer.YES
     assert await found.confirm(QUESTION) is Answer.YES
-    assert screen.questions == [QUESTION, QUESTION]
+    assert asked(screen) == [QUESTION, QUESTION]

@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -139,7 +140,7 @@ def assert_clean(folder: Path, channel: LocalChannel, log: io.StringIO) -> None:
 def scripted(made: Agent, *responses: ChatResponse | str, tools: tuple[Tool, ...] = ()) -> Agent:
     """The agent with this model and these tools besides its own."""
     provider = ScriptedProvider(*responses)
-    object.__setattr__(made.providers, "provider", provider)
+    msgspec.structs.force_setattr(made.providers, "provider", provider)
     made.registry._fixed = (*made.registry._fixed, *tools)
     return made
 

@@ -12,8 +12,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
+
+import msgspec
 
 from agent.channels.speech import pocketsphinx
 from agent.channels.speech.base import WAV
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
 def _on_the_device(
     grammar: DeviceGrammar, own: Sequence[Recording], others: Sequence[Recording]
 ) -> Iterator[Row]:
-    asked = json.dumps(asdict(grammar)).encode() + b"\n"
+    asked = msgspec.json.encode(grammar) + b"\n"
     costs: list[Cost] = []
     for noise_db in (None, NOISE_DB):
         counts = Counter[str]()

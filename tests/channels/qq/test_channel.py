@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from agent.channels.base import Answer, Question
@@ -358,6 +359,4 @@ async def test_what_was_spoken_comes_as_the_platform_wrote_it_down(world: World)
 
 def replaced(heard: Any, number: int, file: Attachment) -> Any:
     """An answer that is a file alone."""
-    from dataclasses import replace  # noqa: PLC0415 - here alone
-
-    return replace(answer(heard, "", number), files=(file,))
+    return msgspec.structs.replace(answer(heard, "", number), files=(file,))
