@@ -13,9 +13,9 @@ from agent.machine.readings import Readings
 from agent.readings.recorder import ReadingSource, Recorder
 from agent.readings.sources import BoardReadings, MachineReadings, PinReadings
 from agent.readings.store import ReadingStore
-from agent.schedule.trust import RELEASED_S, is_trusted
+from agent.schedule.trust import is_trusted
 from agent.settings import Paths, Settings
-from agent.system.clock import Clock
+from agent.system.clock import RELEASED_S, Clock
 from agent.tools.readings import ReadingDesk, ReadingsListTool, ReadingsQueryTool
 
 if TYPE_CHECKING:

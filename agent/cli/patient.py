@@ -85,7 +85,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         probe_gateway=partial(_probe_gateway, gateway, paths)
         if (gateway := settings.gateway)
         else None,
-        home=_home(settings, paths),
+        home=_surroundings(settings, paths),
         platforms=_platforms(settings, paths),
     )
 
@@ -155,8 +155,8 @@ async def _identify(platform: "Platform", settings: Settings, paths: Paths) -> s
         await http.aclose()
 
 
-def _home(settings: Settings, paths: Paths) -> dict[str, Probe]:
-    """Return the probes of what is configured of the home around, and of the browser."""
+def _surroundings(settings: Settings, paths: Paths) -> dict[str, Probe]:
+    """Return the probes of what is configured besides: the house, speech, the browser."""
     found: dict[str, Probe] = {}
     if (wyoming := settings.wyoming) is not None:
         from agent.gateway.assistants.wyoming import clients  # noqa: PLC0415 - as above

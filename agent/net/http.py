@@ -18,6 +18,7 @@ from agent import __version__
 from agent.errors import ConfigRefused, NetworkError
 from agent.net.http_call import GIVE_UP_TIMEOUT_S, HttpCall
 from agent.net.tls import tls_context
+from agent.system.clock import RELEASED_S
 
 if TYPE_CHECKING:
     import httpx
@@ -41,8 +42,6 @@ PLACE_TIMEOUT_S = 15.0
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _NO_COMPRESSION = frozenset({"", "identity"})
-# Before this no release of ours existed: the clock was never set
-_RELEASED_S = 1_780_000_000.0
 
 
 class HttpRequest(Struct, frozen=True):
@@ -293,7 +292,7 @@ def _reason(err: Exception) -> str:
 
 def _likely_distrust(text: str) -> str:
     # A clock that systemd has set to its own making looks right, and is behind
-    if time.time() < _RELEASED_S or "not yet valid" in text:
+    if time.time() < RELEASED_S or "not yet valid" in text:
         return "the clock of this device is not set, or is behind"
     return "a sign-in page of this network answers instead, or a proxy of your own"
 

@@ -7,8 +7,8 @@ battery that shows the same is believed.
 
 from pathlib import Path
 
-# 2026-01-01: this program is younger, so no right clock shows an earlier time
-RELEASED_S = 1_767_225_600.0
+from agent.system.clock import RELEASED_S
+
 # Folder of systemd-timesyncd while it runs
 _NETWORK_TIME = "run/systemd/timesync"
 # File in it that says that the network has set the clock

@@ -7,6 +7,9 @@ import asyncio
 import time
 from typing import Protocol
 
+# 2026-01-01: this program is younger, so no right clock shows an earlier time
+RELEASED_S = 1_767_225_600.0
+
 
 class Clock(Protocol):
     """Clock of a part."""

@@ -4,8 +4,8 @@ import pytest
 
 from agent.app import readings
 from agent.app.readings import ReadingRecord
-from agent.schedule.trust import RELEASED_S
 from agent.settings import Paths, Settings
+from agent.system.clock import RELEASED_S
 from tests.fakes.clock import SteppedClock
 
 

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.schedule.trust import RELEASED_S, is_trusted
+from agent.schedule.trust import is_trusted
+from agent.system.clock import RELEASED_S
 
 DAY_S = 86_400.0
 

@@ -13,7 +13,8 @@ from agent.machine.power import SLOWED, UNDER_VOLTAGE
 from agent.machine.readings import Readings
 from agent.peripherals.gpio import trouble_with_pins
 from agent.peripherals.i2c import trouble_with_buses
-from agent.schedule.trust import RELEASED_S, is_trusted
+from agent.schedule.trust import is_trusted
+from agent.system.clock import RELEASED_S
 from agent.tools.camera import trouble_with_camera
 from agent.tools.screenshot import find_display
 
