@@ -7,8 +7,8 @@ from agent.security.access import Audience, AudienceRole
 from agent.text.printable import printable_line
 
 _MAX_NAME_CHARS = 60
-# By number, as the socket of this machine names them
-_OF_THIS_MACHINE = "uid-"
+# By number, as the socket of this machine names them; whoever is in a room is nobody else
+_OF_THIS_MACHINE = ("uid-", "room")
 _ROLES = {
     PersonRole.OWNER: AudienceRole.OWNER,
     PersonRole.USER: AudienceRole.HOUSEHOLD,

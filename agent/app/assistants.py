@@ -11,6 +11,7 @@ from agent.gateway.settings import WyomingSettings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent.channels.speech.echo import OwnSpeech
     from agent.gateway.route import GatewayRoute
 
 
@@ -19,16 +20,22 @@ def routes(agent: Agent, channel: AssistantChannel) -> "tuple[GatewayRoute, ...]
     return tuple(_routes(agent, channel, _desk(agent, channel)))
 
 
-def open_wyoming(agent: Agent, wanted: WyomingSettings) -> AssistantChannel:
+def open_wyoming(
+    agent: Agent, wanted: WyomingSettings, own: "OwnSpeech | None" = None
+) -> AssistantChannel:
     """Return the channel of voice assistants.
+
+    Args:
+        own: what the agent says in rooms, where it shares that.
 
     Raises:
         ConfigRefused: it may not listen so.
     """
+    from agent.channels.speech.echo import OwnSpeech  # noqa: PLC0415 - where it is wanted
     from agent.gateway.assistants.wyoming.channel import WyomingChannel  # noqa: PLC0415 - as above
     from agent.gateway.assistants.wyoming.clients import place_of  # noqa: PLC0415 - as above
 
-    return WyomingChannel(place_of(wanted), partial(_desk, agent))
+    return WyomingChannel(place_of(wanted), partial(_desk, agent), own or OwnSpeech())
 
 
 def _desk(agent: Agent, channel: AssistantChannel) -> AssistantDesk:

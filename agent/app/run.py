@@ -41,6 +41,7 @@ from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
     from agent.channels.attached.channel import AttachedTerminals
+    from agent.channels.speech.echo import OwnSpeech
     from agent.gateway.assistants.channel import AssistantChannel
     from agent.gateway.gateway import Gateway
 
@@ -104,7 +105,8 @@ async def run(settings: Settings, paths: Paths) -> int:
         agent = _assembled(settings, paths, only_talks=bool(limits))
         supervisors: list[Supervisor] = []
         terminals, console = _terminals(agent), _console(agent, supervisors)
-        channels = (terminals, *console, *_platforms(agent), *_assistants(agent))
+        own = _own_speech(settings)
+        channels = (terminals, *console, *_platforms(agent, own), *_assistants(agent, own))
         gateway = _gateway(agent, channels, supervisors)
         async with at_work(agent, channels) as (dispatcher, reporter, tasks):
             _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
@@ -225,7 +227,16 @@ def _let_in(
     )
 
 
-def _platforms(agent: Agent) -> tuple[Channel, ...]:
+def _own_speech(settings: Settings) -> "OwnSpeech | None":
+    """Return the memory of what is said aloud, which all rooms share; None without rooms."""
+    if settings.wyoming is None and settings.channels.voice is None:
+        return None
+    from agent.channels.speech.echo import OwnSpeech
+
+    return OwnSpeech()
+
+
+def _platforms(agent: Agent, own: "OwnSpeech | None" = None) -> tuple[Channel, ...]:
     """Return the configured channels; a shared account sends no files that are kept."""
     if agent.settings.channels == ChannelsSettings() and agent.settings.gateway is None:
         return ()
@@ -242,16 +253,17 @@ def _platforms(agent: Agent) -> tuple[Channel, ...]:
         knows=agent.access.knows,
         boards=agent.boards,
         newest=agent.peripherals.newest_readings,
+        own_speech=own,
     )
     return open_channels(agent.settings, reach)
 
 
-def _assistants(agent: Agent) -> tuple[Channel, ...]:
+def _assistants(agent: Agent, own: "OwnSpeech | None" = None) -> tuple[Channel, ...]:
     """Return the channels of other assistants, where the owner lets them in."""
-    return tuple(_lent_by(agent))
+    return tuple(_lent_by(agent, own))
 
 
-def _lent_by(agent: Agent) -> Iterator[Channel]:
+def _lent_by(agent: Agent, own: "OwnSpeech | None") -> Iterator[Channel]:
     if agent.settings.gateway is not None and agent.settings.gateway.assistants:
         from agent.gateway.assistants.channel import AssistantChannel
 
@@ -259,7 +271,7 @@ def _lent_by(agent: Agent) -> Iterator[Channel]:
     if agent.settings.wyoming is not None:
         from agent.app.assistants import open_wyoming
 
-        yield open_wyoming(agent, agent.settings.wyoming)
+        yield open_wyoming(agent, agent.settings.wyoming, own)
 
 
 def _gateway(

@@ -3,12 +3,10 @@
 import asyncio
 import logging
 import os
-import re
 from collections.abc import AsyncGenerator, Mapping
 
 from agent.channels.received_files import MAX_FILE_BYTES, ReceivedFiles
-from agent.channels.render.plain import to_plain
-from agent.channels.speech.base import Sound, Speaker
+from agent.channels.speech.base import Sound, Speaker, spoken_text
 from agent.channels.speech.engines import SpeechParts, open_programs, open_speaker
 from agent.channels.speech.programs import SoundPrograms
 from agent.channels.speech_settings import SpeechSettings
@@ -20,14 +18,10 @@ from agent.settings import Paths
 
 _log = logging.getLogger(__name__)
 
-# Half a minute of speech; nobody listens to more, and the text is there
-MAX_SPOKEN_CHARS = 500
 _NAME = "answer"
 _FOLDER = "spoken"
 # A file of the largest size and what waits for a channel that is away
 _MAX_FOLDER_BYTES = 2 * MAX_FILE_BYTES
-_CODE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
-_LINK = re.compile(r"\S*https?://\S+")
 
 
 def open_voice(
@@ -49,14 +43,6 @@ def open_voice(
         return None
     folder = ReceivedFiles(paths.state_dir / _FOLDER, _MAX_FOLDER_BYTES)
     return AnswerVoice(speaker, open_programs(parts), folder)
-
-
-def spoken_text(markdown: str) -> str:
-    """Return an answer as it is said; empty if it is too long for that, or is for the eyes."""
-    if _CODE.search(markdown):
-        return ""
-    plain = " ".join(_LINK.sub("", to_plain(markdown)).split())
-    return plain if len(plain) <= MAX_SPOKEN_CHARS else ""
 
 
 class AnswerVoice:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agent.channels.context import ChannelContext
     from agent.channels.received_files import Knows
     from agent.channels.speech.base import Recogniser
-    from agent.channels.speech_settings import SpeechSettings
+    from agent.channels.speech.echo import OwnSpeech
     from agent.readings.series import Series
     from agent.readings.summary import Moment
 
@@ -68,6 +68,7 @@ class PlatformContext(Struct, frozen=True):
         knows: which messages may leave files here.
         boards: for those that show what is wired to them.
         newest: of each recorded reading, for those that show it.
+        own_speech: what the agent says in rooms; None where it says nothing there.
     """
 
     paths: ChannelPaths
@@ -77,6 +78,7 @@ class PlatformContext(Struct, frozen=True):
     knows: "Knows" = lambda _inbound: True
     boards: Sequence[Board] = ()
     newest: "Callable[[], Mapping[Series, Moment]]" = dict
+    own_speech: "OwnSpeech | None" = None
 
 
 class SetupKey(Struct, frozen=True):
@@ -179,15 +181,24 @@ def channel_context(
         reach.paths.state_dir / name,
         ReceivedFiles(reach.paths.inbox),
         reach.knows,
-        None if channels.speech is None else _recogniser(channels.speech, reach),
+        open_ears(channels, reach),
         COMMANDS,
     )
 
 
-def _recogniser(wanted: "SpeechSettings", reach: PlatformContext) -> "Recogniser | None":
+def open_ears(
+    channels: ChannelsSettings, reach: PlatformContext, wake: str = ""
+) -> "Recogniser | None":
+    """Return the engine that writes down and knows the boards' things; None without one.
+
+    Args:
+        wake: what sentences may begin with.
+    """
+    if channels.speech is None:
+        return None
     from agent.channels.speech.engines import SpeechParts, open_recogniser  # noqa: PLC0415 - most agents have none
     from agent.channels.speech.grammar import names_of  # noqa: PLC0415 - as above
 
     names = partial(names_of, reach.boards)
-    around = SpeechParts(reach.environ, reach.http, reach.paths.workspace, names)
-    return open_recogniser(wanted, around)
+    around = SpeechParts(reach.environ, reach.http, reach.paths.workspace, names, wake)
+    return open_recogniser(channels.speech, around)

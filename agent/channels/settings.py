@@ -94,6 +94,22 @@ XmppServer = Annotated[
     ),
 ]
 
+SoundDevice = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_:=,.-]{0,99}\Z",
+        description="a name of ALSA, such as default or plughw:1",
+    ),
+]
+WakeWords = Annotated[
+    str,
+    Meta(
+        pattern=r"^(\w+( \w+){0,3})?\Z",
+        max_length=40,
+        description="one to four words, such as barnacle",
+    ),
+]
+
 
 class TerminalSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[terminal]` section: the chat in a terminal."""
@@ -358,6 +374,18 @@ class XmppSettings(ConfigSection, frozen=True, kw_only=True):
     rooms: Annotated[tuple[XmppAddress, ...], Meta(max_length=50)] = ()
 
 
+class VoiceSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[channels.voice]` section: a microphone and a loudspeaker of this machine."""
+
+    # As `arecord -L` and `aplay -L` name them
+    microphone: SoundDevice = "default"
+    loudspeaker: SoundDevice = "default"
+    # What a sentence for the agent begins with; empty where every sentence is for it
+    wake: WakeWords = "barnacle"
+    # Who speaks in a room is not known: more than a guest is the owner's choice
+    trust: Literal["guest", "user"] = "guest"
+
+
 class ChannelsSettings(ConfigSection, frozen=True, kw_only=True):
     """The `[channels]` tables; a platform is used if its table is there."""
 
@@ -378,4 +406,5 @@ class ChannelsSettings(ConfigSection, frozen=True, kw_only=True):
     mqtt: MqttSettings | None = None
     ntfy: NtfySettings | None = None
     xmpp: XmppSettings | None = None
+    voice: VoiceSettings | None = None
     speech: SpeechSettings | None = None

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.app.voice import MAX_SPOKEN_CHARS, AnswerVoice, open_voice, spoken_text
+from agent.app.voice import AnswerVoice, open_voice
 from agent.channels.received_files import ReceivedFiles
 from agent.channels.speech.base import OGG, WAV, Sound
 from agent.channels.speech_settings import SpeakerSettings, SpeechSettings
@@ -39,23 +39,6 @@ async def http() -> AsyncIterator[HttpClient]:
 
 def voice(folder: Path, speaker: OneSoundSpeaker) -> AnswerVoice:
     return AnswerVoice(speaker, programs_by(None, folder), ReceivedFiles(folder / "spoken"))
-
-
-@pytest.mark.parametrize(
-    ("markdown", "said"),
-    [
-        ("The **led** is `on` now.", "The led is on now."),
-        ("# Today\n\n* 21 °C\n* dry", "Today • 21 °C • dry"),
-        ("See [the page](https://example.org/x).", "See the page"),
-        ("```\nx = 1\n```", ""),
-        ("a " * MAX_SPOKEN_CHARS, ""),
-        (" ", ""),
-    ],
-)
-def test_what_is_for_the_ears_is_said(markdown: str, said: str) -> None:
-    assert spoken_text(markdown).startswith(said)
-    assert bool(spoken_text(markdown)) is bool(said)
-    assert "http" not in spoken_text(markdown)
 
 
 async def test_the_sound_is_kept_as_a_voice_message(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ TABLES = {
     'token = "x-of-the-tests"\napp_secret = "x-of-the-tests"',
     "mattermost": f'base_url = "http://{_NOBODY}"\ntoken = "token-of-the-tests"',
     "xmpp": f'address = "b@example.org"\nserver = "xmpp://{_NOBODY}"\npassword = "x-of-the-tests"',
+    "voice": 'microphone = "none"\n[channels.speech]\nkind = "wyoming"\n'
+    f'server = "tcp://{_NOBODY}"\n[channels.speech.speaker]\nkind = "espeak-ng"',
     "webhook": f'reply_url = "http://{_NOBODY}/"\nsecret = "whsec_{"A" * 43}="',
 }
 

@@ -4,11 +4,13 @@ Neither decides anything: the words are the sender's, with the trust of the send
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable
 from typing import Protocol
 
 from msgspec import Struct
 
+from agent.channels.render.plain import to_plain
 from agent.errors import NetworkError, SandboxBroken, SpeechUnavailable
 from agent.messages import Attachment
 from agent.text.printable import printable_text
@@ -22,6 +24,15 @@ MAX_TEXT_CHARS = 16_384
 # Of what a speaker gives: a minute at the highest rate, and ten times that of a short answer
 MAX_SOUND_BYTES = 6 * 1024 * 1024
 OGG, WAV, AAC = "audio/ogg", "audio/wav", "audio/aac"
+# Half a minute of speech; nobody listens to more
+MAX_SPOKEN_CHARS = 500
+# For a model whose answers are heard and not seen
+SPOKEN_HINT = (
+    "Your answer is read aloud in a room: one or two short plain sentences, no lists, no code."
+)
+NO_WORDS = "the speech service heard no words"
+_CODE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
+_LINK = re.compile(r"\S*https?://\S+")
 
 
 class Sound(Struct, frozen=True):
@@ -70,7 +81,7 @@ async def words_or_reason(hearing: Awaitable[str]) -> tuple[str, str]:
         return "", str(err)
     except OSError as err:
         return "", f"the voice message cannot be read: {err.strerror}"
-    return (text, "") if text else ("", "the speech service heard no words")
+    return (text, "") if text else ("", NO_WORDS)
 
 
 async def spoken_in_time(speaking: Awaitable[Sound]) -> Sound:
@@ -85,3 +96,11 @@ async def spoken_in_time(speaking: Awaitable[Sound]) -> Sound:
     if not sound.content:
         raise SpeechUnavailable("the speaker gave no sound")
     return sound
+
+
+def spoken_text(markdown: str) -> str:
+    """Return an answer as it is said; empty if it is too long for that, or is for the eyes."""
+    if _CODE.search(markdown):
+        return ""
+    plain = " ".join(_LINK.sub("", to_plain(markdown)).split())
+    return plain if len(plain) <= MAX_SPOKEN_CHARS else ""

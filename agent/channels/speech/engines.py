@@ -23,12 +23,14 @@ class SpeechParts(Struct, frozen=True):
     Args:
         workspace: of the agent; no program of an engine sees it.
         names: of the things that somebody may speak of.
+        wake: what a sentence may begin with; empty for nothing.
     """
 
     environ: Mapping[str, str]
     http: HttpClient
     workspace: Path
     names: Callable[[], Iterable[str]] = tuple
+    wake: str = ""
 
 
 def open_recogniser(wanted: SpeechSettings | None, parts: SpeechParts) -> "Recogniser | None":
@@ -50,7 +52,7 @@ def open_recogniser(wanted: SpeechSettings | None, parts: SpeechParts) -> "Recog
         return WyomingRecogniser(wanted, programs)
     from agent.channels.speech.pocketsphinx import PocketsphinxRecogniser  # noqa: PLC0415 - as above
 
-    return PocketsphinxRecogniser(parts.names, programs)
+    return PocketsphinxRecogniser(parts.names, programs, parts.wake)
 
 
 def open_speaker(wanted: SpeechSettings | None, parts: SpeechParts) -> "Speaker | None":

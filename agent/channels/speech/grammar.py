@@ -37,17 +37,22 @@ class HasManifest(Protocol):
 
 
 class DeviceGrammar(Struct, frozen=True):
-    """Patterns of sentences, and the names that stand in them, in words of small letters."""
+    """Patterns of sentences, and the names that stand in them, in words of small letters.
+
+    Args:
+        wake: what a sentence may begin with, and may be one; empty for nothing.
+    """
 
     orders: Sequence[str]
     plain: Sequence[str]
     names: Sequence[str]
+    wake: str = ""
 
 
-def grammar_of(names: Iterable[str]) -> DeviceGrammar:
+def grammar_of(names: Iterable[str], wake: str = "") -> DeviceGrammar:
     """Return the grammar of things with these names; what is no English name is left out."""
     said = dict.fromkeys(filter(None, map(_said, names)))
-    return DeviceGrammar(ORDERS, PLAIN, tuple(said)[:MAX_NAMES])
+    return DeviceGrammar(ORDERS, PLAIN, tuple(said)[:MAX_NAMES], _said(wake))
 
 
 def names_of(boards: Iterable[HasManifest]) -> Iterable[str]:

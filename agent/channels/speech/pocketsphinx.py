@@ -42,11 +42,15 @@ class PocketsphinxRecogniser:
 
     Args:
         names: of the things, as they are by now.
+        wake: what a sentence may begin with; empty for nothing.
     """
 
-    def __init__(self, names: Callable[[], Iterable[str]], programs: SoundPrograms) -> None:
+    def __init__(
+        self, names: Callable[[], Iterable[str]], programs: SoundPrograms, wake: str = ""
+    ) -> None:
         self._names = names
         self._programs = programs
+        self._wake = wake
 
     async def words(self, speech: Attachment) -> tuple[str, str]:
         return await words_or_reason(self._listen(speech))
@@ -70,7 +74,7 @@ class PocketsphinxRecogniser:
     async def _run(self, samples: bytes) -> _Heard:
         if await asyncio.to_thread(find_spec, "pocketsphinx") is None:
             raise SpeechUnavailable(f"pocketsphinx not installed: {install_hint('speech')}")
-        asked = msgspec.json.encode(grammar_of(self._names()))
+        asked = msgspec.json.encode(grammar_of(self._names(), self._wake))
         reading = ReaderRun(
             str(PROGRAM),
             (),

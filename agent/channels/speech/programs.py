@@ -26,7 +26,7 @@ _COMPLAINT_CHARS = 160
 _NOT_INSTALLED = "{} is not installed: run `sudo apt install {}`"
 _PACKAGES = {"opusenc": "opus-tools", "opusdec": "opus-tools"}
 _FOLDER = Path("/usr/bin")
-_OGG_MARK = b"OggS"
+_OGG_MARK, _WAV_MARK = b"OggS", b"RIFF"
 # Samples, and a heading that says how they are
 _HEADING_BYTES = 4096
 _MAX_PCM_BYTES = MAX_SPEECH_S * RATE_HZ * SAMPLE_BYTES * 2 + _HEADING_BYTES
@@ -113,7 +113,10 @@ class SoundPrograms:
         with await asyncio.to_thread(Path(speech.path).open, "rb", 0) as file:
             mark = file.read(len(_OGG_MARK))
             file.seek(0)
-            pcm = read_wav(await self.output_of(self._reading(mark), file, _MAX_PCM_BYTES))
+            pcm = await asyncio.to_thread(_as_it_is, file) if mark == _WAV_MARK else None
+            if pcm is None:
+                file.seek(0)
+                pcm = read_wav(await self.output_of(self._reading(mark), file, _MAX_PCM_BYTES))
         if pcm.duration_s > MAX_SPEECH_S:
             raise SpeechUnavailable(f"it is longer than {MAX_SPEECH_S} s")
         return pcm
@@ -145,3 +148,12 @@ def _by_ffmpeg(*coding: str) -> tuple[str, ...]:
     # Only what is at its standard input: a playlist in a file must not lead anywhere else
     read = ("-nostdin", "-v", "error", "-protocol_whitelist", "pipe", "-i", "pipe:0", "-vn")
     return ("ffmpeg", *read, *coding, "pipe:1")
+
+
+def _as_it_is(file: BinaryIO) -> Pcm | None:
+    """Return plain samples at the rate of recognisers; None for what has to be converted."""
+    try:
+        pcm = read_wav(file.read(_MAX_PCM_BYTES + 1))
+    except SpeechUnavailable:
+        return None
+    return pcm if pcm.rate_hz == RATE_HZ and pcm.samples else None

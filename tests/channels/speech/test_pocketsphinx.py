@@ -12,7 +12,7 @@ from agent.channels.speech_settings import SpeakerSettings
 from tests.fakes.sandbox import EchoingSandbox
 from tests.fakes.sounds import kept, no_sounds, programs_by, programs_in, silence
 
-NOT_HERE = no_sounds("espeak-ng", "opusenc", "ffmpeg") or (
+NOT_HERE = no_sounds("espeak-ng", "opusenc") or (
     "" if find_spec("pocketsphinx") else "pocketsphinx is not installed: extra speech"
 )
 pytestmark = pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from agent.channels.speech import base, wyoming
+from agent.channels.speech.base import OGG
 from agent.channels.speech.pcm import Pcm, read_wav, wav_of
 from agent.channels.speech.wyoming import WyomingRecogniser, WyomingSpeaker
 from agent.channels.speech_settings import SpeakerSettings, SpeechSettings
 from agent.errors import SpeechUnavailable
 from agent.messages import Attachment
 from tests.fakes.sandbox import EchoingSandbox
-from tests.fakes.sounds import programs_by, silence
+from tests.fakes.sounds import kept, programs_by
 from tests.fakes.wyoming_house import RATE_HZ, WyomingHouse, event, wyoming_house
 
 SAMPLES = bytes(range(256)) * 75
@@ -20,11 +21,11 @@ TOO_LONG = b'{"type": "audio-chunk", "payload_length": 99999999}\n'
 
 @pytest.fixture
 def speech(tmp_path: Path) -> Attachment:
-    return silence(tmp_path / "said.wav")
+    return kept(tmp_path / "said.ogg", b"OggS", OGG)
 
 
 def recogniser(house: WyomingHouse, tmp_path: Path, language: str = "") -> WyomingRecogniser:
-    (tmp_path / "ffmpeg").touch()
+    (tmp_path / "opusdec").touch()
     echo = EchoingSandbox(tmp_path, wav_of(Pcm(SAMPLES, 16_000)))
     settings = SpeechSettings(kind="wyoming", server=house.server, language=language)
     return WyomingRecogniser(settings, programs_by(echo, tmp_path))

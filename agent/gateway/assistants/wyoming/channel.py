@@ -9,18 +9,18 @@ from functools import partial
 from msgspec.structs import replace
 
 from agent.channels.base import Deliver
+from agent.channels.speech.base import SPOKEN_HINT
+from agent.channels.speech.echo import OwnSpeech
 from agent.errors import ChannelRefused
 from agent.gateway.address import tcp_socket
 from agent.gateway.assistants.channel import AssistantChannel
 from agent.gateway.assistants.desk import AssistantDesk
 from agent.gateway.assistants.wyoming.clients import NAME, WyomingPlace, exact
 from agent.gateway.assistants.wyoming.connection import WyomingConnection
-from agent.gateway.assistants.wyoming.echo import OwnSpeech
 from agent.net.wyoming import MAX_LINE_BYTES
 
 _log = logging.getLogger(__name__)
 
-HINT = "Your answer is read aloud in a room: one or two short plain sentences, no lists, no code."
 # Home Assistant opens one for each sentence; a house has some rooms
 MAX_CONNECTIONS = 32
 MAX_CONNECTIONS_OF_ONE = 12
@@ -33,13 +33,17 @@ class WyomingChannel(AssistantChannel):
 
     Args:
         desk_of: makes the desk of a channel, at which requests become messages.
+        own: what the agent has said lately, in all rooms.
     """
 
     name = NAME
-    abilities = replace(AssistantChannel.abilities, hint=HINT)
+    abilities = replace(AssistantChannel.abilities, hint=SPOKEN_HINT)
 
     def __init__(
-        self, place: WyomingPlace, desk_of: Callable[[AssistantChannel], AssistantDesk]
+        self,
+        place: WyomingPlace,
+        desk_of: Callable[[AssistantChannel], AssistantDesk],
+        own: OwnSpeech,
     ) -> None:
         super().__init__()
         self.place = place
@@ -48,7 +52,7 @@ class WyomingChannel(AssistantChannel):
         self._desk = desk_of(self)
         self._open: Counter[str] = Counter()
         self._strangers: set[str] = set()
-        self._own = OwnSpeech()
+        self._own = own
 
     @property
     def open(self) -> int:

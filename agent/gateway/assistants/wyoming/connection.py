@@ -7,6 +7,7 @@ import asyncio
 import logging
 import secrets
 
+from agent.channels.speech.echo import OwnSpeech, is_repeated
 from agent.gateway.assistants import models
 from agent.gateway.assistants.asked import MAX_ID_CHARS, Asked
 from agent.gateway.assistants.desk import AssistantDesk, OpenRequest
@@ -14,7 +15,6 @@ from agent.gateway.assistants.pending import AnswerPieces
 from agent.gateway.assistants.refusals import RequestRefused
 from agent.gateway.assistants.wyoming.clients import WyomingCaller, unpaired_text
 from agent.gateway.assistants.wyoming.description import described
-from agent.gateway.assistants.wyoming.echo import OwnSpeech, is_repeated
 from agent.gateway.assistants.wyoming.spoken import SpokenText
 from agent.net.wyoming import (
     WireRefused,

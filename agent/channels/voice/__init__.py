@@ -1,0 +1,1 @@
+"""A channel by a microphone and a loudspeaker of this machine, through ALSA."""
