@@ -1,6 +1,7 @@
 """A platform is set up as its guide says: what a person types is taken by the platform itself."""
 
 import contextlib
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -8,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -37,6 +39,7 @@ from tests.fakes import (
     telegram_server,
     whatsapp_server,
 )
+from tests.fakes.room import no_alsa, room_in
 from tests.fakes.serving_thread import ServingThread
 
 GUIDES = Path(__file__).resolve().parents[2] / "agent" / "channels"
@@ -51,10 +54,12 @@ class Console:
     Args:
         typed: by the key that is asked for.
         before: of the table, for what is never asked: that the platform is on this machine.
+        beside: other tables of the channels, which the platform needs.
     """
 
     typed: Mapping[str, str]
     before: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, object] = field(default_factory=dict)
 
 
 Opened = AbstractContextManager[Console]
@@ -130,6 +135,19 @@ def irc(folder: Path) -> Iterator[Console]:
     with ServingThread(irc_server.running(folder / "ngircd")) as thread:
         url = f"irc://127.0.0.1:{thread.served.port}"
         yield Console({"url": url, "nick": "barnacle", "channels": "#lab, #garden"})
+
+
+@contextlib.contextmanager
+def voice(folder: Path) -> Iterator[Console]:
+    if reason := no_alsa():
+        pytest.skip(reason)
+    speech = {
+        "kind": "wyoming",
+        "server": "tcp://127.0.0.1:9",
+        "speaker": {"kind": "espeak-ng"},
+    }
+    with room_in(folder / "room") as room, mock.patch.dict(os.environ, room.environ):
+        yield Console({"microphone": "mic", "loudspeaker": "speaker"}, {}, {"speech": speech})
 
 
 @contextlib.contextmanager
@@ -252,6 +270,7 @@ CONSOLES: Mapping[str, Callable[[Path], Opened]] = {
             {"base_url": one.url, "topic": "greenhouse-4711", "token": ntfy_server.TOKEN}
         ),
     ),
+    "voice": voice,
     "xmpp": xmpp,
 }
 
@@ -266,8 +285,9 @@ def test_what_the_console_shows_is_typed_and_taken(
     config = home / ".config/barnacle/barnacle.toml"
     config.parent.mkdir(parents=True)
     with CONSOLES[name](home) as console:
-        if console.before:
-            config.write_text(dumps({"channels": {name: dict(console.before)}}))
+        if console.before or console.beside:
+            table = {name: dict(console.before)} if console.before else {}
+            config.write_text(dumps({"channels": {**table, **console.beside}}))
             config.chmod(0o600)
         for place in ("sys.stdin.isatty", "sys.stdout.isatty"):
             monkeypatch.setattr(place, lambda: True)

@@ -1,5 +1,6 @@
-"""A room for ALSA's own programs: its `file` plugin reads a pipe for a microphone, and keeps what is
-played. The programs and the library are Debian's; only the sound card is not there.
+"""A room for ALSA's own programs: its `file` plugin reads a pipe, and keeps what is played.
+
+The programs and the library are Debian's; only the sound card is not there.
 """
 
 import contextlib

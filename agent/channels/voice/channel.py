@@ -61,7 +61,7 @@ class VoiceChannel(Channel):
 
     def __init__(self, parts: "VoiceParts", settings: VoiceSettings, clock: Clock) -> None:
         self.pulse: Pulse = Pulse(clock)
-        self._parts = parts
+        self.parts = parts
         self._own = parts.own
         self._clock = clock
         self._trust = _TRUST[settings.trust]
@@ -112,11 +112,11 @@ class VoiceChannel(Channel):
 
     async def _listen(self) -> None:
         """Cut the microphone's stream into utterances; one that nobody has room for is dropped."""
-        async with contextlib.aclosing(self._parts.microphone.blocks()) as blocks:
+        async with contextlib.aclosing(self.parts.microphone.blocks()) as blocks:
             async for block in blocks:
                 self._is_listening = True
                 self.pulse.beat()
-                if self._is_deaf():
+                if self.is_deaf:
                     self._cutter.reset()
                     continue
                 for utterance in self._cutter.feed(block):
@@ -125,14 +125,16 @@ class VoiceChannel(Channel):
                     else:
                         self._heard.put_nowait(utterance)
 
-    def _is_deaf(self) -> bool:
+    @property
+    def is_deaf(self) -> bool:
+        """Return true while the loudspeaker speaks, and as long as its echo may be heard."""
         return self._is_speaking or self._clock.monotonic_s() < self._deaf_until_s
 
     async def _understand(self, deliver: Deliver) -> None:
         while True:
             utterance = await self._heard.get()
             with _in_memory(utterance) as speech:
-                words, trouble = await self._parts.recogniser.words(speech)
+                words, trouble = await self.parts.recogniser.words(speech)
             self._trouble = "" if words else trouble
             if words and (inbound := self._understood(words)) is not None:
                 await deliver(inbound)
@@ -172,7 +174,7 @@ class VoiceChannel(Channel):
         while True:
             text = await self._answers.get()
             try:
-                sound = await self._parts.spoken(text)
+                sound = await self.parts.spoken(text)
                 await self._play(text, sound)
             except BarnacleError as err:
                 self._trouble = str(err)
@@ -183,7 +185,7 @@ class VoiceChannel(Channel):
         self._is_speaking = True
         self._own.note(text)
         try:
-            await self._parts.loudspeaker.play(sound)
+            await self.parts.loudspeaker.play(sound)
         finally:
             # Once more, for as long as it may be heard after its end
             self._own.note(text)

@@ -26,8 +26,11 @@ from agent.channels.speech_settings import SpeechSettings
 from agent.messages import Attachment
 from agent.net.http import HttpClient
 from scripts.lib.bench.child import Cost, run_measured
+from scripts.lib.bench.played_back import WHOLE, Played, play_back
+from scripts.lib.bench.played_back import rows as played_rows
 from scripts.lib.bench.recordings import NOISE_DB, Recording, recorded, sentences
 from scripts.lib.bench.table import NO_BAR, Row, show
+from tests.fakes.board_sim import BoardSim
 
 VOICES = ("en-us", "en-gb", "en-us+f3")
 NAMES = ("led", "lamp", "pump", "heater", "fan", "red_led", "living_room_light")
@@ -51,7 +54,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--voices", type=int, default=len(VOICES), help="how many voices speak")
     parser.add_argument("--every", type=int, default=1, help="take every N-th sentence alone")
     parser.add_argument("--server", help="ask a Wyoming server too, such as tcp://host:10300")
+    parser.add_argument("--played-back", type=int, default=0, help=f"how many; {WHOLE} for all")
     wanted = parser.parse_args(arguments)
+    if wanted.played_back:
+        played = asyncio.run(_played_back(wanted.played_back))
+        show(found := [*played_rows([played])])
+        return int(not all(row.held for row in found))
     grammar, voices = grammar_of(NAMES), VOICES[: wanted.voices]
     own = [*recorded([*sentences(grammar)][:: wanted.every], voices)]
     others = [*recorded(OTHERS[:: wanted.every], voices)]
@@ -138,6 +146,13 @@ def _speaker(own: Sequence[Recording]) -> Iterator[Row]:
         cpu_ms = 1000 * _median([cost.cpu_s for cost in found])
         told = f"{max(cost.most_mb for cost in found):.0f} MB, {cpu_ms:.0f} ms"
         yield Row(f"{program}: memory and CPU time of a sentence", NO_BAR, told, "", None)
+
+
+async def _played_back(count: int) -> Played:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        with BoardSim(place, {"values": {}, "script": []}) as sim:
+            return await play_back(count, place, sim)
 
 
 async def _at_the_server(server: str, own: Sequence[Recording]) -> list[Row]:
