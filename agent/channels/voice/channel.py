@@ -59,10 +59,10 @@ class VoiceChannel(Channel):
     # What a room's words are worth is in the configuration of this machine
     abilities = Abilities(hint=SPOKEN_HINT, is_local=True)
 
-    def __init__(self, parts: "VoiceParts", settings: VoiceSettings, clock: Clock) -> None:
+    def __init__(self, equipment: "RoomEquipment", settings: VoiceSettings, clock: Clock) -> None:
         self.pulse: Pulse = Pulse(clock)
-        self.parts = parts
-        self._own = parts.own
+        self.equipment = equipment
+        self._own = equipment.own
         self._clock = clock
         self._trust = _TRUST[settings.trust]
         self._wake = WakePhrase(settings.wake, clock.monotonic_s)
@@ -112,7 +112,7 @@ class VoiceChannel(Channel):
 
     async def _listen(self) -> None:
         """Cut the microphone's stream into utterances; one that nobody has room for is dropped."""
-        async with contextlib.aclosing(self.parts.microphone.blocks()) as blocks:
+        async with contextlib.aclosing(self.equipment.microphone.blocks()) as blocks:
             async for block in blocks:
                 self._is_listening = True
                 self.pulse.beat()
@@ -134,7 +134,7 @@ class VoiceChannel(Channel):
         while True:
             utterance = await self._heard.get()
             with _in_memory(utterance) as speech:
-                words, trouble = await self.parts.recogniser.words(speech)
+                words, trouble = await self.equipment.recogniser.words(speech)
             self._trouble = "" if words else trouble
             if words and (inbound := self._understood(words)) is not None:
                 await deliver(inbound)
@@ -174,7 +174,7 @@ class VoiceChannel(Channel):
         while True:
             text = await self._answers.get()
             try:
-                sound = await self.parts.spoken(text)
+                sound = await self.equipment.spoken(text)
                 await self._play(text, sound)
             except BarnacleError as err:
                 self._trouble = str(err)
@@ -185,7 +185,7 @@ class VoiceChannel(Channel):
         self._is_speaking = True
         self._own.note(text)
         try:
-            await self.parts.loudspeaker.play(sound)
+            await self.equipment.loudspeaker.play(sound)
         finally:
             # Once more, for as long as it may be heard after its end
             self._own.note(text)
@@ -193,7 +193,7 @@ class VoiceChannel(Channel):
             self._is_speaking = False
 
 
-class VoiceParts:
+class RoomEquipment:
     """Devices and engines of a room.
 
     Args:
@@ -284,7 +284,7 @@ class Voice(Platform):
 PLATFORM = Voice()
 
 
-def _parts(channels: ChannelsSettings, wanted: VoiceSettings, reach: PlatformContext) -> VoiceParts:
+def _parts(channels: ChannelsSettings, wanted: VoiceSettings, reach: PlatformContext) -> RoomEquipment:
     from agent.channels.speech.engines import open_programs  # noqa: PLC0415
 
     around = SpeechParts(reach.environ, reach.http, reach.paths.workspace)
@@ -297,7 +297,7 @@ def _parts(channels: ChannelsSettings, wanted: VoiceSettings, reach: PlatformCon
             "channels.voice needs an engine that hears and one that speaks: add [channels.speech] "
             "and [channels.speech.speaker], as agent/channels/speech/README.md shows"
         )
-    return VoiceParts(
+    return RoomEquipment(
         Microphone(wanted.microphone, reach.environ),
         Loudspeaker(wanted.loudspeaker, reach.environ),
         recogniser,

@@ -108,7 +108,7 @@ async def play_back(count: int, folder: Path, sim: BoardSim) -> Played:
     played, chance = Played(), random.Random(10)  # noqa: S311 - as above
     async with at_home(folder, sim, Answer.NO, wake="") as home:
         room = cast("VoiceChannel", home.channel)
-        ears = room.parts.recogniser = _CountingRecogniser(room.parts.recogniser)
+        ears = room.equipment.recogniser = _CountingRecogniser(room.equipment.recogniser)
         await wait_until(lambda: home.port() and room.attends(_said("")), PATIENCE_S)
         client = await WyomingClient.connected(home.port())
         for one in playbacks(count):
