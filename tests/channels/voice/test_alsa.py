@@ -25,13 +25,18 @@ def room(tmp_path: Path) -> Iterator[Room]:
 
 @needs_alsa
 async def test_what_is_played_into_the_room_is_heard(room: Room) -> None:
-    await asyncio.to_thread(room.play, Pcm(b"\x01\x02" * 8000, RATE_HZ))
+    # More than the pipe holds
+    playing = asyncio.ensure_future(
+        asyncio.to_thread(room.play, Pcm(b"\x01\x02" * 8000, RATE_HZ))
+    )
     heard = b""
     async with contextlib.aclosing(Microphone("mic", room.environ).blocks()) as blocks:
         async for block in blocks:
             heard += block
             if heard.count(b"\x01\x02") >= 8000:
                 break
+    room.end()
+    await playing
     assert set(heard) == {0, 1, 2}
 
 
