@@ -40,7 +40,7 @@ async def test_a_guests_order_is_asked_in_writing_done_with_a_yes_and_answered_a
 async def test_what_may_hurt_is_never_done_by_voice_alone_whoever_speaks(
     tmp_path: Path, sim: BoardSim
 ) -> None:
-    """`trust = "user"` and `autonomy = "full"` ask as well; "always" may stand for the led alone."""
+    """A user of a room is asked for, too; "always" may stand for the led alone."""
     async with at_home(tmp_path, sim, Answer.NO, "user") as home:
         await home.say("barnacle turn the led on")
         await home.answer_s(0)

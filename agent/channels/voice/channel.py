@@ -284,7 +284,9 @@ class Voice(Platform):
 PLATFORM = Voice()
 
 
-def _parts(channels: ChannelsSettings, wanted: VoiceSettings, reach: PlatformContext) -> RoomEquipment:
+def _parts(
+    channels: ChannelsSettings, wanted: VoiceSettings, reach: PlatformContext
+) -> RoomEquipment:
     from agent.channels.speech.engines import open_programs  # noqa: PLC0415
 
     around = SpeechParts(reach.environ, reach.http, reach.paths.workspace)
