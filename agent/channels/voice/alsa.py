@@ -7,7 +7,7 @@ also where the agent is killed.
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -87,7 +87,7 @@ class Microphone(AlsaDevice):
 
     program = "arecord"
 
-    async def blocks(self, silent_limit_s: float = SILENT_LIMIT_S) -> AsyncIterator[bytes]:
+    async def blocks(self, silent_limit_s: float = SILENT_LIMIT_S) -> AsyncGenerator[bytes, None]:
         """Yield what it hears, a tenth of a second at a time, until it fails.
 
         Raises:

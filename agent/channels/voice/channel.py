@@ -18,7 +18,7 @@ from agent.channels.platform import Platform, PlatformContext, SetupKey, open_ea
 from agent.channels.settings import ChannelsSettings, VoiceSettings
 from agent.channels.speech.base import SPOKEN_HINT, WAV, Recogniser, Speaker, spoken_text
 from agent.channels.speech.echo import OwnSpeech
-from agent.channels.speech.engines import SpeechParts, open_speaker
+from agent.channels.speech.engines import SpeechParts, open_programs, open_speaker
 from agent.channels.speech.pcm import Pcm, read_wav, wav_of
 from agent.channels.voice.alsa import BUSY, Loudspeaker, Microphone
 from agent.channels.voice.utterances import UtteranceCutter
@@ -270,13 +270,13 @@ class Voice(Platform):
 
     def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
         wanted = channels.voice or VoiceSettings()
-        return VoiceChannel(_parts(channels, wanted, reach), wanted, reach.clock)
+        return VoiceChannel(_equipment(channels, wanted, reach), wanted, reach.clock)
 
     async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
         wanted = channels.voice or VoiceSettings()
-        parts = _parts(channels, wanted, reach)
-        heard = await _listens(parts.microphone)
-        spoken = await _plays(parts.loudspeaker)
+        equipment = _equipment(channels, wanted, reach)
+        heard = await _listens(equipment.microphone)
+        spoken = await _plays(equipment.loudspeaker)
         called = f"called by {wanted.wake!r}" if wanted.wake else "every sentence is for the agent"
         return f"{heard}; {spoken}; {called}, as a {wanted.trust}"
 
@@ -284,11 +284,9 @@ class Voice(Platform):
 PLATFORM = Voice()
 
 
-def _parts(
+def _equipment(
     channels: ChannelsSettings, wanted: VoiceSettings, reach: PlatformContext
 ) -> RoomEquipment:
-    from agent.channels.speech.engines import open_programs  # noqa: PLC0415
-
     around = SpeechParts(reach.environ, reach.http, reach.paths.workspace)
     recogniser, speaker = (
         open_ears(channels, reach, wanted.wake),

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice, product
 from pathlib import Path
-from typing import cast
 
 from agent.channels.base import Answer
 from agent.channels.speech.base import Recogniser
 from agent.channels.speech.pcm import SAMPLE_BYTES, Pcm
-from agent.channels.voice.channel import ROOM, VoiceChannel
+from agent.channels.voice.channel import ROOM
 from agent.messages import Attachment, Outbound
 from scripts.lib.bench.recordings import NOISE_DB, noisy, spoken
 from scripts.lib.bench.table import Row
@@ -107,7 +106,7 @@ async def play_back(count: int, folder: Path, sim: BoardSim) -> Played:
     """Play them back, one after the other."""
     played, chance = Played(), random.Random(10)  # noqa: S311 - as above
     async with at_home(folder, sim, Answer.NO, wake="") as home:
-        room = cast("VoiceChannel", home.channel)
+        room = home.channel
         ears = room.equipment.recogniser = _CountingRecogniser(room.equipment.recogniser)
         await wait_until(lambda: home.port() and room.attends(_said("")), PATIENCE_S)
         client = await WyomingClient.connected(home.port())
