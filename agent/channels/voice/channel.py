@@ -49,6 +49,10 @@ _MAX_ASKED = 32
 _PROBE_S = 0.2
 _PROBE_TIMEOUT_S = 3.0
 TOO_LONG_TEXT = "The answer is longer than I can say, or is to be looked at."
+_NO_ENGINES = (
+    "channels.voice needs an engine that hears and one that speaks: add [channels.speech] and "
+    "[channels.speech.speaker], as agent/channels/speech/README.md shows"
+)
 _TRUST = {"guest": Provenance.WEB, "user": Provenance.USER}
 
 
@@ -274,11 +278,12 @@ class Voice(Platform):
 
     async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
         wanted = channels.voice or VoiceSettings()
-        equipment = _equipment(channels, wanted, reach)
-        heard = await _listens(equipment.microphone)
-        spoken = await _plays(equipment.loudspeaker)
+        heard = await _listens(Microphone(wanted.microphone, reach.environ))
+        spoken = await _plays(Loudspeaker(wanted.loudspeaker, reach.environ))
         called = f"called by {wanted.wake!r}" if wanted.wake else "every sentence is for the agent"
-        return f"{heard}; {spoken}; {called}, as a {wanted.trust}"
+        is_whole = channels.speech is not None and channels.speech.speaker is not None
+        missing = "" if is_whole else f"; {_NO_ENGINES}"
+        return f"{heard}; {spoken}; {called}, as a {wanted.trust}{missing}"
 
 
 PLATFORM = Voice()
@@ -293,10 +298,7 @@ def _equipment(
         open_speaker(channels.speech, around),
     )
     if recogniser is None or speaker is None:
-        raise ConfigRefused(
-            "channels.voice needs an engine that hears and one that speaks: add [channels.speech] "
-            "and [channels.speech.speaker], as agent/channels/speech/README.md shows"
-        )
+        raise ConfigRefused(_NO_ENGINES)
     return RoomEquipment(
         Microphone(wanted.microphone, reach.environ),
         Loudspeaker(wanted.loudspeaker, reach.environ),

