@@ -11,8 +11,8 @@ from agent.gateway.settings import WyomingSettings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agent.channels.speech.echo import OwnSpeech
     from agent.gateway.route import GatewayRoute
+    from agent.text.echo import OwnSpeech
 
 
 def routes(agent: Agent, channel: AssistantChannel) -> "tuple[GatewayRoute, ...]":
@@ -31,9 +31,9 @@ def open_wyoming(
     Raises:
         ConfigRefused: it may not listen so.
     """
-    from agent.channels.speech.echo import OwnSpeech  # noqa: PLC0415 - where it is wanted
     from agent.gateway.assistants.wyoming.channel import WyomingChannel  # noqa: PLC0415 - as above
     from agent.gateway.assistants.wyoming.clients import place_of  # noqa: PLC0415 - as above
+    from agent.text.echo import OwnSpeech  # noqa: PLC0415 - where it is wanted
 
     return WyomingChannel(place_of(wanted), partial(_desk, agent), own or OwnSpeech())
 

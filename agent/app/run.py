@@ -41,9 +41,9 @@ from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
     from agent.channels.attached.channel import AttachedTerminals
-    from agent.channels.speech.echo import OwnSpeech
     from agent.gateway.assistants.channel import AssistantChannel
     from agent.gateway.gateway import Gateway
+    from agent.text.echo import OwnSpeech
 
 # ruff: noqa: PLC0415  # a chat by itself has no other terminal and no service manager
 _log = logging.getLogger(__name__)
@@ -231,7 +231,7 @@ def _own_speech(settings: Settings) -> "OwnSpeech | None":
     """Return the memory of what is said aloud, which all rooms share; None without rooms."""
     if settings.wyoming is None and settings.channels.voice is None:
         return None
-    from agent.channels.speech.echo import OwnSpeech
+    from agent.text.echo import OwnSpeech
 
     return OwnSpeech()
 

@@ -16,6 +16,10 @@ from agent.system.clock import Clock
 
 Deliver = Callable[[Inbound], Awaitable[None]]
 
+# For a model whose answers are heard and not seen
+SPOKEN_HINT = (
+    "Your answer is read aloud in a room: one or two short plain sentences, no lists, no code."
+)
 # A million possibilities, for two minutes, of which each question takes one
 QUESTION_ID_CHARS = 4
 # Nothing that is taken for something else

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from agent.channels.context import ChannelContext
     from agent.channels.received_files import Knows
     from agent.channels.speech.base import Recogniser
-    from agent.channels.speech.echo import OwnSpeech
     from agent.readings.series import Series
     from agent.readings.summary import Moment
+    from agent.text.echo import OwnSpeech
 
 
 class ChannelPaths(Protocol):

@@ -26,10 +26,6 @@ MAX_SOUND_BYTES = 6 * 1024 * 1024
 OGG, WAV, AAC = "audio/ogg", "audio/wav", "audio/aac"
 # Half a minute of speech; nobody listens to more
 MAX_SPOKEN_CHARS = 500
-# For a model whose answers are heard and not seen
-SPOKEN_HINT = (
-    "Your answer is read aloud in a room: one or two short plain sentences, no lists, no code."
-)
 NO_WORDS = "the speech service heard no words"
 _CODE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 _LINK = re.compile(r"\S*https?://\S+")

@@ -13,11 +13,10 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from agent.channels.base import Abilities, Channel, Deliver, Pulse
+from agent.channels.base import SPOKEN_HINT, Abilities, Channel, Deliver, Pulse
 from agent.channels.platform import Platform, PlatformContext, SetupKey, open_ears
 from agent.channels.settings import ChannelsSettings, VoiceSettings
-from agent.channels.speech.base import SPOKEN_HINT, WAV, Recogniser, Speaker, spoken_text
-from agent.channels.speech.echo import OwnSpeech
+from agent.channels.speech.base import WAV, Recogniser, Speaker, spoken_text
 from agent.channels.speech.engines import SpeechParts, open_programs, open_speaker
 from agent.channels.speech.pcm import Pcm, read_wav, wav_of
 from agent.channels.voice.alsa import BUSY, Loudspeaker, Microphone
@@ -27,6 +26,7 @@ from agent.config import Secret
 from agent.errors import BarnacleError, ChannelUnavailable, ConfigRefused
 from agent.messages import Attachment, Inbound, Outbound, Provenance
 from agent.system.clock import Clock
+from agent.text.echo import OwnSpeech
 
 if TYPE_CHECKING:
     from agent.channels.speech.programs import SoundPrograms

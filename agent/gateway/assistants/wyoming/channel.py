@@ -8,9 +8,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from agent.channels.base import Deliver
-from agent.channels.speech.base import SPOKEN_HINT
-from agent.channels.speech.echo import OwnSpeech
+from agent.channels.base import SPOKEN_HINT, Deliver
 from agent.errors import ChannelRefused
 from agent.gateway.address import tcp_socket
 from agent.gateway.assistants.channel import AssistantChannel
@@ -18,6 +16,7 @@ from agent.gateway.assistants.desk import AssistantDesk
 from agent.gateway.assistants.wyoming.clients import NAME, WyomingPlace, exact
 from agent.gateway.assistants.wyoming.connection import WyomingConnection
 from agent.net.wyoming import MAX_LINE_BYTES
+from agent.text.echo import OwnSpeech
 
 _log = logging.getLogger(__name__)
 

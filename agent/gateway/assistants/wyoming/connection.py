@@ -7,7 +7,6 @@ import asyncio
 import logging
 import secrets
 
-from agent.channels.speech.echo import OwnSpeech, is_repeated
 from agent.gateway.assistants import models
 from agent.gateway.assistants.asked import MAX_ID_CHARS, Asked
 from agent.gateway.assistants.desk import AssistantDesk, OpenRequest
@@ -22,6 +21,7 @@ from agent.net.wyoming import (
     read_event,
     write_event,
 )
+from agent.text.echo import OwnSpeech, is_repeated
 
 _log = logging.getLogger(__name__)
 

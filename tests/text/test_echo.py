@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from agent.channels.speech.echo import OwnSpeech, is_repeated
+from agent.text.echo import OwnSpeech, is_repeated
 
 ANSWERS = (
     "The led is on now.",
