@@ -72,6 +72,9 @@ class Scope(Struct, frozen=True):
     @property
     def owners(self) -> tuple[str, ...]:
         """Owners whose memories are seen from here, the closest first, everybody's last."""
+        if self.person is not None and self.group is None and self.device is None:
+            # Nearly all: a question looks at a hundred of them
+            return (f"person:{self.person}", EVERYBODYS)
         kinds = (("person", self.person), ("group", self.group), ("device", self.device))
         named = (f"{kind}:{name}" for kind, name in kinds if name is not None)
         return (*named, EVERYBODYS)

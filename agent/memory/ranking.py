@@ -13,7 +13,7 @@ What is missing is left out, and the rest counts whole.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct, field
@@ -128,7 +128,7 @@ class Scales(Struct, frozen=True):
     def of(self, strength: float, coverage: float | None, cosine: float | None) -> float:
         """Return how far a memory stands out by words and vector together, as far as known."""
         by_words = None if coverage is None else self.words.z(strength)
-        return 2 * _mean([(by_words, 1.0), (self.meaning.z(cosine), self.understood)])
+        return 2 * _mean(by_words, 1.0, self.meaning.z(cosine), self.understood)
 
 
 class CandidateRelations(Struct, frozen=True):
@@ -245,12 +245,9 @@ def rank(
 def evidence(candidate: MemoryCandidate, scales: Scales, closeness: Scale) -> float:
     """Return how far a memory stands out by itself; unknown parts are left out."""
     by_words = None if candidate.coverage is None else scales.words.z(candidate.strength)
-    weighed = [
-        (by_words, WORDS_WEIGHT),
-        (scales.meaning.z(candidate.cosine), MEANING_WEIGHT * scales.understood),
-        (closeness.z(candidate.closeness), CLOSENESS_WEIGHT * scales.understood),
-    ]
-    return _mean(weighed) * _ALL_EVIDENCE
+    by_meaning = scales.meaning.z(candidate.cosine), MEANING_WEIGHT * scales.understood
+    by_closeness = closeness.z(candidate.closeness), CLOSENESS_WEIGHT * scales.understood
+    return _mean(by_words, WORDS_WEIGHT, *by_meaning, *by_closeness) * _ALL_EVIDENCE
 
 
 def relevance(candidate: MemoryCandidate, understood: float = 1.0) -> float:
@@ -261,7 +258,7 @@ def relevance(candidate: MemoryCandidate, understood: float = 1.0) -> float:
     """
     covered = None if candidate.coverage is None else math.sqrt(candidate.coverage)
     near = None if candidate.cosine is None else min(1.0, max(0.0, candidate.cosine))
-    return _mean([(covered, 1.0), (near, understood)])
+    return _mean(covered, 1.0, near, understood)
 
 
 def _conversation(entry: MemoryEntry) -> tuple[str, str] | None:
@@ -269,11 +266,23 @@ def _conversation(entry: MemoryEntry) -> tuple[str, str] | None:
     return None if session is None else (entry.scope.owner, session)
 
 
-def _mean(weighed: Iterable[tuple[float | None, float]]) -> float:
+def _mean(  # noqa: PLR0913 - some hundred times a question: what packs them takes longer than this
+    value: float | None,
+    weight: float,
+    second: float | None,
+    second_weight: float,
+    third: float | None = None,
+    third_weight: float = 0.0,
+) -> float:
     """Return the weighed mean of the known values."""
-    known = [(value, weight) for value, weight in weighed if value is not None]
-    whole = sum(weight for _, weight in known)
-    return sum(value * weight for value, weight in known) / whole if whole else 0.0
+    total = whole = 0.0
+    if value is not None:
+        total, whole = value * weight, weight
+    if second is not None:
+        total, whole = total + second * second_weight, whole + second_weight
+    if third is not None:
+        total, whole = total + third * third_weight, whole + third_weight
+    return total / whole if whole else 0.0
 
 
 class Store(Struct, frozen=True):

@@ -13,13 +13,17 @@ from agent.messages import Provenance
 
 # Turns either side of a good one that are looked at too: the answer is often beside the question
 TURNS_AROUND = 2
-_BEFORE = """
-SELECT id, content FROM entries WHERE session = ? AND owner = ? AND id < ?
+_SAID_BEFORE = """
+SELECT content FROM entries WHERE session = ? AND owner = ? AND id < ?
 ORDER BY id DESC LIMIT ?
 """
-_AFTER = """
-SELECT id, content FROM entries WHERE session = ? AND owner = ? AND id > ?
-ORDER BY id LIMIT ?
+# One statement, and numbers alone: a question asks for the window of every candidate
+_WINDOW = """
+SELECT id FROM (SELECT id FROM entries WHERE session = :session AND owner = :owner AND id < :id
+ORDER BY id DESC LIMIT :turns)
+UNION ALL
+SELECT id FROM (SELECT id FROM entries WHERE session = :session AND owner = :owner AND id > :id
+ORDER BY id LIMIT :turns)
 """
 _END = 2**63 - 1
 
@@ -95,12 +99,16 @@ def joined(windows: Iterable[Sequence[int]]) -> MemoryNeighbours:
 def _window(db: sqlite3.Connection, turn: SessionTurn) -> list[int]:
     if turn.session is None:
         return [turn.memory_id]
-    asked = (turn.session, turn.owner, turn.memory_id, TURNS_AROUND)
-    before = [memory_id for memory_id, _ in db.execute(_BEFORE, asked)]
-    after = [memory_id for memory_id, _ in db.execute(_AFTER, asked)]
-    return [*reversed(before), turn.memory_id, *after]
+    asked = {
+        "session": turn.session,
+        "owner": turn.owner,
+        "id": turn.memory_id,
+        "turns": TURNS_AROUND,
+    }
+    beside = [memory_id for (memory_id,) in db.execute(_WINDOW, asked)]
+    return sorted([*beside, turn.memory_id])
 
 
 def _texts(db: sqlite3.Connection, session: str, owner: str, memory_id: int) -> str:
-    found = db.execute(_BEFORE, (session, owner, memory_id, TURNS_AROUND))
-    return " ".join(reversed([content for _, content in found]))
+    found = db.execute(_SAID_BEFORE, (session, owner, memory_id, TURNS_AROUND))
+    return " ".join(reversed([content for (content,) in found]))
