@@ -266,7 +266,7 @@ def _conversation(entry: MemoryEntry) -> tuple[str, str] | None:
     return None if session is None else (entry.scope.owner, session)
 
 
-def _mean(  # noqa: PLR0913 - some hundred times a question: what packs them takes longer than this
+def _mean(
     value: float | None,
     weight: float,
     second: float | None,
@@ -275,6 +275,7 @@ def _mean(  # noqa: PLR0913 - some hundred times a question: what packs them tak
     third_weight: float = 0.0,
 ) -> float:
     """Return the weighed mean of the known values."""
+    # Some hundred times a question: what packs the values takes longer than this
     total = whole = 0.0
     if value is not None:
         total, whole = value * weight, weight

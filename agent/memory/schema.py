@@ -97,4 +97,7 @@ INSERT INTO memory_words (memory_words, rank) SELECT 'pgsz', page_size - 50 FROM
 INSERT INTO memory_words (memory_words, rank) VALUES ('automerge', 0);
 """
 
-MIGRATIONS = (_MEMORIES, WORDS_TABLE, _OWNERS, _NEIGHBOURS, _FEWER_PAGES)
+# Every turn asks for them: without it, a turn reads each memory of its person
+_PINNED = "CREATE INDEX memories_pinned ON memories (owner) WHERE pinned"
+
+MIGRATIONS = (_MEMORIES, WORDS_TABLE, _OWNERS, _NEIGHBOURS, _FEWER_PAGES, _PINNED)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.embeddings.none import NoEmbedder
-from agent.memory import restoration
+from agent.memory import restoration, rows
 from agent.memory.base import Scope
 from agent.memory.record import entry_of
 from agent.memory.schema import MIGRATIONS
@@ -115,3 +115,14 @@ def test_a_database_that_cannot_be_read_gives_nothing_and_no_error(tmp_path: Pat
         found = restoration._salvaged(db, tmp_path / "brain.db", Tombstones(tmp_path))
         assert found.startswith("nothing more")
         assert restoration._salvaged(db, tmp_path / "brain.db", Tombstones(tmp_path)) == ""
+
+
+def test_a_turn_reads_no_memory_to_find_the_pinned_ones(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "brain.db", MIGRATIONS)) as db:
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        rows.pinned(db, MEI)
+        db.set_trace_callback(None)
+        [statement] = asked
+        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}")]
+    assert "SEARCH memories USING INDEX memories_pinned (owner=?)" in plan
