@@ -115,7 +115,10 @@ def _counted(db: sqlite3.Connection) -> _Rows:
     return _Rows(
         db.execute(by_state.format("inbox")).fetchall(),
         db.execute(by_state.format("outbox")).fetchall(),
-        db.execute("SELECT coalesce(sum(attempts), 0) FROM inbox").fetchone()[0],
+        db.execute(
+            "SELECT (SELECT coalesce(sum(attempts), 0) FROM inbox)"
+            " + (SELECT coalesce(sum(turns), 0) FROM trimmed)"
+        ).fetchone()[0],
     )
 
 

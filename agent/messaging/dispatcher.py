@@ -119,7 +119,7 @@ class Dispatcher:
             # From now on they are the person's, under the path that is committed
             message = await asyncio.to_thread(self._files.take_over, message)
         try:
-            return await self._journal.transact(lambda db: inbox.accept(db, message, begins=begins))
+            came = await self._journal.transact(lambda db: inbox.accept(db, message, begins=begins))
         except StorageFull as err:
             # Not stored, so duplicates are known only from memory
             known = (message.channel, message.message_id)
@@ -128,6 +128,9 @@ class Dispatcher:
             self._unkept.append(known)
             _log.error("inbox: message not stored (message=%s, error=%s)", message.message_id, err)
             return Accepted(NOT_KEPT, message, has_begun=True)
+        if came is not None and came.inbox_id % inbox.TRIM_EVERY == 0:
+            self._journal.later(inbox.trim)
+        return came
 
     def _go_on(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
         """Run a command at once, queue a message for its turn, report an old message."""

@@ -158,6 +158,11 @@ MIGRATIONS = (
         number INTEGER NOT NULL
     ) WITHOUT ROWID
     """,
+    # Turns on messages that are no longer kept, for whoever counts them
+    """
+    CREATE TABLE trimmed (turns INTEGER NOT NULL);
+    INSERT INTO trimmed VALUES (0)
+    """,
 )
 
 
