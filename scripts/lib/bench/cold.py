@@ -61,7 +61,7 @@ def measure(memories: int, model: Path) -> list[Row]:
     # On the disk of this checkout: a folder for temporary files may be in RAM
     with tempfile.TemporaryDirectory(prefix=".bench-", dir=Path.cwd()) as folder:
         path = Path(folder) / "brain.db"
-        _fill(path, memories, OnnxEmbedder(model).model_id)
+        fill(path, memories, OnnxEmbedder(model).model_id)
         asyncio.run(_used(path, model))
         stopped = _row(f"the first answer after a stop, {memories:,} memories", path, model)
         clean_end.forget(path)
@@ -117,7 +117,8 @@ def _age_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) - began_s
 
 
-def _fill(path: Path, memories: int, model_id: str) -> None:
+def fill(path: Path, memories: int, model_id: str, people: int = 1) -> None:
+    """Make a store of so many memories with vectors; each of the people has as many."""
     import numpy as np  # noqa: PLC0415 - a started agent has not loaded it either
 
     from agent.memory.vectors import encode  # noqa: PLC0415 - the same
@@ -128,11 +129,12 @@ def _fill(path: Path, memories: int, model_id: str) -> None:
             db.execute("BEGIN")
             for number in range(start, min(start + _BATCH, memories)):
                 session = f"terminal:{number // _TEXTS_PER_SESSION}"
+                whose = number % people
                 draft = MemoryDraft(
                     f"n{number}",
                     _text(drawn, _WORDS_PER_TEXT),
                     CONVERSATION,
-                    Scope("owner", session),
+                    Scope(f"p{whose}" if whose else "owner", session),
                     Provenance.OWNER,
                 )
                 memory_id = rows.put(db, draft, float(number)).memory_id

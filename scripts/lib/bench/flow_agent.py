@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[3]
 PEOPLE = 8
 _POLL_S = 25.0
 _PIECES = [sys.executable, "scripts/lib"]
+# As its unit has it: all threads take their memory from one heap
+_UNIT = {"MALLOC_ARENA_MAX": "1"}
 
 
 class FlowAgent(DaemonProcess):
@@ -34,8 +36,9 @@ class FlowAgent(DaemonProcess):
 
     def __init__(self, folder: Path, config: str, piece: str) -> None:
         model = os.environ.get("BARNACLE_MODEL_DIR", str(ROOT / ".barnacle" / "model"))
-        self.seen = folder / "seen.jsonl"
-        super().__init__(folder, config, BARNACLE_MODEL_DIR=model, BARNACLE_STAGES=str(self.seen))
+        self.seen, self.state = folder / "seen.jsonl", folder / "state"
+        more = {"BARNACLE_MODEL_DIR": model, "BARNACLE_STAGES": str(self.seen)}
+        super().__init__(folder, config, **more, **_UNIT)
         if piece:
             self.program = (str(ROOT / "scripts" / "lib"), f"bench.{piece}")
 
