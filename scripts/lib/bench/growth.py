@@ -46,7 +46,11 @@ class Step:
 def main(arguments: Sequence[str]) -> int:
     """Measure, draw, print, and say by the exit status whether every bar is held."""
     given = _parser().parse_args(arguments)
-    steps = [asyncio.run(_step(share * given.share)) for share in SHARES]
+    steps = []
+    for share in SHARES:
+        steps.append(asyncio.run(_step(share * given.share)))
+        # A whole run takes long: one that is broken off has told something
+        print(f"  {_told(steps[-1]).measured}; {_told(steps[-1]).baseline}", flush=True)
     print()
     rows = [*_rows(steps), *map(_told, steps)]
     show(rows)
