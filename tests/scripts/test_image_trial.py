@@ -9,7 +9,7 @@ import pytest
 from image.lib import layout, trial
 from image.lib.emulated.card import Card
 from image.lib.emulated.evidence import STARTS_NOTED, Evidence
-from image.lib.trials import ORDER
+from image.lib.trials import ORDER, system
 from image.lib.trials.power_cut import Moment, moments_of
 
 
@@ -70,3 +70,14 @@ def test_what_goes_with_a_bad_trial_is_kept(tmp_path: Path, card: Card) -> None:
     evidence.forget()
     assert evidence.noted() == []
     assert evidence.keep("power_cut", card) != kept
+
+
+def test_each_stage_of_a_start_is_told_once_as_it_was_reached_first() -> None:
+    log = """\
+[    4.812345] barnacle systemd[1]: Reached target local-fs.target - Local File Systems.
+[    5.100000] barnacle systemd[1]: Starting barnacle.service - Barnacle, an agent...
+[   12.450000] barnacle systemd[1]: Started barnacle.service - Barnacle, an agent.
+[  312.450000] barnacle systemd[1]: Started barnacle.service - Barnacle, an agent."""
+    assert system.stages_of(log) == (
+        "data mounted 4.8 s, sysinit not in the journal, agent begun 5.1 s, agent ready 12.4 s"
+    )

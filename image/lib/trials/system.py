@@ -1,5 +1,7 @@
 """The started system: no failed unit, only the listed ports, memory, what is writable, accounts."""
 
+import re
+
 from image.lib.emulated.bench import Bench
 from image.lib.emulated.shell import Shell
 from image.lib.layout import RING_BYTES
@@ -11,6 +13,15 @@ _PORTS = frozenset({"127.0.0.53:53", "127.0.0.54:53", "0.0.0.0:5353", "[::]:5353
 _CLIENT_PORTS = (":68", ":546")
 _MOST_MEMORY_MIB = 320
 _ON_DATA = ("/var/lib/barnacle", "/var/lib/systemd", "/etc/barnacle", "/etc/machine-id")
+# Of a start, in its order: what systemd says when it is reached, in Debian's form
+_STAGES = (
+    ("data mounted", "Reached target local-fs.target"),
+    ("sysinit", "Reached target sysinit.target"),
+    ("agent begun", "Starting barnacle.service"),
+    ("agent ready", "Started barnacle.service"),
+)
+_SAYS = "|".join(said for _, said in _STAGES)
+_STAMP = re.compile(r"\[ *(\d+\.\d+)\]")
 
 
 def run(bench: Bench, amount: int) -> str:
@@ -31,7 +42,19 @@ def run(bench: Bench, amount: int) -> str:
     tainted = shell.run("cat /proc/sys/kernel/tainted")
     expect(tainted == "0", f"the kernel is tainted: {tainted}")
     slow = "; ".join(shell.run("systemd-analyze blame --no-pager | head -3").split("\n"))
-    return f"{_ports(shell)}; {_memory(shell)}; {version}; slowest units: {slow}"
+    log = shell.run(f"journalctl -bq --no-pager -o short-monotonic _PID=1 | grep -E '{_SAYS}'")
+    told = f"{_ports(shell)}; {_memory(shell)}; {version}; slowest units: {slow}"
+    return f"{told}; since the kernel began: {stages_of(log)}"
+
+
+def stages_of(log: str) -> str:
+    """Return when each stage of a start was reached first, from systemd's lines in the journal."""
+    told = []
+    for name, said in _STAGES:
+        line = next((one for one in log.splitlines() if said in one), "")
+        at = _STAMP.search(line)
+        told.append(f"{name} {float(at[1]):.1f} s" if at else f"{name} not in the journal")
+    return ", ".join(told)
 
 
 def _ports(shell: Shell) -> str:
