@@ -7,7 +7,6 @@ to its owner. The curves are drawn into an SVG.
 
 import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -143,5 +142,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    os.chdir(Path(__file__).resolve().parents[3])
     sys.exit(main(sys.argv[1:]))
