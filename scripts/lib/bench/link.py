@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scripts.lib.bench import cuts, deadman, flips, heap, mangled, roundtrip, throughput
+from scripts.lib.bench import cuts, deadman, flips, heap, mangled, roundtrip, started, throughput
 from scripts.lib.bench.table import Row, show
 from scripts.lib.fuzz import link as fuzz
 
@@ -21,13 +21,14 @@ class Extent:
     commands: int
     trials: int
     calls: int
+    resets: int
     line_s: float
     requests: int
     frames: int
 
 
-WHOLE = Extent(500, 1_000, 5_000, 20.0, 100_000, fuzz.FRAMES)
-QUICK = Extent(60, 16, 1_000, 4.0, 5_000, 20_000)
+WHOLE = Extent(500, 1_000, 5_000, 10, 20.0, 100_000, fuzz.FRAMES)
+QUICK = Extent(60, 16, 1_000, 3, 4.0, 5_000, 20_000)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,6 +51,7 @@ def _all(extent: Extent, frames: int | None, seed: int, *, quick: bool) -> list[
         ("bad lines", lambda: mangled.measure(extent.commands)),
         ("cuts", lambda: cuts.measure(quick=quick)),
         ("round trip", lambda: roundtrip.measure(extent.calls)),
+        ("start", lambda: started.measure(extent.resets)),
         ("throughput", lambda: throughput.measure(extent.line_s)),
         ("heap", lambda: heap.measure(extent.requests)),
         ("fuzz", lambda: _fuzz(frames or extent.frames, seed)),
