@@ -248,7 +248,7 @@ class OfflineDialog:
         from agent.providers.offline.interpreter import understand  # noqa: PLC0415 - see above
 
         *past, turn = turns
-        said = analyse(turn.text, voice.code, box.names)
+        said = analyse(box.heard(turn.text), voice.code, box.names)
         understood = await understand(said, box, past, pending, self._likenesses)
         step = narrowed(understood.step, voice)
         if isinstance(step, CallStep) and step.purpose == UNTIL and len(turn.exchanges) == 1:

@@ -21,7 +21,7 @@ async def orders_in(text: str, language: str, specs: Sequence[ToolSpec]) -> tupl
     # The words of every language are read for it once, which takes a while
     code = await asyncio.to_thread(detect, text, language)
     box = toolbox(sorted(specs, key=lambda spec: spec.name))
-    said = analyse(text, code, box.names)
+    said = analyse(box.heard(text), code, box.names)
     step = (await understand(said, box, [], None, Likenesses(None))).step
     if not isinstance(step, CallStep) or step.purpose:
         return ()
