@@ -12,7 +12,12 @@ from msgspec import Struct
 from agent.channels.settings import ChannelsSettings, TerminalSettings
 from agent.config import ConfigSection, expanded, home_folder, load
 from agent.embeddings.settings import EmbeddingsSettings
-from agent.gateway.settings import ConsoleSettings, GatewaySettings, WyomingSettings
+from agent.gateway.settings import (
+    ConsoleSettings,
+    DevicesSettings,
+    GatewaySettings,
+    WyomingSettings,
+)
 from agent.link.settings import BoardSettings
 from agent.memory.settings import MemorySettings
 from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
@@ -76,6 +81,8 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
     gateway: GatewaySettings | None = None
     # Voice assistants such as Home Assistant's; without its table nothing listens
     wyoming: WyomingSettings | None = None
+    # Other devices of the same owner; without its table it knows of none
+    devices: DevicesSettings | None = None
     # Pages for browsers; without its table only a card of ours has them
     console: ConsoleSettings | None = None
     log: LogSettings = LogSettings()
@@ -90,6 +97,7 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
                 raise ValueError(f"boards have names that cannot be told apart: {board.name}")
             if len(every) > 1 and not board.port:
                 raise ValueError(f"boards need a `port` each when there are several: {board.name}")
+        self._refuse_unclear_devices()
         self._refuse_unknown_services()
         self._refuse_unknown_hints()
         self._refuse_double_pins()
@@ -102,6 +110,17 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
         named = [msgspec.structs.replace(board, name=name) for name, board in self.boards.items()]
         own = [] if named and self.board == BoardSettings() else [self.board]
         return (*own, *named)
+
+    def _refuse_unclear_devices(self) -> None:
+        """Refuse other devices whose tools could be a board's, or this one's own."""
+        if self.devices is None:
+            return
+        taken = {board.name for board in self.every_board()} | {"board", *self.mcp}
+        for name in self.devices.others:
+            if name == self.devices.name:
+                raise ValueError(f"devices.others has this device itself: {name}")
+            if any(is_prefix(name, one) or is_prefix(one, name) for one in taken):
+                raise ValueError(f"devices.others has the name of a board or server: {name}")
 
     def _refuse_unknown_services(self) -> None:
         """Refuse fallbacks and routes to unknown services; missing keys show at the start."""
@@ -249,6 +268,11 @@ class Paths(Struct, frozen=True):
     @property
     def gateway_db(self) -> Path:
         return self.state_dir / "gateway.db"
+
+    @property
+    def devices_db(self) -> Path:
+        """File of the acts between devices; never in a backup: an old one would forget acts."""
+        return self.state_dir / "devices.db"
 
     @property
     def webhook_db(self) -> Path:

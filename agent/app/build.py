@@ -63,6 +63,7 @@ from agent.turn.hooks import open_hooks
 from agent.turn.turn import TurnRunner
 
 if TYPE_CHECKING:
+    from agent.app.devices import HouseDevices
     from agent.app.phrase_learner import PhraseLearner
     from agent.messaging.voice_answers import Speak
     from agent.tools.results import Results
@@ -100,6 +101,8 @@ class Agent(Struct, frozen=True):
     access: AccessControl
     scheduler: Scheduler
     machine_health: MachineHealth
+    # None where no other device is configured
+    devices: "HouseDevices | None" = None
 
     @property
     def provider(self) -> Provider:
@@ -107,6 +110,8 @@ class Agent(Struct, frozen=True):
 
     async def aclose(self) -> None:
         """Let go of everything, what was made last first."""
+        if self.devices is not None:
+            await self.devices.aclose()
         await self.provider.aclose()
         await self.http.aclose()
         await self.memory.aclose()
@@ -133,8 +138,10 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     peripherals = Peripherals(settings, memory.memory, access, scheduler, recorded)
     mcp = McpSupport(settings, paths, clock, redactor.knows)
     # Of two tools with one name the later stays: none takes the place of one of ours
+    devices = _devices(settings, paths, environ, clock, redactor)
     tools = [
         mcp.tools,
+        *([devices.tools] if devices else []),
         *_board_tools(settings, boards, lights, peripherals),
         _tools(settings, paths, clock, http, watchers, peripherals),
     ]
@@ -162,7 +169,25 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         access=access,
         scheduler=scheduler,
         machine_health=MachineHealth(paths, clock),
+        devices=devices,
     )
+
+
+def _devices(
+    settings: Settings,
+    paths: Paths,
+    environ: Mapping[str, str],
+    clock: Clock,
+    redactor: Redactor,
+) -> "HouseDevices | None":
+    if settings.devices is None:
+        return None
+    from agent.app.devices import HouseDevices  # noqa: PLC0415 - for those who have several
+
+    made = HouseDevices(settings, paths, environ, clock)
+    for key in made.keys.values():
+        redactor.add(key)
+    return made
 
 
 def _watchers(settings: Settings, around: RecordedParts) -> tuple[BoardWatcher, ...]:

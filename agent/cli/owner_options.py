@@ -29,6 +29,7 @@ def _add_pair(commands: Commands) -> None:
         "  barnacle pair --role guest --name Anna\n"
         "  barnacle pair --for owner          another account of the owner\n"
         "  barnacle pair --wyoming 192.168.1.10   Home Assistant's voice assistant there\n"
+        "  barnacle pair --device kitchen         another device of yours, of [devices.others]\n"
         "\n"
         "Send the code to the agent as `/pair CODE`, in a private chat, within 15 "
         "minutes.\n"
@@ -50,6 +51,12 @@ def _add_pair(commands: Commands) -> None:
         type=text,
         metavar="ADDRESS",
         help="let the voice assistant at this address in, without a code (default role: guest)",
+    )
+    pair.add_argument(
+        "--device",
+        type=text,
+        metavar="NAME",
+        help="let another device of [devices.others] in, without a code (default role: user)",
     )
 
 

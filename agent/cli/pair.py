@@ -23,6 +23,10 @@ def run(arguments: Namespace) -> int:
         _let_in_client(arguments, doorway.people)
         hand_over(paths.state_dir, _PEOPLE)
         return exits.OK
+    if arguments.device is not None:
+        _let_in_device(arguments, doorway.people)
+        hand_over(paths.state_dir, _PEOPLE)
+        return exits.OK
     invitation = _invitation(arguments, doorway)
     code = doorway.codes.make(invitation)
     hand_over(paths.state_dir, _FILES)
@@ -65,6 +69,21 @@ def _let_in_client(arguments: Namespace, people: PeopleStore) -> None:
         say_json({"person": person.name, "role": person.role, "address": client})
         return
     say(f"what is said at {client} counts as the words of {person.name}, a {person.role}")
+    say(f"`barnacle revoke {person.name!r}` ends it")
+
+
+def _let_in_device(arguments: Namespace, people: PeopleStore) -> None:
+    """Let in another device of the owner, whose key is in the configuration."""
+    if arguments.person is not None or arguments.role == PersonRole.OWNER.role:
+        raise BadArguments("a device is nobody's voice: --device takes --role user or guest alone")
+    rank = ROLES[arguments.role or PersonRole.USER.role]
+    account = PersonAccount(channel="devices", sender=arguments.device, target="")
+    person = people.let_in(rank, account, arguments.name or arguments.device)
+    if arguments.json:
+        say_json({"person": person.name, "role": person.role, "device": arguments.device})
+        return
+    say(f"what {arguments.device} asks for counts as the words of {person.name}, a {person.role}")
+    say("what it may use is in [devices.others] of barnacle.toml")
     say(f"`barnacle revoke {person.name!r}` ends it")
 
 

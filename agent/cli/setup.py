@@ -109,7 +109,14 @@ def _go_on(arguments: Namespace, places: ProvisionPaths) -> None:
         pair.run(Namespace(**{**vars(arguments), **_FIRST_OWNER, "config": str(places.config)}))
 
 
-_FIRST_OWNER = {"json": False, "role": None, "name": "", "person": None, "wyoming": None}
+_FIRST_OWNER = {
+    "json": False,
+    "role": None,
+    "name": "",
+    "person": None,
+    "wyoming": None,
+    "device": None,
+}
 
 
 def _surroundings(arguments: Namespace, places: ProvisionPaths) -> tuple[settings.Settings, Paths]:

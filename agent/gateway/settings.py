@@ -1,7 +1,8 @@
-"""Settings of what listens for HTTP: the gateway and the console."""
+"""Settings of what others come by: the gateway, voice, the console, other devices."""
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from agent.config import ConfigSection, Secret
@@ -57,3 +58,63 @@ class ConsoleSettings(ConfigSection, frozen=True, kw_only=True):
     listen: ListenAddress = "127.0.0.1:8476"
     # By what names it is called, besides numbers, localhost and the machine's own name
     hosts: tuple[HostName, ...] = ()
+
+
+DeviceName = Annotated[
+    str,
+    Meta(pattern=r"^[a-z][a-z0-9]{0,23}\Z", description="small letters and digits"),
+]
+LentPin = Annotated[
+    str,
+    Meta(
+        pattern=r"^([a-z][a-z0-9_]{0,31}:)?[a-z][a-z0-9_]{0,31}\Z",
+        description="a pin such as pump, or bench:pump of the board bench",
+    ),
+]
+DeviceAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^(\[[0-9a-fA-F:]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}\Z|^\Z",
+        description="a host with a port, such as 192.168.1.7:8478",
+    ),
+]
+
+
+class OtherDeviceSettings(ConfigSection, frozen=True, kw_only=True):
+    """A `[devices.others.<name>]` table: another device of the same owner."""
+
+    # 32 random bytes or more, the same on both devices; in a file of its own, which is better
+    key: Secret = Secret()
+    key_file: str = ""
+    # Outputs that it may have set, as far as the owner agrees
+    lend: tuple[LentPin, ...] = ()
+    # Whether it may look at inputs and recorded readings
+    readings: bool = True
+    # Where it listens; without it messages go by the broker of [channels.mqtt]
+    address: DeviceAddress = ""
+    # Names of its pins that count as the owner's words here
+    pins: tuple[LentPin, ...] = ()
+
+
+class DevicesSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[devices]` section; without it the agent knows of no other device."""
+
+    # By which the others know this one
+    name: DeviceName = "barnacle"
+    # An address with a port for those who come without a broker; empty where nobody does
+    listen: Annotated[
+        str,
+        Meta(
+            pattern=r"^([0-9a-fA-F.:\[\]]{2,45}:[0-9]{1,5})?\Z",
+            description="an address with a port, such as 0.0.0.0:8478",
+        ),
+    ] = ""
+    # Of the messages at the broker
+    topic: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+){0,5}\Z",
+            description="levels of letters, digits, - and _, such as home/devices",
+        ),
+    ] = "barnacle-devices"
+    others: dict[DeviceName, OtherDeviceSettings] = msgspec.field(default_factory=dict)

@@ -178,3 +178,14 @@ def test_no_room_is_the_owner_and_no_name_an_address(
     assert main(["pair", "--wyoming", *wrong]) != exits.OK
     assert "--wyoming" in capsys.readouterr().err
     assert doorway.people.everyone() == ()
+
+
+def test_a_device_is_let_in_by_its_name_and_is_never_the_owner(
+    doorway: AccessControl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pair", "--device", "kitchen"]) == exits.OK
+    assert "kitchen, a user" in capsys.readouterr().out
+    person = doorway.people.find("devices", "kitchen")
+    assert person is not None
+    assert person.role == "user"
+    assert main(["pair", "--device", "attic", "--role", "owner"]) != exits.OK

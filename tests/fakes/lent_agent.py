@@ -213,8 +213,9 @@ async def _at_work(
     voice = next((one for one in channels if isinstance(one, WyomingChannel)), None)
     async with at_work(agent, channels) as (dispatcher, _, tasks):
         await dispatcher.resume(tasks)
-        if lent_by is not None:
-            lent_by.use_tool = dispatcher.use_tool
+        for one in channels:
+            if isinstance(one, AssistantChannel):
+                one.use_tool = dispatcher.use_tool
         deliver = partial(dispatcher.deliver, tasks=tasks)
         running_ones = [tasks.create_task(one.listen(deliver)) for one in channels]
         running_ones.append(tasks.create_task(gateway.run()))

@@ -13,7 +13,7 @@ LAYERS = (
     frozenset({"app"}),
     # The whole configuration
     frozenset({"settings"}),
-    frozenset({"backup", "gateway", "health", "schedule", "update"}),
+    frozenset({"backup", "devices", "gateway", "health", "schedule", "update"}),
     # A message's way uses turns; a turn knows nothing of queues and channels
     frozenset({"messaging"}),
     frozenset({"dispatch", "hardware", "turn"}),

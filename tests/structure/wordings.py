@@ -20,6 +20,7 @@ _MODULES = frozenset(
     Path("agent", *name.split("."))
     for name in (
         *("app.machine_health", "app.probe.run", "app.prompt_files"),
+        *("devices.caller", "devices.tools"),
         *("turn.attachments", "turn.delegation", "turn.guidance", "turn.hooks", "turn.prompt"),
         "turn.turn",
         *("link.board", "link.connection", "link.output_lock", "link.value_codec"),

@@ -9,7 +9,7 @@ from msgspec import Struct
 from agent.access.roles import PersonRole
 from agent.approvals.records import AuditReceipt, collected
 from agent.gateway.assistants.channel import AssistantChannel
-from agent.gateway.route import RouteRequest
+from agent.gateway.assistants.desk import RequestOrigin
 from agent.messages import Inbound, Provenance, ToolCall, ToolResult
 from agent.system.clock import Clock
 
@@ -55,15 +55,20 @@ class HandResult(Struct, frozen=True):
 
 
 class LentHand:
-    """Calls tools for callers outside."""
+    """Calls tools for callers outside.
 
-    def __init__(self, channel: AssistantChannel, clock: Clock) -> None:
+    Args:
+        way: by which they come, for the names of their calls.
+    """
+
+    def __init__(self, channel: AssistantChannel, clock: Clock, way: str = "mcp") -> None:
         self._channel = channel
         self._clock = clock
+        self._way = way
 
     async def call(
         self,
-        request: RouteRequest,
+        request: RequestOrigin,
         tool: str,
         arguments: Mapping[str, object],
         *,
@@ -74,24 +79,26 @@ class LentHand:
         if use is None:
             return None
         turn = secrets.token_hex(_TURN_BYTES)
-        call = ToolCall(f"mcp-{turn}", tool, json.dumps(dict(arguments), ensure_ascii=False))
+        call = ToolCall(
+            f"{self._way}-{turn}", tool, json.dumps(dict(arguments), ensure_ascii=False)
+        )
         message = self._message(request, turn, is_relayed=is_relayed)
         with collected() as receipts:
             result = await use(message, call, turn)
         return HandResult(result, tuple(receipts), turn)
 
-    def _message(self, request: RouteRequest, turn: str, *, is_relayed: bool) -> Inbound:
+    def _message(self, request: RequestOrigin, turn: str, *, is_relayed: bool) -> Inbound:
         """Return the message that the call stands for: a program's, for its person."""
         trust = min(request.person.rank, PersonRole.USER).trust
         return Inbound(
-            message_id=f"mcp-{turn}",
+            message_id=f"{self._way}-{turn}",
             channel=self._channel.name,
             sender=request.sender,
             reply_target=request.sender,
             text="",
             received_at_s=self._clock.wall_s(),
             provenance=Provenance.WEB if is_relayed else trust,
-            thread="mcp",
+            thread=self._way,
             sender_name=request.person.name,
             is_forwarded=is_relayed,
             person=request.person.person_id,

@@ -1,0 +1,1 @@
+"""Devices of one owner that use one another's readings and lent pins."""
