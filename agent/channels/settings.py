@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from agent.channels.speech_settings import SpeechSettings
+from agent.channels.speech_settings import SpeechSettings, VoiceSettings
 from agent.config import ConfigSection, Secret
 
 Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?\Z", description="a URL")]
@@ -91,22 +91,6 @@ XmppServer = Annotated[
     Meta(
         pattern=r"^(xmpps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)?\Z",
         description="a server, such as xmpp://xmpp.example.org:5222",
-    ),
-]
-
-SoundDevice = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_:=,.-]{0,99}\Z",
-        description="a name of ALSA, such as default or plughw:1",
-    ),
-]
-WakeWords = Annotated[
-    str,
-    Meta(
-        pattern=r"^(\w+( \w+){0,3})?\Z",
-        max_length=40,
-        description="one to four words, such as barnacle",
     ),
 ]
 
@@ -372,18 +356,6 @@ class XmppSettings(ConfigSection, frozen=True, kw_only=True):
     ca_file: str = ""
     # Those it is in, where it hears who speaks to it
     rooms: Annotated[tuple[XmppAddress, ...], Meta(max_length=50)] = ()
-
-
-class VoiceSettings(ConfigSection, frozen=True, kw_only=True):
-    """The `[channels.voice]` section: a microphone and a loudspeaker of this machine."""
-
-    # As `arecord -L` and `aplay -L` name them
-    microphone: SoundDevice = "default"
-    loudspeaker: SoundDevice = "default"
-    # What a sentence for the agent begins with; empty where every sentence is for it
-    wake: WakeWords = "barnacle"
-    # Who speaks in a room is not known: more than a guest is the owner's choice
-    trust: Literal["guest", "user"] = "guest"
 
 
 class ChannelsSettings(ConfigSection, frozen=True, kw_only=True):

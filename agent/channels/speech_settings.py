@@ -1,4 +1,4 @@
-"""Settings of the engines that hear and speak."""
+"""Settings of the engines that hear and speak, and of a room with a microphone."""
 
 from typing import Annotated, Literal
 
@@ -27,6 +27,21 @@ VoiceName = Annotated[
 ]
 Language = Annotated[
     str, Meta(pattern=r"^([a-z]{2,3}(-[A-Za-z]{2,4})?)?\Z", description="a code such as en or de")
+]
+SoundDevice = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_:=,.-]{0,99}\Z",
+        description="a name of ALSA, such as default or plughw:1",
+    ),
+]
+WakeWords = Annotated[
+    str,
+    Meta(
+        pattern=r"^(\w+( \w+){0,3})?\Z",
+        max_length=40,
+        description="one to four words, such as barnacle",
+    ),
 ]
 
 
@@ -75,3 +90,15 @@ class SpeechSettings(ConfigSection, frozen=True, kw_only=True):
             raise ValueError("language must be en for pocketsphinx: it brings no other model")
         if self.voice == "mirror" and self.speaker is None:
             raise ValueError('voice is "mirror", and nothing speaks: add [channels.speech.speaker]')
+
+
+class VoiceSettings(ConfigSection, frozen=True, kw_only=True):
+    """The `[channels.voice]` section: a microphone and a loudspeaker of this machine."""
+
+    # As `arecord -L` and `aplay -L` name them
+    microphone: SoundDevice = "default"
+    loudspeaker: SoundDevice = "default"
+    # What a sentence for the agent begins with; empty where every sentence is for it
+    wake: WakeWords = "barnacle"
+    # Who speaks in a room is not known: more than a guest is the owner's choice
+    trust: Literal["guest", "user"] = "guest"

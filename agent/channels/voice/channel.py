@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from agent.channels.base import SPOKEN_HINT, Abilities, Channel, Deliver, Pulse
 from agent.channels.platform import Platform, PlatformContext, SetupKey, open_ears
-from agent.channels.settings import ChannelsSettings, VoiceSettings
+from agent.channels.settings import ChannelsSettings
 from agent.channels.speech.base import WAV, Recogniser, Speaker, spoken_text
 from agent.channels.speech.engines import SpeechParts, open_programs, open_speaker
 from agent.channels.speech.pcm import Pcm, read_wav, wav_of
+from agent.channels.speech_settings import VoiceSettings
 from agent.channels.voice.alsa import BUSY, Loudspeaker, Microphone
 from agent.channels.voice.utterances import UtteranceCutter
 from agent.channels.voice.wake import WakePhrase
