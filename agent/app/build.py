@@ -18,7 +18,7 @@ from agent.app.embedder import open_embedder
 from agent.app.machine_health import MachineHealth
 from agent.app.mcp import McpSupport
 from agent.app.memory import AgentMemory, open_memory
-from agent.app.peripherals import Peripherals, RecordedParts
+from agent.app.peripherals import Peripherals, RecordedParts, open_devices
 from agent.app.prompt_files import PromptSections
 from agent.app.providers import (
     LocalParts,
@@ -63,7 +63,6 @@ from agent.turn.hooks import open_hooks
 from agent.turn.turn import TurnRunner
 
 if TYPE_CHECKING:
-    from agent.app.devices import HouseDevices
     from agent.app.phrase_learner import PhraseLearner
     from agent.messaging.voice_answers import Speak
     from agent.tools.results import Results
@@ -101,8 +100,6 @@ class Agent(Struct, frozen=True):
     access: AccessControl
     scheduler: Scheduler
     machine_health: MachineHealth
-    # None where no other device is configured
-    devices: "HouseDevices | None" = None
 
     @property
     def provider(self) -> Provider:
@@ -110,8 +107,7 @@ class Agent(Struct, frozen=True):
 
     async def aclose(self) -> None:
         """Let go of everything, what was made last first."""
-        if self.devices is not None:
-            await self.devices.aclose()
+        await self.peripherals.aclose()
         await self.provider.aclose()
         await self.http.aclose()
         await self.memory.aclose()
@@ -132,16 +128,16 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     keep_secrets(redactor, settings, environ)
     lights = tuple(map(light_on, boards, every, [clock] * len(boards)))
     recorded, access = RecordedParts(settings, paths, clock, boards), AccessControl(paths, clock)
-    watchers = _watchers(settings, recorded)
+    watchers = recorded.watchers()
     scheduler = Scheduler(settings, paths, clock, recorded.order_rehearsal)
     local = LocalParts(embedder, paths.phrases, paths.model_templates)
-    peripherals = Peripherals(settings, memory.memory, access, scheduler, recorded)
+    devices = open_devices(recorded, environ, redactor)
+    peripherals = Peripherals(settings, memory.memory, access, scheduler, recorded, devices)
     mcp = McpSupport(settings, paths, clock, redactor.knows)
     # Of two tools with one name the later stays: none takes the place of one of ours
-    devices = _devices(settings, paths, environ, clock, redactor)
     tools = [
         mcp.tools,
-        *([devices.tools] if devices else []),
+        peripherals.device_tools,
         *_board_tools(settings, boards, lights, peripherals),
         _tools(settings, paths, clock, http, watchers, peripherals),
     ]
@@ -169,32 +165,6 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         access=access,
         scheduler=scheduler,
         machine_health=MachineHealth(paths, clock),
-        devices=devices,
-    )
-
-
-def _devices(
-    settings: Settings,
-    paths: Paths,
-    environ: Mapping[str, str],
-    clock: Clock,
-    redactor: Redactor,
-) -> "HouseDevices | None":
-    if settings.devices is None:
-        return None
-    from agent.app.devices import HouseDevices  # noqa: PLC0415 - for those who have several
-
-    made = HouseDevices(settings, paths, environ, clock)
-    for key in made.keys.values():
-        redactor.add(key)
-    return made
-
-
-def _watchers(settings: Settings, around: RecordedParts) -> tuple[BoardWatcher, ...]:
-    paths, clock, rehearsal = around.paths, around.clock, around.order_rehearsal
-    return tuple(
-        BoardWatcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name, rehearsal)
-        for board, wanted in zip(around.boards, settings.every_board(), strict=True)
     )
 
 

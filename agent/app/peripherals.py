@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.app.scheduler import Scheduler
+from agent.hardware.watches import BoardWatcher
 from agent.memory.base import Memory
 from agent.messages import Inbound, Provenance
 from agent.messaging.delivery import Delivery
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent.access.owner import Owner
+    from agent.app.devices import HouseDevices
     from agent.app.readings import ReadingRecord
     from agent.app.tools import ToolParts
     from agent.link.board import SerialBoard
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from agent.peripherals.i2c import I2cBuses
     from agent.readings.series import Series
     from agent.readings.summary import Moment
+    from agent.security.redact import Redactor
+    from agent.tools.base import AnyTool
     from agent.tools.order_rehearsal import OrderRehearsal
     from agent.tools.reflex_rehearsal import ReflexRehearsal
     from agent.tools.send_message import Addressees
@@ -58,6 +62,14 @@ class RecordedParts(Struct, frozen=True, dict=True):
         """Return what tries the orders of jobs and watches on the readings."""
         return self.record.orders
 
+    def watchers(self) -> tuple[BoardWatcher, ...]:
+        """Return what looks after the watches of each board."""
+        paths, clock, rehearsal = self.paths, self.clock, self.order_rehearsal
+        return tuple(
+            BoardWatcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name, rehearsal)
+            for board, wanted in zip(self.boards, self.settings.every_board(), strict=True)
+        )
+
 
 class Peripherals:
     """The hands of one agent; outputs are at rest until `run` is at work, and after it.
@@ -66,6 +78,7 @@ class Peripherals:
         addressees: those who may be written to.
         agenda: what is done at times; None where nothing runs it.
         recorded: what is remembered; None where nothing is.
+        devices: other devices of the owner; None where none is configured.
     """
 
     def __init__(
@@ -75,7 +88,9 @@ class Peripherals:
         addressees: "Addressees",
         agenda: Scheduler | None = None,
         recorded: RecordedParts | None = None,
+        devices: "HouseDevices | None" = None,
     ) -> None:
+        self.devices = devices
         self._settings = settings
         self._addressees = addressees
         self._memory = memory
@@ -121,6 +136,10 @@ class Peripherals:
             return "Readings are not for everybody who reads this chat."
         return await self.record.plot(message.text, takes_files=takes_files)
 
+    def device_tools(self) -> "tuple[AnyTool, ...]":
+        """Return the tools of other devices."""
+        return self.devices.tools() if self.devices else ()
+
     def reached(self, around: "ToolParts") -> "ToolParts":
         """Return the parts that tools are made of, with these hands."""
         return replace(
@@ -152,6 +171,11 @@ class Peripherals:
         finally:
             self._let_go()
 
+    async def aclose(self) -> None:
+        """Let go of what stays open between two runs."""
+        if self.devices is not None:
+            await self.devices.aclose()
+
     async def notice(self, owner: "Owner") -> None:
         """Tell the owner of unusual readings until cancelled."""
         if self.record is not None:
@@ -172,6 +196,24 @@ class Peripherals:
             self.pins.close()
         if self._settings.i2c:
             self.buses.close()
+
+
+def open_devices(
+    around: RecordedParts, environ: "Mapping[str, str]", redactor: "Redactor"
+) -> "HouseDevices | None":
+    """Return the other devices of the owner; their keys are removed from every text.
+
+    Raises:
+        ConfigRefused: a key is missing, or there is no way to one of them.
+    """
+    if around.settings.devices is None:
+        return None
+    from agent.app.devices import HouseDevices
+
+    made = HouseDevices(around.settings, around.paths, environ, around.clock)
+    for key in made.keys.values():
+        redactor.add(key)
+    return made
 
 
 def _may_see(circle: Circle, message: Inbound) -> bool:

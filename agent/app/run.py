@@ -272,8 +272,8 @@ def _lent_by(agent: Agent, own: "OwnSpeech | None") -> Iterator[Channel]:
         from agent.app.assistants import open_wyoming
 
         yield open_wyoming(agent, agent.settings.wyoming, own)
-    if agent.devices is not None:
-        yield agent.devices.open(agent.boards, agent.access.people, agent.access.tell)
+    if (devices := agent.peripherals.devices) is not None:
+        yield devices.open(agent.boards, agent.access.people, agent.access.tell)
 
 
 def _gateway(

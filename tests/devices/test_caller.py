@@ -18,7 +18,7 @@ from tests.waits import stays, wait_until
 async def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TwoDevices]:
     for name, value_s in (
         ("SAY_AGAIN_S", 0.05),
-        ("ANSWER_S", 2.0),
+        ("ANSWER_S", 6.0),
         ("SILENT_S", 0.6),
         ("BEGUN_WITHIN_S", 0.3),
         ("SETTLE_EVERY_S", 0.05),

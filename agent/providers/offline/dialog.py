@@ -245,10 +245,11 @@ class OfflineDialog:
     ) -> tuple["Interpretation", Step]:
         """Return the next step of the last turn, after the calls that it made already."""
         # The first message needs it, no start
+        from agent.providers.offline.addressee import addressed  # noqa: PLC0415 - see above
         from agent.providers.offline.interpreter import understand  # noqa: PLC0415 - see above
 
         *past, turn = turns
-        said = analyse(box.heard(turn.text), voice.code, box.names)
+        said = analyse(addressed(turn.text, box), voice.code, box.names)
         understood = await understand(said, box, past, pending, self._likenesses)
         step = narrowed(understood.step, voice)
         if isinstance(step, CallStep) and step.purpose == UNTIL and len(turn.exchanges) == 1:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from agent.messages import ToolSpec
+from agent.providers.offline.addressee import addressed
 from agent.providers.offline.interpreter import understand
 from agent.providers.offline.language import detect
 from agent.providers.offline.likeness import Likenesses
@@ -21,7 +22,7 @@ async def orders_in(text: str, language: str, specs: Sequence[ToolSpec]) -> tupl
     # The words of every language are read for it once, which takes a while
     code = await asyncio.to_thread(detect, text, language)
     box = toolbox(sorted(specs, key=lambda spec: spec.name))
-    said = analyse(box.heard(text), code, box.names)
+    said = analyse(addressed(text, box), code, box.names)
     step = (await understand(said, box, [], None, Likenesses(None))).step
     if not isinstance(step, CallStep) or step.purpose:
         return ()

@@ -167,16 +167,6 @@ class Profile(Struct, frozen=True):
         return things(self.words)
 
 
-# What describes a board or a device, and those that are no name to speak to
-_INFO = "_info"
-_USUAL = frozenset({"board", "image", "system"})
-# Before what another device is asked or told, in English and German
-_ADDRESSED = (
-    r"\A\s*(?:please\s+|bitte\s+)?(?:ask|tell|frag(?:e)?|sag(?:e)?)\s+"
-    r"(?:the\s+|das\s+|die\s+|der\s+|dem\s+)?({})(?:\s*[:,]\s*|\s+)(?:(?:to|if|whether|ob)\s+)?"
-)
-
-
 class Toolbox(Struct, frozen=True):
     """Tools of a request; memory and watches are kept apart from the speakable ones."""
 
@@ -187,23 +177,6 @@ class Toolbox(Struct, frozen=True):
 
     def find(self, name: str) -> Profile | None:
         return next((profile for profile in self.profiles if profile.name == name), None)
-
-    def heard(self, text: str) -> str:
-        """Return what is said to or of a board or device, so that its name stands alone.
-
-        "Ask greenhouse: turn the pump on", "the greenhouse's pump": its tools bear its name.
-        """
-        found = "|".join(re.escape(one) for one in self.devices)
-        if not found:
-            return text
-        text = re.sub(rf"\b({found})['\u2019]s\b", r"\1", text, flags=re.IGNORECASE)
-        return re.sub(_ADDRESSED.format(found), r"\1: ", text, count=1, flags=re.IGNORECASE)
-
-    @property
-    def devices(self) -> Sequence[str]:
-        """Return the names of boards and devices besides the usual ones."""
-        named = (one.name.removesuffix(_INFO) for one in self.profiles if one.name.endswith(_INFO))
-        return [one for one in named if one not in _USUAL]
 
     def share(self, sense: str) -> int:
         """Return the number of tools that have a sense in their names."""

@@ -33,6 +33,7 @@ from agent.link.manifest import read_manifest
 from agent.messages import ToolResult
 from agent.passage import own
 from agent.system.clock import SystemClock
+from scripts.lib.bench.devices_rig import SETTLED_S
 from tests.fakes.board import FakeBoard
 from tests.waits import wait_until
 
@@ -45,25 +46,15 @@ _WAITS = (
     *("SETTLE_EVERY_S", "GREETING_HOLDS_S", "GREET_EVERY_S"),
 )
 _ACT_S = 0.02
-_SETTLED_S = 300.0
 _TOPIC = "house"
 # A pin that is set to a number, so that each act is told from all others
+_NUMBER = {"name": "value", "format": "I"}
+_PIN = {"name": "pin", "format": "B", "pins": "out"}
+_WRITE = {"id": 16, "name": "number_write", "about": "", "safety": "actuate"}
 _MANIFEST = {
     "manifest": 1,
     "board": "counter",
-    "methods": [
-        {
-            "id": 16,
-            "name": "number_write",
-            "about": "",
-            "arguments": [
-                {"name": "pin", "format": "B", "pins": "out"},
-                {"name": "value", "format": "I"},
-            ],
-            "result": [{"name": "value", "format": "I"}],
-            "safety": "actuate",
-        }
-    ],
+    "methods": [{**_WRITE, "arguments": [_PIN, _NUMBER], "result": [_NUMBER]}],
     "pins": [{"index": 0, "name": "counter", "pin": "PB0", "can": ["out"]}],
 }
 
@@ -117,7 +108,7 @@ async def _garden(folder: Path, way: str) -> None:
     (folder / "garden.ready").touch()
     broker = _broker("garden", "127.0.0.1", {"kitchen": post}) if way == "broker" else None
     listen = None if broker else ("0.0.0.0", PORT)  # noqa: S104 - of its own namespace
-    await DevicesChannel(others, host, clock, _nobody, broker, listen).listen(_no_message)
+    await DevicesChannel(others, host, clock, _nothing, broker, listen).listen(_nothing)
 
 
 async def _kitchen(folder: Path, way: str, address: str) -> None:
@@ -131,7 +122,7 @@ async def _kitchen(folder: Path, way: str, address: str) -> None:
 
         def heard(payload: bytes) -> None:
             if channel is not None:
-                channel.heard("garden", payload, _no_answer)
+                channel.heard("garden", payload, _nothing)
 
         post = DirectPost("kitchen", address, PORT, heard)
     caller = DeviceCaller(seal, post, ledger, clock)
@@ -141,20 +132,19 @@ async def _kitchen(folder: Path, way: str, address: str) -> None:
     async def tell(text: str) -> None:
         said.note("told", _number_in(text.partition(",")[0]), text)
 
+    async def is_settled() -> bool:
+        return not await ledger.open("garden")
+
     channel = DevicesChannel({"garden": OtherDevice(seal, caller)}, host, clock, tell, broker)
     await _say_of_interrupted(said, ledger)
     (folder / "kitchen.ready").touch()
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(channel.listen(_no_message))
+        tasks.create_task(channel.listen(_nothing))
         asking = tasks.create_task(_ask(folder, said, caller))
         await asking
-        await wait_until(lambda: _is_settled(ledger), _SETTLED_S)
+        await wait_until(is_settled, SETTLED_S)
         said.note("settled")
         await asyncio.Event().wait()
-
-
-async def _is_settled(ledger: DeviceLedger) -> bool:
-    return not await ledger.open("garden")
 
 
 def _number_in(words: str) -> int:
@@ -178,10 +168,9 @@ async def _ask(folder: Path, said: Record, caller: DeviceCaller) -> None:
         number += 1
         said.note("asked", number)
         arguments = json.dumps({"pin": "counter", "value": number})
+        wanted = ("board_number_write", arguments, f"number {number}")
         try:
-            reply = await caller.act(
-                "board_number_write", arguments, f"number {number}", is_relayed=False
-            )
+            reply = await caller.act(*wanted, is_relayed=False)
             said.note("told", number, reply.outcome.value)
         except LinkLost:
             said.note("told", number, "never")
@@ -204,13 +193,5 @@ async def _use_nothing(_wanted: UseLent) -> HandResult | None:
     return None
 
 
-async def _nobody(_text: str) -> None:
-    """Tell nobody."""
-
-
-async def _no_answer(_payload: bytes) -> None:
-    """Answer nobody."""
-
-
-async def _no_message(_message: object) -> None:
-    """Take no message."""
+async def _nothing(_what: object) -> None:
+    """Tell nobody, answer nothing, take no message."""
