@@ -18,6 +18,7 @@ from agent.console import pages
 from agent.console.agent_client import AgentClient, NoAccess, NotForVisitor
 from agent.console.conversation import Conversations
 from agent.console.device import DeviceNames
+from agent.console.first_start_pages import FirstStartPages
 from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE, Pace, RequestHead, fault_of
 from agent.console.live import PageStream, shape_of
 from agent.console.pages import Visitor
@@ -61,6 +62,7 @@ class ConsoleApplication:
         self._codes = Pace(_CODES_BURST, _CODES_PER_S)
         self._streams: dict[str, int] = {}
         settings, upkeep = SettingsPages(client, self._shown), UpkeepPages(client, self._shown)
+        first = FirstStartPages(client, self._shown)
         self._routes: dict[bytes, tuple[str, Handler]] = {
             b"/": ("GET", self._home),
             b"/chat": ("GET", self._chat),
@@ -81,6 +83,9 @@ class ConsoleApplication:
             b"/revoke": ("POST", self._revoke),
             b"/upkeep": ("GET", upkeep.look),
             b"/upkeep/backup": ("POST", upkeep.back_up),
+            b"/setup": ("GET", first.look),
+            b"/setup/begin": ("POST", first.begin),
+            b"/setup/answer": ("POST", first.answer),
             b"/settings": ("GET", settings.look),
             b"/settings/check": ("POST", settings.check),
             b"/settings/edit": ("POST", settings.edit),

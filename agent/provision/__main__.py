@@ -1,6 +1,7 @@
 """Programs of the image's units: `boot` before everything else, `pairing` beside the agent, `code`.
 
-`code` runs as the agent's own user: nothing of root's is written into that user's folder.
+`code` runs as the agent's own user: nothing of root's is written into that user's folder. `first`
+takes over what somebody answered in a browser, once, and only where nothing was said before.
 """
 
 import logging
@@ -38,9 +39,9 @@ def main(words: list[str]) -> int:
     handler = logging.StreamHandler()
     handler.setFormatter(_Journal("%(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    actions = {"boot": _boot, "pairing": _pairing, "code": _code}
+    actions = {"boot": _boot, "pairing": _pairing, "code": _code, "first": _first}
     if len(words) != 1 or words[0] not in actions:
-        _log.error("usage: python -m agent.provision boot | pairing | code")
+        _log.error("usage: python -m agent.provision %s", " | ".join(actions))
         return 2
     try:
         actions[words[0]]()
@@ -95,6 +96,15 @@ def _open_code(known: str) -> str:
     return done.stdout.decode().strip() if done.returncode == 0 else ""
 
 
+def _first() -> None:
+    """Take the answers of a first start over, from a socket that the agent alone may use."""
+    from agent.provision import browser_setup  # noqa: PLC0415 - the other actions do not
+
+    if browser_setup.take_over(sys.stdin.buffer, sys.stdout.buffer, places()):
+        _log.info("provision: set up from a browser")
+        browser_setup.restart()
+
+
 def _code() -> None:
     """Print a code that counts from now on; nothing where nobody could use it."""
     from agent import settings  # noqa: PLC0415 - the other actions do not
@@ -106,7 +116,9 @@ def _code() -> None:
 
     chosen, paths = settings.surroundings(os.environ)
     doorway = AccessControl(paths, SystemClock())
-    if doorway.people.owner() is None and has_platform(chosen.channels):
+    # On a card browsers are served unless the owner says otherwise
+    is_console = chosen.console is None or chosen.console.enabled
+    if doorway.people.owner() is None and (is_console or has_platform(chosen.channels)):
         known = sys.stdin.readline().strip()
         sys.stdout.write(doorway.codes.make(Invitation(role=PersonRole.OWNER.role), known) + "\n")
 

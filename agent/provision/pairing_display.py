@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import re
+import socket
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,11 +31,13 @@ SHOWN_S = 15 * 60.0
 LOOK_EVERY_S = 3.0
 _MAX_PEOPLE_BYTES = 1024 * 1024
 _MESSAGE = """\
-To become the owner of this device, send this to its bot in a private chat:
+To become the owner of this device, type this code at http://{machine}.local in a browser of
+the same network, or send the line to the device's bot in a private chat:
 
     /pair {code}
 
-The code works once, within 15 minutes after each start of the device.
+The code works once, within 15 minutes after each start of the device. Without a network yet:
+plug in a cable, or write the Wi-Fi into barnacle.toml beside this file.
 """
 _LATE = """\
 This device has no owner yet. Restart it to get a new code.
@@ -66,7 +69,7 @@ class PairingDisplay(Struct, frozen=True):
             self._forget()
             return
         write_atomic(self.state / REMEMBERED, f"{code}\n".encode())
-        told = _MESSAGE.format(code=code)
+        told = _MESSAGE.format(code=code, machine=socket.gethostname())
         self._show(told)
         for line in filter(None, told.splitlines()):
             _log.warning("%s", line.strip())

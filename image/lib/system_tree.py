@@ -15,7 +15,7 @@ OVERLAY = ROOT / "image/overlay"
 ENABLED = (
     *places.ENABLED,
     # Nothing runs until a browser comes; who is not let in sees the device's name
-    "barnacle-console.socket",
+    *("barnacle-console.socket", "barnacle-first-start.socket"),
     "barnacle-data.service",
     "barnacle-healthy.service",
     *("barnacle-provision.service", "barnacle-pairing.service", "barnacle-ssh.service"),

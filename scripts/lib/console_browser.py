@@ -14,6 +14,7 @@ TOOLS = ROOT / ".barnacle" / "console-trial"
 CHROMIUM = "/usr/bin/chromium"
 # A busy machine loads a model for the first sentence
 PATIENCE_MS = 60_000
+_TRIES, _CODE_PAUSE_MS = 4, 11_000
 _PLAYWRIGHT, _AXE = "playwright==1.65.2", "axe-core@4.14.1"
 _GRAVE = frozenset({"serious", "critical"})
 
@@ -45,9 +46,15 @@ class Trial:
         """Return a page of a browser that was let in by a code."""
         size = {"width": width, "height": 760}
         page = self.page(self.browser.new_context(viewport=size, **options))
-        page.goto(f"{self.whole.base}/")
-        page.fill("#code", self.whole.code(role))
-        page.click("form button")
+        code = self.whole.code(role)
+        for _ in range(_TRIES):
+            page.goto(f"{self.whole.base}/")
+            page.fill("#code", code)
+            page.click("form button")
+            if page.query_selector("nav.pages"):
+                break
+            # One address may try a few codes a minute
+            page.wait_for_timeout(_CODE_PAUSE_MS)
         page.wait_for_selector("nav.pages")
         return page
 

@@ -1,5 +1,6 @@
 """Home: how the device is, what is on, and what happened last."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from agent.access.roles import PersonRole
 from agent.app.build import Agent
 from agent.app.console.board import BoardView, switched_pins
 from agent.app.console.records import latest_rows, may_see_readings, sparklines
+from agent.app.console.setup_lines import is_first
 from agent.link.base import BoardState
 
 # What happened last, on one screen
@@ -42,6 +44,8 @@ class HomeView:
             told["readings"] = await sparklines(agent, is_whole=is_whole)
         if person.rank is PersonRole.OWNER:
             told["happened"] = await latest_rows(agent, _MOST_ROWS, only_effects=True)
+            if arguments.get("curves") == "yes":
+                told["is_new"] = await asyncio.to_thread(is_first, agent.paths.config)
         return told
 
     async def _state(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from agent.access.roles import PersonRole
 from agent.app.build import Agent
 from agent.app.console.board import BoardView
 from agent.app.console.channel import ConsoleChannel
+from agent.app.console.first_start import FirstStart
 from agent.app.console.home import HomeView
 from agent.app.console.reception import ConsoleParts, ConsoleView
 from agent.app.console.records import RecordViews
@@ -58,11 +59,15 @@ def open_console(
         "revoke": ConsoleView(PersonRole.OWNER, records.revoke),
     }
     settings, upkeep = SettingsViews(agent, ask_program), UpkeepViews(agent)
+    first = FirstStart(agent)
+    views["setup"] = ConsoleView(PersonRole.OWNER, first.read)
     views["settings"] = ConsoleView(PersonRole.OWNER, settings.read)
     views["upkeep"] = ConsoleView(PersonRole.OWNER, upkeep.read)
     acts = {
         "settings_check": ConsoleView(PersonRole.OWNER, settings.check),
         "settings_take": ConsoleView(PersonRole.OWNER, settings.take),
+        "setup_begin": ConsoleView(PersonRole.OWNER, first.begin),
+        "setup_answer": ConsoleView(PersonRole.OWNER, first.answer),
         "upkeep_backup": ConsoleView(PersonRole.OWNER, upkeep.back_up),
     }
     place = socket_path(environ, agent.paths.state_dir, SOCKET)
