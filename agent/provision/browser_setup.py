@@ -84,13 +84,12 @@ class LineScreen:
 class _Asked(Struct, frozen=True):
     """Tries keys and tokens at their services."""
 
-    folder: Path
-
     def provider(self, given: ProviderSettings) -> Proof:
         return run_in_loop(prove_provider(given))
 
     def platform(self, name: str, channels: ChannelsSettings) -> Proof:
-        return run_in_loop(prove_platform(name, channels, Paths(None, self.folder)))
+        with tempfile.TemporaryDirectory(prefix="barnacle-") as folder:
+            return run_in_loop(prove_platform(name, channels, Paths(None, Path(folder))))
 
 
 def converse(screen: LineScreen, config: Path | None, environ: Mapping[str, str]) -> SetupEnd:
@@ -102,10 +101,9 @@ def converse(screen: LineScreen, config: Path | None, environ: Mapping[str, str]
     """
     places = None if config is None else ProvisionPaths(config, environ=environ)
     before = {} if places is None else settings_plan.existing(places.config)
-    with tempfile.TemporaryDirectory(prefix="barnacle-") as folder:
-        questions = SetupQuestions(screen, _Asked(Path(folder)), before)
-        table = questions.of_machine() if places is None else {}
-        table |= questions.of_agent()
+    questions = SetupQuestions(screen, _Asked(), before)
+    table = questions.of_machine() if places is None else {}
+    table |= questions.of_agent()
     screen.about = tuple(table)
     if not questions.agrees("Is that all right? A yes writes it."):
         return SetupEnd.LEFT

@@ -64,9 +64,17 @@ def test_nobody_is_invited_where_somebody_is_the_owner_or_nothing_can_be_written
     )
     _asked("", monkeypatch)
     doorway.people.revoke(doorway.people.everyone()[0])
-    (state / "barnacle.toml").write_text("")
+    (state / "barnacle.toml").write_text("[console]\nenabled = false\n")
     _asked("", monkeypatch)
     assert capsys.readouterr().out == ""
+
+
+def test_on_a_card_without_settings_the_code_is_for_a_browser(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (state / "barnacle.toml").write_text("")
+    _asked("", monkeypatch)
+    assert capsys.readouterr().out.strip()
 
 
 @pytest.mark.parametrize("words", [[], ["reboot"], ["boot", "now"]])

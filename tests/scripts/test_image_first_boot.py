@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.app.console.setup_lines import SOCKET
 from agent.config import decode
 from agent.errors import ConfigRefused
 from agent.provision.settings import CardSettings
@@ -17,7 +18,13 @@ from image.lib.layout import FIRMWARE
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 UNITS = system_tree.OVERLAY / "usr/lib/systemd/system"
 OURS = ("barnacle-provision.service", "barnacle-pairing.service", "barnacle-ssh.service")
-MOST_EXPOSED = {"barnacle-provision.service": 3.0, "barnacle-pairing.service": 2.6}
+# Started by the agent, over a socket of its own
+ASKED = ("barnacle-first-start.socket", "barnacle-first-start@.service")
+MOST_EXPOSED = {
+    "barnacle-provision.service": 3.0,
+    "barnacle-pairing.service": 2.6,
+    "barnacle-first-start@.service": 2.6,
+}
 _PROGRAMS = re.compile(r"^(Exec\w+=)/(?:opt|usr/lib/barnacle|usr/sbin/sshd)\S*", re.MULTILINE)
 ANALYZE = shutil.which("systemd-analyze") or ""
 needs_analyze = pytest.mark.skipif(not ANALYZE, reason="systemd-analyze is not installed")
@@ -65,10 +72,18 @@ def test_the_units_are_started_with_the_image() -> None:
         assert "\nWantedBy=multi-user.target\n" in (UNITS / unit).read_text()
 
 
+def test_the_agent_alone_may_hand_over_answers() -> None:
+    assert ASKED[0] in system_tree.ENABLED
+    told = (UNITS / ASKED[0]).read_text()
+    assert f"ListenStream={SOCKET}\n" in told
+    assert "SocketUser=barnacle\n" in told
+    assert "SocketMode=0600\n" in told
+
+
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
     """Copies whose programs exist here."""
-    for unit in OURS:
+    for unit in (*OURS, *ASKED):
         (tmp_path / unit).write_text(_PROGRAMS.sub(r"\1/bin/true", (UNITS / unit).read_text()))
     return tmp_path
 
