@@ -31,7 +31,7 @@ async def _console(path: Path, wanted: str) -> int:
     from agent.console.agent_client import AgentClient  # noqa: PLC0415 - needs the libraries
     from agent.console.application import ConsoleApplication  # noqa: PLC0415 - as above
     from agent.console.device import DeviceNames  # noqa: PLC0415 - as above
-    from agent.console.server import IDLE_END_S, listening, serve  # noqa: PLC0415 - as above
+    from agent.console.server import IDLE_END_S, Tls, listening, serve  # noqa: PLC0415 - as above
 
     client = AgentClient(path)
     is_activated = "LISTEN_FDS" in os.environ
@@ -46,12 +46,17 @@ async def _console(path: Path, wanted: str) -> int:
         # Its page says that the device does not answer, until it does
         device = None
     address = wanted or (device.listen if device is not None else "")
+    tls = None
+    if device is not None and device.certificate:
+        tls = Tls(Path(device.certificate), Path(device.key))
+        tls.check()
     made, is_systemd = listening(address)
     if not is_systemd:
         host, port = made.getsockname()[:2]
-        say(f"The console is at http://{f'[{host}]' if ':' in host else host}:{port}")
+        scheme = "https" if tls else "http"
+        say(f"The console is at {scheme}://{f'[{host}]' if ':' in host else host}:{port}")
     application = ConsoleApplication(client, DeviceNames(client, device))
-    await serve(application, made, IDLE_END_S if is_systemd else None)
+    await serve(application, made, IDLE_END_S if is_systemd else None, tls)
     return exits.OK
 
 

@@ -1,7 +1,7 @@
 """The console's way to the agent: one question, one answer, over connections that are kept."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,67 @@ class AgentClient:
             await asyncio.to_thread(connected, self._path), frames.MAX_TOLD_BYTES * 2
         )
 
+    async def upload(
+        self, session: str, name: str, media_type: str, pieces: AsyncIterator[bytes]
+    ) -> str:
+        """Give the agent a file, piece by piece; return its name for the next message.
+
+        Raises:
+            NoAccess: the browser has no session.
+            NotForVisitor: it is not taken, and why.
+            ChannelError: no agent is there.
+        """
+        wire = await self.connect()
+        try:
+            await wire.send(frames.encoded(frames.UploadFrame(session, name, media_type)))
+            async for piece in pieces:
+                for at in range(0, len(piece), frames.MAX_PIECE_BYTES):
+                    part = piece[at : at + frames.MAX_PIECE_BYTES]
+                    await wire.send(frames.encoded(frames.PieceFrame(part)))
+            await wire.send(frames.encoded(frames.PieceFrame()))
+            return _file(await self._line(wire)).number
+        except ChannelUnavailable:
+            # It has said why before it hung up
+            return _file(await self._line(wire)).number
+        finally:
+            wire.close()
+
+    async def fetch(
+        self, session: str, ref: str
+    ) -> tuple[frames.FileFrame, AsyncGenerator[bytes, None]]:
+        """Return a file of the visitor's conversation, and its pieces, which are to be closed.
+
+        Raises:
+            NoAccess: the browser has no session.
+            NotForVisitor: it has no such file.
+            ChannelError: no agent is there.
+        """
+        wire = await self.connect()
+        try:
+            await wire.send(frames.encoded(frames.FetchFrame(session, ref)))
+            found = _file(await self._line(wire))
+        except BaseException:
+            wire.close()
+            raise
+        return found, self._pieces(wire)
+
+    async def _pieces(self, wire: LineConnection) -> AsyncGenerator[bytes, None]:
+        try:
+            while isinstance(told := await self._line(wire), frames.PieceFrame) and told.data:
+                yield told.data
+        finally:
+            wire.close()
+
+    async def _line(self, wire: LineConnection) -> frames.ToConsole:
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                line = await wire.receive()
+        except TimeoutError as err:
+            raise ChannelUnavailable("the agent does not answer") from err
+        if line is None:
+            raise ChannelUnavailable("the agent closed the connection")
+        return frames.to_console(line)
+
     def close(self) -> None:
         while self._kept:
             self._kept.pop().close()
@@ -115,6 +176,14 @@ class AgentClient:
             if not is_kept:
                 wire.close()
         return told
+
+
+def _file(told: frames.ToConsole) -> frames.FileFrame:
+    if isinstance(told, frames.FileFrame):
+        return told
+    if isinstance(told, frames.DeniedFrame) and told.is_known:
+        raise NotForVisitor(told.why)
+    raise NoAccess
 
 
 def _data(told: frames.ToConsole) -> Any:

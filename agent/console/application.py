@@ -16,10 +16,11 @@ from starlette.types import Message, Receive, Scope, Send
 from agent.channels.console import frames
 from agent.console import pages
 from agent.console.agent_client import AgentClient, NoAccess, NotForVisitor
+from agent.console.chat_files import MAX_FILES, ChatFiles
 from agent.console.conversation import Conversations
 from agent.console.device import DeviceNames
 from agent.console.first_start_pages import FirstStartPages
-from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE, Pace, RequestHead, fault_of
+from agent.console.guards import DOOR_COOKIE, FILE_PATH, SESSION_COOKIE, Pace, RequestHead, fault_of
 from agent.console.live import PageStream, shape_of
 from agent.console.pages import Visitor
 from agent.console.request import (
@@ -63,14 +64,18 @@ class ConsoleApplication:
         self._streams: dict[str, int] = {}
         settings, upkeep = SettingsPages(client, self._shown), UpkeepPages(client, self._shown)
         first = FirstStartPages(client, self._shown)
+        self._files = ChatFiles(client)
         self._routes: dict[bytes, tuple[str, Handler]] = {
             b"/": ("GET", self._home),
             b"/chat": ("GET", self._chat),
             b"/board": ("GET", self._board),
+            b"/reflexes": ("GET", self._reflexes),
+            b"/reflexes/rehearse": ("POST", self._rehearse),
             b"/readings": ("GET", self._readings),
             b"/log": ("GET", self._log),
             b"/more": ("GET", self._more),
             b"/live": ("GET", self._live),
+            FILE_PATH: ("GET", self._files.give),
             b"/door": ("GET", self._door_look),
             b"/door/enter": ("POST", self._enter),
             b"/door/press": ("POST", self._press),
@@ -94,6 +99,11 @@ class ConsoleApplication:
         }
 
     @property
+    def certificate(self) -> str:
+        """Return the certificate's file that the agent has named; empty for none."""
+        return self._names.certificate
+
+    @property
     def streams(self) -> int:
         """Return the number of open pages."""
         return sum(self._streams.values())
@@ -111,7 +121,7 @@ class ConsoleApplication:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    headers[name] = value
+                    headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
@@ -131,6 +141,8 @@ class ConsoleApplication:
         method, handler = self._routes.get(raw_path, ("", None))
         if handler is None:
             return await self._lost(visit)
+        if raw_path == FILE_PATH and head.method == "POST":
+            handler, method = self._files.take, "POST"
         if head.method != method and not (head.method == "HEAD" and raw_path in _BRIEF):
             return _refused(visit, 405)
         return await self._handled(visit, handler)
@@ -216,6 +228,8 @@ class ConsoleApplication:
         await self._conversations.end(visit.session)
         response = RedirectResponse("/", 303)
         response.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="strict")
+        # Pictures of the chat may be in the browser's cache
+        response.headers["clear-site-data"] = '"cache"'
         return response
 
     # Pages
@@ -232,7 +246,24 @@ class ConsoleApplication:
 
     async def _board(self, visit: Visit) -> Response:
         home, board = await self._both(visit, "board")
-        return self._shown(visit, "board", home, board=board, shape=shape_of(board))
+        rules = await self._client.view(visit.session, "reflexes")
+        return self._shown(visit, "board", home, board=board, rules=rules, shape=shape_of(board))
+
+    async def _reflexes(self, visit: Visit) -> Response:
+        """Show the rules alone, as they are after something was said about them."""
+        if not visit.is_part:
+            return RedirectResponse("/board", 303)
+        home, rules = await self._both(visit, "reflexes")
+        visitor = _visitor(home, visit.session)
+        part = pages.rendered("_reflexes", visit.wording, rules=rules, visitor=visitor)
+        return HTMLResponse(part)
+
+    async def _rehearse(self, visit: Visit) -> Response:
+        fields = await visit.form(visit.session)
+        wanted = {name: fields.get(name, "")[:64] for name in ("board", "name")}
+        told = await self._client.act(visit.session, "rehearse", wanted)
+        home = await self._client.view(visit.session, "home")
+        return self._shown(visit, "rehearsal", home, told=told)
 
     async def _readings(self, visit: Visit) -> Response:
         query = visit.query()
@@ -298,8 +329,10 @@ class ConsoleApplication:
 
     async def _say(self, visit: Visit) -> Response:
         fields = await visit.form(visit.session)
-        if text := fields.get("text", "").strip():
-            await self._conversations.of(visit.session).say(text)
+        text, files = fields.get("text", "").strip(), fields.get("files", "").split()
+        if text or files:
+            names = tuple(one[:64] for one in files[:MAX_FILES])
+            await self._conversations.of(visit.session).say(text, names)
         return _done(visit, fields)
 
     async def _break(self, visit: Visit) -> Response:
@@ -382,7 +415,9 @@ def _let_in(visit: Visit, session: str) -> Response:
 
 
 def _is_secure(visit: Visit) -> bool:
-    """Return true if the browser came by TLS, as a form's origin or a proxy says."""
+    """Return true if the browser came by TLS, to us or, as a form's origin says, to a proxy."""
+    if visit.request.url.scheme == "https":
+        return True
     return (visit.head.one(b"origin") or "").startswith("https://")
 
 

@@ -100,8 +100,8 @@ class BrowserConversation:
                 self._attached = await self._begun()
                 self._reading = asyncio.ensure_future(self._read(self._attached))
 
-    async def say(self, text: str) -> None:
-        """Return when the agent has the message.
+    async def say(self, text: str, files: tuple[str, ...] = ()) -> None:
+        """Return when the agent has the message, with the files of these names.
 
         Raises:
             NoAccess: the browser has no session.
@@ -115,9 +115,8 @@ class BrowserConversation:
         message_id = f"{self._prefix}-{next(self._numbers)}"
         taken = attached.taken[message_id] = asyncio.get_running_loop().create_future()
         try:
-            await attached.send(
-                frames.SayFrame(message_id, frames.sendable(text, frames.MAX_SAID_CHARS))
-            )
+            sendable = frames.sendable(text, frames.MAX_SAID_CHARS)
+            await attached.send(frames.SayFrame(message_id, sendable, files))
             async with asyncio.timeout(TAKEN_TIMEOUT_S):
                 await taken
         except TimeoutError as err:

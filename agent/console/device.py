@@ -24,6 +24,10 @@ class DeviceNames:
     def name(self) -> str:
         return self._known.name if self._known else NAME
 
+    @property
+    def certificate(self) -> str:
+        return self._known.certificate if self._known else ""
+
     async def hosts(self) -> Collection[str]:
         """Return the names in lower case; a number and localhost are allowed besides."""
         if self._known is None:

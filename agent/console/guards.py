@@ -19,6 +19,10 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 MAX_BODY_BYTES = 256 * 1024
 MAX_QUERY_BYTES = 512
 MAX_PATH_BYTES = 200
+# The one address that takes a file as it is, with the form's token in a header that another site's
+# page cannot set
+FILE_PATH, MAX_FILE_BYTES = b"/file", 20 * 1024 * 1024
+_FILE = b"application/octet-stream"
 # A browser sends some twenty headers of two kilobytes together
 MAX_HEADERS = 64
 MAX_HEADERS_BYTES = 16 * 1024
@@ -129,12 +133,13 @@ def _post_fault(head: RequestHead, host: str) -> Fault | None:
     if origin not in {f"http://{host}", f"https://{host}"}:
         return Fault(403, "another site may not send this")
     kind = head.one(b"content-type") or ""
-    if kind.partition(";")[0].strip().lower().encode() != _FORM:
+    is_file = head.raw_path == FILE_PATH
+    if kind.partition(";")[0].strip().lower().encode() != (_FILE if is_file else _FORM):
         return Fault(415, "send it as a form")
     length = head.one(b"content-length")
     if length is None or not re.fullmatch(r"[0-9]{1,9}", length):
         return Fault(411, "say how long it is")
-    if int(length) > MAX_BODY_BYTES:
+    if int(length) > (MAX_FILE_BYTES if is_file else MAX_BODY_BYTES):
         return Fault(413, "that is too long")
     return None
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from agent.channels.render.html import to_html_telegram
 from agent.console import static_files
+from agent.console.chat_files import is_picture
 from agent.console.wording import Wording
 from agent.text.printable import spelled_out
 
@@ -62,8 +63,10 @@ def _environment() -> Environment:
         "span": span,
         "curve": curve,
         "spelled": spelled_out,
+        "size": size,
     }
     made.globals["static"] = static_files.address
+    made.tests["picture"] = is_picture
     return made
 
 
@@ -116,6 +119,12 @@ def span(duration_ms: float) -> str:
         (whole % _MINUTE_S, "s"),
     ]
     return " ".join([f"{count} {unit}" for count, unit in parts if count][:2])
+
+
+def size(size_bytes: int) -> str:
+    """Return the size of a file as a person reads it."""
+    kilobytes = size_bytes / 1000
+    return f"{kilobytes / 1000:.1f} MB" if kilobytes >= 1000 else f"{max(1, round(kilobytes))} kB"  # noqa: PLR2004 - a thousand
 
 
 def curve(values: Sequence[float]) -> str:

@@ -8,9 +8,13 @@ import asyncio
 import os
 import re
 import socket
+import ssl
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import Struct
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -143,12 +147,37 @@ def listening(address: str) -> tuple[socket.socket, bool]:
     return made, False
 
 
+class Tls(Struct, frozen=True):
+    """Files of a certificate with its chain, and of its key."""
+
+    certificate: Path
+    key: Path
+
+    def check(self) -> None:
+        """Raise ConfigRefused unless they can be used."""
+        try:
+            # Before a key with a passphrase asks for it at a terminal
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.certificate, self.key, lambda: "")
+        except (OSError, ValueError) as err:
+            raise ConfigRefused(
+                f"the console cannot use its certificate ({self.certificate}, {self.key}: {err}): "
+                "see certificate and key in [console]"
+            ) from err
+
+
 async def serve(
-    application: ConsoleApplication, listening_at: socket.socket, idle_end_s: float | None
+    application: ConsoleApplication,
+    listening_at: socket.socket,
+    idle_end_s: float | None,
+    tls: Tls | None = None,
 ) -> None:
     """Answer requests until told to stop, or until nobody has asked for a while."""
-    server = Server(_config(application))
-    watching = asyncio.ensure_future(_end_idle(server, idle_end_s))
+    server = Server(_config(application, tls))
+    is_plain = tls is None
+    watching = asyncio.ensure_future(
+        _end_idle(server, idle_end_s, lambda: is_plain and bool(application.certificate))
+    )
     try:
         await server.serve(sockets=[listening_at])
     except asyncio.CancelledError:
@@ -160,7 +189,8 @@ async def serve(
         listening_at.close()
 
 
-async def _end_idle(server: Server, idle_end_s: float | None) -> None:
+async def _end_idle(server: Server, idle_end_s: float | None, is_wrong: Callable[[], bool]) -> None:
+    """End a console that nobody asks, or that began without the certificate of an agent away."""
     if idle_end_s is None:
         return
     loop = asyncio.get_running_loop()
@@ -170,13 +200,15 @@ async def _end_idle(server: Server, idle_end_s: float | None) -> None:
         asked = server.server_state.total_requests
         if asked != seen or _held.total():
             seen, since_s = asked, loop.time()
-        server.should_exit = loop.time() - since_s >= idle_end_s
+        server.should_exit = loop.time() - since_s >= idle_end_s or is_wrong()
 
 
-def _config(application: ConsoleApplication) -> Config:
+def _config(application: ConsoleApplication, tls: Tls | None) -> Config:
     return Config(
         # Both speak ASGI; each describes it in types of its own
         cast("ASGI3Application", application),
+        ssl_certfile=tls.certificate if tls else None,
+        ssl_keyfile=tls.key if tls else None,
         http=GuardedProtocol,
         ws="none",
         lifespan="off",

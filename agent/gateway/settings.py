@@ -58,6 +58,14 @@ class ConsoleSettings(ConfigSection, frozen=True, kw_only=True):
     listen: ListenAddress = "127.0.0.1:8476"
     # By what names it is called, besides numbers, localhost and the machine's own name
     hosts: tuple[HostName, ...] = ()
+    # A certificate with its chain, and its key, as files that the console's own user reads; both
+    # or none
+    certificate: str = ""
+    key: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.certificate) != bool(self.key):
+            raise ValueError("certificate and key belong together: set both, or neither")
 
 
 DeviceName = Annotated[

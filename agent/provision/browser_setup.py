@@ -16,6 +16,7 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
+from agent.app.console.setup_lines import MAX_LINE_BYTES, SOCKET, SetupEnd, SetupLine, is_first
 from agent.channels.settings import ChannelsSettings
 from agent.cli.loop import run_in_loop
 from agent.errors import BarnacleError, ConfigRefused
@@ -24,7 +25,6 @@ from agent.provision import settings_plan, wifi
 from agent.provision.key_proof import Proof, prove_platform, prove_provider
 from agent.provision.questions import SetupQuestions
 from agent.provision.settings_plan import ProvisionPaths
-from agent.app.console.setup_lines import MAX_LINE_BYTES, SOCKET, SetupEnd, SetupLine, is_first
 from agent.provision.toml_text import Table
 from agent.settings import Paths
 from agent.system.programs import run_program

@@ -215,11 +215,7 @@ class ReflexPauseTool(Tool[PauseArguments]):
         if arguments.paused:
             return None
 
-        def resumed(manifest: Manifest, slots: tuple[ReflexSlot, ...]) -> ReflexRule | None:
-            slot = _names(manifest, slots).get(arguments.name)
-            return _rule_of(manifest, slot) if slot else None
-
-        return await _foreseen(self._board, self._rehearsal(), resumed)
+        return await foreseen(self._board, self._rehearsal(), arguments.name)
 
     async def execute(self, arguments: PauseArguments, context: ToolContext) -> ToolResult:
         try:
@@ -270,6 +266,34 @@ async def _foreseen(
         return None
     others = [one for one in _acting(manifest, slots) if one.name != rule.name]
     return await rehearsal.forecast(board, rule, others)
+
+
+async def listed(board: Board) -> list[dict[str, object]]:
+    """Return every rule of the board in words, with its state for a page.
+
+    Raises:
+        LinkError: the board did not tell.
+        BadArguments: the board has not been seen yet.
+    """
+    manifest, stored = _manifest(board), await reflex_slots.read(board)
+    return [
+        {**_told(manifest, slot), "slot_state": slot.state.name.lower()} for slot in stored.slots
+    ]
+
+
+async def foreseen(board: Board, rehearsal: Rehearsal | None, name: str) -> Forecast | None:
+    """Return what a rule that the board has would have done; None where nothing is recorded.
+
+    Raises:
+        LinkError: the board did not tell.
+        BadArguments: the board has not been seen yet.
+    """
+
+    def named(manifest: Manifest, slots: tuple[ReflexSlot, ...]) -> ReflexRule | None:
+        slot = _names(manifest, slots).get(name)
+        return _rule_of(manifest, slot) if slot else None
+
+    return await _foreseen(board, rehearsal, named)
 
 
 async def acting_rules(board: Board) -> list[ReflexRule]:

@@ -15,7 +15,9 @@ ASKED = {"asked": "Its API key", "is_secret": True}
 
 def test_every_translated_question_is_one_that_is_asked() -> None:
     sources = [ROOT / "agent/provision" / f"{name}.py" for name in ("questions", "dialog")]
-    asked = "".join(path.read_text() for path in (*sources, ROOT / "agent/provision/browser_setup.py"))
+    asked = "".join(
+        path.read_text() for path in (*sources, ROOT / "agent/provision/browser_setup.py")
+    )
     for key, text in wording("en").texts.items():
         if key.startswith("question."):
             assert text in asked, key

@@ -16,6 +16,7 @@ def test_every_page_is_whole_in_every_language(code: str) -> None:
     home = {**HOME, "person": "Ann", "role": "owner"}
     board = {"name": "board", "state": "absent", "port": "", "trouble": "x", "kind": ""}
     boards = {"boards": [{**board, "pins": [PIN, {**PIN, "name": "pump", "value": None}]}]}
+    rule = {"name": "dry", "rule": "When x: y.", "slot_state": "active", "fired": 1, "refused": 2}
     curves = {"series": [{"name": "tank", "unit": "°C", "is_switch": False}], "curves": []}
     job = {"name": "water", "state": "waiting", "cron": "", "at_s": 0, "every_s": 60}
     job |= {"text": "x", "ran_s": 1.0, "result": "done", "failures": 0}
@@ -30,7 +31,7 @@ def test_every_page_is_whole_in_every_language(code: str) -> None:
     shown = {
         "home": {"troubles": ["x"]},
         "chat": {"talk": {"messages": [], "told": []}, "questions": []},
-        "board": {"board": boards},
+        "board": {"board": boards, "rules": [{"board": "b", "why": "", "rules": [rule]}]},
         "readings": {"told": curves, "span": "24h"},
         "jobs": {"told": [job]},
         "memory": {"told": {"count": 1, "facts": [fact]}},
@@ -69,10 +70,13 @@ def test_a_guest_is_shown_whether_it_is_well_and_no_more() -> None:
 
 def test_nothing_that_is_put_in_becomes_markup() -> None:
     talk = {"messages": [], "told": []}
-    talk["messages"] = [{"text": SCRIPT, "answer": SCRIPT, "at_s": 0.0, "is_open": False}]
+    file = {"ref": SCRIPT, "name": SCRIPT, "media_type": "image/png", "size_bytes": 1}
+    files = [file, {**file, "media_type": SCRIPT}]
+    said = {"text": SCRIPT, "answer": SCRIPT, "at_s": 0.0, "is_open": False}
+    talk["messages"] = [{**said, "files": files, "answer_files": files}]
     html = rendered("_talk", wording("en"), talk=talk)
     assert "<script" not in html
-    assert html.count("&lt;script") == 2
+    assert html.count("&lt;script") == 14
 
 
 def test_a_question_shows_every_character_of_its_call() -> None:

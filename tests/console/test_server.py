@@ -1,16 +1,20 @@
 """Callers who are slow, many or gone; and the end of a console that nobody looks at."""
 
 import asyncio
+import shutil
 import socket
+import ssl
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from agent.channels.console.frames import DeviceFrame
 from agent.console import server
 from agent.console.agent_client import AgentClient
 from agent.console.application import ConsoleApplication
 from agent.console.device import DeviceNames
-from agent.console.server import listening, serve
+from agent.console.server import Tls, listening, serve
 from agent.errors import ConfigRefused
 from tests.fakes.console_home import console_home
 
@@ -74,3 +78,67 @@ def test_an_address_that_is_taken_is_said_to_be() -> None:
         taken.listen()
         with pytest.raises(ConfigRefused, match="choose another"):
             listening(f"127.0.0.1:{taken.getsockname()[1]}")
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> Tls:
+    """A certificate of the owner's, made by openssl."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    made = Tls(tmp_path / "cert.pem", tmp_path / "key.pem")
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    words += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    words += ["-keyout", str(made.key), "-out", str(made.certificate)]
+    subprocess.run(words, check=True, capture_output=True)
+    return made
+
+
+async def test_with_a_certificate_it_speaks_tls_alone(tmp_path: Path, tls: Tls) -> None:
+    tls.check()
+    async with console_home(tmp_path) as home:
+        made, _ = listening("127.0.0.1:0")
+        port = made.getsockname()[1]
+        application = ConsoleApplication(home.client, DeviceNames(home.client))
+        serving = asyncio.ensure_future(serve(application, made, None, tls))
+        trusts = ssl.create_default_context(cafile=str(tls.certificate))
+        try:
+            answer = await _first_answer(port, trusts)
+            assert answer.startswith(b"HTTP/1.1 401")
+            assert b"barnacle_door=" in answer
+            # A browser sends the cookie to nobody who speaks no TLS
+            assert b"; Secure" in answer
+            assert b"HTTP/" not in await _first_answer(port, None)
+        finally:
+            serving.cancel()
+            await asyncio.wait([serving])
+
+
+async def _first_answer(port: int, context: ssl.SSLContext | None) -> bytes:
+    name = "localhost" if context else None
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, ssl=context, server_hostname=name
+    )
+    try:
+        writer.write(
+            f"GET / HTTP/1.1\r\nhost: localhost:{port}\r\nconnection: close\r\n\r\n".encode()
+        )
+        return await reader.read(4000)
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+
+
+def test_a_key_that_is_none_is_refused_before_anything_listens(tls: Tls) -> None:
+    tls.key.write_text("no key")
+    with pytest.raises(ConfigRefused, match="certificate and key in"):
+        tls.check()
+
+
+async def test_a_console_that_began_without_the_certificate_ends(tmp_path: Path) -> None:
+    """Else it would go on in the clear, as its agent was away when it began."""
+    names = DeviceNames(AgentClient(tmp_path / "nobody.sock"), DeviceFrame(3, certificate="c"))
+    made, _ = listening("127.0.0.1:0")
+    application = ConsoleApplication(AgentClient(tmp_path / "nobody.sock"), names)
+    async with asyncio.timeout(20):
+        await serve(application, made, 600.0)

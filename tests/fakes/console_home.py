@@ -16,9 +16,11 @@ from agent.access.pairing_codes import Codes, Invitation
 from agent.access.people import PeopleStore, Person, PersonAccount
 from agent.access.roles import PersonRole
 from agent.app.console.channel import ConsoleChannel
+from agent.app.console.files import ConsoleFiles
 from agent.app.console.reception import ConsoleParts, ConsoleView
 from agent.channels.attached.channel import AgentSide
 from agent.channels.console.frames import VERSION, DeviceFrame
+from agent.channels.received_files import ReceivedFiles
 from agent.console.agent_client import AgentClient
 from agent.console.application import ConsoleApplication
 from agent.console.device import DeviceNames
@@ -27,6 +29,8 @@ from agent.console.request import form_token
 from agent.console.server import listening, serve
 from agent.errors import MessageRefused
 from agent.messages import Inbound, Outbound
+from agent.messaging.journal import open_agent_db
+from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock, SystemClock
 from tests.waits import PATIENCE_S, wait_until
 
@@ -116,12 +120,14 @@ class PlayedAgent:
     sessions: BrowserSessions
     channel: ConsoleChannel
     door: Admission
+    journal: DatabaseWorker
     heard: list[Inbound] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
     home: dict[str, Any] = field(default_factory=lambda: dict(HOME))
     pin: dict[str, Any] = field(default_factory=lambda: dict(PIN))
     talk: list[dict[str, Any]] = field(default_factory=list)
     refuses: str = ""
+    reflexes: list[dict[str, Any]] = field(default_factory=list)
     button: PressedByHand = field(default_factory=PressedByHand)
     # Further pages and forms, as a test wants them
     views: dict[str, ConsoleView] = field(default_factory=dict)
@@ -151,6 +157,9 @@ class PlayedAgent:
         board |= {"kind": "simulated", "firmware": "1", "pending": [], "pins": [self.pin]}
         return {"stopped": self.home["stopped"], "boards": [board]}
 
+    async def show_reflexes(self, person: Person, arguments: Mapping[str, str]) -> Any:
+        return self.reflexes
+
     async def show_talk(self, person: Person, arguments: Mapping[str, str]) -> Any:
         return {"messages": self.talk, "told": []}
 
@@ -160,7 +169,7 @@ class PlayedAgent:
 
 def _row(message: Inbound) -> dict[str, Any]:
     row = {"id": message.message_id, "text": message.text, "state": "running", "is_open": True}
-    return row | {"at_s": message.received_at_s, "answer": ""}
+    return row | {"at_s": message.received_at_s, "answer": "", "files": [], "answer_files": []}
 
 
 FORM = "application/x-www-form-urlencoded"
@@ -326,6 +335,7 @@ async def console_home(folder: Path, clock: Clock | None = None) -> AsyncIterato
     finally:
         speaking.cancel()
         await asyncio.wait([speaking])
+        await agent.journal.aclose()
         made.close()
 
 
@@ -341,13 +351,16 @@ def played_agent(folder: Path, clock: Clock) -> PlayedAgent:
     views: dict[str, ConsoleView] = {}
     acts: dict[str, ConsoleView] = {}
     device = DeviceFrame(VERSION, "Greenhouse", "127.0.0.1:0", ("greenhouse.local",))
-    parts = ConsoleParts(device, sessions, views, acts)
+    journal = open_agent_db(folder / "agent.db")
+    files = ConsoleFiles(ReceivedFiles(folder / "inbox"), journal, (folder,), clock)
+    parts = ConsoleParts(device, sessions, views, acts, files)
     channel = ConsoleChannel(folder / "console.sock", folder, clock, parts)
     door = Admission(pairing, clock, ())
     agent = PlayedAgent(
-        people, codes, sessions, channel, door, button=button, views=views, acts=acts
+        people, codes, sessions, channel, door, journal, button=button, views=views, acts=acts
     )
     views["home"] = ConsoleView(PersonRole.GUEST, agent.show_home)
+    views["reflexes"] = ConsoleView(PersonRole.USER, agent.show_reflexes)
     views["talk"] = ConsoleView(PersonRole.GUEST, agent.show_talk)
     views["board"] = ConsoleView(PersonRole.USER, agent.show_board)
     views["people"] = ConsoleView(PersonRole.OWNER, agent.show_people)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from agent.access.people import Person
 from agent.app.build import Agent
-from agent.errors import LinkError
+from agent.app.console.files import ConsoleFiles
+from agent.errors import BadArguments, LinkError
 from agent.link.base import BoardState, Value
 from agent.link.board import SerialBoard
 from agent.link.leases import MOVING
 from agent.link.manifest import BoardPin, Manifest, Method
 from agent.link.readings import read_method, settings
+from agent.messages import Attachment
 
 if TYPE_CHECKING:
     from agent.readings.series import Series
@@ -26,10 +28,15 @@ _SWITCH = ("off", "on")
 
 
 class BoardView:
-    """Boards, pins and their present values."""
+    """Boards, pins and their present values.
 
-    def __init__(self, agent: Agent) -> None:
+    Args:
+        files: by which a page fetches the picture of a rehearsal.
+    """
+
+    def __init__(self, agent: Agent, files: ConsoleFiles | None = None) -> None:
         self._agent = agent
+        self._files = files
         self._looking = asyncio.Lock()
         self._looked_s = -FRESH_S
         self._values: dict[tuple[str, str], Value] = {}
@@ -42,6 +49,41 @@ class BoardView:
             "stopped": self._agent.stop.reason,
             "boards": [self._board(board, values, newest) for board in self._agent.boards],
         }
+
+    async def reflexes(self, person: Person, arguments: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the rules of each board that is there, or why it did not tell them."""
+        from agent.tools.reflex import listed  # noqa: PLC0415 - for those who look
+
+        told = []
+        for board in self._agent.boards:
+            if board.status.state is not BoardState.READY:
+                continue
+            one: dict[str, Any] = {"board": board.name, "rules": [], "why": ""}
+            try:
+                one["rules"] = await listed(board)
+            except (LinkError, BadArguments) as err:
+                one["why"] = str(err)
+            told.append(one)
+        return told
+
+    async def rehearse(self, person: Person, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """Return what a reflex would have done in the last weeks, with the picture's name."""
+        from agent.tools.reflex import foreseen  # noqa: PLC0415 - as above
+
+        name = arguments.get("name", "")
+        board = next(
+            (one for one in self._agent.boards if one.name == arguments.get("board")), None
+        )
+        if board is None or not self._may_see(person):
+            raise BadArguments("there is no such board, or its readings are not shared with you")
+        found = await foreseen(board, self._agent.peripherals.rehearsal(), name)
+        if found is None:
+            raise BadArguments(f"there is no reflex {name!r}, or nothing is recorded here")
+        pictures: tuple[str, ...] = ()
+        if found.picture is not None and self._files is not None:
+            file = Attachment(str(found.picture), "image/png", found.picture.name)
+            pictures = self._files.show(arguments["browser"], [file])
+        return {"name": name, "words": found.words, "pictures": list(pictures)}
 
     async def values(self) -> Mapping[tuple[str, str], Value]:
         """Return the switches of all boards, by board and pin."""

@@ -65,7 +65,8 @@ class _Asking:
     async def answer(self, text: str) -> None:
         """Send an answer, and wait for what comes of it."""
         asked, way = self.asked, self.process.stdin
-        assert asked is not None and way is not None
+        assert asked is not None
+        assert way is not None
         self._note("answered", _HIDDEN if asked.is_secret and text else text or asked.usual)
         self.asked = None
         self.waits.clear()

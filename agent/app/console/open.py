@@ -9,6 +9,7 @@ from agent.access.roles import PersonRole
 from agent.app.build import Agent
 from agent.app.console.board import BoardView
 from agent.app.console.channel import ConsoleChannel
+from agent.app.console.files import ConsoleFiles
 from agent.app.console.first_start import FirstStart
 from agent.app.console.home import HomeView
 from agent.app.console.reception import ConsoleParts, ConsoleView
@@ -20,6 +21,7 @@ from agent.app.console.upkeep import UpkeepViews
 from agent.app.console.workings import WorkingViews
 from agent.channels.attached.socket import socket_path
 from agent.channels.console.frames import SOCKET, VERSION, DeviceFrame
+from agent.channels.received_files import ReceivedFiles
 from agent.gateway.settings import ConsoleSettings
 from agent.messaging.channel_supervisor import Supervisor
 from agent.system.recent_log import RecentLog
@@ -40,14 +42,17 @@ def open_console(
     agent.access.pairing.let_browser_in = sessions.let_in
     name, machine = agent.settings.agent.name, socket.gethostname()
     hosts = (machine, f"{machine}.local", *wanted.hosts)
-    device = DeviceFrame(VERSION, name, wanted.listen, hosts)
-    board = BoardView(agent)
+    device = DeviceFrame(VERSION, name, wanted.listen, hosts, wanted.certificate, wanted.key)
+    folders = (agent.paths.workspace, agent.paths.inbox)
+    files = ConsoleFiles(ReceivedFiles(agent.paths.inbox), agent.journal, folders, agent.clock)
+    board = BoardView(agent, files)
     records = RecordViews(agent, sessions)
     workings = WorkingViews(agent, supervisors, RecentLog(agent.redactor.redact), environ)
     views = {
         "home": ConsoleView(PersonRole.GUEST, HomeView(agent, board).read),
         "talk": ConsoleView(PersonRole.GUEST, TalkView(agent.journal).read),
         "board": ConsoleView(PersonRole.USER, board.read),
+        "reflexes": ConsoleView(PersonRole.USER, board.reflexes),
         "readings": ConsoleView(PersonRole.USER, records.readings),
         "jobs": ConsoleView(PersonRole.USER, records.jobs),
         "memory": ConsoleView(PersonRole.GUEST, records.memory),
@@ -64,6 +69,7 @@ def open_console(
     views["settings"] = ConsoleView(PersonRole.OWNER, settings.read)
     views["upkeep"] = ConsoleView(PersonRole.OWNER, upkeep.read)
     acts = {
+        "rehearse": ConsoleView(PersonRole.USER, board.rehearse),
         "settings_check": ConsoleView(PersonRole.OWNER, settings.check),
         "settings_take": ConsoleView(PersonRole.OWNER, settings.take),
         "setup_begin": ConsoleView(PersonRole.OWNER, first.begin),
@@ -71,5 +77,5 @@ def open_console(
         "upkeep_backup": ConsoleView(PersonRole.OWNER, upkeep.back_up),
     }
     place = socket_path(environ, agent.paths.state_dir, SOCKET)
-    parts = ConsoleParts(device, sessions, views, acts)
+    parts = ConsoleParts(device, sessions, views, acts, files)
     return ConsoleChannel(place, agent.paths.state_dir, agent.clock, parts)

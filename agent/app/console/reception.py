@@ -4,11 +4,12 @@ Only the console's own user, the agent's and root may connect; none of them is a
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import pwd
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from msgspec import Struct, field
 from agent.access.browser_sessions import BrowserSessions, digest
 from agent.access.people import Person
 from agent.access.roles import PersonRole
+from agent.app.console.files import ConsoleFiles, pieces_of
 from agent.channels.attached.frames import MAX_SAID_FRAME_BYTES
 from agent.channels.attached.lines import LineConnection
 from agent.channels.attached.peers import SocketPeer, TerminalUser, peer_of
@@ -55,12 +57,14 @@ class ConsoleParts(Struct, frozen=True):
     Args:
         views: pages, which change nothing.
         acts: forms.
+        files: of the conversations; None where there are none.
     """
 
     device: frames.DeviceFrame
     sessions: BrowserSessions
     views: Mapping[str, ConsoleView]
     acts: Mapping[str, ConsoleView] = field(default_factory=dict)
+    files: ConsoleFiles | None = None
 
 
 Serve = Callable[[AdmittedTerminal], Awaitable[None]]
@@ -122,10 +126,35 @@ class ConsoleReception:
                 await self._attach(wire, peer, asked.session)
                 return
             try:
-                told = await self._told(asked)
+                told = await self._told_or_sent(asked, wire)
             except BarnacleError as err:
                 told = frames.DeniedFrame(str(err), is_known=True)
             await wire.send(frames.encoded(told))
+            if isinstance(asked, frames.UploadFrame):
+                # What is left of a file that was refused is no question
+                return
+
+    async def _told_or_sent(
+        self, asked: frames.FromConsole, wire: LineConnection
+    ) -> frames.ToConsole:
+        """Return the answer; of a file it comes after, or before, its pieces."""
+        if not isinstance(asked, frames.UploadFrame | frames.FetchFrame):
+            return await self._told(asked)
+        files, browser = self._parts.files, digest(asked.session)
+        if files is None or self._parts.sessions.person(asked.session) is None:
+            return frames.DeniedFrame("this browser has no access")
+        if isinstance(asked, frames.UploadFrame):
+            coming = _coming(wire)
+            return frames.FileFrame(await files.keep(browser, asked.name, asked.media_type, coming))
+        found, file, size_bytes = await files.open(browser, asked.ref)
+        name = found.name or asked.ref
+        told = frames.FileFrame("", name, found.media_type, size_bytes)
+        pieces = pieces_of(file, size_bytes)
+        async with contextlib.aclosing(pieces):
+            await wire.send(frames.encoded(told))
+            async for piece in pieces:
+                await wire.send(frames.encoded(frames.PieceFrame(piece)))
+        return frames.PieceFrame()
 
     async def _told(self, asked: frames.FromConsole) -> frames.ToConsole:
         sessions = self._parts.sessions
@@ -170,6 +199,19 @@ class ConsoleReception:
         # The door says who they are, by the store, with every message anew
         who = TerminalUser(peer.uid, browser, browser, Provenance.WEB)
         await self._serve(AdmittedTerminal(wire, who, plain=False))
+
+
+async def _coming(wire: LineConnection) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces of a file until the empty one."""
+    while True:
+        async with asyncio.timeout(IDLE_S):
+            line = await wire.receive()
+        piece = None if line is None else frames.from_console(line)
+        if not isinstance(piece, frames.PieceFrame):
+            raise ChannelRefused("the file did not come whole")
+        if not piece.data:
+            return
+        yield piece.data
 
 
 def may_connect(peer: SocketPeer, user: int | None) -> bool:

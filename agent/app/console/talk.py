@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from agent.access.people import BROWSERS, Person
+from agent.app.console.files import described
 from agent.messaging.journal import InboxState
 from agent.storage.worker import DatabaseWorker
 
@@ -13,12 +14,13 @@ from agent.storage.worker import DatabaseWorker
 _MOST_MESSAGES = 60
 _MOST_CHARS = 20_000
 _SAID = """
-SELECT inbox.id, inbox.text, inbox.state, inbox.received_at_s, outbox.text, outbox.files IS NOT NULL
+SELECT inbox.id, inbox.text, inbox.state, inbox.received_at_s, inbox.more, outbox.text, outbox.id,
+    outbox.files
 FROM inbox LEFT JOIN outbox ON outbox.inbox_id = inbox.id
 WHERE inbox.channel = ? AND inbox.reply_target = ? ORDER BY inbox.id DESC LIMIT ?
 """
 _TOLD = """
-SELECT text FROM outbox WHERE channel = ? AND recipient = ? AND inbox_id IS NULL
+SELECT id, text, files FROM outbox WHERE channel = ? AND recipient = ? AND inbox_id IS NULL
 ORDER BY id DESC LIMIT 5
 """
 _OPEN = frozenset({InboxState.ACCEPTED.value, InboxState.RUNNING.value})
@@ -46,9 +48,14 @@ def _read(db: sqlite3.Connection, browser: str) -> dict[str, Any]:
                 "state": state,
                 "is_open": state in _OPEN,
                 "at_s": at_s,
+                "files": described(more, "in", number),
                 "answer": (answer or "")[:_MOST_CHARS],
+                "answer_files": described(files, "out", answer_id),
             }
-            for number, text, state, at_s, answer, _ in reversed(rows)
+            for number, text, state, at_s, more, answer, answer_id, files in reversed(rows)
         ],
-        "told": [text[:_MOST_CHARS] for (text,) in reversed(told)],
+        "told": [
+            {"text": text[:_MOST_CHARS], "files": described(files, "out", number)}
+            for number, text, files in reversed(told)
+        ],
     }

@@ -111,7 +111,8 @@ class AttachedTerminals(Channel):
         asker = self._askers.get(address.message_id)
         if asker is not None and asker.is_open and asker.plain:
             return Answer.NONE
-        said = await self._asking.put(address.target, asker, partial(_asked, question))
+        framed = partial(self._asked, address.target, question)
+        said = await self._asking.put(address.target, asker, framed)
         return Answer(said) if said in _ANSWERS else Answer.NONE
 
     async def inquire(self, address: Address, question: str) -> str | None:
@@ -126,6 +127,16 @@ class AttachedTerminals(Channel):
         if said is None:
             raise ChannelRefused("the person has left")
         return said
+
+    def _asked(self, target: str, question: Question, number: int) -> frames.ApprovalFrame:
+        return frames.ApprovalFrame(
+            number,
+            question.tool,
+            question.arguments_json,
+            question.reason,
+            question.words,
+            question.always,
+        )
 
     def _may_stay(self, session: TerminalSession) -> bool:
         """Return true if the person still has the access with which they came."""
@@ -275,14 +286,3 @@ class AttachedTerminals(Channel):
 
 
 _ANSWERS = frozenset(answer.value for answer in (Answer.YES, Answer.NO, Answer.ALWAYS))
-
-
-def _asked(question: Question, number: int) -> frames.ApprovalFrame:
-    return frames.ApprovalFrame(
-        number,
-        question.tool,
-        question.arguments_json,
-        question.reason,
-        question.words,
-        question.always,
-    )

@@ -34,11 +34,16 @@ class HelloFrame(msgspec.Struct, frozen=True, tag="hello"):
     looks: bool = False
 
 
-class SayFrame(msgspec.Struct, frozen=True, tag="say"):
-    """A line for the agent; the same id is taken once, however often it is said."""
+class SayFrame(msgspec.Struct, frozen=True, tag="say", omit_defaults=True):
+    """A line for the agent; the same id is taken once, however often it is said.
+
+    Args:
+        files: that this terminal has sent before, by the names that they were given.
+    """
 
     id: MessageId
     text: Said
+    files: tuple[Annotated[str, msgspec.Meta(max_length=64)], ...] = ()
 
 
 class StopFrame(msgspec.Struct, frozen=True, tag="stop"):
@@ -110,7 +115,11 @@ class MessageFrame(msgspec.Struct, frozen=True, tag="answer"):
 
 
 class ApprovalFrame(msgspec.Struct, frozen=True, tag="ask"):
-    """A question about a tool call."""
+    """A question about a tool call.
+
+    Args:
+        files: pictures that belong to it, by names that the other side knows.
+    """
 
     question: int
     tool: str
@@ -118,6 +127,7 @@ class ApprovalFrame(msgspec.Struct, frozen=True, tag="ask"):
     reason: str
     words: str = ""
     always: str = ""
+    files: tuple[str, ...] = ()
 
 
 class QuestionFrame(msgspec.Struct, frozen=True, tag="inquire"):

@@ -13,11 +13,14 @@ from agent.errors import ChannelRefused
 # The agent's socket for it, beside that of the terminals
 SOCKET = "console.sock"
 # Raised when one side would misunderstand the other
-VERSION = 2
+VERSION = 3
 # A question with its arguments, or a form; what is said comes after `attach`
 MAX_ASKED_BYTES = 256 * 1024
 # A page of rows
 MAX_TOLD_BYTES = 1024 * 1024
+
+# Of a file: small enough to be held by each browser at once
+MAX_PIECE_BYTES = 64 * 1024
 
 Token = Annotated[str, msgspec.Meta(max_length=64)]
 Word = Annotated[str, msgspec.Meta(max_length=200)]
@@ -85,6 +88,27 @@ class ActFrame(msgspec.Struct, frozen=True, tag="act"):
     fields: dict[Word, Typed] = {}
 
 
+class UploadFrame(msgspec.Struct, frozen=True, tag="upload"):
+    """A file for the next message; its pieces follow, the last one empty."""
+
+    session: Token
+    name: Word = ""
+    media_type: Word = ""
+
+
+class FetchFrame(msgspec.Struct, frozen=True, tag="fetch"):
+    """Ask for a file of this browser's conversation; its pieces follow the answer."""
+
+    session: Token
+    ref: Word
+
+
+class PieceFrame(msgspec.Struct, frozen=True, tag="piece"):
+    """Part of a file, in either direction."""
+
+    data: Annotated[bytes, msgspec.Meta(max_length=MAX_PIECE_BYTES)] = b""
+
+
 class AttachFrame(msgspec.Struct, frozen=True, tag="attach"):
     """Be a terminal of this browser's person from now on."""
 
@@ -96,12 +120,15 @@ class DeviceFrame(msgspec.Struct, frozen=True, tag="device"):
 
     Args:
         hosts: names by which the console may be called, besides those it knows itself.
+        certificate: file of it for TLS, and `key` that of its key; empty for none.
     """
 
     version: int
     name: str = ""
     listen: str = ""
     hosts: tuple[str, ...] = ()
+    certificate: str = ""
+    key: str = ""
 
 
 class KnockedFrame(msgspec.Struct, frozen=True, tag="knocked"):
@@ -135,6 +162,19 @@ class ViewFrame(msgspec.Struct, frozen=True, tag="view"):
     data: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class FileFrame(msgspec.Struct, frozen=True, tag="file"):
+    """A file: the name by which a message takes it, or what is coming.
+
+    Args:
+        number: of one that was sent.
+    """
+
+    number: str = ""
+    name: str = ""
+    media_type: str = ""
+    size_bytes: int = 0
+
+
 class DeniedFrame(msgspec.Struct, frozen=True, tag="denied"):
     """Not for this visitor; `is_known` says whether there is a session at all."""
 
@@ -151,9 +191,14 @@ FromConsole = (
     | EndFrame
     | QueryFrame
     | ActFrame
+    | UploadFrame
+    | FetchFrame
+    | PieceFrame
     | AttachFrame
 )
-ToConsole = DeviceFrame | KnockedFrame | LetInFrame | ViewFrame | DeniedFrame
+ToConsole = (
+    DeviceFrame | KnockedFrame | LetInFrame | ViewFrame | FileFrame | PieceFrame | DeniedFrame
+)
 
 _FROM_CONSOLE: msgspec.json.Decoder[FromConsole] = msgspec.json.Decoder(FromConsole)
 _TO_CONSOLE: msgspec.json.Decoder[ToConsole] = msgspec.json.Decoder(ToConsole)

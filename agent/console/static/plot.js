@@ -7,25 +7,54 @@
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   }
 
-  function options(place) {
-    const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
-    const series = { label: place.dataset.name, stroke: colour("--accent"), width: 2, spanGaps: false };
-    if (place.dataset.steps) series.paths = uPlot.paths.stepped({ align: 1 });
+  // Told apart in light and dark, also by who sees fewer colours
+  const LINES = ["--accent", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
+
+  function axisOf() {
+    return { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
+  }
+
+  function seriesOf(place, number) {
+    const made = { label: place.dataset.name, stroke: colour(LINES[number % LINES.length]), width: 2, spanGaps: false, scale: `y${place.dataset.unit}` };
+    if (number >= LINES.length) made.dash = [8, 5];
+    if (place.dataset.steps) made.paths = uPlot.paths.stepped({ align: 1 });
+    return made;
+  }
+
+  // One scale for each unit: what is measured alike is compared by the same numbers
+  function options(place, series) {
+    const axis = axisOf();
+    const scales = [...new Set(series.map((one) => one.scale))];
+    const sides = scales.map((scale, number) => ({
+      ...axis, scale, side: number % 2 ? 1 : 3, show: number < 2, grid: number ? { show: false } : axis.grid,
+      label: series.length > 1 && scale.length > 1 ? scale.slice(1) : undefined,
+    }));
     return {
       width: place.clientWidth,
       height: 240,
       cursor: { drag: { x: true, y: false }, sync: { key: "readings" } },
       scales: { x: { range: (_, low, high) => (high - low < 60 ? [high - 3600, high] : [low, high]) } },
-      axes: [axis, axis],
-      series: [{}, series],
+      axes: [axis, ...sides],
+      series: [{}, ...series],
     };
   }
 
+  function dataOf(place) {
+    return [JSON.parse(place.dataset.times), JSON.parse(place.dataset.values)];
+  }
+
   function draw() {
-    for (const place of document.querySelectorAll(".plot")) {
-      const data = [JSON.parse(place.dataset.times), JSON.parse(place.dataset.values)];
+    const every = [...document.querySelectorAll(".plot[data-times]")];
+    const together = document.querySelector(".plot[data-together]");
+    if (together) {
+      together.replaceChildren();
+      const data = uPlot.join(every.map(dataOf), every.map(() => [2, 2]));
+      const series = every.map((place, number) => ({ ...seriesOf(place, number), spanGaps: true }));
+      plots.push([together, new uPlot(options(together, series), data, together)]);
+    }
+    for (const place of every) {
       place.replaceChildren();
-      plots.push([place, new uPlot(options(place), data, place)]);
+      plots.push([place, new uPlot(options(place, [seriesOf(place, 0)]), dataOf(place), place)]);
     }
   }
 

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.console.guards import SESSION_COOKIE
-from scripts.lib.bench.console_rows import Found, Idle, rows
+from scripts.lib.bench.console_rows import SLOWED_BY, Found, Idle, rows
 from scripts.lib.bench.table import show
+from scripts.lib.console_browser import CHROMIUM, tools
 from scripts.lib.console_parts import WholeConsole, rss_kib, whole_console
 from tests.fakes.browser import Browser
 
@@ -23,6 +24,11 @@ from tests.fakes.browser import Browser
 BROWSERS, _PEOPLE = 20, 4
 CHANGES = 60
 _STARTS = 3
+_PAGES = 7
+_NOTE_LIFE = (
+    "document.addEventListener('htmx:sseOpen', () => {"
+    " document.body.dataset.lives = performance.now(); }, {once: true})"
+)
 _FILE = re.compile(r'(?:src|href)="(/static/[^"]+)"')
 # A board has been found and the agent's first minute of work is over
 _SETTLE_S = 6.0
@@ -63,6 +69,8 @@ async def _measured(churn_s: float) -> Found:
         assert whole.console is not None
         people = [await _entered(whole) for _ in range(_PEOPLE)]
         page_bytes, requests = await _first_page(people[0])
+        session = people[0].cookies[SESSION_COOKIE]
+        usable_ms = await asyncio.to_thread(_usable_ms, whole, session)
         pin_ms = await _pin_times(whole, people[0])
         # What the first browsers load, before it is looked whether more is held after others
         await _churned(whole, people, min(churn_s, 10.0))
@@ -71,12 +79,39 @@ async def _measured(churn_s: float) -> Found:
         return Found(
             page_bytes,
             requests,
+            usable_ms,
             pin_ms,
             before_kib,
             rss_kib(whole.console.pid),
             rss_kib(whole.daemon.pid),
             await _left(whole),
         )
+
+
+def _usable_ms(whole: WholeConsole, session: str) -> list[float]:
+    """Return how long the first page takes, nothing cached and the CPU slowed down, until it lives.
+
+    It lives when its stream is open: then its script has run and its buttons work.
+    """
+    api, _ = tools()
+    taken_ms = []
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for _ in range(_PAGES):
+            context = browser.new_context(viewport={"width": 360, "height": 760})
+            cookie = {"name": SESSION_COOKIE, "value": session, "url": whole.base}
+            context.add_cookies([cookie])
+            page = context.new_page()
+            page.add_init_script(_NOTE_LIFE)
+            context.new_cdp_session(page).send(
+                "Emulation.setCPUThrottlingRate", {"rate": SLOWED_BY}
+            )
+            page.goto(f"{whole.base}/")
+            page.wait_for_selector("[data-lives]", state="attached")
+            taken_ms.append(float(page.evaluate("document.body.dataset.lives")))
+            context.close()
+        browser.close()
+    return taken_ms
 
 
 async def _entered(whole: WholeConsole) -> Browser:

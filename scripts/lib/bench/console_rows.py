@@ -8,6 +8,8 @@ from scripts.lib.bench.table import NO_BAR, Row
 
 MOST_BYTES, MOST_REQUESTS = 100_000, 6
 PIN_P95_MS = 200.0
+# The browser slows its own CPU down so much
+SLOWED_BY, USABLE_MS = 6, 1000.0
 CONSOLE_KIB, AGENT_KIB, FLAT_KIB = 45 * 1024, 1024, 2048
 
 
@@ -17,6 +19,7 @@ class Found:
 
     page_bytes: int
     requests: int
+    usable_ms: Sequence[float]
     pin_ms: Sequence[float]
     console_kib: int
     console_after_kib: int
@@ -40,6 +43,14 @@ def rows(found: Found, idle: Idle, churned: str) -> Iterator[Row]:
     size, requests = found.page_bytes, found.requests
     yield _row("first page, cold cache: bytes", MOST_BYTES, size)
     yield _row("first page: requests, its stream among them", MOST_REQUESTS, requests)
+    usable = statistics.median(found.usable_ms)
+    yield Row(
+        f"first page, CPU slowed {SLOWED_BY}x: usable, median of {len(found.usable_ms)}",
+        f"<= {USABLE_MS:.0f} ms",
+        f"{usable:.0f} ms",
+        f"{min(found.usable_ms):.0f} to {max(found.usable_ms):.0f} ms",
+        usable <= USABLE_MS,
+    )
     yield Row(
         f"a pin changes -> its page, p95 of {len(found.pin_ms)}",
         f"<= {PIN_P95_MS:.0f} ms",
