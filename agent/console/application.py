@@ -16,12 +16,13 @@ from starlette.types import Message, Receive, Scope, Send
 from agent.channels.console import frames
 from agent.console import pages
 from agent.console.agent_client import AgentClient, NoAccess, NotForVisitor
+from agent.console.board_pages import BoardPages
 from agent.console.chat_files import MAX_FILES, ChatFiles
 from agent.console.conversation import Conversations
 from agent.console.device import DeviceNames
 from agent.console.first_start_pages import FirstStartPages
 from agent.console.guards import DOOR_COOKIE, FILE_PATH, SESSION_COOKIE, Pace, RequestHead, fault_of
-from agent.console.live import PageStream, shape_of
+from agent.console.live import PageStream
 from agent.console.pages import Visitor
 from agent.console.request import (
     DOOR_AGE_S,
@@ -63,14 +64,14 @@ class ConsoleApplication:
         self._codes = Pace(_CODES_BURST, _CODES_PER_S)
         self._streams: dict[str, int] = {}
         settings, upkeep = SettingsPages(client, self._shown), UpkeepPages(client, self._shown)
-        first = FirstStartPages(client, self._shown)
+        first, board = FirstStartPages(client, self._shown), BoardPages(client, self._shown)
         self._files = ChatFiles(client)
         self._routes: dict[bytes, tuple[str, Handler]] = {
             b"/": ("GET", self._home),
             b"/chat": ("GET", self._chat),
-            b"/board": ("GET", self._board),
-            b"/reflexes": ("GET", self._reflexes),
-            b"/reflexes/rehearse": ("POST", self._rehearse),
+            b"/board": ("GET", board.look),
+            b"/reflexes": ("GET", board.rules),
+            b"/reflexes/rehearse": ("POST", board.rehearse),
             b"/readings": ("GET", self._readings),
             b"/log": ("GET", self._log),
             b"/more": ("GET", self._more),
@@ -243,27 +244,6 @@ class ConsoleApplication:
         conversation = self._conversations.find(visit.session)
         asked = sorted(conversation.questions.items()) if conversation is not None else []
         return self._shown(visit, "chat", home, talk=talk, questions=asked)
-
-    async def _board(self, visit: Visit) -> Response:
-        home, board = await self._both(visit, "board")
-        rules = await self._client.view(visit.session, "reflexes")
-        return self._shown(visit, "board", home, board=board, rules=rules, shape=shape_of(board))
-
-    async def _reflexes(self, visit: Visit) -> Response:
-        """Show the rules alone, as they are after something was said about them."""
-        if not visit.is_part:
-            return RedirectResponse("/board", 303)
-        home, rules = await self._both(visit, "reflexes")
-        visitor = _visitor(home, visit.session)
-        part = pages.rendered("_reflexes", visit.wording, rules=rules, visitor=visitor)
-        return HTMLResponse(part)
-
-    async def _rehearse(self, visit: Visit) -> Response:
-        fields = await visit.form(visit.session)
-        wanted = {name: fields.get(name, "")[:64] for name in ("board", "name")}
-        told = await self._client.act(visit.session, "rehearse", wanted)
-        home = await self._client.view(visit.session, "home")
-        return self._shown(visit, "rehearsal", home, told=told)
 
     async def _readings(self, visit: Visit) -> Response:
         query = visit.query()
