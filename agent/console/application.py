@@ -72,7 +72,7 @@ class ConsoleApplication:
             b"/board": ("GET", board.look),
             b"/reflexes": ("GET", board.rules),
             b"/reflexes/rehearse": ("POST", board.rehearse),
-            b"/readings": ("GET", self._readings),
+            b"/readings": ("GET", board.readings),
             b"/log": ("GET", self._log),
             b"/more": ("GET", self._more),
             b"/live": ("GET", self._live),
@@ -244,19 +244,6 @@ class ConsoleApplication:
         conversation = self._conversations.find(visit.session)
         asked = sorted(conversation.questions.items()) if conversation is not None else []
         return self._shown(visit, "chat", home, talk=talk, questions=asked)
-
-    async def _readings(self, visit: Visit) -> Response:
-        query = visit.query()
-        names = ",".join(visit.query_list("name"))[:180]
-        home, told = await self._both(
-            visit, "readings", names=names, span=query.get("span", "24h")[:4]
-        )
-        if not names and told["series"]:
-            first = [one["name"] for one in told["series"] if not one["is_switch"]][:2]
-            told = await self._client.view(
-                visit.session, "readings", names=",".join(first), span="24h"
-            )
-        return self._shown(visit, "readings", home, told=told, span=query.get("span", "24h"))
 
     async def _log(self, visit: Visit) -> Response:
         level = visit.query().get("level", "all")[:8]

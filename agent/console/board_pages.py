@@ -1,4 +1,4 @@
-"""Pages of the boards: their pins, their reflexes, and what a reflex would have done."""
+"""Pages of the boards: their pins, their reflexes with what one would have done, their readings."""
 
 from collections.abc import Callable
 
@@ -42,3 +42,15 @@ class BoardPages:
         told = await self._client.act(visit.session, "rehearse", wanted)
         home = await self._client.view(visit.session, "home")
         return self._show(visit, "rehearsal", home, told=told)
+
+    async def readings(self, visit: Visit) -> Response:
+        query = visit.query()
+        names = ",".join(visit.query_list("name"))[:180]
+        home, span = await self._client.view(visit.session, "home"), query.get("span", "24h")
+        told = await self._client.view(visit.session, "readings", names=names, span=span[:4])
+        if not names and told["series"]:
+            first = [one["name"] for one in told["series"] if not one["is_switch"]][:2]
+            told = await self._client.view(
+                visit.session, "readings", names=",".join(first), span="24h"
+            )
+        return self._show(visit, "readings", home, told=told, span=span)

@@ -43,10 +43,8 @@ def open_console(
     name, machine = agent.settings.agent.name, socket.gethostname()
     hosts = (machine, f"{machine}.local", *wanted.hosts)
     device = DeviceFrame(VERSION, name, wanted.listen, hosts, wanted.certificate, wanted.key)
-    folders = (agent.paths.workspace, agent.paths.inbox)
-    files = ConsoleFiles(ReceivedFiles(agent.paths.inbox), agent.journal, folders, agent.clock)
-    board = BoardView(agent, files)
-    records = RecordViews(agent, sessions)
+    files = _files(agent)
+    board, records = BoardView(agent, files), RecordViews(agent, sessions)
     workings = WorkingViews(agent, supervisors, RecentLog(agent.redactor.redact), environ)
     views = {
         "home": ConsoleView(PersonRole.GUEST, HomeView(agent, board).read),
@@ -79,3 +77,8 @@ def open_console(
     place = socket_path(environ, agent.paths.state_dir, SOCKET)
     parts = ConsoleParts(device, sessions, views, acts, files)
     return ConsoleChannel(place, agent.paths.state_dir, agent.clock, parts)
+
+
+def _files(agent: Agent) -> ConsoleFiles:
+    folders = (agent.paths.workspace, agent.paths.inbox)
+    return ConsoleFiles(ReceivedFiles(agent.paths.inbox), agent.journal, folders, agent.clock)
