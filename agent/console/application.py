@@ -58,7 +58,7 @@ class ConsoleApplication:
 
     def __init__(self, client: AgentClient, names: DeviceNames) -> None:
         self._client = client
-        self._names = names
+        self.names = names
         self._conversations = Conversations(client)
         self._pace = Pace()
         self._codes = Pace(_CODES_BURST, _CODES_PER_S)
@@ -100,11 +100,6 @@ class ConsoleApplication:
         }
 
     @property
-    def certificate(self) -> str:
-        """Return the certificate's file that the agent has named; empty for none."""
-        return self._names.certificate
-
-    @property
     def streams(self) -> int:
         """Return the number of open pages."""
         return sum(self._streams.values())
@@ -133,7 +128,7 @@ class ConsoleApplication:
         raw_path = scope.get("raw_path") or b""
         head = RequestHead(scope["method"], raw_path, scope["query_string"], scope["headers"])
         visit = Visit(request, head, client[0] if client else "")
-        if fault := fault_of(head, await self._names.hosts()):
+        if fault := fault_of(head, await self.names.hosts()):
             return _refused(visit, fault.status)
         if raw_path.startswith(b"/static/"):
             return _static(head, raw_path.decode("latin-1").removeprefix("/static/"))
@@ -156,13 +151,13 @@ class ConsoleApplication:
             await self._conversations.end(visit.session)
             return await self._door_or_away(visit)
         except NotForVisitor:
-            return _page(visit, "note", 403, text="state.not_for_you", device=self._names.name)
+            return _page(visit, "note", 403, text="state.not_for_you", device=self.names.name)
         except BadForm as err:
             return _refused(visit, err.status)
         except MessageRefused as err:
-            return _page(visit, "note", 409, text="", why=str(err), device=self._names.name)
+            return _page(visit, "note", 409, text="", why=str(err), device=self.names.name)
         except ChannelError:
-            return _page(visit, "gone", 503, device=self._names.name)
+            return _page(visit, "gone", 503, device=self.names.name)
 
     # The door
 
@@ -170,7 +165,7 @@ class ConsoleApplication:
         try:
             return await self._door(visit)
         except ChannelError:
-            return _page(visit, "gone", 503, device=self._names.name)
+            return _page(visit, "gone", 503, device=self.names.name)
 
     async def _door(
         self, visit: Visit, fault: str = "", wait_s: float = 0.0, *, is_pressing: bool = False
@@ -188,7 +183,7 @@ class ConsoleApplication:
             visit,
             "door",
             status,
-            device=self._names.name,
+            device=self.names.name,
             knocked=knocked,
             token=form_token(door),
             fault=fault,
@@ -338,7 +333,7 @@ class ConsoleApplication:
         async def handle(visit: Visit) -> Response:
             await self._client.view(visit.session, "home")
             text = "state.nothing_here"
-            return _page(visit, "note", 404, text=text, device=self._names.name)
+            return _page(visit, "note", 404, text=text, device=self.names.name)
 
         return await self._handled(visit, handle)
 

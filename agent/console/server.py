@@ -176,7 +176,7 @@ async def serve(
     server = Server(_config(application, tls))
     is_plain = tls is None
     watching = asyncio.ensure_future(
-        _end_idle(server, idle_end_s, lambda: is_plain and bool(application.certificate))
+        _end_idle(server, idle_end_s, lambda: is_plain and bool(application.names.certificate))
     )
     try:
         await server.serve(sockets=[listening_at])
