@@ -66,7 +66,7 @@ class DeviceOrigin(Struct, frozen=True):
 
 
 class Loan(Struct, frozen=True):
-    """What one other device may use.
+    """Hand that is lent to one other device.
 
     Args:
         pins: names of outputs; one of a further board stands behind its name and a colon.

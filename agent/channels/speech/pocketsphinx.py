@@ -31,7 +31,7 @@ _COMPLAINT_CHARS = 160
 
 
 class _Heard(msgspec.Struct, frozen=True):
-    """What the program prints."""
+    """Output of the program."""
 
     text: str
     unknown: tuple[str, ...] = ()
