@@ -8,9 +8,11 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agent.errors import ConfigRefused, PinRefused
+from agent.peripherals.header import use_header
 from agent.text.config_hints import install_hint
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ def open_line(gpio: int) -> EnableLine:
 
     try:
         with refusals(gpio):
+            use_header(Path("/dev"))
             return EnableGpioLine(gpiozero.DigitalOutputDevice(gpio, initial_value=False), gpio)
     except PinRefused as err:
         raise ConfigRefused(f"enable_gpio: {err}") from err

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.errors import PinRefused
 from agent.peripherals.enable import refusals
+from agent.peripherals.header import use_header
 from agent.peripherals.settings import PiPinSettings
 from agent.text.config_hints import install_hint
 
@@ -214,6 +215,7 @@ def gpio_line(pin: PiPinSettings) -> PinLine:
 def _device(pin: PiPinSettings) -> "GPIODevice":
     import gpiozero  # noqa: PLC0415 - only where a pin is used
 
+    use_header(DEVICES)
     if pin.kind == "output":
         starts_high = (pin.safe == "on") == (pin.active == "high")
         return gpiozero.DigitalOutputDevice(pin.gpio, initial_value=starts_high)
