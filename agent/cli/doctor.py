@@ -1,6 +1,7 @@
 """`barnacle doctor`: what is wrong and what to do; exit status 1 when something failed.
 
-`--fix` puts right first what is the agent's own, and says what it did.
+`--fix` puts right first what is the agent's own, and says what it did. `--report` prints a form
+about the hardware, to send back.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
+from agent import __version__
 from agent.cli import exits
 from agent.cli.configuration import take_key
 from agent.cli.output import clean, say_json
@@ -61,6 +63,8 @@ from agent.health.repairs.storage import (
     restrict_access,
 )
 from agent.health.status import read_status
+from agent.machine.hardware_form import form
+from agent.machine.readings import Readings
 
 CHECKS: Mapping[str, Check] = {
     "python": check_python,
@@ -130,6 +134,9 @@ _OURS = "BARNACLE_"
 
 def run(arguments: Namespace) -> int:
     adopt(os.environ, arguments)
+    if arguments.report:
+        print(form(Readings(STATE), __version__))
+        return exits.OK
     deeds, findings = asyncio.run(_seen_to(patient_of(arguments), fix=arguments.fix))
     if arguments.json:
         found = {name: _as_json(finding) for name, finding in findings.items()}

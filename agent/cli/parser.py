@@ -152,10 +152,17 @@ def _add_looking(commands: Commands) -> None:
         examples="  barnacle doctor\n"
         "  barnacle doctor --fix\n"
         "  barnacle doctor --json\n"
+        "  barnacle doctor --report           a form about this Pi, to send to the developers\n"
         "  sudo barnacle doctor               the agent of this machine's service\n"
         "\n"
         "The exit status is 1 if a check failed; a warning is no failure.\n",
         json=True,
+    )
+    doctor.add_argument(
+        "--report",
+        action="store_true",
+        help="print what the kernel found on this Pi, without anything secret, and what to try "
+        "by hand",
     )
     doctor.add_argument(
         "--fix",

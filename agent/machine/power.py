@@ -1,7 +1,7 @@
 """Supply voltage and throttling, as the Pi's firmware reports them.
 
-Two files tell, and a kernel may have none of them: Raspberry Pi OS has both, Debian's own kernel
-(6.12) neither, since it is built without the driver `raspberrypi-hwmon`.
+Two files tell, and a kernel may have none of them: Raspberry Pi OS has both, Debian's own kernels
+(6.12, 7.3) neither, since they are built without the driver `raspberrypi-hwmon`.
 """
 
 from agent.machine.kernel import Kernel
