@@ -10,13 +10,15 @@ import time
 from pathlib import Path
 
 from agent import __version__
-from image.lib import agent_tree, bundle, foreign, layout, recipe, system_tree
-from image.lib.filesystems import Maker
+from image.lib import agent_tree, bundle, foreign, layout, models, recipe, system_tree
+from image.lib.filesystems import TREES, Maker
 from image.lib.pins_library import PinsLibrary
+from image.lib.trees import TreeRefused
 from scripts.lib import stamps
 from scripts.lib.progress import Progress, StepFailed, say
 
 ROOT = Path(__file__).resolve().parents[2]
+RAMDISK = "image/ramdisk-modules"
 CACHE = ROOT / ".barnacle/image"
 _PROGRAMS = {
     "mmdebstrap": "mmdebstrap",
@@ -29,6 +31,7 @@ _PROGRAMS = {
     "mke2fs": "e2fsprogs",
     "systemd-sysusers": "systemd",
     "openssl": "openssl",
+    "dtc": "device-tree-compiler",
     "swig": "swig",
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
 }
@@ -72,7 +75,7 @@ def main(arguments: list[str]) -> int:
     try:
         with stamps.exclusive(given.cache / "lock", lambda: say("waiting for another build")):
             _build(given)
-    except (StepFailed, recipe.NoMirror, OSError) as failure:
+    except (StepFailed, recipe.NoMirror, TreeRefused, OSError) as failure:
         print(failure, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -101,8 +104,12 @@ def _build(given: argparse.Namespace) -> None:
     bundle.describe(root, release, keys)
     shutil.copyfile(root / bundle.IDENTITY, work / "image.json")
     maker = Maker(work, epoch, progress)
+    firmware = maker.firmware(boot)
+    [kernel] = (root / "usr/lib/modules").iterdir()
+    if wrong := list(models.problems(work / "firmware/A", kernel)):
+        raise OSError("\n".join(["not every Pi would start:", *wrong]))
     parts = {
-        layout.FIRMWARE: maker.firmware(boot),
+        layout.FIRMWARE: firmware,
         layout.SYSTEM_A: maker.squashfs(root),
         layout.DATA: maker.data(),
     }
@@ -173,10 +180,15 @@ def _archive() -> str:
 
 
 def _set_aside(root: Path, work: Path) -> Path:
-    """Take the kernel and the Pi's boot loader out of the system."""
+    """Take the kernel, its trees and the Pi's boot loader out of the system."""
     boot = work / "boot"
     shutil.rmtree(boot, ignore_errors=True)
     shutil.copytree(root / "boot", boot, symlinks=True)
+    [kernel] = (root / "usr/lib/modules").iterdir()
+    shutil.copytree(kernel / "dtb/broadcom", boot / TREES)
+    [ramdisk] = boot.glob("initrd.img-*")
+    if absent := list(models.needed_early(ramdisk.read_bytes())):
+        raise OSError(f"the initial RAM disk lacks {', '.join(absent)}: rename it in {RAMDISK}")
     return boot
 
 

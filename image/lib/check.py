@@ -11,7 +11,7 @@ from image.lib import layout, recipe, system_tree
 from scripts.lib import places
 
 _IMAGE = recipe.IMAGE
-_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+_NAME = re.compile(rf"[a-z0-9][a-z0-9+.-]+(?:/{recipe.BACKPORTS})?")
 # Without these there is no appliance
 _NEEDED = frozenset({"systemd", "linux-image-arm64", "raspi-firmware", "python3", "e2fsprogs"})
 # Written with gaps, so that this file does not find itself
@@ -43,8 +43,9 @@ def problems() -> Iterator[str]:
 
 
 def of_packages(text: str) -> Iterator[str]:
-    names = recipe.packages(text)
-    yield from (f"packages: {name!r} is no name" for name in names if not _NAME.fullmatch(name))
+    listed = recipe.packages(text)
+    yield from (f"packages: {name!r} is no name" for name in listed if not _NAME.fullmatch(name))
+    names = [name.partition("/")[0] for name in listed]
     yield from (f"packages: {name} twice" for name in sorted(set(names)) if names.count(name) > 1)
     yield from (f"packages: {name} is missing" for name in sorted(_NEEDED.difference(names)))
 

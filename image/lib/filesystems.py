@@ -1,14 +1,17 @@
 """The file systems and the image: files all the way, no loop devices, the same bytes each time."""
 
+import gzip
 import os
 import shutil
 from pathlib import Path
 
-from image.lib import layout
+from image.lib import layout, models, trees
 from image.lib.ramdisk import with_data_partition
 from scripts.lib.progress import Progress
 
-_BOOT_FILES = ("bootcode.bin", "*.elf", "fixup*.dat", "overlays", "*.dtb", "LICENCE*")
+_BOOT_FILES = ("bootcode.bin", "*.elf", "fixup*.dat", "overlays", "LICENCE*")
+# Where image/build leaves the kernel's own trees
+TREES = "trees"
 # What a person edits before the first start
 SETTINGS = Path(__file__).parents[1] / "barnacle.toml"
 _REMEDY = "Is the disk not full?"
@@ -97,7 +100,8 @@ class Maker:
         (tree / "B").mkdir()
         [kernel] = boot.glob("vmlinuz-*")
         [initrd] = boot.glob("initrd.img-*")
-        shutil.copyfile(kernel, slot / "vmlinuz")
+        # The boot loader unpacks it, and reads half as much from the card
+        (slot / "vmlinuz").write_bytes(gzip.compress(kernel.read_bytes(), mtime=0))
         (slot / "initrd.img").write_bytes(with_data_partition(initrd.read_bytes()))
         (slot / "cmdline.txt").write_text(layout.command_line("A") + "\n")
         (tree / "config.txt").write_text(layout.config_txt("A"))
@@ -105,9 +109,13 @@ class Maker:
         (tree / SETTINGS.name).write_text(SETTINGS.read_text(), newline="\r\n")
         for pattern in _BOOT_FILES:
             for path in sorted((boot / "firmware").glob(pattern)):
-                place = slot if path.suffix == ".dtb" else tree
                 copy = shutil.copytree if path.is_dir() else shutil.copyfile
-                copy(path, place / path.name)
+                copy(path, tree / path.name)
+        for model in models.MODELS:
+            name = f"{model.tree}.dtb"
+            trees.extend(boot / TREES / name, slot / name, self._work)
+        (tree / "overlays").mkdir(exist_ok=True)
+        trees.write_stepping(slot, tree / "overlays" / trees.STEPPING_OVERLAY, self._work)
         for path in (tree, *tree.rglob("*")):
             os.utime(path, (self._epoch, self._epoch))
         return tree

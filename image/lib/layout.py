@@ -106,12 +106,12 @@ def sfdisk_script() -> str:
 def command_line(slot: str) -> str:
     """Return the kernel command line of a slot."""
     words = [
-        # The last one is where systemd talks: a screen, not the serial port
-        *("console=ttyAMA0,115200", "console=tty1"),
+        # Serial ports of a Pi 3 or 4, and of a Pi 5; the last is where systemd talks: a screen
+        *("console=ttyS1,115200", "console=ttyAMA10,115200", "console=tty1"),
         *(f"root=PARTUUID={SLOTS[slot].partuuid}", "rootfstype=squashfs", "ro", "rootwait"),
         # A slot that cannot start gives way to the other one
         "panic=10",
-        *("net.ifnames=0", "cma=64M"),
+        "net.ifnames=0",
         f"barnacle.slot={slot}",
     ]
     return " ".join(words)
@@ -128,4 +128,16 @@ disable_splash=1
 os_prefix={slot}/
 kernel=vmlinuz
 initramfs initrd.img followkernel
+# The boot loader of a Pi 4 takes its tree for a Compute Module 4 too
+[cm4]
+device_tree=bcm2711-rpi-cm4-io.dtb
+# A Pi 5 looks for its tree before it reads os_prefix
+[pi5]
+os_check=0
+# Debian's kernel has no tree for these: they say so instead of standing still
+[cm5]
+os_check=1
+[pi500]
+os_check=1
+[all]
 """

@@ -7,12 +7,19 @@ from scripts.lib.stamps import key_of
 
 IMAGE = Path(__file__).resolve().parents[1]
 PACKAGES = IMAGE / "packages"
+RAMDISK_MODULES = IMAGE / "ramdisk-modules"
 RELEASE = "trixie"
+# Newer packages for the same release, of which only those are taken that the list names with it
+BACKPORTS = f"{RELEASE}-backports"
+_COMPONENTS = "main non-free-firmware"
+_KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+# Where initramfs-tools looks for modules that it would not take by itself
+_MODULES = "usr/share/initramfs-tools/modules.d"
 _OPTIONS = (
     "--architectures=arm64",
     "--variant=minbase",
     # The Pi's boot loader and its radio are in the second one
-    "--components=main non-free-firmware",
+    f"--components={_COMPONENTS}",
     '--aptopt=APT::Install-Recommends "false"',
     '--aptopt=Apt::Key::gpgvcommand "/usr/bin/gpgv"',
     "--dpkgopt=path-exclude=/usr/share/doc/*",
@@ -20,6 +27,9 @@ _OPTIONS = (
     "--dpkgopt=path-exclude=/usr/share/man/*",
     "--dpkgopt=path-exclude=/usr/share/locale/*",
     "--dpkgopt=path-exclude=/usr/share/info/*",
+    # The trees of every other maker's boards are 110 MiB
+    "--dpkgopt=path-exclude=/usr/lib/modules/*/dtb/*.dtb*",
+    "--dpkgopt=path-include=/usr/lib/modules/*/dtb/broadcom/*",
 )
 # `apt-get indextargets` names only what was fetched; its sites are in order of /etc/apt
 _SITES = ("apt-get", "indextargets", "--format", "$(SITE)", "Identifier: Packages")
@@ -37,7 +47,15 @@ def packages(text: str) -> list[str]:
 
 def base_key(text: str, date: str) -> str:
     """Names a base: another list, other options or another date is another base."""
-    return f"{date}-{key_of(RELEASE, *_OPTIONS, *sorted(packages(text)))[:12]}"
+    made_of = (RELEASE, *_OPTIONS, ramdisk_hook(), *sorted(packages(text)))
+    return f"{date}-{key_of(*made_of)[:12]}"
+
+
+def ramdisk_hook() -> str:
+    """Return the shell command that names further modules before the RAM disk is made."""
+    names = " ".join(packages(RAMDISK_MODULES.read_text()))
+    into = f'"$1/{_MODULES}"'
+    return f"mkdir -p {into} && printf '%s\\n' {names} >{into}/barnacle"
 
 
 def mirror() -> str:
@@ -56,7 +74,10 @@ def mirror() -> str:
 def command(tar: Path, archive: str) -> list[str]:
     """The command that makes the base."""
     names = ",".join(sorted(packages(PACKAGES.read_text())))
-    return ["mmdebstrap", *_OPTIONS, f"--include={names}", RELEASE, str(tar), archive]
+    options = [*_OPTIONS, f"--essential-hook={ramdisk_hook()}", f"--include={names}"]
+    signed_by = f" [signed-by={_KEYRING}]" if Path(_KEYRING).exists() else ""
+    backports = f"deb{signed_by} {archive} {BACKPORTS} {_COMPONENTS}"
+    return ["mmdebstrap", *options, RELEASE, str(tar), archive, backports]
 
 
 def extraction(package: str, folder: Path, archive: str) -> list[str]:

@@ -48,7 +48,8 @@ LINKS = {
 _DROPPED = (
     *("boot/*", "usr/lib/raspi-firmware"),
     *("etc/ssh/ssh_host_*", "etc/apt/sources.list*", "etc/hostname"),
-    *("vmlinuz*", "initrd.img*", "usr/lib/linux-image-*", "usr/share/doc/*/changelog*"),
+    *("vmlinuz*", "initrd.img*", "usr/share/doc/*/changelog*"),
+    *(f"usr/lib/modules/*/{name}" for name in ("dtb", "vmlinuz", "config", "System.map")),
     *("etc/machine-id", "var/lib/dbus/machine-id", "etc/systemd/system/getty.target.wants"),
     *("dev/*", "run/*", "tmp/*"),
 )

@@ -34,6 +34,15 @@ install_locked() { # NAME of the lock and of the folder in .barnacle, what it is
     fi
 }
 
+# What each Pi has, by the kernel of the card: its device trees and its modules' names
+install_kernel_trees() {
+    local unpacked="$root/.barnacle/kernel-trees"
+    [[ -e $unpacked/modules.builtin ]] && return
+    echo "test: unpacking the kernel's device trees into .barnacle" >&2
+    "$root/.venv/bin/python" "$root/scripts/lib" kernel_trees "$unpacked" >&2 ||
+        echo "test: they were not unpacked; what needs them is skipped" >&2
+}
+
 # The pretended model services of @copilotkit/aimock, whose authors never saw our fakes
 install_aimock() { install_npm aimock; }
 
