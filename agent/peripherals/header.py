@@ -1,6 +1,6 @@
 """The pins of the Pi's header: which of the kernel's chips they are, whatever its number.
 
-The numbers depend on which driver comes first; on a Pi 5 three chips are none of the header's.
+The numbers depend on which driver comes first, and on a Pi 5 the processor has chips of its own.
 """
 
 import fcntl

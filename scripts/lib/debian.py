@@ -117,6 +117,7 @@ def unpack(package: str, suite: str, target: Path, work: Path, architecture: str
 
     `suite` may be a release and its backports, with a space between: the package is then of the
     second one, and what it depends on of either.
+
     `architecture` is Debian's name of one; empty means the machine's own.
     """
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
@@ -153,16 +154,16 @@ def _download(package: str, suite: str, archive: Archive, work: Path, architectu
     options = " ".join(
         ["target=Packages", f"arch={architecture}", *([f"signed-by={keyring}"] if keyring else [])]
     )
-    lines = (f"deb [{options}] {archive.uri} {one} main\n" for one in suite.split())
+    suites = suite.split()
+    lines = (f"deb [{options}] {archive.uri} {one} main\n" for one in suites)
     (work / "sources.list").write_text("".join(lines))
     conf = work / "apt.conf"
     conf.write_text(_APT_CONF.format(work=work, architecture=architecture))
     apt: list[str | Path] = ["apt-get", "-q", "-y", "-c", conf]
     subprocess.run([*apt, "update"], check=True, timeout=_UPDATE_TIMEOUT_S)
+    wanted = package if len(suites) == 1 else f"{package}/{suites[-1]}"
     subprocess.run(
-        [*apt, "install", "--download-only", f"{package}/{suite.rsplit(maxsplit=1)[-1]}"],
-        check=True,
-        timeout=_DOWNLOAD_TIMEOUT_S,
+        [*apt, "install", "--download-only", wanted], check=True, timeout=_DOWNLOAD_TIMEOUT_S
     )
 
 

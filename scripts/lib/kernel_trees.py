@@ -11,7 +11,7 @@ from pathlib import Path
 from image.lib import recipe
 from scripts.lib import debian
 
-# It depends on the trees of the newest kernel, and on its modules: a second of downloading
+# It depends on the newest kernel's trees, and on its modules
 _PACKAGE = "linux-modules-arm64"
 
 
