@@ -12,6 +12,8 @@ from agent.machine.readings import Readings
 from agent.peripherals.header import chip_labels, header_chip
 from agent.text.printable import printable_line
 
+# Only a Raspberry Pi names itself there
+MODEL = "proc/device-tree/model"
 _NONE = "none"
 _WIDTH = 14
 _LONGEST = 160
@@ -54,7 +56,7 @@ def form(readings: Readings, version: str) -> str:
 def _told(readings: Readings, version: str) -> Iterator[tuple[str, str]]:
     kernel = readings.kernel
     yield "version", version
-    yield "model", kernel.text("proc/device-tree/model").strip("\0\n")
+    yield "model", kernel.text(MODEL).strip("\0\n")
     yield "revision", _revision(kernel)
     yield "kernel", f"{platform.release()} {platform.machine()}"
     tree = kernel.text("proc/device-tree/compatible").strip("\0\n")

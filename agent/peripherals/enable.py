@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agent.errors import ConfigRefused, PinRefused
-from agent.peripherals.header import use_header
 from agent.text.config_hints import install_hint
 
 if TYPE_CHECKING:
@@ -46,6 +45,8 @@ def open_line(gpio: int) -> EnableLine:
     if trouble := missing_library():
         raise ConfigRefused(trouble)
     import gpiozero  # noqa: PLC0415 - only where a pin is named
+
+    from agent.peripherals.header import use_header  # noqa: PLC0415 - as above
 
     try:
         with refusals(gpio):

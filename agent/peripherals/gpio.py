@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.errors import PinRefused
 from agent.peripherals.enable import refusals
-from agent.peripherals.header import use_header
 from agent.peripherals.settings import PiPinSettings
 from agent.text.config_hints import install_hint
 
@@ -214,6 +213,8 @@ def gpio_line(pin: PiPinSettings) -> PinLine:
 
 def _device(pin: PiPinSettings) -> "GPIODevice":
     import gpiozero  # noqa: PLC0415 - only where a pin is used
+
+    from agent.peripherals.header import use_header  # noqa: PLC0415 - as above
 
     use_header(DEVICES)
     if pin.kind == "output":

@@ -9,6 +9,7 @@ from pathlib import Path
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
 from agent.machine.computer import HOT_C
+from agent.machine.hardware_form import MODEL
 from agent.machine.power import SLOWED, UNDER_VOLTAGE
 from agent.machine.readings import Readings
 from agent.peripherals.gpio import trouble_with_pins
@@ -50,8 +51,7 @@ def _finding(readings: Readings) -> Finding:
 _OLDEST = (3, 11)
 _EXTRAS = {"embeddings": ("numpy", "onnxruntime", "tokenizers")}
 _EXTRAS_OF_A_PI = {"pi": ("gpiozero", "lgpio", "smbus2")}
-# Only a Raspberry Pi names itself there
-_MODEL_FILE = Path("/proc/device-tree/model")
+_MODEL_FILE = Path("/", MODEL)
 
 
 async def check_python(_: Patient) -> Finding:
