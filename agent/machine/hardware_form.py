@@ -61,7 +61,8 @@ def _told(readings: Readings, version: str) -> Iterator[tuple[str, str]]:
     yield "kernel", f"{platform.release()} {platform.machine()}"
     tree = kernel.text("proc/device-tree/compatible").strip("\0\n")
     yield "device tree", tree.replace("\0", " ")
-    yield "memory", f"{readings.memory_mb().get('total', 0)} MB"
+    memory_mb = readings.memory_mb().get("MemTotal")
+    yield "memory", f"{memory_mb} MB" if memory_mb else ""
     yield "pins", _pins(kernel.root / "dev")
     yield "I2C", _named(kernel, "sys/bus/i2c/devices/i2c-[0-9]*", "name")
     yield "serial ports", ", ".join(_ports(kernel))

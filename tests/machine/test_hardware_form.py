@@ -14,6 +14,7 @@ FILES = {
     "proc/device-tree/compatible": "raspberrypi,5-model-b\0brcm,bcm2712\0",
     "proc/device-tree/serial-number": "10000000deadbeef\0",
     "proc/cmdline": "root=PARTUUID=ba12ac1e-02 smsc95xx.macaddr=DC:A6:32:01:02:03",
+    "proc/meminfo": "MemTotal:        4123456 kB\nMemFree:          100000 kB\n",
     "proc/consoles": "tty1   -WU (EC p  ) 4:1\nttyAMA10   -W- (E  p a) 204:74\n",
     "sys/bus/i2c/devices/i2c-1/name": "Synopsys DesignWare I2C adapter\n",
     "sys/class/tty/ttyAMA10/type": "3\n",
@@ -55,6 +56,7 @@ def test_what_the_kernel_found_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     assert told["model"] == "Raspberry Pi 5 Model B Rev 1.1"
     assert told["revision"] == "00d04171"
     assert told["device tree"] == "raspberrypi,5-model-b brcm,bcm2712"
+    assert told["memory"] == "4026 MB"
     assert told["pins"] == "gpiochip0 gpio-brcmstb, gpiochip3 pinctrl-rp1 (the header)"
     assert told["I2C"] == "i2c-1 Synopsys DesignWare I2C adapter"
     assert told["serial ports"] == "ttyAMA10"
