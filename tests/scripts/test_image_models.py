@@ -2,7 +2,6 @@
 
 import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ needs_compiler = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def extended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The trees as the card has them."""
     folder = tmp_path_factory.mktemp("trees")
     for model in MODELS:
