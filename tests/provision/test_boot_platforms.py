@@ -43,6 +43,8 @@ SHAPES: Mapping[tuple[str, str], object] = {
 }
 # Of two ways in a card says one
 OTHER_WAY = {("slack", "signing_secret"), ("matrix", "token")}
+# Tables that a platform is nothing without
+BESIDE = {"voice": {"speech": {"kind": "pocketsphinx", "speaker": {"kind": "espeak-ng"}}}}
 THERE = [platform(name) for name in NAMES if platform(name).wanted]
 
 
@@ -60,7 +62,8 @@ def _value(name: str, key: str) -> object:
 def _card(there: Platform) -> Table:
     keys = [one.key for one in there.wanted if (there.name, one.key) not in OTHER_WAY]
     asked = {key: _value(there.name, key) for key in keys}
-    return {"gateway": {}, "channels": {there.name: {**asked, **_secrets(there)}}}
+    told = {**asked, **_secrets(there)}
+    return {"gateway": {}, "channels": {there.name: told, **BESIDE.get(there.name, {})}}
 
 
 def _table(there: Platform) -> Table:
@@ -113,7 +116,8 @@ def test_what_it_needs_and_is_not_said_is_named(machine: Machine, there: Platfor
 def test_what_it_can_do_without_may_be_left_out(machine: Machine, there: Platform) -> None:
     needed = [one.key for one in there.wanted if one.is_needed]
     told = {key: value for key, value in _table(there).items() if key in needed}
-    machine.write(dumps({"gateway": {}, "channels": {there.name: told}}))
+    channels = {there.name: told, **BESIDE.get(there.name, {})}
+    machine.write(dumps({"gateway": {}, "channels": channels}))
     machine.start()
     # One of two ways in has to be said all the same
     others = [key for name, key in OTHER_WAY if name == there.name]

@@ -167,6 +167,7 @@ class OfflineDialog:
 
     def prepare(self, request: ChatRequest) -> None:
         """Load what the answer is made with: grammar, names of tools, the person's language."""
+        from agent.providers.offline.addressee import addressed  # noqa: F401, PLC0415 - as below
         from agent.providers.offline.interpreter import understand  # noqa: F401, PLC0415 - as below
 
         box, turns = toolbox(_every_tool(request)), turns_of(request.messages)
