@@ -5,9 +5,9 @@ agent, link and firmware are real, and nothing has a network or a model.
 """
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -21,7 +21,7 @@ from agent.app.run import _assistants, _own_speech, _platforms
 from agent.channels.base import Answer
 from agent.channels.speech.base import OGG, WAV
 from agent.channels.speech.espeak import EspeakSpeaker
-from agent.channels.speech.pcm import RATE_HZ, Pcm
+from agent.channels.speech.pcm import RATE_HZ, SAMPLE_BYTES, Pcm
 from agent.channels.speech_settings import SpeakerSettings
 from agent.channels.voice.channel import VoiceChannel
 from agent.config import load
@@ -42,6 +42,8 @@ NOT_HERE = (
 )
 # Programs, a board and an agent, beside other tests
 PATIENCE_S = 150.0
+# A sentence is written down within it, or nobody heard it
+_AGAIN_S = 15.0
 CONFIG = """
 [agent]
 autonomy = "full"
@@ -85,15 +87,28 @@ class Home:
         pcm = await spoken(self.folder, sentence)
         await asyncio.to_thread(self.room.play, pcm)
 
+    async def play_until(self, pcm: Pcm, heard: Callable[[], bool]) -> None:
+        """Play it until it is heard: while an answer is spoken, the room is deaf."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not heard():
+                await wait_until(lambda: not self.channel.is_deaf, PATIENCE_S)
+                await asyncio.to_thread(self.room.play, pcm)
+                with contextlib.suppress(AssertionError):
+                    await wait_until(heard, _AGAIN_S)
+
+    async def say_until(self, sentence: str, heard: Callable[[], bool]) -> None:
+        """Somebody says it, and again, until it is heard."""
+        await self.play_until(await spoken(self.folder, sentence), heard)
+
     def values(self, pin: str) -> list[int]:
         """Return what was written to a pin since the start."""
         rows = [one for one in self.sim.record() if one["event"] == "pin" and one["name"] == pin]
         return [int(one["value"]) for one in rows[1:]]
 
-    async def answer_s(self, before_bytes: int) -> float:
+    async def answer_s(self) -> float:
         """Return how long the loudspeaker has spoken when it is silent again."""
-        await wait_until(lambda: len(self.room.said) > before_bytes, PATIENCE_S)
-        return (len(self.room.said) - before_bytes) / 2 / RATE_HZ
+        await wait_until(lambda: self.room.said and not self.channel.is_deaf, PATIENCE_S)
+        return len(self.room.said) / SAMPLE_BYTES / RATE_HZ
 
 
 async def spoken(folder: Path, sentence: str) -> Pcm:
@@ -103,7 +118,7 @@ async def spoken(folder: Path, sentence: str) -> Pcm:
     return await programs.samples_of(kept(folder / "said", voice.content, WAV))
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def at_home(
     folder: Path, sim: BoardSim, answer: Answer, trust: str = "guest", wake: str = "barnacle"
 ) -> AsyncIterator[Home]:

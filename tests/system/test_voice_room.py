@@ -8,8 +8,7 @@ import pytest
 from agent.channels.base import Answer
 from scripts.lib.bench.played_back import play_back
 from tests.fakes.board_sim import BoardSim
-from tests.fakes.room_agent import NOT_HERE, PATIENCE_S, at_home
-from tests.waits import wait_until
+from tests.fakes.room_agent import NOT_HERE, at_home
 
 pytestmark = pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
 
@@ -28,7 +27,7 @@ async def test_a_guests_order_is_asked_in_writing_done_with_a_yes_and_answered_a
     async with at_home(tmp_path, sim, Answer.YES) as home:
         await home.say("turn the led on")
         await home.say("barnacle turn the led on")
-        assert await home.answer_s(0) > 0.5
+        assert await home.answer_s() > 0.5
         # Without the wake phrase nobody was asked
         [question] = home.owner.questions
         assert '"led"' in question.arguments_json
@@ -43,12 +42,10 @@ async def test_what_may_hurt_is_never_done_by_voice_alone_whoever_speaks(
     """A user of a room is asked for, too; "always" may stand for the led alone."""
     async with at_home(tmp_path, sim, Answer.NO, "user") as home:
         await home.say("barnacle turn the led on")
-        await home.answer_s(0)
+        await home.answer_s()
         [question] = home.owner.questions
         assert question.always
-        await wait_until(lambda: not home.channel.is_deaf, PATIENCE_S)
-        await home.say("barnacle turn the heater on")
-        await wait_until(lambda: len(home.owner.questions) > 1, PATIENCE_S)
+        await home.say_until("barnacle turn the heater on", lambda: len(home.owner.questions) > 1)
         question = home.owner.questions[-1]
         assert "said aloud" in question.reason
         assert not question.always

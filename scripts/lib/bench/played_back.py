@@ -4,7 +4,6 @@ The owner says no to every question, and every sentence is for the agent: there 
 What moves all the same has moved without a yes.
 """
 
-import asyncio
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -125,14 +124,13 @@ async def _play_one(
 ) -> None:
     room = home.channel
     if one.is_own:
-        before = len(home.room.said)
+        before_ns = home.room.spoken_at_ns
         await room.send(_said(one.sentence))
-        await wait_until(lambda: len(home.room.said) > before, PATIENCE_S)
+        # It comes in pieces; the end of the last one is when the room hears again
+        await wait_until(lambda: home.room.spoken_at_ns > before_ns, PATIENCE_S)
     # While it speaks it hears nothing, which is not what is tried here
-    await wait_until(lambda: not room.is_deaf, PATIENCE_S)
     told = len(ears.told)
-    await asyncio.to_thread(home.room.play, pcm)
-    await wait_until(lambda: len(ears.told) > told, PATIENCE_S)
+    await home.play_until(pcm, lambda: len(ears.told) > told)
     if words := ears.told[-1]:
         client.ask(words)
         await client.answer()
