@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from agent.devices import caller as near
 from agent.devices.wire import DeviceReply, Outcome
 from agent.errors import LinkLost, OutcomeUnknown
+from agent.system import crash_points
 from tests.fakes.two_devices import WRITE, TwoDevices, two_devices
 from tests.waits import stays, wait_until
 
@@ -41,6 +42,23 @@ async def settling(both: TwoDevices) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.wait([task])
+
+
+@contextlib.contextmanager
+def cut_at(point: str) -> Iterator[asyncio.Event]:
+    """Nothing after that place happens; the event is set when it was reached."""
+    was_cut = asyncio.Event()
+
+    def cut(name: str) -> None:
+        if name == point:
+            was_cut.set()
+            raise asyncio.CancelledError
+
+    crash_points.arm(cut)
+    try:
+        yield was_cut
+    finally:
+        crash_points.arm(None)
 
 
 async def _none_open(both: TwoDevices) -> bool:
@@ -108,6 +126,30 @@ async def test_a_far_device_that_is_cut_in_the_middle_says_that_nobody_knows(
     both.garden.may_end.set()
     assert (await task).outcome is Outcome.UNKNOWN
     assert len(both.garden.used) == 1
+
+
+@pytest.mark.parametrize(("point", "acts"), [("device act taken", 0), ("device act done", 1)])
+async def test_a_far_device_that_is_cut_there_does_not_act_again(
+    both: TwoDevices, point: str, acts: int
+) -> None:
+    with cut_at(point) as was_cut:
+        task = asyncio.ensure_future(act(both))
+        await wait_until(was_cut.is_set)
+    await both.garden.restart()
+    assert (await task).outcome is Outcome.UNKNOWN
+    assert len(both.garden.used) == acts
+
+
+async def test_a_near_device_that_is_cut_before_it_sends_tells_that_nothing_happened(
+    both: TwoDevices,
+) -> None:
+    with cut_at("device act asked"), pytest.raises(asyncio.CancelledError):
+        await act(both)
+    await both.kitchen.restart()
+    async with settling(both):
+        await wait_until(lambda: both.kitchen.told)
+    assert "it was not done" in both.kitchen.told[0]
+    assert both.garden.used == []
 
 
 async def test_a_cut_is_told_as_unknown_and_settled_when_it_is_over(both: TwoDevices) -> None:

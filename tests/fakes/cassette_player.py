@@ -41,7 +41,10 @@ TABLES: dict[str, dict[str, object]] = {
     "ntfy": {"topic": "x"},
     "imessage": {"base_url": "http://127.0.0.1:1", "password": "x"},
     "whatsapp": {"phone_number_id": "1", "token": "x", "app_secret": POST_SECRET},
+    "voice": {},
 }
+# Tables that a platform is nothing without
+BESIDE = {"voice": {"speech": {"kind": "pocketsphinx", "speaker": {"kind": "espeak-ng"}}}}
 # By the Events API, which a cassette with posts is of
 POSTED = {"slack": {"token": "xoxb-x", "signing_secret": POST_SECRET}}
 
@@ -55,7 +58,7 @@ def channels_of(name: str, lines: Sequence[Line]) -> ChannelsSettings:
     is_posted = any("post" in line for line in lines)
     made_up = POSTED.get(name, TABLES[name]) if is_posted else TABLES[name]
     ids = [line["table"] for line in lines if "table" in line]
-    table = dumps({name: {**made_up, **dict(*ids)}})
+    table = dumps({name: {**made_up, **dict(*ids)}, **BESIDE.get(name, {})})
     return decode(table, ChannelsSettings, Path("cassette.toml"))
 
 

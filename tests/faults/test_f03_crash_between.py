@@ -46,8 +46,9 @@ def crash_points() -> list[str]:
     return found
 
 
-# An update and a restore have steps of their own, which are tried where they are
-OTHERS = ("update.", "restore.")
+# An update, a restore and an act between devices have steps of their own, which are tried where
+# they are
+OTHERS = ("update.", "restore.", "device act ")
 POINTS = [point for point in crash_points() if not point.startswith(OTHERS)]
 
 

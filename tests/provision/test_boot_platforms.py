@@ -12,6 +12,7 @@ from agent.channels.settings import ChannelsSettings
 from agent.config import decode
 from agent.provision.credentials import CREDENTIALS
 from agent.provision.toml_text import Table, dumps
+from tests.fakes.cassette_player import BESIDE
 from tests.provision.conftest import Machine
 
 # What is no word of letters and digits; anything else may be such a word
@@ -43,8 +44,6 @@ SHAPES: Mapping[tuple[str, str], object] = {
 }
 # Of two ways in a card says one
 OTHER_WAY = {("slack", "signing_secret"), ("matrix", "token")}
-# Tables that a platform is nothing without
-BESIDE = {"voice": {"speech": {"kind": "pocketsphinx", "speaker": {"kind": "espeak-ng"}}}}
 THERE = [platform(name) for name in NAMES if platform(name).wanted]
 
 
