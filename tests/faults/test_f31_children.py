@@ -10,15 +10,20 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from agent.access.people import Person
+from agent.app.console.first_start import FirstStart
 from agent.app.console.settings_program import ask_program
 from agent.app.console.settings_request import SettingsRequest
 from agent.backup.nightly import run_apart
+from agent.channels.voice.alsa import Microphone
 from agent.cli.signal import link_by_program
-from agent.errors import BrowserFailed, ConfigRefused
+from agent.errors import BrowserFailed, ChannelUnavailable, ConfigRefused
 from agent.health.checks import service
 from agent.health.repairs import service as service_repair
 from agent.machine.readings import Readings
@@ -26,11 +31,13 @@ from agent.memory.base import CORE
 from agent.memory.lucid_tool import LucidTool
 from agent.messages import Provenance
 from agent.net.http import HttpClient
+from agent.security.redact import Redactor
 from agent.security.sandbox import runner as sandbox_runner
 from agent.security.sandbox.base import SandboxJob, SandboxOutcome
 from agent.security.sandbox.bubblewrap import Bubblewrap
 from agent.security.sandbox.process import LimitedProcess
 from agent.security.web_addresses import WebRules
+from agent.settings import Paths
 from agent.system.programs import run_program
 from agent.tools.base import NoArguments, ToolContext
 from agent.tools.browser.process import BrowserProcess, BrowserSetup
@@ -239,9 +246,32 @@ async def told_to_what_writes_settings(folder: Path) -> str:
     return told(program)
 
 
+async def told_to_a_first_start(folder: Path) -> str:
+    """The program that asks, in place of Python."""
+    program = script(folder, "python")
+    around: Any = SimpleNamespace(
+        paths=Paths(folder / "barnacle.toml", folder), redactor=Redactor()
+    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sys.executable", str(program))
+        await FirstStart(around).begin(
+            Person(role="owner", person_id="1", name="Ann"), {"browser": "mine"}
+        )
+    return told(program)
+
+
+async def told_to_a_microphone(folder: Path) -> str:
+    program = script(folder, "arecord")
+    with pytest.raises(ChannelUnavailable):
+        await anext(Microphone("default", os.environ, folder).blocks())
+    return told(program)
+
+
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
+    "agent/app/console/first_start.py: begin": told_to_a_first_start,
     "agent/app/console/settings_program.py: ask_program": told_to_what_writes_settings,
     "agent/backup/nightly.py: run_apart": told_to_a_backup,
+    "agent/channels/voice/alsa.py: started": told_to_a_microphone,
     "agent/cli/signal.py: link_by_program": told_to_signal_cli,
     "agent/system/programs.py: run_program": told_to_a_program_of_the_system,
     "agent/health/checks/service.py: asked": told_to_systemd_analyze,
