@@ -29,18 +29,23 @@ def unfetched(inbound: Inbound, names: Iterable[str]) -> Inbound:
     return replace(inbound, notes=(*inbound.notes, *notes))
 
 
+def is_sound(kept: Attachment) -> bool:
+    """Return true for sound, which most platforms send as speech alone."""
+    return kept.media_type.startswith("audio/")
+
+
 class IncomingFile(Struct, frozen=True):
     """File that the platform holds.
 
     Args:
         what: what a person would call it.
         fetch: the file, or why it cannot be had.
-        is_speech: whether it is to be written down.
+        is_speech: true for a file that is to be written down.
     """
 
     what: str
     fetch: Callable[[], Awaitable[Attachment | str]]
-    is_speech: Callable[[Attachment], bool]
+    is_speech: Callable[[Attachment], bool] = is_sound
 
 
 class IncomingFiles:

@@ -98,7 +98,7 @@ class DingTalkChannel(Channel):
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return unfetched(inbound, [file.what for file in files])
-        coming = [IncomingFile(file.what, partial(self._fetch, file), _is_speech) for file in files]
+        coming = [IncomingFile(file.what, partial(self._fetch, file)) for file in files]
         return await self._files.added_to(inbound, coming)
 
     async def _fetch(self, file: DingTalkFile) -> Attachment | str:
@@ -106,10 +106,6 @@ class DingTalkChannel(Channel):
             media_type = file.media_type(answer.header("content-type"))
             pieces = downloaded(answer, self.pulse.beat)
             return await self._place.keeping.keep(pieces, media_type, file.name)
-
-
-def _is_speech(kept: Attachment) -> bool:
-    return kept.media_type.startswith("audio/")
 
 
 _CLIENT_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")

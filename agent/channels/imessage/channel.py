@@ -152,7 +152,7 @@ class ImessageChannel(Channel):
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return unfetched(inbound, ["a file"])
-        coming = [IncomingFile("a file", partial(self._fetch, one), _is_speech) for one in files]
+        coming = [IncomingFile("a file", partial(self._fetch, one)) for one in files]
         return await self._files.added_to(inbound, coming[:MAX_FILES])
 
     async def _fetch(self, file: ImessageFile) -> Attachment | str:
@@ -184,10 +184,6 @@ async def identify(api: BlueBubblesApi) -> str:
     version, system = printable_line(info.server_version, 20), printable_line(info.os_version, 20)
     of = f"the account {account}" if account else "an account that it does not name"
     return f"BlueBubbles {version} on macOS {system} writes for {of}, by {info.method}"
-
-
-def _is_speech(kept: Attachment) -> bool:
-    return kept.media_type.startswith("audio/")
 
 
 WHY = (

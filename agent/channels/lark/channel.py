@@ -104,7 +104,7 @@ class LarkChannel(Channel):
             return
         if content.files and self._place.knows(inbound):
             coming = [
-                IncomingFile(file.what, partial(self._fetch, inbound.message_id, file), _is_speech)
+                IncomingFile(file.what, partial(self._fetch, inbound.message_id, file))
                 for file in content.files
             ]
             inbound = await self._files.added_to(inbound, coming)
@@ -130,10 +130,6 @@ async def who(api: LarkApi) -> tuple[str, str]:
     """
     told = (await api.call("GET", "/bot/v3/info")).get("bot")
     return text_in(told, "open_id"), printable_line(text_in(told, "app_name"), 64)
-
-
-def _is_speech(kept: Attachment) -> bool:
-    return kept.media_type.startswith("audio/")
 
 
 _APP_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")

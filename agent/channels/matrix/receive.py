@@ -270,7 +270,7 @@ class MatrixReceiver:
         if not self._ears.knows(inbound):
             # A stranger fills no disk
             return unfetched(inbound, [file.what])
-        coming = IncomingFile(file.what, partial(self._fetch, file), _is_speech)
+        coming = IncomingFile(file.what, partial(self._fetch, file))
         return await self._ears.files.added_to(inbound, [coming])
 
     async def _fetch(self, file: MatrixFile) -> Attachment | str:
@@ -284,7 +284,3 @@ class MatrixReceiver:
                     return "it is encrypted"
                 pieces = opened
             return await self._ears.keeping.keep(pieces, file.kind, file.name)
-
-
-def _is_speech(kept: Attachment) -> bool:
-    return kept.media_type.startswith("audio/")

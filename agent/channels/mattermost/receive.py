@@ -206,7 +206,7 @@ class MattermostReceiver:
             files = await self._files_of(post)
         except MessageRefused as err:
             return replace(inbound, notes=(f"I could not fetch a file: {err}.",))
-        coming = [IncomingFile("a file", partial(self._fetch, one), _is_speech) for one in files]
+        coming = [IncomingFile("a file", partial(self._fetch, one)) for one in files]
         return await self._files.added_to(inbound, coming[:MAX_FILES])
 
     async def _files_of(self, post: MattermostPost) -> tuple[MattermostFile, ...]:
@@ -271,10 +271,6 @@ def _posts_in(told: MattermostPosts) -> list[MattermostPost]:
         except msgspec.ValidationError as err:
             _log.warning("mattermost: post skipped, not as documented (reason=%s)", err)
     return found
-
-
-def _is_speech(kept: Attachment) -> bool:
-    return kept.media_type.startswith("audio/")
 
 
 def _read(told: Any, kind: type[_T]) -> _T:

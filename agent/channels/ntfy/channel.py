@@ -128,7 +128,7 @@ class NtfyChannel(Channel):
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return unfetched(inbound, ["a file"])
-        coming = IncomingFile("a file", partial(self._fetch, file), _is_speech)
+        coming = IncomingFile("a file", partial(self._fetch, file))
         return await self._files.added_to(inbound, [coming])
 
     async def _fetch(self, file: NtfyFile) -> Attachment | str:
@@ -138,10 +138,6 @@ class NtfyChannel(Channel):
         async with self._api.file(file.url) as answer:
             pieces = downloaded(answer, self.pulse.beat)
             return await self._place.keeping.keep(pieces, kind or _ANY_TYPE, file.name)
-
-
-def _is_speech(kept: Attachment) -> bool:
-    return kept.media_type.startswith("audio/")
 
 
 class Ntfy(Platform):

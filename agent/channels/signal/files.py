@@ -58,7 +58,7 @@ class SignalFiles:
         """Return the message with its files, and a line for each that failed."""
         place = parameters_of(inbound.reply_target)
         coming = (
-            IncomingFile(in_words(file), partial(self._fetch, file, place), _is_speech)
+            IncomingFile(in_words(file), partial(self._fetch, file, place))
             for file in files[:MAX_FILES]
         )
         return await self._files.added_to(inbound, coming)
@@ -98,10 +98,6 @@ def in_words(file: SignalFile) -> str:
     kind = _type(file).partition("/")[0]
     kinds = {"image": "a picture", "audio": "a voice message", "video": "a video"}
     return kinds.get(kind, "a file")
-
-
-def _is_speech(kept: Attachment) -> bool:
-    return kept.media_type.startswith("audio/")
 
 
 async def _head(answer: HttpAnswer) -> bytes:

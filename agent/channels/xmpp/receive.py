@@ -31,7 +31,7 @@ from agent.channels.xmpp.login import XmppLogin
 from agent.channels.xmpp.rooms import XmppRooms
 from agent.channels.xmpp.send import XmppSender
 from agent.channels.xmpp.stanzas import RECEIPTS, XmppMessage, bare, element, read_message
-from agent.messages import Attachment, Inbound, Provenance
+from agent.messages import Inbound, Provenance
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
@@ -231,8 +231,4 @@ class XmppReceiver:
             # A stranger fills no disk
             return unfetched(inbound, ["a file"])
         fetch = partial(self._ears.fetching.fetch, address)
-        return await self._ears.files.added_to(inbound, [IncomingFile("a file", fetch, _is_speech)])
-
-
-def _is_speech(kept: Attachment) -> bool:
-    return kept.media_type.startswith("audio/")
+        return await self._ears.files.added_to(inbound, [IncomingFile("a file", fetch)])
