@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from firmware.host.result_form import BoardFacts, Measurement, Outcome, form
+from firmware.host.result_form import Measurement, TrialOutcome, TriedBoard, form
 from firmware.host.tester import Tester
 from firmware.host.wire import Wire
 from tests.fakes.board_cable import BoardCable
@@ -15,7 +15,7 @@ from tests.fakes.board_sim import BoardSim, unavailable_reason
 
 Pin = dict[str, Any]
 
-_BOARD = pytest.StashKey[BoardFacts]()
+_BOARD = pytest.StashKey[TriedBoard]()
 _MEASURED = pytest.StashKey[list[Measurement]]()
 _OPTIONS = ("loopback", "tester", "across", "soak")
 
@@ -59,7 +59,7 @@ def pytest_terminal_summary(
     if not config.getoption("--form"):
         return
     outcomes = [
-        Outcome(report.nodeid.partition("::")[2], result, _reason(report))
+        TrialOutcome(report.nodeid.partition("::")[2], result, _reason(report))
         for result in ("failed", "error", "skipped", "passed")
         for report in terminalreporter.stats.get(result, ())
         if result != "passed" or report.when == "call"
@@ -101,7 +101,7 @@ def wire(request: pytest.FixtureRequest, simulated: BoardSim | None) -> Iterator
         _, _, *firmware, build = opened.greeting[:6]
         version = ".".join(map(str, firmware))
         shown = "simulated" if simulated else port
-        request.config.stash[_BOARD] = BoardFacts(opened.name, version, build, shown)
+        request.config.stash[_BOARD] = TriedBoard(opened.name, version, build, shown)
         opened.clear()
         yield opened
         opened.greet()

@@ -302,9 +302,9 @@ def _tell_of_updates(agent: Agent, tasks: asyncio.TaskGroup) -> None:
     """Only on a card of ours: elsewhere there are no slots."""
     if not _IMAGE.exists():
         return
-    from agent.update.records import FOLDER, NAME, News, UpdateRecords
+    from agent.update.records import FOLDER, NAME, UpdateNews, UpdateRecords
 
-    news = News(UpdateRecords(FOLDER), agent.paths.state_dir / NAME, agent.clock)
+    news = UpdateNews(UpdateRecords(FOLDER), agent.paths.state_dir / NAME, agent.clock)
     tasks.create_task(news.run(partial(_tell_owner, agent, "")))
 
 

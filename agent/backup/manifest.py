@@ -85,7 +85,7 @@ class PartRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.name.partition("/")[0]
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Last file of a backup."""
 
     header: BackupHeader

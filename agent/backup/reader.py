@@ -18,7 +18,7 @@ from agent.backup.manifest import (
     MAX_MANIFEST_BYTES,
     Area,
     BackupHeader,
-    Manifest,
+    BackupManifest,
     decoded,
 )
 from agent.errors import BackupRefused
@@ -40,7 +40,7 @@ class ReadBackup(Struct):
     """Everything that a backup was found to hold."""
 
     header: BackupHeader
-    manifest: Manifest
+    manifest: BackupManifest
     seen: dict[str, SeenPart] = field(default_factory=dict)
 
     def differences(self) -> dict[str, str]:
@@ -71,7 +71,7 @@ def read_backup(path: Path, keys: Keys, keep: Keep = lambda _name, _mode: None) 
         BackupRefused: it cannot be decrypted, or is not whole.
     """
     header: BackupHeader | None = None
-    manifest: Manifest | None = None
+    manifest: BackupManifest | None = None
     seen: dict[str, SeenPart] = {}
     with _decrypted(path, keys) as plain:
         for info, content in members_of(plain):
@@ -80,7 +80,7 @@ def read_backup(path: Path, keys: Keys, keep: Keep = lambda _name, _mode: None) 
                     raise BackupRefused(f"it begins with {info.name!r}: it is no backup")
                 header = decoded(_small(content), BackupHeader)
             elif info.name == MANIFEST_NAME:
-                manifest = decoded(_small(content), Manifest)
+                manifest = decoded(_small(content), BackupManifest)
             else:
                 name = checked_name(info.name)
                 if name in seen:

@@ -21,7 +21,7 @@ from agent.backup.database_copy import trouble_of
 from agent.backup.encryption import Keys
 from agent.backup.epoch import read_epoch, write_epoch
 from agent.backup.inventory import KEPT, STAGED
-from agent.backup.manifest import Area, Manifest, PartKind
+from agent.backup.manifest import Area, BackupManifest, PartKind
 from agent.backup.settlement import JOBS, people_of, settle, settle_jobs
 from agent.backup.switching import FolderSwitch, SwitchPlan, SystemPlaces
 from agent.backup.verification import unpack
@@ -117,7 +117,7 @@ def _staged(path: Path, keys: Keys, target: RestoreTarget) -> tuple[SwitchPlan, 
     return plan, note
 
 
-def _unpacked(path: Path, keys: Keys, new: Path) -> Manifest:
+def _unpacked(path: Path, keys: Keys, new: Path) -> BackupManifest:
     found = unpack(path, keys, new)
     manifest = found.manifest
     _refuse_later(manifest.header.version)
@@ -130,7 +130,7 @@ def _unpacked(path: Path, keys: Keys, new: Path) -> Manifest:
     return manifest
 
 
-def _folders(manifest: Manifest, new: Path, target: RestoreTarget) -> dict[Area, Path]:
+def _folders(manifest: BackupManifest, new: Path, target: RestoreTarget) -> dict[Area, Path]:
     """Return the folders that are switched, by their areas."""
     config = new / Area.CONFIG.value / "barnacle.toml"
     outside = target.outside(config if config.is_file() else None)
@@ -148,7 +148,7 @@ def _folders(manifest: Manifest, new: Path, target: RestoreTarget) -> dict[Area,
 
 
 def _plan(
-    manifest: Manifest, folders: dict[Area, Path], target: RestoreTarget
+    manifest: BackupManifest, folders: dict[Area, Path], target: RestoreTarget
 ) -> tuple[SwitchPlan, tuple[str, ...]]:
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     kept = _fresh(target.state_dir / f"{KEPT}-{stamp}")
@@ -176,7 +176,11 @@ def _plan(
 
 
 def _settled(
-    manifest: Manifest, state: Path, plan: SwitchPlan, left: tuple[str, ...], target: RestoreTarget
+    manifest: BackupManifest,
+    state: Path,
+    plan: SwitchPlan,
+    left: tuple[str, ...],
+    target: RestoreTarget,
 ) -> RestoreNote:
     header = manifest.header
     # A clock that shows a time before the backup is wrong

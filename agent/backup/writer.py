@@ -26,7 +26,7 @@ from agent.backup.manifest import (
     SUFFIX,
     Area,
     BackupHeader,
-    Manifest,
+    BackupManifest,
     PartKind,
     PartRecord,
 )
@@ -66,7 +66,7 @@ class BackupPlan(Struct, frozen=True):
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at_s))
         return f"{self.device}-{stamp}{SUFFIX}"
 
-    def write_file(self, target: Path) -> Manifest:
+    def write_file(self, target: Path) -> BackupManifest:
         """Write the backup beside `target`, then rename it.
 
         Raises:
@@ -96,7 +96,7 @@ class BackupPlan(Struct, frozen=True):
                 partial.unlink(missing_ok=True)
         return manifest
 
-    def write(self, write: Callable[[bytes], object]) -> Manifest:
+    def write(self, write: Callable[[bytes], object]) -> BackupManifest:
         """Write the backup piece by piece; return its manifest."""
         self.recipients.check()
         header = self._header()
@@ -145,10 +145,10 @@ class _Parts:
         self._troubles: list[str] = []
 
     @property
-    def manifest(self) -> Manifest:
+    def manifest(self) -> BackupManifest:
         left_out = (*self._header.left_out, *self._troubles)
         header = msgspec.structs.replace(self._header, left_out=left_out)
-        return Manifest(header=header, parts=tuple(self._records))
+        return BackupManifest(header=header, parts=tuple(self._records))
 
     def members(self) -> Iterator[Member]:
         """Yield everything that the archive holds."""

@@ -17,7 +17,7 @@ import msgspec
 from agent.backup.encryption import Recipients, make_key
 from agent.backup.folder import remove_old
 from agent.backup.inventory import FOLDER, is_usable_folder
-from agent.backup.manifest import SUFFIX, BackupHeader, Manifest, PartRecord
+from agent.backup.manifest import SUFFIX, BackupHeader, BackupManifest, PartRecord
 from agent.backup.reader import read_backup
 from agent.backup.record import NAME as RECORD
 from agent.backup.record import LastBackup, read_record, write_record
@@ -101,7 +101,7 @@ def _target(place: Path, plan: BackupPlan, *, is_own: bool) -> Path:
     )
 
 
-def _say_made(where: str, manifest: Manifest, begun_s: float, stream: TextIO) -> None:
+def _say_made(where: str, manifest: BackupManifest, begun_s: float, stream: TextIO) -> None:
     seconds = time.monotonic() - begun_s
     amount = f"{len(manifest.parts)} parts, {_size(manifest.size_bytes)}, {seconds:.0f} s"
     lines = [

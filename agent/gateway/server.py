@@ -58,7 +58,7 @@ class GatewayConnectionParts(Struct, frozen=True):
     answer_s: Callable[[bytes], float] = lambda _path: 0.0
 
 
-class GuardedProtocol(H11Protocol):
+class GatewayProtocol(H11Protocol):
     """uvicorn's protocol, which adds nothing to an answer that has begun."""
 
     def send_400_response(self, msg: str) -> None:
@@ -97,7 +97,7 @@ class GatewayConnection(asyncio.Protocol):
         self._hall = hall
         self._head = RequestHead()
         self._stage = ConnectionStage.HEAD
-        self._inner: GuardedProtocol | None = None
+        self._inner: GatewayProtocol | None = None
         self._transport: Any = None
         self._caller = Caller(hall.socket_peer)
         self._ignored_bytes = 0
@@ -184,7 +184,7 @@ class GatewayConnection(asyncio.Protocol):
     def _pass_on(self, whole: bytes) -> None:
         hall = self._hall
         self._stage, self._head = ConnectionStage.ASKED, RequestHead()
-        self._inner = inner = GuardedProtocol(hall.config, hall.state, {})
+        self._inner = inner = GatewayProtocol(hall.config, hall.state, {})
         # Not a transport by its type, but by all that uvicorn asks of one
         inner.connection_made(ClosableTransport(self._transport))  # type: ignore[arg-type]
         inner.data_received(whole)

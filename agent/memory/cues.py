@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from agent.memory.times import Span, said_span, span_of
+from agent.memory.times import TimeSpan, said_span, span_of
 
 # A month that follows the one asked for: things are told of after they happened
 _MONTH_LATER = 0.15
@@ -104,7 +104,7 @@ class Cues(Struct, frozen=True):
     day: Day | None
     answer: re.Pattern[str] | None
     # Relative to now: "yesterday", "last week"
-    span: Span | None = None
+    span: TimeSpan | None = None
 
     def is_then(self, content: str, said_at_s: float) -> bool:
         """Return true if the content is about the time that the question names."""

@@ -229,7 +229,7 @@ def rank(
 
     ordered = sorted(candidates, key=lambda one: (standing(one), one.entry.memory_id), reverse=True)
     highest = standing(ordered[0]) if ordered else 0.0
-    believed = belief(ordered, highest, Store(scales.memories, scales.understood))
+    believed = belief(ordered, highest, SearchedStore(scales.memories, scales.understood))
     # What stands before a memory is at least as relevant as it
     relevances = (
         max(
@@ -286,7 +286,7 @@ def _mean(
     return total / whole if whole else 0.0
 
 
-class Store(Struct, frozen=True):
+class SearchedStore(Struct, frozen=True):
     """Circumstances of a search.
 
     Args:
@@ -305,7 +305,7 @@ class Store(Struct, frozen=True):
         return min(1.0, math.log(self.memories / _FEW) / math.log(_MANY / _FEW))
 
 
-def belief(ordered: Sequence[MemoryCandidate], standing: float, store: Store) -> float:
+def belief(ordered: Sequence[MemoryCandidate], standing: float, store: SearchedStore) -> float:
     """Return the factor for every score: 1, or `DOUBTED`.
 
     Args:

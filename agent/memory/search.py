@@ -25,7 +25,7 @@ from agent.memory.ranking import (
 )
 from agent.memory.sessions import SessionTurn
 from agent.memory.text import asked_tokens, tokens
-from agent.memory.times import Span
+from agent.memory.times import TimeSpan
 from agent.memory.understanding import token_weights, understood
 from agent.messages import Provenance
 
@@ -59,7 +59,7 @@ def of_people(db: sqlite3.Connection, scope: Scope) -> list[int]:
     return [row[0] for row in found]
 
 
-def _said_then(db: sqlite3.Connection, span: Span, scope: Scope) -> list[int]:
+def _said_then(db: sqlite3.Connection, span: TimeSpan, scope: Scope) -> list[int]:
     """Return the newest memories that were said in that time or a little later."""
     found = db.execute(
         "SELECT id FROM entries WHERE owner IN (SELECT value FROM json_each(?))"

@@ -87,17 +87,17 @@ _WEEKDAYS = (
 )
 
 
-class Span(Struct, frozen=True):
+class TimeSpan(Struct, frozen=True):
     """A stretch of time; `end_s` is no part of it."""
 
     start_s: float
     end_s: float
 
-    def meets(self, other: "Span") -> bool:
+    def meets(self, other: "TimeSpan") -> bool:
         return self.start_s < other.end_s and other.start_s < self.end_s
 
 
-def span_of(text: str, said_at_s: float, *, with_weekdays: bool = True) -> Span | None:
+def span_of(text: str, said_at_s: float, *, with_weekdays: bool = True) -> TimeSpan | None:
     """Return the time that a text names, counted from when it was said; None if it names none.
 
     Args:
@@ -111,12 +111,12 @@ def span_of(text: str, said_at_s: float, *, with_weekdays: bool = True) -> Span 
         return None
 
 
-def said_span(content: str, said_at_s: float) -> Span:
+def said_span(content: str, said_at_s: float) -> TimeSpan:
     """Return the time that a memory is about: what it names, else when it was said."""
-    return span_of(content, said_at_s, with_weekdays=False) or Span(said_at_s, said_at_s + 1)
+    return span_of(content, said_at_s, with_weekdays=False) or TimeSpan(said_at_s, said_at_s + 1)
 
 
-def _spans(text: str, day: datetime, *, with_weekdays: bool) -> Iterator[Span]:
+def _spans(text: str, day: datetime, *, with_weekdays: bool) -> Iterator[TimeSpan]:
     for pattern in _compiled(_AGO):
         if found := pattern.search(text):
             yield from _ago(found[1].lower(), found[2].lower(), day)
@@ -133,28 +133,28 @@ def _spans(text: str, day: datetime, *, with_weekdays: bool) -> Iterator[Span]:
         yield from _weekday(text, day)
 
 
-def _weekend(day: datetime, offset: int) -> Span:
+def _weekend(day: datetime, offset: int) -> TimeSpan:
     saturday = day + (offset * _WEEK_DAYS + _SATURDAY - day.weekday()) * _DAY
     return _days(saturday, saturday + 2 * _DAY)
 
 
-def _week(day: datetime, offset: int) -> Span:
+def _week(day: datetime, offset: int) -> TimeSpan:
     monday = day + (offset * _WEEK_DAYS - day.weekday()) * _DAY
     return _days(monday, monday + _WEEK_DAYS * _DAY)
 
 
-def _day(day: datetime, offset: int) -> Span:
+def _day(day: datetime, offset: int) -> TimeSpan:
     return _days(day + offset * _DAY, day + (offset + 1) * _DAY)
 
 
-def _weekday(text: str, day: datetime) -> Iterator[Span]:
+def _weekday(text: str, day: datetime) -> Iterator[TimeSpan]:
     for number, pattern in enumerate(_compiled(_WEEKDAYS)):
         if pattern.search(text):
             back = (day.weekday() - number) % _WEEK_DAYS or _WEEK_DAYS
             yield _days(day - back * _DAY, day - (back - 1) * _DAY)
 
 
-def _ago(count: str, unit: str, day: datetime) -> Iterator[Span]:
+def _ago(count: str, unit: str, day: datetime) -> Iterator[TimeSpan]:
     number = int(count) if count.isdecimal() else _NUMBER_OF.get(count, 0)
     kind = next((name for name, words in _UNITS.items() if unit.removesuffix("s") in words), None)
     kind = kind or next((name for name, words in _UNITS.items() if unit in words), None)
@@ -164,7 +164,7 @@ def _ago(count: str, unit: str, day: datetime) -> Iterator[Span]:
         yield _days(then - slack, then + _DAY + slack)
 
 
-def _month(day: datetime, offset: int) -> Span:
+def _month(day: datetime, offset: int) -> TimeSpan:
     first = day.replace(day=1)
     if offset:
         first = (first - _DAY).replace(day=1)
@@ -172,8 +172,8 @@ def _month(day: datetime, offset: int) -> Span:
     return _days(first, after)
 
 
-def _days(start: datetime, end: datetime) -> Span:
-    return Span(start.timestamp(), end.timestamp())
+def _days(start: datetime, end: datetime) -> TimeSpan:
+    return TimeSpan(start.timestamp(), end.timestamp())
 
 
 _TABLES = {"weekends": _WEEKENDS, "weeks": _WEEKS, "months": _MONTHS, "days": _DAYS}

@@ -34,7 +34,7 @@ _MAX_NAME_CHARS = 60
 Tell = Callable[[str], Awaitable[None]]
 
 
-class Limit(Struct, frozen=True):
+class SpendingCap(Struct, frozen=True):
     """A limit of the configuration."""
 
     key: str
@@ -60,7 +60,7 @@ class Limit(Struct, frozen=True):
         return f"{spent:,.0f} of {self.most:,.0f} tokens"
 
 
-class Asked(Struct, frozen=True, eq=False):
+class PricedRequest(Struct, frozen=True, eq=False):
     """Request, as far as it costs anything.
 
     Args:
@@ -83,7 +83,7 @@ class Budget:
         self._limits = tuple(_limits(settings))
         self._ledger = ledger
         self._prices = prices
-        self._under_way: list[Asked] = []
+        self._under_way: list[PricedRequest] = []
         # How many requests have been settled, and what those who wait for the next one wait on
         self._settled = 0
         self._settling = asyncio.Event()
@@ -101,7 +101,9 @@ class Budget:
         standing = await self._ledger.standing(conversation)
         return standing.conversation.in_words(self._most_usd(is_daily=False))
 
-    async def admit(self, conversation: str, model: str, most: Usage, *, has_key: bool) -> Asked:
+    async def admit(
+        self, conversation: str, model: str, most: Usage, *, has_key: bool
+    ) -> PricedRequest:
         """Return a request that may be sent; settle it in any case.
 
         Raises:
@@ -122,7 +124,7 @@ class Budget:
         self._under_way.append(asked)
         return asked
 
-    async def settle(self, asked: Asked, usage: Usage | None, model: str = "") -> None:
+    async def settle(self, asked: PricedRequest, usage: Usage | None, model: str = "") -> None:
         """Count the cost of a request; None for one that nobody answered."""
         try:
             if usage is not None:
@@ -133,15 +135,15 @@ class Budget:
             self._settling.set()
             self._settling = asyncio.Event()
 
-    def _asked(self, conversation: str, model: str, most: Usage, *, has_key: bool) -> Asked:
+    def _asked(self, conversation: str, model: str, most: Usage, *, has_key: bool) -> PricedRequest:
         price = self._prices.price(model, most.input_tokens, self._ledger.day)
         if price is None and not has_key:
             price = FREE
         usd = cost_usd(price, most) if price else 0.0
         spent = Spent(input_tokens=most.input_tokens, output_tokens=most.output_tokens, usd=usd)
-        return Asked(conversation, model, spent, price is not None and price == FREE)
+        return PricedRequest(conversation, model, spent, price is not None and price == FREE)
 
-    def _spent(self, asked: Asked, usage: Usage, model: str) -> Spent:
+    def _spent(self, asked: PricedRequest, usage: Usage, model: str) -> Spent:
         day = self._ledger.day
         names = (model, asked.model)
         prices = (self._prices.price(name, usage.input_tokens, day) for name in names if name)
@@ -156,7 +158,7 @@ class Budget:
             cost_usd(price, usage) if price else 0.0,
         )
 
-    def _refuse_unpriced(self, limits: list[Limit], asked: Asked) -> None:
+    def _refuse_unpriced(self, limits: list[SpendingCap], asked: PricedRequest) -> None:
         usd = next((limit for limit in limits if limit.is_usd), None)
         if usd and self._prices.price(asked.model, 0, self._ledger.day) is None:
             raise SpendingLimit(
@@ -168,7 +170,7 @@ class Budget:
         usd = (one for one in self._limits if one.is_usd and one.is_daily is is_daily)
         return next((limit.most for limit in usd), 0.0)
 
-    def _may_be_reached(self, limits: list[Limit], standing: SpendingTotals) -> bool:
+    def _may_be_reached(self, limits: list[SpendingCap], standing: SpendingTotals) -> bool:
         """Return true if the requests under way could reach the limit at their highest cost."""
         for limit in limits:
             waiting = sum(limit.of(asked.most) for asked in self._under_way)
@@ -176,7 +178,7 @@ class Budget:
                 return True
         return False
 
-    async def _count(self, asked: Asked, spent: Spent) -> None:
+    async def _count(self, asked: PricedRequest, spent: Spent) -> None:
         if not self._limits:
             # There is nothing to warn of: nobody has to look
             self._ledger.count(asked.conversation, spent)
@@ -200,7 +202,7 @@ def reached_today(settings: MainProviderSettings, day: Spent) -> str:
     return next((f"{one.key} is reached, {one.in_words(one.of(day))}" for one in reached), "")
 
 
-def _refuse_spent(limits: list[Limit], standing: SpendingTotals) -> None:
+def _refuse_spent(limits: list[SpendingCap], standing: SpendingTotals) -> None:
     for limit in limits:
         spent = limit.spent(standing)
         if spent >= limit.most:
@@ -212,8 +214,8 @@ def _refuse_spent(limits: list[Limit], standing: SpendingTotals) -> None:
             )
 
 
-def _limits(settings: MainProviderSettings) -> list[Limit]:
-    every = (Limit(key, getattr(settings, key.removeprefix("provider."))) for key in _KEYS)
+def _limits(settings: MainProviderSettings) -> list[SpendingCap]:
+    every = (SpendingCap(key, getattr(settings, key.removeprefix("provider."))) for key in _KEYS)
     return [limit for limit in every if limit.most]
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from agent.readings import packing
 from agent.readings.columns import Columns
-from agent.readings.packing import PackJob, State
+from agent.readings.packing import ArchiveState, PackJob
 from agent.readings.series import Series, SeriesKind
 from agent.storage.worker import DatabaseWorker
 
@@ -34,7 +34,7 @@ class Kept(Struct, frozen=True):
 class Archive(Protocol):
     """Archive of one agent's readings; every call may raise what its storage raises."""
 
-    async def state(self) -> State:
+    async def state(self) -> ArchiveState:
         """Return what it knows of its readings, and its last batch."""
 
     async def keep_series(self, kind: SeriesKind, cadence_s: int) -> Series:
@@ -58,7 +58,7 @@ class LocalArchive:
     def __init__(self, folder: Path) -> None:
         self.database = DatabaseWorker(folder / "readings.db", packing.MIGRATIONS)
 
-    async def state(self) -> State:
+    async def state(self) -> ArchiveState:
         return await self.database.look(packing.read_state)
 
     async def keep_series(self, kind: SeriesKind, cadence_s: int) -> Series:

@@ -39,7 +39,7 @@ _OVER_SHARE = 0.5
 UNUSUAL = "unusual"
 
 
-class Fault(enum.Enum):
+class SensorFault(enum.Enum):
     """Sign of a broken sensor, in the words that follow its name."""
 
     # No change at all for longer than it ever stood still
@@ -69,7 +69,7 @@ def habits_of(rows: Columns) -> Habits:
     return Habits(max(_still_runs(rows), default=0), max(hardly_any, _LEAST_WIDTH))
 
 
-def fault_of(rows: Columns, habits: Habits, unit: str) -> Fault | None:
+def fault_of(rows: Columns, habits: Habits, unit: str) -> SensorFault | None:
     """Return the fault that the newest quarters show.
 
     Args:
@@ -77,12 +77,12 @@ def fault_of(rows: Columns, habits: Habits, unit: str) -> Fault | None:
     """
     least, most = POSSIBLE.get(unit, (float("-inf"), float("inf")))
     if rows.lows[-1] < least or rows.highs[-1] > most:
-        return Fault.IMPOSSIBLE
+        return SensorFault.IMPOSSIBLE
     if _is_wild(rows, habits):
-        return Fault.WILD
+        return SensorFault.WILD
     runs = _still_runs(rows)
     longest = max(_LEAST_STILL, _STILL_TIMES * habits.longest_still)
-    return Fault.STILL if runs[-1] >= longest else None
+    return SensorFault.STILL if runs[-1] >= longest else None
 
 
 def _still_runs(rows: Columns) -> list[int]:
@@ -125,7 +125,7 @@ class Notice(Struct, frozen=True):
     series: Series
     at_ms: int
     value: float
-    fault: Fault | None = None
+    fault: SensorFault | None = None
     usual: tuple[float, float] | None = None
 
 

@@ -101,7 +101,7 @@ class PackJob(Struct, frozen=True):
         db.execute("UPDATE state SET number = ?, day = ?", (self.number, self.today))
 
 
-class State(Struct, frozen=True):
+class ArchiveState(Struct, frozen=True):
     """State of an archive.
 
     Args:
@@ -116,10 +116,10 @@ class State(Struct, frozen=True):
     mark: int
 
 
-def read_state(db: sqlite3.Connection) -> State:
+def read_state(db: sqlite3.Connection) -> ArchiveState:
     rows = db.execute("SELECT id, name, unit, is_switch, is_board, cadence_s FROM series")
     state = db.execute("SELECT number, day, mark FROM state").fetchone()
-    return State([_series(row) for row in rows], *state)
+    return ArchiveState([_series(row) for row in rows], *state)
 
 
 def version_of(db: sqlite3.Connection) -> int:

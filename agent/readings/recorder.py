@@ -12,7 +12,7 @@ from typing import Protocol
 from agent.errors import BarnacleError, LinkError
 from agent.readings.series import SeriesKind
 from agent.readings.settings import ReadingsSettings
-from agent.readings.sources import Note
+from agent.readings.sources import ChangeNote
 from agent.readings.store import ReadingStore
 from agent.system.clock import Clock
 
@@ -31,7 +31,7 @@ class ReadingSource(Protocol):
         """Return the present values of the wanted readings; what cannot be read is left out."""
 
     @property
-    def follow(self) -> Callable[[Note], Coroutine[None, None, None]]:
+    def follow(self) -> Callable[[ChangeNote], Coroutine[None, None, None]]:
         """Return the task that notes changes as they happen, as far as the source tells them."""
 
 

@@ -19,7 +19,7 @@ from agent.errors import ReadingsUnavailable
 from agent.readings import packing
 from agent.readings.archive import Archive, Kept, LocalArchive
 from agent.readings.columns import Columns, merged, unpack_buckets
-from agent.readings.packing import DAY_MS, News, PackJob, Retention, State
+from agent.readings.packing import DAY_MS, ArchiveState, News, PackJob, Retention
 from agent.readings.series import Series, SeriesKind
 from agent.system.clock import Clock
 
@@ -71,7 +71,7 @@ class SharedArchive:
         # The server said which batches it has; before, numbers of a lost ring may come again
         self._knows_number = False
 
-    async def state(self) -> State:
+    async def state(self) -> ArchiveState:
         state = await self.local.state()
         self._server.mark = state.mark
         self._server.holds_back = await self.local.database.look(_has_chunks)
@@ -81,7 +81,7 @@ class SharedArchive:
             return state
         return replace(state, number=number)
 
-    async def begin_anew(self) -> State:
+    async def begin_anew(self) -> ArchiveState:
         """Return where the count of batches begins when the ring has none."""
         state = await self.state()
         if self._knows_number:

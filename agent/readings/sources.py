@@ -21,13 +21,13 @@ LEAST_INTERVAL_MS = 50
 _Wanted = Callable[[str], bool]
 
 
-class Note(Protocol):
+class ChangeNote(Protocol):
     """Receiver of a change."""
 
     async def __call__(self, kind: SeriesKind, value: float, at_s: float) -> None: ...
 
 
-async def nothing_to_follow(_note: Note) -> None:
+async def nothing_to_follow(_note: ChangeNote) -> None:
     """Return at once: this source tells of no change by itself."""
 
 
@@ -44,7 +44,7 @@ class BoardReadings:
         is_plain = board.name == BoardSettings().name
         self._prefix = "" if is_plain else f"{board.name}:"
 
-    async def follow(self, note: Note) -> None:
+    async def follow(self, note: ChangeNote) -> None:
         """See `ReadingSource`; outputs come first, others are only looked at."""
         forget = self._board.on_manifest(lambda _manifest: self._manifest.set())
         try:
@@ -63,7 +63,7 @@ class BoardReadings:
         switches = [one for one in readings(manifest) if one.field.choices == SWITCH_CHOICES]
         return sorted(switches, key=lambda one: one.index not in outputs)[:MAX_FOLLOWED]
 
-    async def _tell(self, one: BoardReading, note: Note) -> None:
+    async def _tell(self, one: BoardReading, note: ChangeNote) -> None:
         watch = Watch(one.name, least_interval_ms=LEAST_INTERVAL_MS)
         async for event in self._board.subscribe(watch):
             if (value := number_of(one.field, event.value)) is not None:

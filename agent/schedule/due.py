@@ -19,7 +19,7 @@ GRACE_S = 3600.0
 LOOK_S = 30.0
 
 
-class Moment(Struct, frozen=True):
+class ClockReading(Struct, frozen=True):
     """Reading of the clocks; `is_trusted` is about the wall clock."""
 
     wall_s: float
@@ -51,7 +51,7 @@ def pause_s(wall_s: float) -> float:
     return min(LOOK_S, 60.0 - wall_s % 60.0)
 
 
-def looked_at(job: Job, moment: Moment, waited_s: float) -> tuple[DueVerdict, Job]:
+def looked_at(job: Job, moment: ClockReading, waited_s: float) -> tuple[DueVerdict, Job]:
     """Return the verdict, and the job to keep before anything is done.
 
     Args:
@@ -68,7 +68,7 @@ def looked_at(job: Job, moment: Moment, waited_s: float) -> tuple[DueVerdict, Jo
     return _once(job, moment) if job.at_s else _by_cron(job, moment)
 
 
-def _once(job: Job, moment: Moment) -> tuple[DueVerdict, Job]:
+def _once(job: Job, moment: ClockReading) -> tuple[DueVerdict, Job]:
     late_s = moment.wall_s - job.at_s
     if late_s < 0:
         # A clock that was wrong has told of it too early
@@ -80,7 +80,7 @@ def _once(job: Job, moment: Moment) -> tuple[DueVerdict, Job]:
     return DueVerdict.MISSED, replace(job, seen_s=moment.wall_s)
 
 
-def _by_cron(job: Job, moment: Moment) -> tuple[DueVerdict, Job]:
+def _by_cron(job: Job, moment: ClockReading) -> tuple[DueVerdict, Job]:
     now_s = moment.wall_s
     if now_s < job.seen_s:
         return DueVerdict.WAIT, replace(job, seen_s=now_s)
@@ -97,7 +97,7 @@ def _by_cron(job: Job, moment: Moment) -> tuple[DueVerdict, Job]:
     return _claimed(replace(seen, stretches=_with(job, last_s, moment.zone)), moment)
 
 
-def _has_missed(job: Job, moment: Moment) -> bool:
+def _has_missed(job: Job, moment: ClockReading) -> bool:
     first_s = next(slots(job.cron, job.seen_s, moment.zone), moment.wall_s)
     # Those that ran already are looked at again only by a clock that was set back
     while (over_s := job.ran_until(first_s)) is not None:
@@ -127,7 +127,7 @@ def _with(job: Job, slot_s: float, zone: tzinfo | None) -> tuple[tuple[float, fl
     return (*job.stretches, (slot_s, slot_s))[-MAX_STRETCHES:]
 
 
-def _claimed(job: Job, moment: Moment) -> tuple[DueVerdict, Job]:
+def _claimed(job: Job, moment: ClockReading) -> tuple[DueVerdict, Job]:
     """Count the job as run before it runs, so that nothing runs twice."""
     runs = job.runs if job.day == moment.day else 0
     if runs >= MAX_RUNS_A_DAY:

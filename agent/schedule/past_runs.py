@@ -8,7 +8,7 @@ from datetime import tzinfo
 
 from msgspec.structs import replace
 
-from agent.schedule.due import DueVerdict, Moment, coming_s, looked_at, pause_s
+from agent.schedule.due import ClockReading, DueVerdict, coming_s, looked_at, pause_s
 from agent.schedule.job import Job, State
 
 _MINUTE_S = 60.0
@@ -32,7 +32,7 @@ def past_runs(job: Job, begin_s: float, end_s: float, zone: tzinfo | None) -> li
     since_s = now_s = begin_s
     while (next_s := _next_look_s(job, now_s, zone)) is not None and next_s < end_s:
         now_s = next_s
-        verdict, after = looked_at(job, Moment(now_s, now_s, zone), now_s - since_s)
+        verdict, after = looked_at(job, ClockReading(now_s, now_s, zone), now_s - since_s)
         if verdict is not DueVerdict.WAIT:
             job = after
         if verdict in {DueVerdict.RUN, DueVerdict.CAPPED}:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.errors import BadArguments, BarnacleError
-from agent.schedule.due import DueVerdict, Moment, looked_at, pause_s
+from agent.schedule.due import ClockReading, DueVerdict, looked_at, pause_s
 from agent.schedule.job import Job, State
 from agent.schedule.job_store import JobStore
 from agent.schedule.trust import is_trusted
@@ -102,7 +102,7 @@ class Schedule:
     async def look(self, outside: Outside, tasks: asyncio.TaskGroup) -> float:
         """Start due jobs; return the seconds until the next look."""
         wall_s = self._clock.wall_s()
-        moment = Moment(
+        moment = ClockReading(
             wall_s, self._clock.monotonic_s(), outside.zone(), outside.is_trusted(wall_s)
         )
         soonest_s = pause_s(wall_s)
@@ -131,7 +131,7 @@ class Schedule:
                 tasks.create_task(self._perform(job, outside.follow, outside))
 
     async def _look_at(
-        self, job: Job, moment: Moment, outside: Outside, tasks: asyncio.TaskGroup
+        self, job: Job, moment: ClockReading, outside: Outside, tasks: asyncio.TaskGroup
     ) -> None:
         since_s = self._since_s.setdefault(_key(job), _begun_s(job, moment))
         verdict, after = looked_at(job, moment, moment.monotonic_s - since_s)
@@ -201,7 +201,7 @@ def _key(job: Job) -> tuple[str, float]:
     return job.name, job.created_s
 
 
-def _begun_s(job: Job, moment: Moment) -> float:
+def _begun_s(job: Job, moment: ClockReading) -> float:
     """Return the start of the wait by the monotonic clock; a wrong clock delays one run."""
     waited_s = moment.wall_s - (job.ran_s or job.created_s)
     return moment.monotonic_s - min(max(waited_s, 0.0), job.every_s)

@@ -30,7 +30,7 @@ _SHOWN_CHARS = 40
 _PLACE = re.compile(r"\(byte ([0-9]+)\)")
 
 
-class Identity(Struct):
+class AieosIdentity(Struct):
     """Identity of a file.
 
     Args:
@@ -54,16 +54,18 @@ class _Findings(Struct):
         self.problems.append(f"{path}: must be {wanted}, not {shown}")
 
 
-def read(content: bytes) -> Identity:
+def read(content: bytes) -> AieosIdentity:
     """Return the identity of a file, or what is wrong with it."""
     if len(content) > MAX_BYTES:
-        return Identity(problems=(f"the file is longer than {MAX_BYTES // 1024} KB",))
+        return AieosIdentity(problems=(f"the file is longer than {MAX_BYTES // 1024} KB",))
     try:
         document = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
-        return Identity(problems=(_syntax_problem(content, err),))
+        return AieosIdentity(problems=(_syntax_problem(content, err),))
     if not isinstance(document, dict):
-        return Identity(problems=("$: must be an object with identity, psychology and others",))
+        return AieosIdentity(
+            problems=("$: must be an object with identity, psychology and others",)
+        )
     found = _Findings()
     _check_standard(document, found)
     sections = list(_sections(document, found))
@@ -73,7 +75,7 @@ def read(content: bytes) -> Identity:
         )
     problems = tuple(_first(found.problems))
     text = "" if problems else "\n".join(sections)
-    return Identity(text, problems, tuple(_notes(found)))
+    return AieosIdentity(text, problems, tuple(_notes(found)))
 
 
 def _syntax_problem(content: bytes, err: Exception) -> str:

@@ -108,7 +108,7 @@ class UpdateRecords:
             return None
 
 
-class News:
+class UpdateNews:
     """Watches for an outcome.
 
     Args:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
-class BoardFacts(NamedTuple):
+class TriedBoard(NamedTuple):
     """Greeting of the board that was tested."""
 
     name: str
@@ -14,7 +14,7 @@ class BoardFacts(NamedTuple):
     port: str
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """Result of one test; `reason` of a failure or of one that was left out."""
 
     test: str
@@ -41,8 +41,8 @@ class Measurement(NamedTuple):
 
 
 def form(
-    board: BoardFacts | None,
-    outcomes: Sequence[Outcome],
+    board: TriedBoard | None,
+    outcomes: Sequence[TrialOutcome],
     options: Mapping[str, str],
     measured: Sequence[Measurement] = (),
 ) -> str:
@@ -68,10 +68,10 @@ def form(
     return "\n".join(lines)
 
 
-def _count(outcomes: Sequence[Outcome], result: str) -> int:
+def _count(outcomes: Sequence[TrialOutcome], result: str) -> int:
     return sum(one.result == result for one in outcomes)
 
 
-def _row(one: Outcome) -> str:
+def _row(one: TrialOutcome) -> str:
     reason = " ".join(one.reason.split()).replace("|", "\\|")
     return f"| {one.test} | {one.result} | {reason} |"

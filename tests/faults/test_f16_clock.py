@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.schedule.due import DueVerdict, Moment, looked_at
+from agent.schedule.due import ClockReading, DueVerdict, looked_at
 from agent.schedule.job import State
 from tests.fakes.job_run import JobRun, job
 from tests.fakes.jumping_clock import JumpingClock
@@ -173,7 +173,7 @@ def test_no_time_runs_twice_and_none_is_waited_for_in_vain(
         wall_s += by_s
         count = len(ran)
         for _ in range(0, long_s, 300):
-            verdict, one = looked_at(one, Moment(wall_s, monotonic_s, BERLIN), 0.0)
+            verdict, one = looked_at(one, ClockReading(wall_s, monotonic_s, BERLIN), 0.0)
             if verdict is DueVerdict.RUN:
                 ran.append(one.stretches[-1][1])
                 assert wall_s - ran[-1] <= HOUR_S

@@ -6,17 +6,17 @@ import sys
 
 import pytest
 
-from firmware.host.result_form import BoardFacts, Measurement, Outcome, form
+from firmware.host.result_form import Measurement, TrialOutcome, TriedBoard, form
 from tests.fakes.board_sim import ROOT, unavailable_reason
 
-BOARD = BoardFacts("pyboard-v11", "1.2.3", 7, "/dev/ttyACM0")
+BOARD = TriedBoard("pyboard-v11", "1.2.3", 7, "/dev/ttyACM0")
 
 
 def test_what_failed_comes_first_with_its_reason_in_one_line() -> None:
     outcomes = (
-        Outcome("test_greets", "passed"),
-        Outcome("test_wire", "skipped", "the rig has no wire"),
-        Outcome("test_lease", "failed", "assert 2100 <= 2050\n | late"),
+        TrialOutcome("test_greets", "passed"),
+        TrialOutcome("test_wire", "skipped", "the rig has no wire"),
+        TrialOutcome("test_lease", "failed", "assert 2100 <= 2050\n | late"),
     )
     text = form(BOARD, outcomes, {"loopback": "d2,d4", "soak": ""})
     assert "* board: pyboard-v11, firmware 1.2.3 (build 7)" in text

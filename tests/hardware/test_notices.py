@@ -6,7 +6,7 @@ import pytest
 
 from agent.hardware.notices import Noticer, sentence
 from agent.readings.baseline import QUARTER_MS
-from agent.readings.judge import Fault, Notice
+from agent.readings.judge import Notice, SensorFault
 from agent.readings.packing import Retention
 from agent.readings.series import Series, SeriesKind
 from agent.readings.store import DAY_MS, ReadingStore
@@ -122,7 +122,7 @@ async def test_a_reading_that_cannot_be_drawn_is_told_in_words(
     recorded: Recorded,
 ) -> None:
     owner, noticer = ListeningOwner(), recorded.noticer()
-    notice = Notice(Series(9, SeriesKind("gone"), 60), 0, 1.0, Fault.STILL)
+    notice = Notice(Series(9, SeriesKind("gone"), 60), 0, 1.0, SensorFault.STILL)
     await noticer.tell(owner, notice)
     assert owner.shown == []
     assert owner.told[0].startswith("gone seems to be broken, it says the same all the time (1)")
@@ -140,7 +140,7 @@ async def test_it_looks_again_and_again(recorded: Recorded) -> None:
 
 
 def test_a_broken_sensor_is_called_broken() -> None:
-    notice = Notice(Series(1, ROOM, 60), 0, -127.0, Fault.IMPOSSIBLE)
+    notice = Notice(Series(1, ROOM, 60), 0, -127.0, SensorFault.IMPOSSIBLE)
     assert sentence(notice) == (
         "room.temperature seems to be broken, it says what cannot be (-127 °C): "
         "look at the sensor and its wires."

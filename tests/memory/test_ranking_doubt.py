@@ -2,11 +2,11 @@
 
 from agent.memory.base import CORE, MemoryEntry, Scope
 from agent.memory.candidate import MemoryCandidate
-from agent.memory.ranking import DOUBTED, Store, belief
+from agent.memory.ranking import DOUBTED, SearchedStore, belief
 from agent.memory.settings import MemorySettings
 from agent.messages import Provenance
 
-LARGE = Store(memories=700)
+LARGE = SearchedStore(memories=700)
 ENTRY = MemoryEntry(1, "1", "said", CORE, Provenance.OWNER, Scope(), 0.0, 0.0)
 
 
@@ -22,7 +22,7 @@ def test_what_is_doubted_stays_out_of_the_prompt() -> None:
 
 def test_one_word_of_several_is_doubted_in_a_large_store_alone() -> None:
     assert belief(found(0.3), 4.0, LARGE) == DOUBTED
-    assert belief(found(0.3), 4.0, Store(memories=30)) == 1.0
+    assert belief(found(0.3), 4.0, SearchedStore(memories=30)) == 1.0
 
 
 def test_most_of_the_words_are_believed_unless_all_of_them_are_everybodys() -> None:
@@ -41,13 +41,17 @@ def test_a_model_that_understands_is_asked_rather_than_single_words() -> None:
 
 
 def test_a_model_that_does_not_understand_decides_nothing() -> None:
-    blind = Store(memories=700, understood=0.1)
+    blind = SearchedStore(memories=700, understood=0.1)
     assert belief(found(0.3, cosine=0.0), 0.0, blind) == 1.0
 
 
 def test_doubt_grows_with_the_store() -> None:
     needed = [
-        next(part for part in range(100) if belief(found(part / 100), 0.0, Store(count)) == 1.0)
+        next(
+            part
+            for part in range(100)
+            if belief(found(part / 100), 0.0, SearchedStore(count)) == 1.0
+        )
         for count in (60, 150, 400, 700)
     ]
     assert needed == sorted(set(needed))

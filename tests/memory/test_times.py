@@ -3,18 +3,18 @@ from datetime import datetime, timedelta
 import pytest
 
 from agent.memory.cues import cues_of
-from agent.memory.times import Span, said_span, span_of
+from agent.memory.times import TimeSpan, said_span, span_of
 
 # A Wednesday, at noon where the test runs
 NOW = datetime(2026, 7, 15, 12).astimezone()
 NOW_S = NOW.timestamp()
 
 
-def days(first: int, last: int) -> Span:
+def days(first: int, last: int) -> TimeSpan:
     """From the day so many days back to the end of the other one."""
     midnight = NOW.replace(hour=0)
     start, end = (midnight - timedelta(days=back) for back in (first, last - 1))
-    return Span(start.timestamp(), end.timestamp())
+    return TimeSpan(start.timestamp(), end.timestamp())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from agent.providers.base import Usage
 from agent.providers.prices import Prices
 from agent.providers.section import MainProviderSettings, Price
 from agent.providers.spending import SpendingLedger, Spent
-from agent.providers.spending_limits import Asked, Budget, reached_today
+from agent.providers.spending_limits import Budget, PricedRequest, reached_today
 from agent.storage.worker import DatabaseWorker
 from tests.fakes.clock import SteppedClock
 from tests.waits import PATIENCE_S, stays, wait_until
@@ -42,7 +42,7 @@ class Purse:
 
     async def admit(
         self, most: int = 1, model: str = "gold", conversation: str = "a", *, has_key: bool = True
-    ) -> Asked:
+    ) -> PricedRequest:
         return await self.budget.admit(conversation, model, Usage(most), has_key=has_key)
 
     async def spend(self, tokens: int, model: str = "gold", conversation: str = "a") -> None:

@@ -5,7 +5,7 @@ from datetime import UTC
 
 from agent.readings.baseline import DAY_MS, QUARTER_MS
 from agent.readings.columns import Columns
-from agent.readings.judge import Fault, Judge, Notice
+from agent.readings.judge import Judge, Notice, SensorFault
 from agent.readings.series import Series, SeriesKind
 
 BEGIN_MS = 19_723 * DAY_MS
@@ -70,7 +70,7 @@ def test_what_an_earlier_run_has_told_is_not_told_again() -> None:
 
 def test_a_broken_sensor_is_called_broken_and_not_unusual() -> None:
     ((_, notice),) = told(Judge(SERIES, 0.1, UTC), year_of(fault=(40, 80, -147.0)))
-    assert notice.fault is Fault.IMPOSSIBLE
+    assert notice.fault is SensorFault.IMPOSSIBLE
     assert notice.usual is None
 
 

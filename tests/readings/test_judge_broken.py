@@ -3,7 +3,7 @@ import random
 import pytest
 
 from agent.readings.columns import Columns
-from agent.readings.judge import Fault, fault_of, habits_of
+from agent.readings.judge import SensorFault, fault_of, habits_of
 
 QUARTERS = 96
 
@@ -44,7 +44,7 @@ def test_a_sensor_that_stands_still_for_longer_than_ever_is_broken() -> None:
         lows.append(21.0)
         highs.append(21.0)
         found.append(fault_of(rows_of(lows, highs), HABITS, "°C"))
-    assert found.index(Fault.STILL) == 3 * 8 - 1
+    assert found.index(SensorFault.STILL) == 3 * 8 - 1
 
 
 def test_a_sensor_that_may_stand_still_for_days_is_not_broken() -> None:
@@ -55,7 +55,7 @@ def test_a_sensor_that_may_stand_still_for_days_is_not_broken() -> None:
 def test_a_sensor_that_jumps_is_broken() -> None:
     lows, highs = moving(QUARTERS)
     lows[-4:], highs[-4:] = [5.0] * 4, [35.0] * 4
-    assert fault_of(rows_of(lows, highs), HABITS, "°C") is Fault.WILD
+    assert fault_of(rows_of(lows, highs), HABITS, "°C") is SensorFault.WILD
 
 
 def test_what_rises_fast_does_not_jump() -> None:
@@ -67,13 +67,13 @@ def test_what_rises_fast_does_not_jump() -> None:
 @pytest.mark.parametrize(
     ("unit", "value", "fault"),
     [
-        ("°C", -127.0, Fault.IMPOSSIBLE),
-        ("%", 130.0, Fault.IMPOSSIBLE),
-        ("hPa", 0.0, Fault.IMPOSSIBLE),
+        ("°C", -127.0, SensorFault.IMPOSSIBLE),
+        ("%", 130.0, SensorFault.IMPOSSIBLE),
+        ("hPa", 0.0, SensorFault.IMPOSSIBLE),
         ("", -127.0, None),
     ],
 )
-def test_what_cannot_be_is_broken(unit: str, value: float, fault: Fault | None) -> None:
+def test_what_cannot_be_is_broken(unit: str, value: float, fault: SensorFault | None) -> None:
     lows, highs = moving(QUARTERS)
     lows[-1], highs[-1] = min(lows[-1], value), max(highs[-1], value)
     assert fault_of(rows_of(lows, highs), HABITS, unit) is fault

@@ -10,7 +10,7 @@ from agent.readings.packing import Retention
 from agent.readings.recorder import Recorder
 from agent.readings.series import SeriesKind
 from agent.readings.settings import ReadingsSettings
-from agent.readings.sources import BoardReadings, Note, nothing_to_follow
+from agent.readings.sources import BoardReadings, ChangeNote, nothing_to_follow
 from agent.readings.store import ReadingStore
 from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
@@ -27,7 +27,7 @@ class Weather:
         self.room = 20.0
         self.pump = 0.0
         self.is_away = False
-        self.follow: Callable[[Note], object] = nothing_to_follow
+        self.follow: Callable[[ChangeNote], object] = nothing_to_follow
 
     async def take(self, wanted: Callable[[str], bool]) -> Mapping[SeriesKind, float]:
         if self.is_away:

@@ -52,7 +52,7 @@ TEXT = """\
 - Key life events: (year: 2024; event: first leaf)"""
 
 
-def read(document: object) -> aieos.Identity:
+def read(document: object) -> aieos.AieosIdentity:
     return aieos.read(json.dumps(document).encode())
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import StorageFull
-from agent.update.records import News, UpdateOutcome, UpdateRecords, sentence_of
+from agent.update.records import UpdateNews, UpdateOutcome, UpdateRecords, sentence_of
 from tests.fakes.clock import SteppedClock
 
 KEPT = UpdateOutcome("0.2.0", "0.1.0", is_kept=True, at_s=1.0)
@@ -44,7 +44,7 @@ def owner() -> Owner:
 
 async def some_looks(records: UpdateRecords, told: Path, owner: Owner) -> None:
     with pytest.raises(Over):
-        await News(records, told, ShortClock()).run(owner.tell)
+        await UpdateNews(records, told, ShortClock()).run(owner.tell)
 
 
 async def test_each_outcome_is_told_once_also_after_a_restart(tmp_path: Path, owner: Owner) -> None:

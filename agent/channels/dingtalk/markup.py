@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from agent.channels.render.styled import Span, Style, Styled
+from agent.channels.render.styled import Style, Styled, StyledSpan
 
 # Of the words alone; signs that JSON escapes, and marks, need more
 MAX_PART_BYTES = 6000
@@ -81,7 +81,7 @@ def _marked(styled: Styled) -> str:
         return ""
     spans = [span for span in styled.spans if span.style in _SHOWN]
     borders = {place for span in spans for place in (span.start, span.end)}
-    written, opened, is_quoted = "", list[Span](), False
+    written, opened, is_quoted = "", list[StyledSpan](), False
     for start, end in pairwise(sorted({0, len(styled.text), *borders})):
         text = styled.text[start:end]
         wanted = [span for span in spans if span.start <= start < span.end]
@@ -98,11 +98,11 @@ def _marked(styled: Styled) -> str:
     return written + "".join(_closing(span) for span in reversed(opened))
 
 
-def _can_lead(span: Span) -> bool:
+def _can_lead(span: StyledSpan) -> bool:
     return span.style is not Style.LINK or _ADDRESS.fullmatch(span.value) is not None
 
 
-def _common(opened: list[Span], wanted: list[Span]) -> int:
+def _common(opened: list[StyledSpan], wanted: list[StyledSpan]) -> int:
     for place, (before, after) in enumerate(zip(opened, wanted, strict=False)):
         if before != after:
             return place
@@ -117,9 +117,9 @@ def _lines(text: str, *, quotes: bool) -> str:
     return between.join(one.replace("\n", f"  \n{begins}") for one in paragraphs)
 
 
-def _opening(span: Span) -> str:
+def _opening(span: StyledSpan) -> str:
     return "[" if span.style is Style.LINK else _MARKS[span.style]
 
 
-def _closing(span: Span) -> str:
+def _closing(span: StyledSpan) -> str:
     return f"]({span.value})" if span.style is Style.LINK else _MARKS[span.style]

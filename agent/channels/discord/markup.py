@@ -7,7 +7,7 @@ shown with a picture of the page would tell whose page it is what the agent was 
 import re
 from itertools import pairwise
 
-from agent.channels.render.styled import Span, Style, Styled
+from agent.channels.render.styled import Style, Styled, StyledSpan
 
 # What Discord takes in one message, in characters; units of UTF-16 are never fewer
 MAX_UNITS = 2000
@@ -71,7 +71,7 @@ def escaped(text: str, *, keeps_addresses: bool = False) -> str:
 
 def _marked(styled: Styled) -> str:
     borders = {place for span in styled.spans for place in (span.start, span.end)}
-    written, opened, is_quoted = "", list[Span](), False
+    written, opened, is_quoted = "", list[StyledSpan](), False
     for start, end in pairwise(sorted({0, len(styled.text), *borders})):
         wanted = _styles_at(styled, start)
         kept = _common(opened, wanted)
@@ -85,9 +85,9 @@ def _marked(styled: Styled) -> str:
     return written + "".join(_closing(styled, span) for span in reversed(opened))
 
 
-def _styles_at(styled: Styled, place: int) -> list[Span]:
+def _styles_at(styled: Styled, place: int) -> list[StyledSpan]:
     """Return the spans around a character that can be shown, outermost first."""
-    found: dict[Style, Span] = {}
+    found: dict[Style, StyledSpan] = {}
     for span in styled.spans:
         if span.start <= place < span.end and _can_be_shown(styled, span):
             found.setdefault(span.style, span)
@@ -97,23 +97,23 @@ def _styles_at(styled: Styled, place: int) -> list[Span]:
     return sorted(found.values(), key=lambda span: _ORDER[span.style])
 
 
-def _can_be_shown(styled: Styled, span: Span) -> bool:
+def _can_be_shown(styled: Styled, span: StyledSpan) -> bool:
     # Two backticks would end a code that is marked by two
     return span.style is not Style.CODE or "``" not in _text_of(styled, span)
 
 
-def _text_of(styled: Styled, span: Span) -> str:
+def _text_of(styled: Styled, span: StyledSpan) -> str:
     return styled.text[span.start : span.end]
 
 
-def _common(opened: list[Span], wanted: list[Span]) -> int:
+def _common(opened: list[StyledSpan], wanted: list[StyledSpan]) -> int:
     for place, (before, after) in enumerate(zip(opened, wanted, strict=False)):
         if before != after:
             return place
     return min(len(opened), len(wanted))
 
 
-def _content(text: str, inside: list[Span]) -> str:
+def _content(text: str, inside: list[StyledSpan]) -> str:
     styles = {span.style for span in inside}
     if Style.BLOCK in styles:
         # A fence inside would end the block
@@ -125,7 +125,7 @@ def _quoted(text: str, *, begins: bool) -> str:
     return ("> " if begins else "") + text.replace("\n", "\n> ")
 
 
-def _opening(styled: Styled, span: Span) -> str:
+def _opening(styled: Styled, span: StyledSpan) -> str:
     if span.style is Style.BLOCK:
         # No dot: what is left of an address would be one
         language = "".join(char for char in span.value if char.isalnum() or char in "+-#_")
@@ -137,7 +137,7 @@ def _opening(styled: Styled, span: Span) -> str:
     return _MARKS.get(span.style, "")
 
 
-def _closing(styled: Styled, span: Span) -> str:
+def _closing(styled: Styled, span: StyledSpan) -> str:
     if span.style is Style.BLOCK:
         return f"\n{_FENCE}"
     if span.style is Style.CODE:
@@ -150,7 +150,7 @@ def _closing(styled: Styled, span: Span) -> str:
     return _MARKS.get(span.style, "")
 
 
-def _is_masked(styled: Styled, span: Span) -> bool:
+def _is_masked(styled: Styled, span: StyledSpan) -> bool:
     """Return true for a link with a text; Discord accepts pages only."""
     is_plain = not any(char in span.value for char in "<>() \n")
     return (

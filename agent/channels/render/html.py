@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from agent.channels.render.parser import read
-from agent.channels.render.styled import Span, Style, Styled
+from agent.channels.render.styled import Style, Styled, StyledSpan
 
 _ORDER = {style: place for place, style in enumerate(Style)}
 _TAGS = {
@@ -27,7 +27,7 @@ def to_html_telegram(markdown: str) -> str:
 
 def _html(styled: Styled) -> str:
     written: list[str] = []
-    opened: list[Span] = []
+    opened: list[StyledSpan] = []
     borders = {place for span in styled.spans for place in (span.start, span.end)}
     places = sorted({0, len(styled.text), *borders})
     for start, end in pairwise(places):
@@ -41,9 +41,9 @@ def _html(styled: Styled) -> str:
     return "".join(written)
 
 
-def _styles_at(styled: Styled, place: int) -> list[Span]:
+def _styles_at(styled: Styled, place: int) -> list[StyledSpan]:
     """Return the spans around a character, outermost first, each style once."""
-    found: dict[Style, Span] = {}
+    found: dict[Style, StyledSpan] = {}
     for span in styled.spans:
         if span.start <= place < span.end:
             found.setdefault(span.style, span)
@@ -53,7 +53,7 @@ def _styles_at(styled: Styled, place: int) -> list[Span]:
     return sorted(found.values(), key=lambda span: _ORDER[span.style])
 
 
-def _common(opened: Sequence[Span], wanted: Sequence[Span]) -> int:
+def _common(opened: Sequence[StyledSpan], wanted: Sequence[StyledSpan]) -> int:
     """Return the number of outer tags that stay open."""
     for place, (before, after) in enumerate(zip(opened, wanted, strict=False)):
         if before != after:
@@ -61,7 +61,7 @@ def _common(opened: Sequence[Span], wanted: Sequence[Span]) -> int:
     return min(len(opened), len(wanted))
 
 
-def _opening(span: Span) -> str:
+def _opening(span: StyledSpan) -> str:
     if span.style is Style.LINK:
         return f'<a href="{html.escape(span.value)}">'
     if span.style is Style.BLOCK and span.value:
@@ -69,7 +69,7 @@ def _opening(span: Span) -> str:
     return f"<{_TAGS[span.style]}>"
 
 
-def _closing(span: Span) -> str:
+def _closing(span: StyledSpan) -> str:
     if span.style is Style.BLOCK and span.value:
         return "code></pre"
     return _TAGS[span.style]

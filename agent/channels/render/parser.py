@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agent.channels.render.styled import Span, Style, Styled, joined
+from agent.channels.render.styled import Style, Styled, StyledSpan, joined
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -114,7 +114,7 @@ def _stacked(tokens: Sequence["Token"], between: str = "\n\n") -> Styled:
 def _all_in(inner: Styled, style: Style, value: str = "") -> Styled:
     if not inner.text:
         return inner
-    return Styled(inner.text, (Span(0, len(inner.text), style, value), *inner.spans))
+    return Styled(inner.text, (StyledSpan(0, len(inner.text), style, value), *inner.spans))
 
 
 def _code(token: "Token") -> Styled:
@@ -165,7 +165,7 @@ def _item(tokens: Sequence["Token"]) -> Styled:
 
 def _set_in(block: Styled) -> Styled:
     """Indent each line, except in code blocks that bring their own indent."""
-    text, spans, start = "", list[Span](), 0
+    text, spans, start = "", list[StyledSpan](), 0
     if any(span.style is Style.BLOCK for span in block.spans):
         return block
     for line in block.text.split("\n"):
@@ -204,7 +204,7 @@ class _Inline:
 
     def __init__(self) -> None:
         self._text = ""
-        self._spans: list[Span] = []
+        self._spans: list[StyledSpan] = []
         self._open: list[tuple[int, str]] = []
 
     def read(self, tokens: Sequence["Token"]) -> Styled:
@@ -244,7 +244,7 @@ class _Inline:
             self._text += value
         if start < len(self._text):
             # The outer one comes first, though it ends last
-            self._spans.append(Span(start, len(self._text), style, value))
+            self._spans.append(StyledSpan(start, len(self._text), style, value))
 
 
 def _in_line(text: str) -> str:

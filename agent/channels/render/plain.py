@@ -1,7 +1,7 @@
 """Text with Signal's styles, which are counted in UTF-16 units."""
 
 from agent.channels.render.parser import read
-from agent.channels.render.styled import Span, Style, Styled, utf16_units
+from agent.channels.render.styled import Style, Styled, StyledSpan, utf16_units
 
 _QUOTE_MARK = "> "
 
@@ -24,7 +24,7 @@ def spelled(styled: Styled) -> Styled:
         starts[place] = len(text)
         end = place
     spans = (
-        Span(starts[span.start], ends[span.end], span.style, span.value)
+        StyledSpan(starts[span.start], ends[span.end], span.style, span.value)
         for span in styled.spans
         if span.style not in {Style.QUOTE, Style.LINK}
     )
@@ -48,17 +48,17 @@ def _additions(styled: Styled) -> dict[int, str]:
     return added
 
 
-def address_of(span: Span) -> str:
+def address_of(span: StyledSpan) -> str:
     """Return the address to show behind a link."""
     return f" ({span.value})"
 
 
-def _shows_itself(styled: Styled, span: Span) -> bool:
+def _shows_itself(styled: Styled, span: StyledSpan) -> bool:
     text = styled.text[span.start : span.end]
     return not span.value or text in {span.value, span.value.removeprefix("mailto:")}
 
 
-def _line_starts(text: str, span: Span) -> list[int]:
+def _line_starts(text: str, span: StyledSpan) -> list[int]:
     inner = range(span.start, span.end - 1)
     return [span.start, *(place + 1 for place in inner if text[place] == "\n")]
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from agent.channels.render.parser import MarkdownBlock, blocks, read
 from agent.channels.render.plain import address_of, spelled
-from agent.channels.render.styled import Span, Style, Styled, joined
+from agent.channels.render.styled import Style, Styled, StyledSpan, joined
 from agent.channels.render.writer import written
 
 _JOINER = "\u200d"
@@ -147,7 +147,7 @@ class _Fit(Struct, frozen=True):
         if rest.text.strip():
             yield rest
 
-    def _is_long(self, styled: Styled, span: Span) -> bool:
+    def _is_long(self, styled: Styled, span: StyledSpan) -> bool:
         text = styled.text[span.start : span.end] + address_of(span)
         return span.style is Style.LINK and 2 * self.measure(text) > self.limit
 

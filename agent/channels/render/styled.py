@@ -26,7 +26,7 @@ class Style(enum.Enum):
     BLOCK = "block"
 
 
-class Span(Struct, frozen=True):
+class StyledSpan(Struct, frozen=True):
     """A style from `start` up to, not including, `end`."""
 
     start: int
@@ -34,7 +34,7 @@ class Span(Struct, frozen=True):
     style: Style
     value: str = ""
 
-    def moved(self, by: int) -> "Span":
+    def moved(self, by: int) -> "StyledSpan":
         return replace(self, start=self.start + by, end=self.end + by)
 
 
@@ -42,12 +42,14 @@ class Styled(Struct, frozen=True):
     """Text and its styles; spans nest."""
 
     text: str
-    spans: tuple[Span, ...] = ()
+    spans: tuple[StyledSpan, ...] = ()
 
     def cut(self, start: int, end: int) -> "Styled":
         """Return a part with its styles."""
         spans = (
-            Span(max(span.start, start) - start, min(span.end, end) - start, span.style, span.value)
+            StyledSpan(
+                max(span.start, start) - start, min(span.end, end) - start, span.style, span.value
+            )
             for span in self.spans
         )
         return Styled(self.text[start:end], tuple(span for span in spans if span.start < span.end))
@@ -58,7 +60,7 @@ class Styled(Struct, frozen=True):
 
 def joined(pieces: Iterable[Styled], between: str) -> Styled:
     """Join texts into one."""
-    text, spans = "", list[Span]()
+    text, spans = "", list[StyledSpan]()
     for number, piece in enumerate(pieces):
         text += between if number else ""
         spans += [span.moved(len(text)) for span in piece.spans]

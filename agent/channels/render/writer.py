@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from agent.channels.render.parser import read
 from agent.channels.render.plain import spelled
-from agent.channels.render.styled import Span, Style, Styled
+from agent.channels.render.styled import Style, Styled, StyledSpan
 
 _MARKS = {Style.BOLD: "**", Style.ITALIC: "*", Style.STRIKE: "~~"}
 _ESCAPED = frozenset("\\`*_{}[]()<>#+-!|~&=")
@@ -58,7 +58,7 @@ def _written(styled: Styled) -> str:
     return "\n\n".join(pieces)
 
 
-def _stretches(styled: Styled) -> Iterator[tuple[int, int, list[Span]]]:
+def _stretches(styled: Styled) -> Iterator[tuple[int, int, list[StyledSpan]]]:
     """Yield the stretches of quotes and code blocks."""
     outer = [span for span in styled.spans if span.style in {Style.QUOTE, Style.BLOCK}]
     places = sorted({0, len(styled.text), *(p for span in outer for p in (span.start, span.end))})
@@ -66,7 +66,7 @@ def _stretches(styled: Styled) -> Iterator[tuple[int, int, list[Span]]]:
         yield start, end, [span for span in outer if span.start <= start < span.end]
 
 
-def _fenced(text: str, outer: list[Span]) -> str:
+def _fenced(text: str, outer: list[StyledSpan]) -> str:
     ticks = "```"
     while ticks in text:
         ticks += "`"
@@ -88,7 +88,7 @@ def _lines(styled: Styled) -> str:
 def _line(styled: Styled) -> str:
     spans = [span for one in styled.spans if (span := _trimmed(styled.text, one)) is not None]
     places = sorted({0, len(styled.text), *(p for span in spans for p in (span.start, span.end))})
-    out, opened = "", list[Span]()
+    out, opened = "", list[StyledSpan]()
     for start, end in pairwise(places):
         inside = sorted(
             (span for span in spans if span.start <= start < span.end),
@@ -102,15 +102,15 @@ def _line(styled: Styled) -> str:
     return out + "".join(_closing(span) for span in reversed(opened))
 
 
-def _trimmed(text: str, span: Span) -> Span | None:
+def _trimmed(text: str, span: StyledSpan) -> StyledSpan | None:
     """Move marks from spaces to letters."""
     inner = text[span.start : span.end]
     start = span.start + len(inner) - len(inner.lstrip())
     end = span.end - (len(inner) - len(inner.rstrip()))
-    return Span(start, end, span.style, span.value) if start < end else None
+    return StyledSpan(start, end, span.style, span.value) if start < end else None
 
 
-def _content(text: str, start: int, end: int, inside: list[Span]) -> str:
+def _content(text: str, start: int, end: int, inside: list[StyledSpan]) -> str:
     if any(span.style is Style.CODE for span in inside):
         return _code(text[start:end])
     kept = range(len(text) - len(text.lstrip()), len(text.rstrip()))
@@ -135,13 +135,13 @@ def _char(text: str, place: int, *, is_edge: bool) -> str:
     return f"\\{char}" if char in _ESCAPED or is_numbering else char
 
 
-def _opening(span: Span) -> str:
+def _opening(span: StyledSpan) -> str:
     if span.style is Style.LINK:
         return "["
     return _MARKS.get(span.style, "")
 
 
-def _closing(span: Span) -> str:
+def _closing(span: StyledSpan) -> str:
     if span.style is Style.LINK:
         address = "".join(f"\\{char}" if char in "\\<>" else char for char in span.value)
         return f"](<{address}>)"

@@ -6,7 +6,7 @@ knows no way to show a mark that stands by itself, so a `*` around words is bold
 
 from itertools import pairwise
 
-from agent.channels.render.styled import Span, Style, Styled
+from agent.channels.render.styled import Style, Styled, StyledSpan
 
 # What Slack advises for one message, and takes of one that is changed
 MAX_CHARS = 4000
@@ -60,7 +60,7 @@ def _units(text: str) -> int:
 
 def _marked(styled: Styled) -> str:
     borders = {place for span in styled.spans for place in (span.start, span.end)}
-    written, opened, is_quoted = "", list[Span](), False
+    written, opened, is_quoted = "", list[StyledSpan](), False
     for start, end in pairwise(sorted({0, len(styled.text), *borders})):
         wanted = _styles_at(styled, start)
         kept = _common(opened, wanted)
@@ -72,9 +72,9 @@ def _marked(styled: Styled) -> str:
     return written + "".join(_closing(span) for span in reversed(opened))
 
 
-def _styles_at(styled: Styled, place: int) -> list[Span]:
+def _styles_at(styled: Styled, place: int) -> list[StyledSpan]:
     """Return the spans around a character, outermost first, each style once."""
-    found: dict[Style, Span] = {}
+    found: dict[Style, StyledSpan] = {}
     for span in styled.spans:
         if span.start <= place < span.end and _can_be_shown(styled, span):
             found.setdefault(span.style, span)
@@ -85,7 +85,7 @@ def _styles_at(styled: Styled, place: int) -> list[Span]:
     return sorted(found.values(), key=lambda span: _ORDER[span.style])
 
 
-def _can_be_shown(styled: Styled, span: Span) -> bool:
+def _can_be_shown(styled: Styled, span: StyledSpan) -> bool:
     text = styled.text[span.start : span.end]
     if span.style is Style.CODE:
         return "`" not in text
@@ -94,7 +94,7 @@ def _can_be_shown(styled: Styled, span: Span) -> bool:
     return span.style is not Style.BLOCK or _FENCE not in text
 
 
-def _common(opened: list[Span], wanted: list[Span]) -> int:
+def _common(opened: list[StyledSpan], wanted: list[StyledSpan]) -> int:
     for place, (before, after) in enumerate(zip(opened, wanted, strict=False)):
         if before != after:
             return place
@@ -105,7 +105,7 @@ def _quoted(text: str, *, begins: bool) -> str:
     return ("> " if begins else "") + text.replace("\n", "\n> ")
 
 
-def _opening(span: Span) -> str:
+def _opening(span: StyledSpan) -> str:
     if span.style is Style.BLOCK:
         return f"{_FENCE}\n"
     if span.style is Style.LINK:
@@ -113,7 +113,7 @@ def _opening(span: Span) -> str:
     return _MARKS.get(span.style, "")
 
 
-def _closing(span: Span) -> str:
+def _closing(span: StyledSpan) -> str:
     if span.style is Style.BLOCK:
         return f"\n{_FENCE}"
     return ">" if span.style is Style.LINK else _MARKS.get(span.style, "")

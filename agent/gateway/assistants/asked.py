@@ -27,7 +27,7 @@ T = TypeVar("T")
 Id = Annotated[str, Meta(max_length=MAX_ID_CHARS)]
 
 
-class Part(msgspec.Struct, frozen=True):
+class MessagePart(msgspec.Struct, frozen=True):
     """Part of a message."""
 
     type: str
@@ -39,7 +39,7 @@ class Said(msgspec.Struct, frozen=True):
     """Message of a conversation, as a client sends it."""
 
     role: str
-    content: str | list[Part] | None = None
+    content: str | list[MessagePart] | None = None
 
     @property
     def text(self) -> str:
@@ -146,7 +146,7 @@ def refuse_other(param: str, given: object, usual: object, why: str) -> None:
         raise RequestRefused(400, f"{param}: {why}", param=param, code="unsupported_parameter")
 
 
-def _text_of(part: Part) -> str:
+def _text_of(part: MessagePart) -> str:
     if part.type in _TEXT_PARTS:
         return part.text
     if part.type == "refusal":

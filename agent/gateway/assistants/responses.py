@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from agent.gateway.assistants.asked import (
     Asked,
     Id,
-    Part,
+    MessagePart,
     Said,
     decoded,
     parted,
@@ -27,7 +27,7 @@ class InputItem(msgspec.Struct, frozen=True):
 
     type: str = "message"
     role: str = ""
-    content: str | list[Part] | None = None
+    content: str | list[MessagePart] | None = None
 
 
 class TextFormat(msgspec.Struct, frozen=True):

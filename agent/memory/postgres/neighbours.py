@@ -9,7 +9,7 @@ from agent.memory.postgres.record import Row, owners_of, restored
 from agent.memory.ranking import CANDIDATES
 from agent.memory.search import MAX_PEOPLES, TOLD_LATER_S, TRUSTED
 from agent.memory.sessions import TURNS_AROUND, SessionTurn
-from agent.memory.times import Span
+from agent.memory.times import TimeSpan
 from agent.messages import Provenance
 from agent.storage.postgres.pipeline import Connection
 
@@ -75,7 +75,7 @@ async def of_people(connection: Connection, scope: Scope) -> list[int]:
     return [int(str(one)) for (one,) in await found.fetchall()]
 
 
-async def said_then(connection: Connection, span: Span, scope: Scope) -> list[int]:
+async def said_then(connection: Connection, span: TimeSpan, scope: Scope) -> list[int]:
     """Return the newest memories that were said in that time or a little later."""
     asked = {
         "owners": owners_of(scope),

@@ -9,7 +9,7 @@ from agent.providers import service_json
 from agent.providers.answer import AnswerBuilder
 from agent.providers.base import Usage
 from agent.providers.lines import LineSplitter
-from agent.providers.program.place import Place, parse
+from agent.providers.program.place import ValuePlace, parse
 from agent.providers.program.terminal import TerminalText, plain
 from agent.providers.settings import ProgramOutput, ProgramSettings
 from agent.providers.wire import ToldError
@@ -141,7 +141,7 @@ class _Places:
             answer.count(Usage(numbers[0], numbers[1]))
 
 
-def _text_at(place: Place, document: object) -> str:
+def _text_at(place: ValuePlace, document: object) -> str:
     """Return the text at a place; empty where there is none."""
     found = place.find(document)
     if found is None:

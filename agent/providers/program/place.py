@@ -17,7 +17,7 @@ _STEP = re.compile(
 )
 
 
-class Step(Struct, frozen=True):
+class PlaceStep(Struct, frozen=True):
     """One step: a name, a number in a list, or a condition, which stays where it is."""
 
     name: str = ""
@@ -25,10 +25,10 @@ class Step(Struct, frozen=True):
     wanted: tuple[str, str] | None = None
 
 
-class Place(Struct, frozen=True):
+class ValuePlace(Struct, frozen=True):
     """Place of a value; without steps there is none."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlaceStep, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.steps)
@@ -44,13 +44,13 @@ class Place(Struct, frozen=True):
         return value
 
 
-def parse(text: str) -> Place:
+def parse(text: str) -> ValuePlace:
     """Return the place; an empty text is none.
 
     Raises:
         ValueError: it is written otherwise.
     """
-    steps: list[Step] = []
+    steps: list[PlaceStep] = []
     at = 0
     while at < len(text):
         found = _STEP.match(text, at)
@@ -64,18 +64,18 @@ def parse(text: str) -> Place:
         at = found.end()
     if len(steps) > MAX_STEPS:
         raise ValueError(f"a place has at most {MAX_STEPS} steps")
-    return Place(tuple(steps))
+    return ValuePlace(tuple(steps))
 
 
-def _step(found: re.Match[str]) -> Step:
+def _step(found: re.Match[str]) -> PlaceStep:
     if found["name"]:
-        return Step(found["name"])
+        return PlaceStep(found["name"])
     if found["index"]:
-        return Step(index=int(found["index"]))
-    return Step(wanted=(found["key"], found["value"]))
+        return PlaceStep(index=int(found["index"]))
+    return PlaceStep(wanted=(found["key"], found["value"]))
 
 
-def _taken(value: object, step: Step) -> object:
+def _taken(value: object, step: PlaceStep) -> object:
     if step.index is not None:
         return value[step.index] if isinstance(value, list) and step.index < len(value) else None
     if not isinstance(value, dict):

@@ -16,7 +16,7 @@ from agent.config import Secret
 from agent.errors import ReadingsUnavailable
 from agent.readings.archive import Kept
 from agent.readings.columns import HELD_CADENCES, Columns, in_buckets, merged, of_values
-from agent.readings.packing import DAY_MS, MINUTE_MS, News, PackJob, Retention, State
+from agent.readings.packing import DAY_MS, MINUTE_MS, ArchiveState, News, PackJob, Retention
 from agent.readings.postgres import statements
 from agent.readings.postgres.tables import prepare, use_timescale
 from agent.readings.series import Series, SeriesKind
@@ -47,7 +47,7 @@ class PostgresArchive:
         # Nothing is forgotten before everything that waits elsewhere is here
         self.holds_back = False
 
-    async def state(self) -> State:
+    async def state(self) -> ArchiveState:
         return await self._server.look(self._state)
 
     async def keep_series(self, kind: SeriesKind, cadence_s: int) -> Series:
@@ -113,9 +113,9 @@ class PostgresArchive:
     def _given(self, **more: object) -> dict[str, object]:
         return {"agent": self._agent, "mark": self.mark, **more}
 
-    async def _state(self, connection: Connection) -> State:
+    async def _state(self, connection: Connection) -> ArchiveState:
         every = await self._every_series(connection)
-        return State(every, await self._number(connection), 0, self.mark)
+        return ArchiveState(every, await self._number(connection), 0, self.mark)
 
     async def _every_series(self, connection: Connection) -> list[Series]:
         found = await connection.execute(statements.SERIES.encode(), self._given())

@@ -62,7 +62,7 @@ class OpenArguments(Arguments, frozen=True):
     url: Url
 
 
-class ReadArguments(Arguments, frozen=True):
+class PageTextArguments(Arguments, frozen=True):
     """Part of the page's text."""
 
     part: Annotated[int, Meta(ge=1, le=100)] = 1
@@ -128,7 +128,7 @@ class BrowserOpenTool(Tool[OpenArguments]):
         return _told(view)
 
 
-class BrowserReadTool(Tool[ReadArguments]):
+class BrowserReadTool(Tool[PageTextArguments]):
     """Reads the open page as it is now."""
 
     reads = Provenance.WEB
@@ -136,13 +136,13 @@ class BrowserReadTool(Tool[ReadArguments]):
     description = own("Read the page that is open in the browser, in parts; nothing is sent.")
     effect = Effect.READ
     shown = NOTHING_PRIVATE
-    arguments_type = ReadArguments
+    arguments_type = PageTextArguments
     reads_on = True
 
     def __init__(self, browser: Browsing) -> None:
         self._browser = browser
 
-    async def execute(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
+    async def execute(self, arguments: PageTextArguments, context: ToolContext) -> ToolResult:
         try:
             view = await self._browser.read(_whose(context))
         except BarnacleError as err:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from agent.channels.render.parser import cleaned, read
 from agent.channels.render.plain import spelled
-from agent.channels.render.styled import Span, Style, Styled
+from agent.channels.render.styled import Style, Styled, StyledSpan
 from agent.channels.render.writer import written
 from tests.fakes.markdown import answers
 
@@ -27,10 +27,10 @@ def test_text_alone_is_never_taken_for_marks(text: str) -> None:
 
 @pytest.mark.parametrize("style", [Style.BOLD, Style.ITALIC, Style.STRIKE, Style.CODE])
 def test_a_style_is_written_back(style: Style) -> None:
-    styled = Styled("one two three", (Span(4, 7, style),))
+    styled = Styled("one two three", (StyledSpan(4, 7, style),))
     assert read(written(styled)) == styled
 
 
 def test_a_style_that_cannot_be_written_in_its_place_is_given_up() -> None:
-    styled = Styled("a(b)c", (Span(1, 4, Style.BOLD),))
+    styled = Styled("a(b)c", (StyledSpan(1, 4, Style.BOLD),))
     assert read(written(styled)) == Styled("a(b)c")

@@ -72,21 +72,23 @@ def openings(templates: frozenset[str] | None, *, is_line_start: bool) -> Openin
     return tuple(sorted(found.items(), key=lambda one: -len(one[0])))
 
 
-class Opening(Struct, frozen=True):
+class CallOpening(Struct, frozen=True):
     """Beginning of a call in a text, and where its inside begins."""
 
     template: Template
     end: int
 
 
-def opening_at(text: str, place: int, offered: Collection[str], known: Openings) -> Opening | None:
+def opening_at(
+    text: str, place: int, offered: Collection[str], known: Openings
+) -> CallOpening | None:
     """Return the opening at `place`; None if none is, or if it may yet turn out to be prose."""
     for opening, template in known:
         end = place + len(opening)
         if text.startswith(opening, place) and (
             not template.names_tool or _named_tool(text, end, offered) is not None
         ):
-            return Opening(template, end)
+            return CallOpening(template, end)
     return None
 
 
