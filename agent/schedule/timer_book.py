@@ -110,9 +110,9 @@ class TimerBook:
 
     async def listed(self, which: WhichTimer, context: ToolContext) -> Sequence[Mapping[str, Fact]]:
         timers = await self.of(context.person)
-        meant = _find(timers, which) if _is_told(which) else timers
+        meant = _find(timers, which) if _is_told(which) else _of_kind(timers, which)
         if _is_told(which) and not meant:
-            raise BadArguments(_none_like_that(timers))
+            raise BadArguments(_none_like_that(timers, which))
         now = self._now()
         return [
             {
@@ -148,9 +148,10 @@ class TimerBook:
         timers = await self.of(context.person)
         if wanted.all:
             own = [timer for timer in timers if timer.person == context.person]
-            meant = _find(own, wanted) if _is_told(wanted) else [t for t in own if not t.text]
+            found = _find if _is_told(wanted) else _fitting
+            meant = found(own, wanted)
             if not meant:
-                raise BadArguments(_none_like_that(own))
+                raise BadArguments(_none_like_that(own, wanted))
         else:
             meant = [self._one(timers, wanted)]
         now = self._now()
@@ -162,9 +163,10 @@ class TimerBook:
     def _one(self, timers: Sequence[CountdownTimer], which: WhichTimer) -> CountdownTimer:
         meant = _find(timers, which)
         if not meant:
-            raise BadArguments(_none_like_that(timers))
+            raise BadArguments(_none_like_that(timers, which))
         if len(meant) > 1:
-            raise BadArguments(own("there are several timers, say which: {}", _listing(meant)))
+            several = "there are several {}, say which: {}"
+            raise BadArguments(own(several, configured(_kind(which) + "s"), _listing(meant)))
         return meant[0]
 
     def _told(self, timer: CountdownTimer, now: Instant) -> dict[str, Fact]:
@@ -190,7 +192,7 @@ def _find(timers: Sequence[CountdownTimer], which: WhichTimer) -> list[Countdown
     """Return matching timers; a person's own before those of others, named before unnamed."""
     if which.number:
         return list(timers[which.number - 1 : which.number])
-    fitting = [timer for timer in timers if _fits(timer, which)]
+    fitting = _fitting(timers, which)
     own = [timer for timer in fitting if timer.person == timers[0].person]
     fitting = own or fitting
     if len(fitting) > 1 and not _is_told(which):
@@ -199,12 +201,28 @@ def _find(timers: Sequence[CountdownTimer], which: WhichTimer) -> list[Countdown
     return fitting
 
 
+def _fitting(timers: Sequence[CountdownTimer], which: WhichTimer) -> list[CountdownTimer]:
+    return [timer for timer in timers if _fits(timer, which)]
+
+
 def _fits(timer: CountdownTimer, which: WhichTimer) -> bool:
     if which.set_for_seconds and which.set_for_seconds != timer.seconds:
         return False
+    if which.name and which.reminder:
+        # People say a part of what they wanted to be reminded of
+        return _plain(which.name) in _plain(timer.text)
     if which.name:
         return _plain(which.name) in {_plain(timer.name), _plain(timer.text)} - {""}
-    return not timer.text
+    return bool(timer.text) is which.reminder
+
+
+def _of_kind(timers: Sequence[CountdownTimer], which: WhichTimer) -> list[CountdownTimer]:
+    """Return the reminders alone if they are meant, else all."""
+    return [timer for timer in timers if timer.text or not which.reminder]
+
+
+def _kind(which: WhichTimer) -> str:
+    return "reminder" if which.reminder else "timer"
 
 
 def _plain(name: str) -> str:
@@ -216,10 +234,11 @@ def _said(timer: CountdownTimer, words: str) -> Passage:
     return outside(words, Provenance(timer.trust), f"timer:{timer.number}")
 
 
-def _none_like_that(timers: Sequence[CountdownTimer]) -> Passage:
-    if not timers:
-        return own("there is no timer")
-    return own("no timer matches; there are: {}", _listing(timers))
+def _none_like_that(timers: Sequence[CountdownTimer], which: WhichTimer) -> Passage:
+    kind, there = configured(_kind(which)), _of_kind(timers, which)
+    if not there:
+        return own("there is no {}", kind)
+    return own("no {} matches; there are: {}", kind, _listing(there))
 
 
 def _listing(timers: Sequence[CountdownTimer]) -> Passage:

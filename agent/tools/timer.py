@@ -42,6 +42,7 @@ class WhichTimer(Arguments, frozen=True):
     set_for_seconds: Annotated[
         float, Meta(ge=0, le=_MAX_SECONDS, description="the one that was set for so long")
     ] = 0
+    reminder: Annotated[bool, Meta(description="of those that remind of something")] = False
 
 
 class TimerChangeArguments(WhichTimer, frozen=True):
@@ -120,7 +121,8 @@ class TimerListTool(_TimerTool[WhichTimer]):
     arguments_type = WhichTimer
 
     async def _fields_of(self, arguments: WhichTimer, context: ToolContext) -> Mapping[str, Fact]:
-        return {"timers": list(await self._timers.listed(arguments, context))}
+        key = "reminders" if arguments.reminder else "timers"
+        return {key: list(await self._timers.listed(arguments, context))}
 
 
 class TimerChangeTool(_TimerTool[TimerChangeArguments]):

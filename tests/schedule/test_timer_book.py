@@ -82,6 +82,36 @@ async def test_all_are_cancelled_together_and_no_reminder_with_them(run: TimerRu
     assert gone["text"] == "call Mei"
 
 
+async def test_reminders_are_listed_and_cancelled_apart_from_timers(run: TimerRun) -> None:
+    with pytest.raises(BadArguments, match=r"there is no reminder$"):
+        await run.book.cancel(TimerCancelArguments(reminder=True), context())
+    await start(run, 600, "tea")
+    await run.book.keep(TimerStartArguments(900), "call Mei", context())
+    await run.book.keep(TimerStartArguments(900), "water the plants", context())
+    listed = plainly(await run.book.listed(WhichTimer(reminder=True), context()))
+    assert [(one["number"], one["text"]) for one in listed] == [
+        (2, "call Mei"),
+        (3, "water the plants"),
+    ]
+    with pytest.raises(
+        BadArguments, match="several reminders, say which: call Mei, water the plants"
+    ):
+        await run.book.cancel(TimerCancelArguments(reminder=True), context())
+    with pytest.raises(
+        BadArguments, match="no reminder matches; there are: call Mei, water the plants"
+    ):
+        await run.book.cancel(TimerCancelArguments(reminder=True, name="tea"), context())
+    (gone,) = plainly(
+        await run.book.cancel(TimerCancelArguments(reminder=True, name="plants"), context())
+    )
+    assert gone["text"] == "water the plants"
+    (gone,) = plainly(
+        await run.book.cancel(TimerCancelArguments(reminder=True, all=True), context())
+    )
+    assert gone["text"] == "call Mei"
+    assert await names(run) == ["tea"]
+
+
 async def test_time_is_added_and_taken_away(run: TimerRun) -> None:
     await start(run, 600)
     await run.clock.sleep(100)

@@ -18,7 +18,7 @@ from agent.providers.offline.past_calls import FAILURE
 from agent.providers.offline.past_readings import past_told
 from agent.providers.offline.plan import Order
 from agent.providers.offline.rehearsal_lines import rehearsal_lines
-from agent.providers.offline.timer_words import timer_told
+from agent.providers.offline.timer_words import job_told, reminders_alone, timer_told
 from agent.providers.offline.toolbox import (
     MEMORY_FORGET,
     MEMORY_SOURCE,
@@ -111,7 +111,8 @@ def answer(
 
     What was `asked` picks from a long result; `contents` names memories by their keys.
     """
-    parts = [_told(exchange, box, voice, asked, contents) for exchange in exchanges]
+    told = reminders_alone(exchanges)
+    parts = [_told(exchange, box, voice, asked, contents) for exchange in told]
     lines = any("\n" in part for part in parts)
     return ("\n".join(parts) if lines else voice.joined(parts))[:_MAX_ANSWER_CHARS]
 
@@ -141,9 +142,9 @@ def _told(
     if "value" in result:
         return _reading(exchange, profile, result, voice)
     # Only when something of its kind was found out
-
     return (
         timer_told(result, voice)
+        or job_told(order.tool, result, voice)
         or past_told(result, voice)
         or finding(order, result, voice, asked)
         or _file_sentences(result, voice)

@@ -24,6 +24,7 @@ from agent.providers.offline.plan import (
     SayStep,
     Step,
 )
+from agent.providers.offline.scheduled_orders import JOB_NAME
 from agent.providers.offline.senses import actions, values
 from agent.providers.offline.time_phrases import TimeKind, TimePhrase, time_phrase_of
 from agent.providers.offline.timed_tokens import sentence_of
@@ -220,7 +221,8 @@ def _reminder(analysis: Analysis, box: Toolbox) -> Step | None:
     when = time_phrase_of(analysis.text, analysis.code, *_LATER)
     if when is None:
         begins = wishes[0] is sentence.tokens[0] and "recall" not in said
-        return SayStep("reminder_when") if begins else None
+        names_one = JOB_NAME.search(analysis.text.casefold()) is not None
+        return SayStep("reminder_when") if begins and not names_one else None
     text = _without_wish(when.rest, analysis.code)
     if not text:
         return SayStep("reminder_when")

@@ -38,6 +38,7 @@ from agent.providers.offline.plan import (
     SayStep,
     Step,
     TellStep,
+    lookups,
 )
 from agent.providers.offline.received_files import about_file
 from agent.providers.offline.small_talk import small_talk
@@ -275,7 +276,14 @@ def _after_calls(step: Step, turn: ConversationTurn, box: Toolbox, voice: Voice)
     if not turn.exchanges:
         return step
     purpose = step.purpose if isinstance(step, CallStep) else ""
-    if len(turn.exchanges) > 1 or turn.exchanges[0].result.startswith(FAILURE):
+    if any(one.result.startswith(FAILURE) for one in turn.exchanges):
+        return TellStep()
+    if len(turn.exchanges) == lookups(step):
+        from agent.providers.offline.scheduled_orders import change_scheduled  # noqa: PLC0415 - it is rare
+
+        analysis = analyse(turn.text, voice.code, box.names)
+        return change_scheduled(analysis, turn.exchanges, box)
+    if len(turn.exchanges) > 1:
         return TellStep()
     return _after_first(purpose, turn, box, voice)
 
@@ -328,7 +336,7 @@ def _results(
     looked_up = next((before for tool, before in _LOOKED_UP.items() if done.endswith(tool)), "")
     recalls = [one for one in exchanges[:-1] if looked_up and one.order.tool.endswith(looked_up)]
     contents = contents_by_key([one.result for one in recalls])
-    shown = [one for one in exchanges if one not in recalls]
+    shown = [one for one in exchanges[lookups(meant) :] if one not in recalls] or exchanges
     told = answer(shown, box, voice, understood.asked, contents)
     step = understood.step
     beside = step.beside if isinstance(step, CallStep) else None

@@ -37,6 +37,7 @@ from agent.providers.offline.plan import (
 )
 from agent.providers.offline.refusals import refusal
 from agent.providers.offline.replies import overrides, replied
+from agent.providers.offline.scheduled_orders import about_scheduled
 from agent.providers.offline.senses import hardware
 from agent.providers.offline.timers import about_timers
 from agent.providers.offline.toolbox import ORDERS, Parameter, Toolbox
@@ -114,7 +115,7 @@ async def understand(
 ) -> Interpretation:
     """Return the step for a message after the turns of the past; there is always one."""
     reads = partial(_of_text, analysis.code, box, past, likenesses)
-    if (step := await timed(analysis, box, reads)) is not None:
+    if (step := about_scheduled(analysis, box) or await timed(analysis, box, reads)) is not None:
         return Interpretation(analysis, clauses_of(analysis), step)
     understood = await _read(analysis, box, past, pending, likenesses)
     return replace(understood, step=_verified(understood, box))

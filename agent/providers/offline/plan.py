@@ -14,6 +14,8 @@ from agent.providers.offline.toolbox import Choice, Name, Parameter, Profile
 
 # More calls than this out of one message are not what somebody meant
 MAX_CALLS = 64
+# Of a call that looks up what is scheduled, to change one of it
+SCHEDULED = "scheduled"
 # More choices than this are not read out
 MAX_OPTIONS = 12
 
@@ -39,6 +41,8 @@ class Reason(enum.Enum):
     MEAN = "mean"
     # A choice was not named
     WHICH = "which"
+    # One of several texts of a person was not named
+    WHICH_TEXT = "which_text"
     # A number or a text was not said
     FILL = "fill"
     # It was understood, but not clearly enough to act on
@@ -84,6 +88,13 @@ class CallStep(Struct, frozen=True):
     earlier: bool = False
     # What is said after what came of them
     beside: "SayStep | None" = None
+
+
+def lookups(step: "Step") -> int:
+    """Return how many calls look up what is scheduled, before one of it is changed."""
+    if isinstance(step, CallStep) and step.purpose == SCHEDULED:
+        return len(step.orders)
+    return 0
 
 
 class AskStep(Struct, frozen=True):

@@ -21,6 +21,7 @@ from agent.providers.offline.plan import (
 )
 from agent.providers.offline.slots import best_choices, fitting_number
 
+_EDGES = " ,.;:!?\"'“”„«»"
 _ORDINALS = ("first", "second", "third")
 _CONFIRMING = frozenset({Reason.CONFIRM, Reason.FORGET_THIS, Reason.PHRASE})
 
@@ -59,7 +60,8 @@ def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
         return _all(need.options) if plain else None
     if need.reason is Reason.FILL:
         return _filled(need, text, clause)
-    chosen = list(need.options) if marks & {"all", "both"} else _chosen(need.options, clause)
+    every = list(need.options) if marks & {"all", "both"} else []
+    chosen = every or _spelled(need.options, text) or _chosen(need.options, clause)
     if len(chosen) > 1 and not marks & {"all", "both"}:
         reason = Reason.MEAN if need.reason is Reason.WHICH else need.reason
         return [Need(reason, tuple(chosen), need.parameter)]
@@ -67,6 +69,13 @@ def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
         drafts = tuple(draft for option in chosen for draft in option.drafts)
         return [confirmation(drafts, ONLY_NOW)]
     return _all(chosen) or None
+
+
+def _spelled(options: Sequence[ReplyOption], text: str) -> list[ReplyOption]:
+    """Return the option that a reply is, letter by letter: its words may be those of others."""
+    said = text.strip(_EDGES).casefold()
+    same = [option for option in options if option.choice.text.casefold() == said]
+    return same if len(same) == 1 else []
 
 
 def _chosen(options: Sequence[ReplyOption], clause: Clause) -> list[ReplyOption]:

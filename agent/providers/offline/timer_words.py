@@ -1,15 +1,19 @@
-"""Sentences of timers and reminders in a person's language: at the end, late, and on request."""
+"""Sentences of timers, reminders and jobs in a person's language: at the end, late, on request."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Protocol
 
+from agent.providers.offline.conversation import Exchange, table_of
 from agent.providers.offline.lexicon import LANGUAGES
 from agent.providers.offline.rehearsal_lines import rehearsal_lines
 from agent.providers.offline.voice import Voice
 
 # Longer than this, seconds are noise
 _SHORT_S = 600
+_Tell = Callable[[Mapping[str, Any], Voice], str]
 
 
 class _Ended(Protocol):
@@ -59,14 +63,31 @@ def late_reminder(text: str, code: str) -> str:
 
 
 def timer_told(result: Mapping[str, Any], voice: Voice) -> str:
-    """Return what came of an order about timers; empty for a result of another shape."""
-    for key, tell in _TELLING.items():
-        told = result.get(key)
-        if isinstance(told, Mapping):
-            return tell(told, voice)
-        if isinstance(told, list) and key in {"timers", "cancelled"}:
-            return _each(told, voice, cancelled=key == "cancelled")
+    """Return what came of an order about timers or jobs; empty for a result of another shape."""
+    for key, told in result.items():
+        if key in _TELLING and isinstance(told, Mapping):
+            return _TELLING[key](told, voice)
+        if key in _LISTING and isinstance(told, list):
+            return _LISTING[key](told, voice)
     return ""
+
+
+def reminders_alone(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
+    """Return the exchanges without jobs that only do something, if reminders were asked for."""
+    if not any(one.order.arguments.get("reminder") for one in exchanges):
+        return exchanges
+    kept = [one for exchange in exchanges if (one := _reminding(exchange)) is not None]
+    # Where there are others, nobody wants to hear that there are none of a kind
+    return [one for one in kept if table_of(one.result).get("reminders") != []] or kept
+
+
+def _reminding(exchange: Exchange) -> Exchange | None:
+    """Return an exchange with those of its jobs that say something; None if it has no other."""
+    jobs = table_of(exchange.result).get("jobs")
+    if not isinstance(jobs, list):
+        return exchange
+    saying = [job for job in jobs if isinstance(job, Mapping) and job.get("message")]
+    return Exchange(exchange.order, json.dumps({"jobs": saying})) if saying else None
 
 
 def _started(told: Mapping[str, Any], voice: Voice) -> str:
@@ -94,24 +115,47 @@ def _changed(told: Mapping[str, Any], voice: Voice) -> str:
     return voice.say(key, timer=_named(voice, told), left=left)
 
 
-def _each(told: Sequence[Any], voice: Voice, *, cancelled: bool) -> str:
+def _cancelled(told: Sequence[Any], voice: Voice) -> str:
     timers = [one for one in told if isinstance(one, Mapping)]
-    if not timers:
-        return voice.say("timers_none")
-    if cancelled:
-        return voice.joined(
-            [voice.say("timer_cancelled", timer=_named(voice, one)) for one in timers]
-        )
-    return "\n".join(_changed(one, voice) for one in timers)
+    return voice.joined([voice.say("timer_cancelled", timer=_named(voice, one)) for one in timers])
 
 
-_TELLING = {
+def _listed(none: str, tell: _Tell, told: Sequence[Any], voice: Voice) -> str:
+    lines = [tell(one, voice) for one in told if isinstance(one, Mapping)]
+    return "\n".join(lines) or voice.say(none)
+
+
+def _job(told: Mapping[str, Any], voice: Voice) -> str:
+    name = str(told.get("name", "")).replace("_", " ")
+    text = voice.quoted(str(told.get("message") or told.get("prompt") or ""))
+    if told.get("state") == "paused":
+        return voice.say("job_held", name=name, text=text)
+    if "next" not in told:
+        return voice.say("job_plain", name=name, text=text)
+    return voice.say("job_next", name=name, text=text, time=_moment(str(told["next"])))
+
+
+_TELLING: Mapping[str, _Tell] = {
     "started": _started,
     "reminder": _reminder,
     "changed": _changed,
-    "timers": _changed,
-    "cancelled": _changed,
 }
+_LISTING: Mapping[str, Callable[[Sequence[Any], Voice], str]] = {
+    "timers": partial(_listed, "timers_none", _changed),
+    "reminders": partial(_listed, "reminders_none", _changed),
+    "jobs": partial(_listed, "jobs_none", _job),
+    "cancelled": _cancelled,
+}
+_JOB_TOOLS = "cron_"
+_DEEDS = frozenset({"removed", "paused", "resumed", "running"})
+
+
+def job_told(tool: str, result: Mapping[str, Any], voice: Voice) -> str:
+    """Return what came of an order about one job; empty for any other."""
+    if not tool.startswith(_JOB_TOOLS):
+        return ""
+    deed = next((one for one in _DEEDS if isinstance(result.get(one), str)), "")
+    return voice.say(f"job_{deed}", name=str(result[deed])) if deed else ""
 
 
 def _named(voice: Voice, told: Mapping[str, Any]) -> str:

@@ -20,6 +20,8 @@ _VERBS = frozenset({"set", "read", "write", "get"})
 # Units of time, the longest first
 _SPANS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 _SECOND_MS = 1000
+# Questions that quote what somebody said
+_OF_TEXTS = {Reason.FORGET_WHICH: "forget_which", Reason.WHICH_TEXT: "which"}
 # Words of tools' names that say nothing to a person
 _TECHNICAL = _VERBS | {"board", "gpio", "pwm", "adc", "mcu", "i2c", "uart"}
 # A name longer than this is not a name
@@ -212,9 +214,9 @@ class Voice(Struct, frozen=True):
             return self.say(need.reason.value, deed=self.listing(deeds, "and"))
         if need.reason is Reason.FORGET_THIS:
             return self.say("forget_this", memory=self.quoted(need.options[0].choice.text))
-        if need.reason is Reason.FORGET_WHICH:
+        if need.reason in _OF_TEXTS:
             texts = [self.quoted(option.choice.text) for option in need.options]
-            return self.say("forget_which", choices=self.listing(texts, "or"))
+            return self.say(_OF_TEXTS[need.reason], choices=self.listing(texts, "or"))
         if need.reason is Reason.FILL:
             return self._fill_question(need)
         names = [self._option(option) for option in need.options]

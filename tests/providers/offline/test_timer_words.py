@@ -1,13 +1,18 @@
 # ruff: noqa: E501  # one result a line
+import json
 from dataclasses import dataclass
 
 import pytest
 
+from agent.providers.offline.conversation import Exchange
 from agent.providers.offline.lexicon import LANGUAGES
+from agent.providers.offline.plan import Order
 from agent.providers.offline.timer_words import (
     SpokenTimers,
+    job_told,
     late_reminder,
     reminder,
+    reminders_alone,
     timer_told,
 )
 from agent.providers.offline.voice import Voice
@@ -66,9 +71,51 @@ def test_a_language_that_is_not_known_is_english() -> None:
         ({"reminder": {"first": "2026-11-22T08:00+00:00", "text": "tea"}}, "I will remind you at 08:00 (2026-11-22): tea"),
         ({"reminder": {"first": "2026-11-22T08:00+00:00", "every": "day 08:00", "order": "pump on"}}, "I will do this repeatedly, first at 08:00 (2026-11-22): pump on"),
         ({"reminder": {"first": "then", "text": "tea"}}, "I will remind you at then: tea"),
+        ({"reminders": []}, "You have no reminders."),
+        ({"reminders": [{"seconds": 90, "left_seconds": 8, "text": "tea"}]}, "Reminder “tea” (1 min 30 s): 8 s left."),
+        ({"jobs": []}, "You have no jobs."),
+        ({"jobs": [{"name": "order-1", "prompt": "pump on", "next": "2026-11-22T08:00+00:00"}, {"name": "b", "message": "tea", "state": "paused"}, {"name": "c", "prompt": "d"}]}, "order-1, next at 08:00 (2026-11-22): “pump on”\nb, paused: “tea”\nc: “d”"),
         ({"value": "on"}, ""),
         ({"timers": "none"}, ""),
     ],
 )  # fmt: skip
 def test_what_came_of_an_order_is_told(result: dict[str, object], told: str) -> None:
     assert timer_told(result, Voice("en")) == told
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_language_tells_jobs(code: str) -> None:
+    voice = Voice(code)
+    deeds = [
+        job_told("cron_pause", {deed: "a-1"}, voice)
+        for deed in ("removed", "paused", "resumed", "running")
+    ]
+    lists = [
+        timer_told(result, voice) for result in ({"jobs": []}, {"reminders": []}, {"timers": []})
+    ]
+    assert all("a-1" in said for said in deeds)
+    assert all((*deeds, *lists))
+    assert len({*deeds, *lists}) == 7
+
+
+def test_what_another_tool_removed_is_no_job() -> None:
+    assert job_told("watch_remove", {"removed": "a"}, Voice("en")) == ""
+    assert job_told("cron_list", {"jobs": []}, Voice("en")) == ""
+
+
+def exchange(tool: str, result: dict[str, object], **arguments: object) -> Exchange:
+    return Exchange(Order(tool, arguments), json.dumps(result))
+
+
+def test_of_jobs_only_those_that_say_something_are_reminders() -> None:
+    jobs = exchange(
+        "cron_list", {"jobs": [{"name": "a", "prompt": "pump on"}, {"name": "b", "message": "tea"}]}
+    )
+    none = exchange("timer_list", {"reminders": []}, reminder=True)
+    some = exchange("timer_list", {"reminders": [{"text": "soup"}]}, reminder=True)
+    saying = exchange("cron_list", {"jobs": [{"name": "b", "message": "tea"}]})
+    orders = exchange("cron_list", {"jobs": [{"name": "a", "prompt": "pump on"}]})
+    assert list(reminders_alone([some, jobs])) == [some, saying]
+    assert list(reminders_alone([none, jobs])) == [saying]
+    assert list(reminders_alone([none, orders])) == [none]
+    assert list(reminders_alone([jobs])) == [jobs]
