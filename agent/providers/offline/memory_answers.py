@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agent.providers.offline.clauses import Clause, clauses_of
 from agent.providers.offline.conversation import table_of
 from agent.providers.offline.documents import pieces_told
+from agent.providers.offline.language import detect
 from agent.providers.offline.memory_orders import LIST
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import (
@@ -20,6 +22,7 @@ from agent.providers.offline.plan import (
     step_of,
 )
 from agent.providers.offline.relevance import CLEAR, FAINT, Match, RecalledMemory, matches
+from agent.providers.offline.timed_tokens import sentence_of
 from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_SOURCE, Choice, Toolbox, name_of
 from agent.providers.offline.voice import Voice
 
@@ -28,17 +31,39 @@ _TOLD = 3
 _LISTED = 20
 # A memory in an answer is shown up to here
 _SHOWN_CHARS = 500
+# Category of what was said and not asked to be remembered
+_PASSING = "conversation"
+_ASKING = frozenset({"question", "ask", "unwatch", "watch"})
+# What is scheduled, and what is done with it
+_SCHEDULED = frozenset({"timer", "timers", "remind", "reminder", "reminders", "job", "jobs"})
+_SCHEDULING = frozenset({"start", "cancel", "add", "pause", "resume", "remind"})
+# Who says these tells of a deed, and orders none
+_TOLD_OF = frozenset({"past", "report", "state"})
 
 
 def memories_of(result: str) -> list[RecalledMemory]:
-    """Return the memories in the result of a recall, whatever else it holds."""
+    """Return what memories in the result of a recall tell, whatever else it holds."""
     found = table_of(result).get("memories")
     entries = found if isinstance(found, list) else []
     return [
         RecalledMemory(str(entry["key"]), str(entry["content"])[:_SHOWN_CHARS])
         for entry in entries
         if isinstance(entry, Mapping) and "key" in entry and "content" in entry
+        if entry.get("category") != _PASSING or _tells(str(entry["content"])[:_SHOWN_CHARS])
     ]
+
+
+def _tells(message: str) -> bool:
+    """Return false for a message that only asked or ordered something: it answers nothing."""
+    analysis = analyse(message, detect(message))
+    tags = sentence_of(message, analysis.code).tags
+    if tags & _SCHEDULED and tags & _SCHEDULING:
+        return False
+    return any(not (one.marks & _ASKING or _orders(one)) for one in clauses_of(analysis))
+
+
+def _orders(clause: Clause) -> bool:
+    return bool(clause.actions) and not clause.marks & _TOLD_OF
 
 
 def told(text: str, result: str, purpose: str, voice: Voice) -> SayStep:

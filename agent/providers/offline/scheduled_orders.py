@@ -46,6 +46,7 @@ _DEEDS = {
     "list": frozenset({"status"}),
 }
 _BESIDE = _NOUNS.union({LIGHT, "all", "aside", "left", "turning"}, *_DEEDS.values())
+_WITHOUT_PLURAL = frozenset({"zh", "ja", "ko"})
 # Said with these, it is no order
 _NO_ORDER = frozenset({"negate", "suppose", "past", "report"})
 _EDGES = " ,.;:!?\"'“”„«»"
@@ -128,7 +129,9 @@ def _said(analysis: Analysis) -> _Said | None:
     if not deed or any(token.kind is TokenKind.TAGGED for token in others):
         return None
     words = [sentence.words(token) for token in others] + text.split()
-    if deed == "list" and words:
+    # One job is what somebody does for a living
+    one_job = "job" in tags and analysis.code not in _WITHOUT_PLURAL
+    if deed == "list" and (words or one_job):
         return None
     every = not tags.isdisjoint({"all", "jobs", "reminders"})
     told = tuple(word.casefold() for word in words)

@@ -12,8 +12,9 @@ from tests.providers.offline.toolset import BOARD
 class Shelf:
     """A memory that recalls everything, most relevant or not."""
 
-    def __init__(self, *contents: str) -> None:
+    def __init__(self, *contents: str, passing: bool = False) -> None:
         self.kept = {f"key-{number}": content for number, content in enumerate(contents)}
+        self.category = "conversation" if passing else "core"
 
     def store(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         key = f"key-{len(self.kept)}"
@@ -22,7 +23,13 @@ class Shelf:
 
     def recall(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         memories = [
-            {"key": key, "content": content, "provenance": "owner", "date": "2026-11-20"}
+            {
+                "key": key,
+                "content": content,
+                "category": self.category,
+                "provenance": "owner",
+                "date": "2026-11-20",
+            }
             for key, content in self.kept.items()
         ]
         return {"memories": memories}
@@ -77,6 +84,44 @@ async def test_what_was_told_is_answered_among_other_memories(
 )
 async def test_what_was_never_told_is_not_made_up(question: str, answer: str) -> None:
     assert (await Shelf("my sister is called Mei").talk().ask(question)).startswith(answer)
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("what is my cat called?", "which cat is it?"),
+        ("turn the led on for 5 seconds", "when the button is pressed turn on the led"),
+        ("cancel the reminder", "which reminders did I set?"),
+        ("remind me in 10 minutes to water the plants", "who waters the plants?"),
+        ("set a timer for 10 minutes", "what did I set for 10 minutes?"),
+        ("wie heißt meine Katze?", "welche Katze ist das?"),
+        ("schalte die Pumpe ein", "warum lief die Pumpe?"),
+        ("我的猫叫什么？", "哪只猫？"),
+        ("打开水泵", "水泵为什么开了？"),
+    ],
+)
+async def test_what_somebody_only_asked_or_ordered_is_no_answer(said: str, question: str) -> None:
+    assert said not in await Shelf(said, passing=True).talk().ask(question)
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("my cat is called Minka", "what is my cat called?"),
+        ("I turned the boiler off on Monday", "when did I turn off the boiler?"),
+        ("the timer in the kitchen is broken", "which timer is broken?"),
+        ("my job is plumber", "what is my job?"),
+        ("meine Katze heißt Minka", "wie heißt meine Katze?"),
+        ("我的猫叫咪咪", "我的猫叫什么？"),
+    ],
+)
+async def test_what_was_told_in_passing_is_an_answer(said: str, question: str) -> None:
+    assert said in await Shelf(said, passing=True).talk().ask(question)
+
+
+async def test_a_question_is_not_offered_to_be_forgotten() -> None:
+    talk = Shelf("my cat is called Minka", "what is my cat called?", passing=True).talk()
+    assert "what is my cat called?" not in await talk.ask("forget my cat")
 
 
 async def test_a_memory_that_has_only_some_of_the_words_is_told_as_the_nearest() -> None:

@@ -174,6 +174,8 @@ def test_where_there_is_none_that_is_said(text: str, key: str) -> None:
         ("en", "should I cancel the reminder?"),
         ("en", "cancel the reminder and turn the pump on for 5 seconds"),
         ("en", "good job"),
+        ("en", "what is my job?"),
+        ("de", "was ist meine Aufgabe?"),
         ("en", "turn the led on"),
         ("de", "erinnere mich um 8 daran, den Auftrag zu löschen"),
         ("zh", "十分钟后提醒我取消订阅"),
