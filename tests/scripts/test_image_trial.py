@@ -9,6 +9,7 @@ import pytest
 from image.lib import layout, trial
 from image.lib.emulated.card import Card
 from image.lib.emulated.evidence import STARTS_NOTED, Evidence
+from image.lib.emulated.guest import with_console
 from image.lib.trials import ORDER, system
 from image.lib.trials.power_cut import Moment, moments_of
 
@@ -81,3 +82,11 @@ def test_each_stage_of_a_start_is_told_once_as_it_was_reached_first() -> None:
     assert system.stages_of(log) == (
         "data mounted 4.8 s, sysinit not in the journal, agent begun 5.1 s, agent ready 12.4 s"
     )
+
+
+def test_no_port_of_another_number_takes_the_console_of_the_emulated_one() -> None:
+    words = with_console(layout.command_line("A")).split()
+    serial = [word for word in words if word.startswith("console=ttyAMA")]
+    assert serial == ["console=ttyAMA0,115200"]
+    assert [word for word in words if word.startswith("console=")][-1] == serial[0]
+    assert f"root=PARTUUID={layout.SLOTS['A'].partuuid}" in words

@@ -26,6 +26,7 @@ _MACHINE = (
 )
 # What the guest reaches, by the address that it finds it at
 PLACES = {"model": "10.0.2.100", "telegram": "10.0.2.101"}
+_CONSOLE = "console=ttyAMA0,115200"
 # What the kernel says when it is told to restart so
 _TRYBOOT = "Restarting system with command '0 tryboot'"
 _NETWORK_ROM = "efi-virtio.rom"
@@ -49,6 +50,16 @@ class Conditions:
     disk: Path | None = None
     config: str = "config.txt"
     is_pi: bool = False
+
+
+def with_console(line: str) -> str:
+    """Return the kernel's command line for the emulated machine.
+
+    Of ports with one name, the kernel takes the first number that is asked for: that of a Pi 5, and
+    the port that is there stays silent. The serial console comes last: it is the one that is kept.
+    """
+    words = [word for word in line.split() if not word.startswith("console=ttyAMA")]
+    return " ".join([*words, _CONSOLE, "systemd.debug_shell=hvc0", "systemd.show_status=1"])
 
 
 class Guest:
@@ -79,9 +90,7 @@ class Guest:
         slot = self.card.slot(given.config)
         for name in ("vmlinuz", "initrd.img"):
             (self._work / name).write_bytes(self.card.read(f"{slot}/{name}"))
-        line = self.card.read(f"{slot}/cmdline.txt").decode().strip()
-        # The serial console last: it is the one that is kept
-        line += " console=ttyAMA0,115200 systemd.debug_shell=hvc0 systemd.show_status=1"
+        line = with_console(self.card.read(f"{slot}/cmdline.txt").decode().strip())
         command = [*self._command(given), "-append", line]
         self._said_before = self.console.stat().st_size if self.console.exists() else 0
         self.starts += 1

@@ -42,7 +42,7 @@ def run(bench: Bench, amount: int) -> str:
     tainted = shell.run("cat /proc/sys/kernel/tainted")
     expect(tainted == "0", f"the kernel is tainted: {tainted}")
     slow = "; ".join(shell.run("systemd-analyze blame --no-pager | head -3").split("\n"))
-    log = shell.run(f"journalctl -bq --no-pager -o short-monotonic _PID=1 | grep -E '{_SAYS}'")
+    log = shell.run(f"journalctl -q -b --no-pager -o short-monotonic _PID=1 | grep -E '{_SAYS}'")
     told = f"{_ports(shell)}; {_memory(shell)}; {version}; slowest units: {slow}"
     return f"{told}; since the kernel began: {stages_of(log)}"
 
