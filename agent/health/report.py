@@ -22,6 +22,7 @@ from agent.health.status import (
 )
 from agent.link.base import Board, BoardState
 from agent.security.estop import EmergencyStop
+from agent.storage.files import is_read_only
 from agent.system.clock import Clock, rest
 from agent.text.printable import printable_line
 
@@ -44,19 +45,13 @@ class WritableState:
             return (
                 f"the data partition is not in use ({self._aside}): I store nothing and only talk"
             )
-        if not self._is_read_only():
+        if not is_read_only(self._folder):
             self._since_s = None
             return ""
         if self._since_s is None:
             self._since_s = self._clock.wall_s()
         since = time.strftime("%Y-%m-%d %H:%M", time.localtime(self._since_s))
         return f"storage is read-only since {since}: I store nothing and act on nothing"
-
-    def _is_read_only(self) -> bool:
-        try:
-            return bool(os.statvfs(self._folder).f_flag & os.ST_RDONLY)
-        except OSError:
-            return False
 
 
 _log = logging.getLogger(__name__)

@@ -5,6 +5,7 @@ where the removed rows ended, so the rest stays verifiable. Only the process tha
 folder writes; others may read meanwhile.
 """
 
+import errno
 import logging
 import os
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from agent.errors import StorageFull
 from agent.security.audit_chain import START, Broken, Link, Row, Value, tied, untied
-from agent.storage.files import sync_folder
+from agent.storage.files import is_read_only, sync_folder
 from agent.system.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -151,6 +152,8 @@ class Audit:
             raise OSError(0, "there is no room for a whole row")
         if durable:
             os.fdatasync(self._handle)
+            if is_read_only(self._handle):
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
         self._is_torn = False
         self._size_bytes += len(line)
         self._last = link

@@ -57,6 +57,18 @@ def remove_stale_temps(folder: Path) -> int:
     return len(stale)
 
 
+def is_read_only(place: Path | int) -> bool:
+    """Return true if a file, a folder or a handle is on a file system that has turned read-only.
+
+    The kernel still takes what is written to a file that was open before, says that it is flushed,
+    and loses it: whoever keeps a file open has to ask. What is not there is not read-only.
+    """
+    try:
+        return bool(os.statvfs(place).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
+
+
 def sync_folder(folder: Path) -> None:
     """Make a rename in the folder durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -8,7 +8,9 @@ A database whose check may wait is looked at first and checked meanwhile; a chan
 """
 
 import asyncio
+import errno
 import logging
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agent.errors import StorageFull
 from agent.storage.database import USUAL_PAGE_BYTES, open_database, open_unchecked
+from agent.storage.files import is_read_only
 
 if TYPE_CHECKING:
     from agent.storage.soundness import SoundnessCheck
@@ -196,8 +199,14 @@ class DatabaseWorker:
         connection.execute("PRAGMA query_only=OFF")
         self._check = None
 
+    def _refuse_read_only(self) -> None:
+        """Raise StorageFull where a commit would seem to succeed, and would be lost."""
+        if is_read_only(self._path):
+            raise StorageFull(f"{self._path} was not written: {os.strerror(errno.EROFS)}")
+
     def _run_shared(self, job: Job[R]) -> R:
         connection = self._opened(_CHANGE)
+        self._refuse_read_only()
         try:
             if not connection.in_transaction:
                 # No flush: a cut takes this transaction whole, and the job is done again
@@ -214,8 +223,9 @@ class DatabaseWorker:
         if connection is None or not connection.in_transaction:
             return
         try:
+            self._refuse_read_only()
             connection.commit()
-        except sqlite3.OperationalError as err:
+        except (sqlite3.OperationalError, StorageFull) as err:
             connection.rollback()
             self.undone += 1
             _log.warning("storage: write postponed: %s", err)
@@ -234,6 +244,7 @@ class DatabaseWorker:
                 return job(connection)
             self._commit_shared()
         if begin == _CHANGE:
+            self._refuse_read_only()
             connection.execute(_FLUSHED)
         # More may be added by another thread meanwhile
         later = list(self._later) if begin == _CHANGE else []
@@ -251,6 +262,8 @@ class DatabaseWorker:
             if connection.in_transaction:
                 connection.rollback()
             raise self._named(err) from err
+        if begin == _CHANGE:
+            self._refuse_read_only()
         del self._later[: len(later)]
         for _, committed in later:
             committed()

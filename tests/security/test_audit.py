@@ -14,6 +14,7 @@ from agent.security.audit import Audit, files_of, lines_of
 from agent.security.audit_chain import START, problems, tied, untied
 from agent.security.redact import Redactor
 from tests.fakes.clock import SteppedClock
+from tests.fakes.lying_card import turn_read_only
 
 CANARY = 'canary-"7f3a\\9c-key'
 
@@ -331,3 +332,16 @@ def test_damaged_rows_are_left_out_of_those_that_are_read(tmp_path: Path) -> Non
     assert names
     assert [module.text_of(row, "tool") for row in rows] == ["lamp"]
     assert module.text_of(rows[0], "absent") == ""
+
+
+def test_a_row_that_only_seems_to_be_written_is_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = fill(folder, 1)
+    with monkeypatch.context() as patch:
+        turn_read_only(patch)
+        with pytest.raises(StorageFull, match="Read-only file system"):
+            audit.append({"kind": "test", "value": 1}, durable=True)
+    audit.append({"kind": "test", "value": 2}, durable=True)
+    assert values(folder) == [0, 2]
+    assert found(folder) == []

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import StorageFull
+from agent.storage.database import IN_RAM
 from agent.storage.worker import DatabaseWorker
+from tests.fakes.lying_card import turn_read_only
 from tests.waits import wait_until
 
 
@@ -181,3 +183,41 @@ async def test_a_full_disk_takes_the_shared_changes_and_says_so(worker: Database
     await worker.redoable(insert)
     kept = await worker.transact(count)
     assert kept + worker.undone == 2
+
+
+async def test_a_file_system_that_turned_read_only_under_an_open_database_takes_nothing(
+    worker: DatabaseWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def add() -> None:
+        await worker.transact(lambda db: db.execute("INSERT INTO t VALUES (1)"))
+
+    await add()
+    with monkeypatch.context() as patch:
+        turn_read_only(patch)
+        with pytest.raises(StorageFull, match="Read-only file system"):
+            await add()
+        with pytest.raises(StorageFull, match="Read-only file system"):
+            await worker.redoable(lambda db: db.execute("INSERT INTO t VALUES (2)"))
+        assert await worker.look(count) == 1
+    await add()
+    assert await worker.look(count) == 2
+
+
+async def test_what_can_be_redone_is_undone_where_the_card_turns_read_only_before_it_is_kept(
+    worker: DatabaseWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await worker.redoable(lambda db: db.execute("INSERT INTO t VALUES (1)"))
+    with monkeypatch.context() as patch:
+        turn_read_only(patch)
+        with pytest.raises(StorageFull, match="Read-only file system"):
+            await worker.transact(lambda db: db.execute("INSERT INTO t VALUES (2)"))
+    assert worker.undone == 1
+    assert await worker.look(count) == 0
+
+
+async def test_a_database_in_memory_asks_no_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = DatabaseWorker(IN_RAM, ("CREATE TABLE t (x)",))
+    turn_read_only(monkeypatch)
+    await worker.transact(lambda db: db.execute("INSERT INTO t VALUES (1)"))
+    assert await worker.look(count) == 1
+    await worker.aclose()
