@@ -241,6 +241,7 @@ async def at_work(
             for work in (
                 *(run(owner.tell) for run in (agent.mcp.run, agent.machine_health.run)),
                 agent.peripherals.notice(owner),
+                agent.peripherals.install(opened.owner.confirm, owner.tell),
                 *(watcher.run(owner) for watcher in agent.watchers),
                 _reload(agent, conversations, opened.owner.confirm, owner.tell),
                 _once(dispatcher.resumed, run_jobs),

@@ -24,10 +24,11 @@ from agent.system.clock import Clock
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent.access.owner import Owner
+    from agent.access.owner import Owner, Tell
     from agent.app.devices import HouseDevices
     from agent.app.readings import ReadingRecord
     from agent.app.tools import ToolParts
+    from agent.blank.notice import Confirm
     from agent.link.board import SerialBoard
     from agent.messaging.tool_messages import ToolMessages
     from agent.peripherals.gpio import PiPins
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415  # what is not configured or never used is never loaded
 _log = logging.getLogger(__name__)
+
+# A start has better things to do, and a link tells of a strange device only after some seconds
+FIRST_LOOK_S = 12.0
 
 
 class RecordedParts(Struct, frozen=True, dict=True):
@@ -180,6 +184,15 @@ class Peripherals:
         """Tell the owner of unusual readings until cancelled."""
         if self.record is not None:
             await self.record.notice(owner)
+
+    async def install(self, confirm: "Confirm", tell: "Tell") -> None:
+        """Ask the owner about boards without our firmware, and install it; until cancelled."""
+        if (around := self._recorded) is None:
+            return
+        await around.clock.sleep(FIRST_LOOK_S)
+        from agent.app.blank import watch
+
+        await watch(around, confirm, tell)
 
     def _settle(self) -> None:
         from agent.peripherals.gpio import trouble_with_pins

@@ -62,6 +62,10 @@ def run(arguments: Namespace) -> int:
         from agent.cli import board_describe  # noqa: PLC0415 - only it speaks with a prompt
 
         return asyncio.run(board_describe.run(arguments))
+    if arguments.action == "install":
+        from agent.cli import board_install  # noqa: PLC0415 - only it knows boot loaders
+
+        return asyncio.run(board_install.run(arguments))
     settings, paths = configuration.load(arguments)
     if arguments.action == "list":
         return list_ports(settings.every_board(), as_json=arguments.json)

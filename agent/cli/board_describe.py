@@ -7,18 +7,16 @@ from agent.cli import configuration, exits
 from agent.cli.board_visit import chosen, refuse_if_taken
 from agent.cli.output import say
 from agent.cli.places import check_writable, places_of
-from agent.errors import BadArguments, LinkLost
+from agent.errors import BadArguments
 from agent.link.board_description import BoardFacts, board_name, board_table, read_facts
 from agent.link.port import open_port
-from agent.link.prompt import Prompt
+from agent.link.prompt import Prompt, prompt_program
 from agent.link.settings import START_BAUD
 from agent.provision.toml_text import dumps
 from agent.storage.files import write_atomic
 
 # Beside the configuration, where scripts/flash looks
 FOLDER = "boards"
-_AGENT = Path(__file__).parents[1]
-_QUESTION = "firmware/prompt/board_question.py"
 _HEAD = """\
 # What this board said of itself at MicroPython's prompt (`barnacle board describe`). Read it once:
 # no board can say what is soldered to a pin, or what its supply is. Take out of [usable] what
@@ -46,20 +44,12 @@ async def run(arguments: Namespace) -> int:
     return exits.OK
 
 
-def question() -> str:
-    """Return the program that asks: an installation carries it, a checkout has it."""
-    for root in (_AGENT, _AGENT.parent):
-        if (path := root / _QUESTION).is_file():
-            return path.read_text()
-    raise LinkLost(f"this installation lacks {_QUESTION}")
-
-
 async def _asked(path: str) -> BoardFacts:
     port = await open_port(path, START_BAUD)
     try:
         prompt = Prompt(port)
         await prompt.reach(say)
-        said = await prompt.run(question())
+        said = await prompt.run(prompt_program("board_question.py"))
     finally:
         await port.aclose()
     # A fault of the program would be told there too

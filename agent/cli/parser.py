@@ -269,6 +269,7 @@ def _add_board(commands: Commands) -> None:
     _add_board_wizard(actions)
     _add_board_describe(actions)
     _add_board_update(actions)
+    _add_board_install(actions)
     add(actions, "disable", "Cut the power of the outputs: switch every enable_gpio off")
     call = add(
         actions,
@@ -327,6 +328,21 @@ def _add_board_update(actions: Commands) -> None:
         "--force", action="store_true", help="install even if the board already runs it"
     )
     update.add_argument("--image", metavar="FILE", help="install this image instead")
+
+
+def _add_board_install(actions: Commands) -> None:
+    install = add(
+        actions,
+        "install",
+        "Put MicroPython and this agent's firmware onto a blank board",
+        examples="  barnacle board install                       what is plugged in, and what for\n"
+        "  barnacle board install weact_blackpill_f411  by its boot loader, or at its prompt\n"
+        "  barnacle board install nucleo_f411re --port /dev/ttyACM0\n",
+    )
+    install.add_argument(
+        "model", nargs="?", type=text, help="which board it is; without, say what is here"
+    )
+    _port(install)
 
 
 def _port(command: argparse.ArgumentParser) -> None:

@@ -81,6 +81,8 @@ class SerialBoard:
         self._settings = settings
         self._clock = clock
         self._ports = ports or SerialPorts(settings, clock)
+        # Held while the port is in use; whoever installs a board takes it in between
+        self.port_use = asyncio.Lock()
         self._cache = ManifestCache(folder)
         self._back_off = BackOff()
         self._live: _Live | None = None
@@ -207,7 +209,8 @@ class SerialBoard:
                 while True:
                     path = await self._seek()
                     seen = self._ports.identity(path)
-                    await self._attempt(path)
+                    async with self.port_use:
+                        await self._attempt(path)
                     await self._pause(path, seen)
         finally:
             self._ports.close()

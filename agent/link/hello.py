@@ -10,14 +10,15 @@ from agent.text.printable import printable_line
 
 # A sign may arrive in two reads: so much of the latest bytes is looked at again
 _KEPT_BYTES = 64
+_AT_PROMPT = "a MicroPython prompt answers at "
 # What each kind of stranger writes, and what to tell the person
 _STRANGERS = (
     (
         (b">>>", b"raw REPL", b"Traceback (most recent call last)", b"MicroPython"),
         (
-            "a MicroPython prompt answers at {path}, not the Barnacle firmware: "
-            "flash it with `scripts/flash --board NAME --port {path}` (scripts/flash lists the "
-            "names), or close the program that stopped it"
+            _AT_PROMPT + "{path}, not the Barnacle firmware: "
+            "install it with `barnacle board install --port {path}`, or close the program that "
+            "stopped it"
         ),
     ),
     ((b"login:", b"Password:"), "a login prompt answers at {path}: choose another port"),
@@ -52,6 +53,11 @@ class UnknownDevice:
         if not self._latest:
             return f"nothing answers at {path}: is the Barnacle firmware on the board?"
         return f"{path} sends data that is not the link protocol: wrong device or wrong baud rate"
+
+
+def is_at_prompt(trouble: str) -> bool:
+    """Return true if that sentence says that MicroPython answers instead of our firmware."""
+    return trouble.startswith(_AT_PROMPT)
 
 
 def _stranger_of(heard: bytes) -> str:

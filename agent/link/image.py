@@ -106,16 +106,36 @@ def version_of(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
 
+def read_archive(content: bytes, most_bytes: int) -> dict[str, bytes]:
+    """Return the files that are joined as those of an image are, by name.
+
+    Raises:
+        ValueError, struct.error, zlib.error: they are not.
+    """
+    entries, at = _index(content)
+    found = {}
+    for name, size in entries:
+        packed = content[at : at + size]
+        found[name.decode()] = zlib.decompressobj().decompress(packed, most_bytes)
+        at += size
+    return found
+
+
+def _index(content: bytes) -> tuple[list[tuple[bytes, int]], int]:
+    """Return name and packed size of each file, and where the first one begins."""
+    (count,) = struct.unpack_from("<H", content)
+    at, entries = 2, []
+    for _ in range(count):
+        size, name_bytes = struct.unpack_from("<IB", content, at)
+        at += 5 + name_bytes
+        entries.append((content[at - name_bytes : at], size))
+    return entries, at
+
+
 def _first_file(content: bytes) -> bytes:
     # The index comes first; its first entry says what the image is
-    (count,) = struct.unpack_from("<H", content)
-    at = 2
-    size = 0
-    for number in range(count):
-        length, name_bytes = struct.unpack_from("<IB", content, at)
-        if number == 0:
-            if content[at + 5 : at + 5 + name_bytes] != _ABOUT:
-                raise ValueError("the image does not begin with its description")
-            size = length
-        at += 5 + name_bytes
+    entries, at = _index(content)
+    if entries and entries[0][0] != _ABOUT:
+        raise ValueError("the image does not begin with its description")
+    size = entries[0][1] if entries else 0
     return zlib.decompressobj().decompress(content[at : at + size], _MAX_ABOUT_BYTES)

@@ -7,6 +7,7 @@ the console of a board holds few bytes.
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 from agent.errors import LinkLost
 from agent.link.port import Port
@@ -28,6 +29,19 @@ _PIECE_BYTES = 64
 _ECHO_LIMIT_S = 5.0
 _RUN_LIMIT_S = 30.0
 _HINT = "Press the board's reset button (NRST, RESET or the black one) once."
+_AGENT = Path(__file__).parents[1]
+
+
+def prompt_program(name: str) -> str:
+    """Return a program of `firmware/prompt`: an installation carries it, a checkout has it.
+
+    Raises:
+        LinkLost: this one does not.
+    """
+    for root in (_AGENT, _AGENT.parent):
+        if (path := root / "firmware" / "prompt" / name).is_file():
+            return path.read_text()
+    raise LinkLost(f"this installation lacks firmware/prompt/{name}")
 
 
 class Prompt:
@@ -53,6 +67,9 @@ class Prompt:
             self._heard.clear()
             self._port.write(_CALL)
             if await self._ends_with(_PROMPT, _CALL_EVERY_S):
+                # Whatever is still answered to the calls has come
+                while await self._hears(_CALL_EVERY_S):
+                    self._heard.clear()
                 return
             if not is_hinted and loop.time() - began_s > _HINT_AFTER_S:
                 is_hinted = True
@@ -65,9 +82,17 @@ class Prompt:
         Raises:
             LinkLost: the board stopped answering.
         """
-        # Whatever was answered to the calls has come
-        while await self._hears(_CALL_EVERY_S):
-            self._heard.clear()
+        await self.start(program)
+        if not await self._ends_with(_PROMPT, _RUN_LIMIT_S):
+            raise self._silence()
+        return bytes(self._heard).removesuffix(_PROMPT).decode(errors="replace")
+
+    async def start(self, program: str) -> None:
+        """Let the program run; nothing that it prints is waited for.
+
+        Raises:
+            LinkLost: the board stopped answering.
+        """
         await self._said(_PASTE, _PASTED)
         text = program.encode().replace(b"\r\n", b"\n").replace(b"\n", b"\r")
         for at in range(0, len(text), _PIECE_BYTES):
@@ -76,9 +101,6 @@ class Prompt:
             await self._said(piece, piece.rpartition(b"\r")[2] or _PASTED)
         self._heard.clear()
         self._port.write(_RUN)
-        if not await self._ends_with(_PROMPT, _RUN_LIMIT_S):
-            raise self._silence()
-        return bytes(self._heard).removesuffix(_PROMPT).decode(errors="replace")
 
     async def _said(self, data: bytes, answer: bytes) -> None:
         self._heard.clear()

@@ -3,6 +3,8 @@
 from firmware.boards.shared import nucleo_64
 
 NAME = "nucleo-f411re"
+# What MicroPython calls it
+MACHINES = ("NUCLEO_F411RE",)
 LINK = nucleo_64.LINK
 RECEIVE_WINDOW_BYTES = nucleo_64.RECEIVE_WINDOW_BYTES
 FLASH_CLASS = nucleo_64.FLASH_CLASS

@@ -5,6 +5,8 @@
 # out as well: A2 (PC3, shared with a pad that is analog only), D11-D13 (an Ethernet or SPI pin).
 
 NAME = "nucleo-h743zi"
+# What MicroPython calls it
+MACHINES = ("NUCLEO_H743ZI", "NUCLEO_H743ZI2")
 # USART3 is also MicroPython's own console: it keeps its 115200 baud and its fixed buffer
 LINK = ("uart", 3, 0)
 # The console's ring holds 259 bytes

@@ -4,6 +4,8 @@
 # PC13-PC15 (the clock crystal and its domain, which drives little), PA4-PA7 (SPI, for later).
 
 NAME = "nucleo-wb55"
+# What MicroPython calls it
+MACHINES = ("NUCLEO_WB55",)
 # USART1 is also MicroPython's own console: it keeps its 115200 baud and its fixed buffer
 LINK = ("uart", 1, 0)
 # The console's ring holds 259 bytes

@@ -5,6 +5,8 @@
 # PA9-PA12 (USB), X17 (PB3, the switch).
 
 NAME = "pyboard-v1.1"
+# What MicroPython calls it
+MACHINES = ("PYBV1.1", "PYBV11")
 LINK = ("usb", 0, 0)
 # The USB driver buffers 1024 bytes, of which a packet of 64 must stay free
 RECEIVE_WINDOW_BYTES = 512

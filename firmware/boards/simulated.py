@@ -1,6 +1,8 @@
 # The board that scripts/board-sim plays: a small garden of things one might connect.
 
 NAME = "simulated"
+# What MicroPython calls it
+MACHINES = ()
 LINK = ("uart", 0, 115200)
 # A pseudo-terminal holds about 4 KB
 RECEIVE_WINDOW_BYTES = 1024

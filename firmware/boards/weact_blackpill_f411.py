@@ -4,6 +4,8 @@
 # (USB), PA13 and PA14 (debug), PB2 (BOOT1), PC14 and PC15 (clock crystal).
 
 NAME = "weact-blackpill-f411"
+# What MicroPython calls it
+MACHINES = ("WEACT_F411_BLACKPILL",)
 LINK = ("usb", 0, 0)
 # The USB driver buffers 1024 bytes, of which a packet of 64 must stay free
 RECEIVE_WINDOW_BYTES = 512

@@ -10,15 +10,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from firmware.host.bundle import FIRMWARE, BundledFile, lay_out
-from firmware.host.flash_state import (
-    OWN_FILES,
-    OWN_FOLDERS,
-    QUESTION,
-    SLOTS,
-    FlashState,
-    read_state,
-)
+from agent.blank.board_state import OWN_FILES, QUESTION, SLOTS, FlashState, read_state
+from agent.blank.copying import CLEAR, HASHES, format_program, wrong_files
+from firmware.host.bundle import BundledFile, lay_out
 from firmware.host.image import in_slot
 
 # Runs mpremote with these arguments and returns what it printed
@@ -27,24 +21,6 @@ Mpremote = Callable[[Sequence[str]], str]
 # A file takes a second or two over 115200 baud; all of them together far less than this
 MPREMOTE_TIMEOUT_S = 180.0
 
-_CLEAR = f"""
-import os
-def gone(path):
-    try:
-        os.remove(path)
-    except OSError:
-        pass
-def clear(paths):
-    for path in paths:
-        gone(path)
-    for folder in {OWN_FOLDERS!r}:
-        try:
-            for name in os.listdir(folder):
-                gone(folder + "/" + name)
-            os.rmdir(folder)
-        except OSError:
-            pass
-"""
 # FAT has no rename that replaces. The programs that start the slots are alike in all versions, so
 # that whatever a cut leaves of them starts either slot.
 _SWITCH = """
@@ -57,32 +33,6 @@ for path in {paths!r}:
     os.rename(path + "{fresh}", path)
 """
 _FRESH = ".new"
-# The file system of MicroPython is taken away and a roomier one put in its place
-_FORMAT = (
-    (FIRMWARE / "prompt" / "small_fat.py").read_text()
-    + """
-import os, pyb, vfs
-os.chdir("/")
-vfs.umount("/flash")
-device = pyb.Flash(start=0)
-make(device)
-vfs.mount(device, "/flash")
-os.chdir("/flash")
-"""
-)
-
-_HASHES = """
-import binascii, hashlib
-for path in {paths!r}:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while True:
-            chunk = file.read(512)
-            if not chunk:
-                break
-            digest.update(chunk)
-    print(binascii.hexlify(digest.digest()).decode(), path)
-"""
 
 
 class FlashFailed(Exception):
@@ -145,7 +95,7 @@ def copy(
     if found.holds(files):
         _clear(port, OWN_FILES, run)
     else:
-        run(["connect", port, "resume", "exec", _FORMAT])
+        run(["connect", port, "resume", "exec", format_program()])
     main = [file for file in files if file.target == "main.py"]
     _send([file for file in files if file not in main], port, run)
     _send(main, port, run)
@@ -174,7 +124,7 @@ def _send(files: Sequence[BundledFile], port: str, run: Mpremote) -> None:
 
 
 def _clear(port: str, paths: Sequence[str], run: Mpremote) -> None:
-    run(["connect", port, "resume", "exec", f"{_CLEAR}clear({list(paths)!r})\n"])
+    run(["connect", port, "resume", "exec", f"{CLEAR}clear({list(paths)!r})\n"])
 
 
 def verify(files: Sequence[BundledFile], port: str, run: Mpremote = mpremote) -> None:
@@ -184,10 +134,8 @@ def verify(files: Sequence[BundledFile], port: str, run: Mpremote = mpremote) ->
         FlashFailed: one is missing or different.
     """
     paths = [file.target for file in files]
-    said = run(["connect", port, "resume", "exec", _HASHES.format(paths=paths)])
-    has = {line.split()[1]: line.split()[0] for line in said.splitlines() if len(line.split()) == 2}
-    wrong = [file.target for file in files if has.get(file.target) != digest(file)]
-    if wrong:
+    said = run(["connect", port, "resume", "exec", HASHES.format(paths=paths)])
+    if wrong := wrong_files(files, said):
         raise FlashFailed(f"not as sent: {', '.join(wrong)}; start over")
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from serial.tools import list_ports
 
+from agent.blank.board_state import Unsuitable
+from agent.blank.carried import START_SUFFIX
 from agent.link.image import CARRIED, SUFFIX
 from firmware.host import flash, freeze, prompt
 from firmware.host.board_folder import BadBoardFile
@@ -20,8 +22,7 @@ from firmware.host.bundle import (
     every_board_name,
 )
 from firmware.host.compiler import CompileFailed
-from firmware.host.flash_state import Unsuitable
-from firmware.host.image import image, installed
+from firmware.host.image import UNCOMPILED, image, installed, start_archive
 from firmware.host.wire import Silence, Wire
 
 EPILOG = """
@@ -158,6 +159,8 @@ def _make_images() -> int:
         content = image(name)
         (CARRIED / f"{name}{SUFFIX}").write_bytes(content)
         _say(f"{len(content):6}  {CARRIED / name}{SUFFIX}")
+        if name not in UNCOMPILED:
+            (CARRIED / f"{name}{START_SUFFIX}").write_bytes(start_archive(name, installed(name)))
     return 0
 
 

@@ -49,6 +49,16 @@ def installed_of(name: str, files: list[BundledFile]) -> list[BundledFile]:
     return [*outside, BundledFile("slot_a", bytes(head) + content)]
 
 
+def start_archive(name: str, files: list[BundledFile]) -> bytes:
+    """Return what `barnacle board install` needs beside the image: start programs, slot's head."""
+    machines = list(getattr(board_file(name), "MACHINES", ()))
+    about = json.dumps({"machines": machines}, separators=(",", ":")).encode()
+    outside = [file for file in files if file.target in OUTSIDE]
+    (slot,) = (file for file in files if file.target not in OUTSIDE)
+    head = BundledFile("slot_head", slot.content[:IMAGE_AT])
+    return joined([BundledFile("about.json", about), head, *outside])
+
+
 def in_slot(file: BundledFile, slot: str, number: int) -> BundledFile:
     """Return the same image for that slot; of two that can be started the higher number is."""
     content = bytearray(file.content)

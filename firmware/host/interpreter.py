@@ -7,9 +7,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from agent.blank.board_state import OLDEST
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PRIVATE = REPOSITORY / ".barnacle" / "micropython" / "micropython"
-OLDEST = (1, 24)
 # It answers in milliseconds; a busy machine may need longer
 VERSION_TIMEOUT_S = 10.0
 

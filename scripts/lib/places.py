@@ -26,6 +26,7 @@ ENABLED = (
     "barnacle-mcp.socket",
     "barnacle-program.socket",
     "barnacle-program-online.socket",
+    "barnacle-board.socket",
 )
 MODEL_FILES = ("model.json", "model.ort", "tokenizer.json")
 JOURNAL = Path("systemd/journald.conf.d/barnacle.conf")

@@ -101,7 +101,7 @@ def test_a_bare_prompt_is_told_with_the_command_that_flashes_it(
         board.list_ports([BoardSettings()], as_json=False)
     said = capsys.readouterr().out
     assert f"a MicroPython prompt answers at {path}" in said
-    assert f"`scripts/flash --board NAME --port {path}`" in said
+    assert f"`barnacle board install --port {path}`" in said
 
 
 def test_a_board_is_told_by_its_name(

@@ -8,6 +8,7 @@ import threading
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from firmware.host import interpreter
 from firmware.host.bundle import FIRMWARE
@@ -28,8 +29,12 @@ def _relay(one: int, other: int, end: int) -> None:
 
 
 @contextmanager
-def prompt_board() -> Iterator[str]:
-    """The path of its serial port."""
+def prompt_board(flash: Path | None = None) -> Iterator[str]:
+    """The path of its serial port.
+
+    Args:
+        flash: the folder that its files lie in.
+    """
     near, computer = pty.openpty()
     far, console = pty.openpty()
     ended, end = os.pipe()
@@ -41,6 +46,7 @@ def prompt_board() -> Iterator[str]:
         stdout=console,
         stderr=console,
         env={"MICROPYPATH": str(_STAND_INS), "TERM": "dumb"},
+        cwd=flash,
     )
     relay = threading.Thread(target=_relay, args=(near, far, ended))
     relay.start()

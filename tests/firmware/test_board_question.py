@@ -11,10 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agent.cli import board_describe
 from agent.link.board_description import BoardFacts, board_name, board_table, read_facts
 from agent.link.port import open_port
-from agent.link.prompt import Prompt
+from agent.link.prompt import Prompt, prompt_program
 from agent.provision.toml_text import dumps
 from firmware.host import board_folder
 from firmware.host.bundle import board_file, every_board_name
@@ -33,7 +32,7 @@ def asked() -> BoardFacts:
             async with asyncio.timeout(LIMIT_S):
                 prompt = Prompt(port)
                 await prompt.reach(lambda _hint: None)
-                return await prompt.run(board_describe.question())
+                return await prompt.run(prompt_program("board_question.py"))
         finally:
             await port.aclose()
 

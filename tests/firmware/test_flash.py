@@ -11,7 +11,8 @@ import pytest
 from firmware.host import flash, interpreter, prompt
 from firmware.host.bundle import FIRMWARE, BundledFile
 from firmware.host.flash_command import _require_rights
-from firmware.host.flash_state import OWN_FILES, FlashState, Unsuitable
+from agent.blank.board_state import OWN_FILES, FlashState, Unsuitable
+from agent.blank.copying import format_program
 from firmware.host.image import image, installed
 from tests.fakes.board_sim import unavailable_reason
 from tests.fakes.flash import NativeFlash
@@ -262,7 +263,7 @@ def test_a_format_of_our_own_has_room_for_the_firmware_and_a_sector_behind_it(
 ) -> None:
     simulator = FIRMWARE / "simulator"
     (tmp_path / "program.py").write_text(FORMATTED)
-    (tmp_path / "format").write_text(flash._FORMAT)
+    (tmp_path / "format").write_text(format_program())
     said = subprocess.check_output(
         [*interpreter.find(), "program.py", str(tmp_path / "part")],
         cwd=tmp_path,
@@ -278,7 +279,7 @@ class NewBoard(FullBoard):
     formatted = 0
 
     def __call__(self, arguments: Sequence[str]) -> str:
-        if list(arguments[3:]) == ["exec", flash._FORMAT]:
+        if list(arguments[3:]) == ["exec", format_program()]:
             self.formatted += 1
             for path in self.flash.iterdir():
                 path.unlink()

@@ -16,7 +16,7 @@ LAYERS = (
     frozenset({"backup", "devices", "gateway", "health", "schedule", "update"}),
     # A message's way uses turns; a turn knows nothing of queues and channels
     frozenset({"messaging"}),
-    frozenset({"dispatch", "hardware", "turn"}),
+    frozenset({"blank", "dispatch", "hardware", "turn"}),
     frozenset({"access", "approvals"}),
     frozenset({"channels", "memory", "providers", "tools"}),
     frozenset({"embeddings", "link", "machine", "peripherals", "readings", "security", "storage"}),

@@ -93,3 +93,7 @@ def ADC(pin):  # noqa: N802  - MicroPython's name
         raise ValueError("Pin(%s) doesn't have ADC capabilities" % pin.name())
     # As the port does: its mode is another one from now on
     pin.mode = "ANALOG"
+
+
+def reset():
+    raise SystemExit

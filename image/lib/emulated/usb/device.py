@@ -33,14 +33,16 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One function of the device; `more` are descriptors of its class."""
+    """One function of the device; `more` are descriptors of its class, `name` one of its texts."""
 
     triple: tuple[int, int, int]
     endpoints: tuple[Endpoint, ...] = ()
     more: bytes = b""
+    name: int = 0
 
     def descriptor(self, number: int) -> bytes:
-        head = struct.pack("<BBBBBBBBB", 9, 4, number, 0, len(self.endpoints), *self.triple, 0)
+        count = len(self.endpoints)
+        head = struct.pack("<BBBBBBBBB", 9, 4, number, 0, count, *self.triple, self.name)
         return head + self.more + b"".join(one.descriptor for one in self.endpoints)
 
 
@@ -52,11 +54,16 @@ class Face:
     product: int
     triple: tuple[int, int, int]
     interfaces: tuple[Interface, ...]
-    names: tuple[str, str, str]
+    names: tuple[str, ...]
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         return tuple(one for each in self.interfaces for one in each.endpoints)
+
+    @property
+    def descriptors(self) -> bytes:
+        """Return what the kernel keeps of it: the device's own and its configuration."""
+        return self._described(_DEVICE, 0) + self._described(_CONFIGURATION, 0)
 
     def answer(self, request: int, value: int, length: int) -> bytes:
         """A request that every device knows; raises Stalled for another."""

@@ -1,12 +1,16 @@
 """State of a board at its prompt, asked before anything on it changes."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Protocol
 
+import msgspec
+from msgspec import Struct
+
+from agent.errors import BarnacleError
 from agent.link.update import FROZEN
-from firmware.host.bundle import BundledFile
-from firmware.host.interpreter import OLDEST
+
+# The oldest MicroPython that runs the firmware
+OLDEST = (1, 24)
 
 # The format of compiled files that MicroPython has read since 1.20
 MPY_VERSION = 6
@@ -87,16 +91,26 @@ print(json.dumps({{
     "foreign": foreign,
     "is_ours": is_ours,
     "is_frozen": is_frozen,
+    "machine": getattr(sys.implementation, "_machine", ""),
 }}))
 """
 
 
-class Unsuitable(Exception):
+class Unsuitable(BarnacleError):
     """The board cannot run this firmware as files; the text says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlashState:
+class OnBoard(Protocol):
+    """A file as it lies on a board."""
+
+    @property
+    def target(self) -> str: ...
+
+    @property
+    def content(self) -> bytes: ...
+
+
+class FlashState(Struct, frozen=True):
     """A board's MicroPython, memory and file system.
 
     Args:
@@ -106,6 +120,7 @@ class FlashState:
         foreign: files that somebody else has put there.
         is_ours: the file system is one of firmware/prompt/small_fat.py.
         is_frozen: its MicroPython has a firmware of ours in itself.
+        machine: the board and chip that its MicroPython was built for.
     """
 
     version: tuple[int, int]
@@ -119,12 +134,13 @@ class FlashState:
     foreign: tuple[str, ...] = ()
     is_ours: bool = False
     is_frozen: bool = False
+    machine: str = ""
 
-    def holds_beside(self, files: Sequence[BundledFile]) -> bool:
+    def holds_beside(self, files: Sequence[OnBoard]) -> bool:
         """Return True when the files fit without giving back what is there."""
         return self._blocks(files) + self._kept_blocks <= self.free_blocks
 
-    def holds(self, files: Sequence[BundledFile]) -> bool:
+    def holds(self, files: Sequence[OnBoard]) -> bool:
         """Return True when the files fit in the place of ours that are there."""
         return self._blocks(files) + self._kept_blocks <= self.free_blocks + self.own_blocks
 
@@ -137,7 +153,7 @@ class FlashState:
         at = 1 if self.slot_numbers[0] >= max(1, self.slot_numbers[1]) else 0
         return SLOTS[at], max(self.slot_numbers) + 1
 
-    def require_room(self, board: str, files: Sequence[BundledFile]) -> None:
+    def require_room(self, board: str, files: Sequence[OnBoard]) -> None:
         """Judge before anything is changed.
 
         Raises:
@@ -173,7 +189,7 @@ class FlashState:
                 " the firmware (--freeze)"
             )
 
-    def _blocks(self, files: Sequence[BundledFile]) -> int:
+    def _blocks(self, files: Sequence[OnBoard]) -> int:
         return sum(-(-len(file.content) // self.block_bytes) for file in files)
 
 
@@ -184,10 +200,6 @@ def read_state(said: str) -> FlashState:
         Unsuitable: it is none.
     """
     try:
-        fields = json.loads(said.strip().splitlines()[-1])
-        fields["version"] = tuple(fields["version"])
-        fields["slot_numbers"] = tuple(fields["slot_numbers"])
-        fields["foreign"] = tuple(fields["foreign"])
-        return FlashState(**fields)
-    except (ValueError, KeyError, TypeError, IndexError) as err:
+        return msgspec.json.decode(said.strip().splitlines()[-1], type=FlashState)
+    except (IndexError, ValueError) as err:
         raise Unsuitable(f"the board did not say what it is: {said.strip()[-200:]!r}") from err

@@ -1,0 +1,1 @@
+"""A board without our firmware: noticed, asked about, given MicroPython and the firmware."""
