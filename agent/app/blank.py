@@ -21,15 +21,12 @@ RECORD = "board-install.json"
 async def watch(around: "RecordedParts", confirm: "Confirm", tell: Tell) -> None:
     """Until cancelled."""
     record = around.paths.state_dir / RECORD
-    blank: "BlankBoards | None" = None
+    blank: BlankBoards | None = None
     while True:
         if blank is None:
             at_prompt = any(is_at_prompt(board.status.trouble) for board in around.boards)
             if at_prompt or await asyncio.to_thread(_is_one_known, record):
-                from agent.blank.notice import BlankBoards, BlankPlaces  # noqa: PLC0415, F823 - as said
-
-                settings = around.settings.every_board()
-                blank = BlankBoards(around.boards, settings, BlankPlaces(record), around.clock)
+                blank = _opened(around, record)
         if blank is not None:
             await blank.look(confirm, tell)
         await rest(around.clock, LOOK_EVERY_S)
@@ -37,3 +34,10 @@ async def watch(around: "RecordedParts", confirm: "Confirm", tell: Tell) -> None
 
 def _is_one_known(record: Path) -> bool:
     return record.exists() or bool(boot_loaders())
+
+
+def _opened(around: "RecordedParts", record: Path) -> "BlankBoards":
+    from agent.blank.notice import BlankBoards, BlankPlaces  # noqa: PLC0415 - where one is there
+
+    settings = around.settings.every_board()
+    return BlankBoards(around.boards, settings, BlankPlaces(record), around.clock)

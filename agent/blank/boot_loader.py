@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from agent.blank.carried import Element
+from agent.blank.dfu import Element
 from agent.text.printable import printable_line
 
 USB_ID = ("0483", "df11")

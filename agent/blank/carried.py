@@ -14,40 +14,22 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from agent.blank.dfu import DFU, FOLDER, INDEX, BadDfu, Element, read_dfu
 from agent.errors import BarnacleError
 from agent.link.image import CARRIED, SUFFIX, BadImage, FirmwareImage, read_archive, read_image
 
-FOLDER = Path("/usr/share/barnacle/boards")
-INDEX = "boards.json"
-LICENCE = "LICENCE.txt"
-DFU = ".dfu"
 # Beside each image: the programs that start it, and the head of the slot that it lies in
 START_SUFFIX = ".start"
 SLOT = "slot_a"
-MAX_DFU_BYTES = 4 * 1024 * 1024
 _MAX_START_BYTES = 64 * 1024
 _ABOUT = "about.json"
 _HEAD = "slot_head"
 # What starts last is put there last
 MAIN = "main.py"
-# Layout of a DfuSe file, from ST's UM0391
-_PREFIX, _TARGET, _ELEMENT, _SUFFIX = "<5sBIB", "<6sBI255sII", "<II", "<HHHH3sBI"
-_VENDORS = {0x0483, 0xFFFF}
 
 
 class NotCarried(BarnacleError):
     """A board that cannot be made from blank here; the text says what to do."""
-
-
-class BadDfu(BarnacleError):
-    """A file that no boot loader of an STM32 can be given; the text says why."""
-
-
-class Element(Struct, frozen=True):
-    """One piece of a DFU file and its address in the microcontroller's flash."""
-
-    address: int
-    content: bytes
 
 
 class BoardFile(Struct, frozen=True):
@@ -152,44 +134,6 @@ def checked_dfu(name: str, folder: Path = FOLDER) -> tuple[Path, tuple[Element, 
     if hashlib.sha256(content).hexdigest() != entry.sha256:
         raise BadDfu(f"{path} is damaged: its hash is not the one of {INDEX}; write the card anew")
     return path, read_dfu(content)
-
-
-def read_dfu(content: bytes) -> tuple[Element, ...]:
-    """Return the pieces of a DFU file for the STM32's own boot loader (DfuSe).
-
-    Raises:
-        BadDfu: it is another file, or damaged.
-    """
-    size = struct.calcsize(_SUFFIX)
-    if len(content) > MAX_DFU_BYTES or len(content) < size or content[:5] != b"DfuSe":
-        raise BadDfu("it is no DfuSe file: of MicroPython's files take the one that ends in .dfu")
-    *_, vendor, _dfu, sign, length, crc = struct.unpack(_SUFFIX, content[-size:])
-    if sign != b"UFD" or length != size or crc != zlib.crc32(content[:-4]) ^ 0xFFFFFFFF:
-        raise BadDfu("it is damaged: its checksum is wrong")
-    if vendor not in _VENDORS:
-        raise BadDfu(f"it is for the boot loader of vendor {vendor:04x}, not for an STM32")
-    try:
-        return tuple(_elements(content[:-size]))
-    except struct.error as err:
-        raise BadDfu("it is damaged: it ends in the middle of a piece") from err
-
-
-def _elements(content: bytes) -> list[Element]:
-    *_, targets = struct.unpack_from(_PREFIX, content)
-    at, found = struct.calcsize(_PREFIX), []
-    for _ in range(targets):
-        *_, count = struct.unpack_from(_TARGET, content, at)
-        at += struct.calcsize(_TARGET)
-        for _ in range(count):
-            address, length = struct.unpack_from(_ELEMENT, content, at)
-            at += struct.calcsize(_ELEMENT)
-            if at + length > len(content):
-                raise struct.error
-            found.append(Element(address, content[at : at + length]))
-            at += length
-    if not found:
-        raise BadDfu("it holds nothing to write")
-    return found
 
 
 def _started(path: Path, image: FirmwareImage) -> tuple[_Start, tuple[BoardFile, ...]]:

@@ -5,6 +5,7 @@ board that does nothing but wait at its prompt: what starts the firmware goes fi
 """
 
 import binascii
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 
@@ -17,7 +18,7 @@ from agent.blank.board_state import (
     read_state,
 )
 from agent.blank.carried import BoardFile
-from agent.errors import BarnacleError
+from agent.errors import BarnacleError, LinkLost
 from agent.link.prompt import Prompt, prompt_program
 
 CLEAR = f"""
@@ -124,7 +125,9 @@ async def put(
 
 async def restart(prompt: Prompt) -> None:
     """Reset the board, which then runs what it was given."""
-    await prompt.start(_RESET)
+    # Its port may be gone before it has answered; the greeting shows what came of it
+    with contextlib.suppress(LinkLost):
+        await prompt.start(_RESET)
 
 
 async def _run(program: str, prompt: Prompt) -> str:

@@ -18,7 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from agent.blank.boot_loader import USB_ID
-from agent.blank.carried import FOLDER, Element, checked_dfu
+from agent.blank.carried import checked_dfu
+from agent.blank.dfu import FOLDER, Element
 from agent.errors import BarnacleError
 
 _PROGRAM = "dfu-util"

@@ -11,6 +11,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -65,6 +66,12 @@ class Unfinished(Struct, frozen=True):
 
     board: str
     step: Step
+
+
+class HeldBoard(Board, Protocol):
+    """A link that leaves its port to whoever has `port_use`."""
+
+    port_use: asyncio.Lock
 
 
 OnStep = Callable[[Step, int], None]

@@ -15,19 +15,12 @@ from msgspec import Struct
 from agent.access.owner import Tell
 from agent.blank.board_state import FlashState
 from agent.blank.boot_loader import USB_DEVICES, BootLoader, boot_loaders
-from agent.blank.carried import (
-    FOLDER,
-    BadDfu,
-    CarriedBoard,
-    NotCarried,
-    carried_boards,
-    checked_dfu,
-)
-from agent.blank.install import Installer, Step, WriteMicroPython, by_unit, unfinished
+from agent.blank.carried import CarriedBoard, NotCarried, carried_boards, checked_dfu
+from agent.blank.dfu import FOLDER, BadDfu
+from agent.blank.install import HeldBoard, Installer, Step, WriteMicroPython, by_unit, unfinished
 from agent.channels.base import Answer, Question, YesBy
 from agent.errors import BarnacleError
 from agent.link.base import BoardState
-from agent.link.board import SerialBoard
 from agent.link.discovery import Ports, SerialPorts
 from agent.link.hello import is_at_prompt
 from agent.link.image import CARRIED
@@ -69,7 +62,7 @@ class BlankBoards:
 
     def __init__(
         self,
-        boards: Sequence[SerialBoard],
+        boards: Sequence[HeldBoard],
         settings: Sequence[BoardSettings],
         places: BlankPlaces,
         clock: Clock,
@@ -146,7 +139,7 @@ class BlankBoards:
                 return
 
     async def _at_prompt(
-        self, link: SerialBoard, settings: BoardSettings, confirm: Confirm, tell: Tell
+        self, link: HeldBoard, settings: BoardSettings, confirm: Confirm, tell: Tell
     ) -> None:
         installer, path = self._installer(settings, tell), link.status.port
         async with link.port_use:
@@ -177,7 +170,7 @@ class BlankBoards:
         except TimeoutError:
             return False
 
-    def _free_link(self) -> tuple[SerialBoard, BoardSettings]:
+    def _free_link(self) -> tuple[HeldBoard, BoardSettings]:
         for link, settings in self._links:
             if link.status.state is not BoardState.READY:
                 return link, settings

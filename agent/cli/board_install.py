@@ -28,8 +28,8 @@ from agent.system.clock import SystemClock
 # The agent notes the same there
 RECORD = "board-install.json"
 _HOW = """\
-A board gets into its boot loader like this: hold BOOT0, press reset (NRST), let both go. On a NUCLEO
-the boot loader has no USB: put MicroPython onto it by its ST-Link (firmware/README.md)."""
+A board gets into its boot loader like this: hold BOOT0, press reset (NRST), let both go. On a
+NUCLEO the boot loader has no USB: put MicroPython onto it by its ST-Link (firmware/README.md)."""
 
 
 async def run(arguments: Namespace) -> int:

@@ -101,6 +101,9 @@ class Prompt:
             await self._said(piece, piece.rpartition(b"\r")[2] or _PASTED)
         self._heard.clear()
         self._port.write(_RUN)
+        # A new line: what was sent has arrived, and the port may be closed
+        if not await self._hears(_ECHO_LIMIT_S):
+            raise self._silence()
 
     async def _said(self, data: bytes, answer: bytes) -> None:
         self._heard.clear()

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from agent import __version__
-from image.lib import agent_tree, bundle, foreign, layout, models, recipe, system_tree
+from image.lib import agent_tree, blank_boards, bundle, foreign, layout, models, recipe, system_tree
 from image.lib.filesystems import TREES, Maker
 from image.lib.pins_library import PinsLibrary
 from image.lib.trees import TreeRefused
@@ -20,7 +20,7 @@ from scripts.lib.progress import Progress, StepFailed, say
 ROOT = Path(__file__).resolve().parents[2]
 RAMDISK = "image/ramdisk-modules"
 CACHE = ROOT / ".barnacle/image"
-_PROGRAMS = {
+PROGRAMS = {
     "mmdebstrap": "mmdebstrap",
     "arch-test": "arch-test",
     "qemu-aarch64-static": "qemu-user-static",
@@ -70,6 +70,9 @@ def main(arguments: list[str]) -> int:
         default=[],
         help="another key, public or private, whose updates are taken too; may be repeated",
     )
+    parser.add_argument(
+        "--board", metavar="NAME=FILE", action="append", default=[], help=blank_boards.HELP
+    )
     given = parser.parse_args(arguments)
     started_s = time.monotonic()
     try:
@@ -88,10 +91,8 @@ def main(arguments: list[str]) -> int:
 def _build(given: argparse.Namespace) -> None:
     _check_machine()
     cache = given.cache.resolve()
-    keys = [*([given.sign_key] if given.sign_key else []), *given.trust_key]
-    for key in keys:
-        # Known to be one before an hour of work
-        bundle.public_part(key)
+    keys = _keys(given)
+    boards = blank_boards.checked(given.board)
     progress = Progress(cache / "logs")
     base = _base(cache, given.date, progress)
     day = dt.datetime.fromisoformat(base.name.removeprefix("base-")[:10])
@@ -100,6 +101,8 @@ def _build(given: argparse.Namespace) -> None:
     os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
     work = cache / "work"
     root, boot = _system(base, work, progress)
+    for line in blank_boards.put(boards, root):
+        say(line)
     release = bundle.Release(__version__, epoch)
     bundle.describe(root, release, keys)
     shutil.copyfile(root / bundle.IDENTITY, work / "image.json")
@@ -123,6 +126,14 @@ def _build(given: argparse.Namespace) -> None:
     bundle.write(update, release, work / "firmware/A", parts[layout.SYSTEM_A], given.sign_key)
     print(f"{update}: {update.stat().st_size / layout.MIB:.0f} MiB")
     print(f"sha256 {_digest(update)}")
+
+
+def _keys(given: argparse.Namespace) -> list[Path]:
+    """Return the keys whose updates are taken, known to be some before an hour of work."""
+    keys = [*([given.sign_key] if given.sign_key else []), *given.trust_key]
+    for key in keys:
+        bundle.public_part(key)
+    return keys
 
 
 def _system(base: Path, work: Path, progress: Progress) -> tuple[Path, Path]:
@@ -151,7 +162,7 @@ def _check_machine() -> None:
             "files of the system belong to several users: start it as root (sudo image/build)"
         )
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-    missing = sorted({deb for name, deb in _PROGRAMS.items() if not shutil.which(name, path=path)})
+    missing = sorted({deb for name, deb in PROGRAMS.items() if not shutil.which(name, path=path)})
     if missing:
         raise OSError(f"packages are missing: apt-get install {' '.join(missing)}")
     if os.uname().machine != "aarch64":

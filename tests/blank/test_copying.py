@@ -143,3 +143,4 @@ def test_a_reset_takes_the_board_away(tmp_path: Path) -> None:
 
     with prompt_board(tmp_path) as path:
         asyncio.run(reset(path))
+    assert (tmp_path / "reset").exists()

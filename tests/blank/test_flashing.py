@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent.blank import flashing
-from agent.blank.carried import INDEX, BadDfu, DfuEntry, Element, NotCarried
+from agent.blank.carried import DfuEntry, NotCarried
+from agent.blank.dfu import INDEX, BadDfu, Element
 from agent.blank.flashing import DfuUtil, FlashingFailed, Progress, flash
 from image.lib.emulated.usb.boot_loader import BASE, BootLoaderDevice
 from tests.fakes.dfu_file import dfu_file
@@ -50,9 +51,7 @@ def install(
 
 
 def has_all(device: BootLoaderDevice) -> bool:
-    return all(
-        device.flash[one.address - BASE :].startswith(one.content) for one in PIECES
-    )
+    return all(device.flash[one.address - BASE :].startswith(one.content) for one in PIECES)
 
 
 @real
@@ -75,7 +74,7 @@ def test_cut_at_any_block_it_can_be_begun_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch, cut: int
 ) -> None:
     device = BootLoaderDevice(cut_after=cut)
-    with pytest.raises(FlashingFailed, match="dfu-util: .*start over"):
+    with pytest.raises(FlashingFailed, match=r"dfu-util: .*start over"):
         install(device, folder, monkeypatch)
     assert device.started_at is None
     assert not has_all(device)
@@ -122,7 +121,7 @@ def test_a_file_that_changed_since_the_card_was_made_is_not_written(folder: Path
 
 
 def test_a_board_that_the_card_has_no_file_for_is_named(folder: Path) -> None:
-    with pytest.raises(NotCarried, match="no MicroPython for pyboard_v11.*image/build --board"):
+    with pytest.raises(NotCarried, match=r"no MicroPython for pyboard_v11.*image/build --board"):
         flash("pyboard_v11", DfuUtil(PORT, lambda _: None, ["false"]), folder)
 
 

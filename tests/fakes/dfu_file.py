@@ -4,7 +4,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-from agent.blank.carried import Element
+from agent.blank.dfu import Element
 
 
 def dfu_file(elements: Sequence[Element], vendor: int = 0x0483) -> bytes:

@@ -1,10 +1,11 @@
 """USB bus with one device of ours, for real programs that use libusb: umockdev stands in for Linux.
 
-umockdev's library, loaded before the program's own, leads /sys and /dev into a folder and passes what
-is asked of a device to a socket. Here is the other end: it answers as Linux's usbfs does.
+umockdev's library, loaded before the program's own, leads /sys and /dev into a folder and passes
+what is asked of a device to a socket. Here is the other end: it answers as Linux's usbfs does.
 """
 
 import contextlib
+import enum
 import errno
 import os
 import shutil
@@ -15,8 +16,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from image.lib.emulated.usb.boot_loader import Unplugged
-from image.lib.emulated.usb.device import Device, Stalled
+from image.lib.emulated.usb.device import Device, Stalled, Unplugged
 
 PORT = "1-1"
 _NODE = "bus/usb/001/002"
@@ -24,13 +24,24 @@ _LIBRARIES = ("/usr/lib", "/lib")
 _MESSAGE = struct.Struct("@3L")
 # Packets of umockdev: an ioctl is asked, its answer, memory of the program read and written
 _IOCTL, _DONE, _READ, _WRITE = 1, 3, 5, 6
-# The number of an ioctl of usbfs, without direction and size
-_CONTROL, _SET_INTERFACE, _SUBMIT, _DISCARD, _REAP, _REAP_NOW = 0, 4, 10, 11, 12, 13
-_CLAIM, _RELEASE, _ABILITIES = 15, 16, 26
 _URB = struct.Struct("@BBiIPiiiiiIP")
 _SETUP = struct.Struct("<BBHHH")
 _CONTROL_TRANSFER = struct.Struct("@BBHHHIP")
 _END_S = 5.0
+
+
+class _Call(enum.IntEnum):
+    """Number of an ioctl of usbfs, without direction and size."""
+
+    CONTROL = 0
+    SET_INTERFACE = 4
+    SUBMIT = 10
+    DISCARD = 11
+    REAP = 12
+    REAP_NOW = 13
+    CLAIM = 15
+    RELEASE = 16
+    ABILITIES = 26
 
 
 def missing() -> str:
@@ -133,17 +144,17 @@ class UsbBus:
 
     def _ioctl(self, connection: socket.socket, number: int, argument: int) -> int:
         match number:
-            case 0:
+            case _Call.CONTROL:
                 return self._control(connection, argument)
-            case 10:
+            case _Call.SUBMIT:
                 self._submit(connection, argument)
-            case 12 | 13:
+            case _Call.REAP | _Call.REAP_NOW:
                 if not self._reaped:
                     raise BlockingIOError
                 _write(connection, argument, struct.pack("@P", self._reaped.pop(0)))
-            case 26:
+            case _Call.ABILITIES:
                 _write(connection, argument, struct.pack("@I", 0))
-            case 4 | 11 | 15 | 16:
+            case _Call.SET_INTERFACE | _Call.DISCARD | _Call.CLAIM | _Call.RELEASE:
                 pass
             case _:
                 raise Stalled

@@ -96,4 +96,7 @@ def ADC(pin):  # noqa: N802  - MicroPython's name
 
 
 def reset():
+    # The board goes away; a sign of it is left for who looks
+    with open("reset", "w"):
+        pass
     raise SystemExit

@@ -29,6 +29,9 @@ PLACES = {"model": "10.0.2.100", "telegram": "10.0.2.101"}
 _CONSOLE = "console=ttyAMA0,115200"
 # What the kernel says when it is told to restart so
 _TRYBOOT = "Restarting system with command '0 tryboot'"
+# Programs that a guest needs, and Debian's packages of them
+PROGRAMS = {"qemu-system-aarch64": "qemu-system-arm", "mcopy": "mtools", "socat": "socat"}
+NETWORK_ROM_PACKAGE = "ipxe-qemu"
 _NETWORK_ROM = "efi-virtio.rom"
 USB_PORTS = ("board", "i2c")
 
@@ -216,15 +219,16 @@ def _free_port() -> int:
 
 def missing_programs() -> list[str]:
     """Debian's packages that a guest needs and this machine has not."""
-    wanted = {"qemu-system-aarch64": "qemu-system-arm", "mcopy": "mtools", "socat": "socat"}
+    wanted = PROGRAMS
     folders = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin".split(":")
     missing = [
         package
         for program, package in wanted.items()
         if not any((Path(folder) / program).exists() for folder in folders)
     ]
-    if wanted["qemu-system-aarch64"] not in missing and not _has_network_rom():
-        missing.append("ipxe-qemu")
+    # Without QEMU nobody knows, and its card needs the other package in any case
+    if wanted["qemu-system-aarch64"] in missing or not _has_network_rom():
+        missing.append(NETWORK_ROM_PACKAGE)
     return sorted(missing)
 
 

@@ -13,6 +13,7 @@ ORDER = (
     "console",
     "unplugged",
     "own_pins",
+    "blank_board",
     "frozen_agent",
     "full_disk",
     "idle_writes",

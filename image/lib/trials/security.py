@@ -11,6 +11,7 @@ _MOST = {
     "barnacle-console.service": 1.2,
     "barnacle-program@trial.service": 2.0,
     "barnacle-program-online@trial.service": 2.0,
+    "barnacle-board@trial.service": 1.0,
 }
 
 

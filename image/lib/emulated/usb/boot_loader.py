@@ -7,7 +7,7 @@ import enum
 import struct
 from collections.abc import Callable
 
-from image.lib.emulated.usb.device import Face, Interface, Stalled
+from image.lib.emulated.usb.device import Face, Interface, Stalled, Unplugged
 
 BASE = 0x08000000
 # An F411 with 512 KB, in KB
@@ -17,19 +17,27 @@ TRANSFER_BYTES = 2048
 _NAMES = ("STMicroelectronics", "STM32  BOOTLOADER", "3971355B3432", LAYOUT)
 # Can be written and read, and leaves by itself
 _FUNCTION = struct.pack("<BBBHHH", 9, 0x21, 0x0B, 255, TRANSFER_BYTES, 0x011A)
-FACE = Face(
-    0x0483, 0xDF11, (0, 0, 0), (Interface((0xFE, 1, 2), (), _FUNCTION, name=4),), _NAMES
-)
-_DOWNLOAD, _UPLOAD, _STATUS, _CLEAR, _STATE, _ABORT = range(1, 7)
+FACE = Face(0x0483, 0xDF11, (0, 0, 0), (Interface((0xFE, 1, 2), (), _FUNCTION, name=4),), _NAMES)
+# A command and the address that it is about
+_COMMAND = struct.Struct("<BI")
 _POINT, _ERASE = 0x21, 0x41
 _COMMANDS = bytes((0x00, _POINT, _ERASE, 0x92))
 # Blocks 0 and 1 are commands and nothing
 _FIRST_BLOCK = 2
 _OK, _BAD_TARGET, _STALLED = 0, 0x01, 0x0F
+# What a command does, once its status is asked for
+_Work = Callable[[], None]
 
 
-class Unplugged(Exception):
-    """The power went in the middle of a block."""
+class Request(enum.IntEnum):
+    """Request of DFU 1.1."""
+
+    DOWNLOAD = 1
+    UPLOAD = 2
+    GET_STATUS = 3
+    CLEAR_STATUS = 4
+    GET_STATE = 5
+    ABORT = 6
 
 
 class State(enum.IntEnum):
@@ -63,7 +71,7 @@ class BootLoaderDevice:
         self._state = State.IDLE
         self._status = _OK
         self._pointer = BASE
-        self._work: Callable[[], None] | None = None
+        self._work: _Work | None = None
 
     def fileno(self) -> int:
         return -1
@@ -80,20 +88,17 @@ class BootLoaderDevice:
         if self.started_at is not None:
             raise Unplugged
         match request:
-            case 1:
+            case Request.DOWNLOAD:
                 self._download(value, data)
                 return b""
-            case 2:
+            case Request.UPLOAD:
                 return self._upload(value)
-            case 3:
+            case Request.GET_STATUS:
                 return self._told_status()
-            case 4:
-                self._state, self._status = State.IDLE, _OK
-                return b""
-            case 5:
+            case Request.GET_STATE:
                 return bytes((self._state,))
-            case 6:
-                self._state = State.IDLE
+            case Request.CLEAR_STATUS | Request.ABORT:
+                self._state, self._status = State.IDLE, _OK
                 return b""
         raise Stalled
 
@@ -112,12 +117,12 @@ class BootLoaderDevice:
             self._refuse()
 
     def _command(self, data: bytes) -> None:
-        if len(data) != 5 or data[0] not in {_POINT, _ERASE}:
+        if len(data) != _COMMAND.size or data[0] not in {_POINT, _ERASE}:
             self._refuse()
-        (address,) = struct.unpack_from("<I", data, 1)
+        command, address = _COMMAND.unpack(data)
         if not BASE <= address < BASE + len(self.flash):
             self._refuse(_BAD_TARGET)
-        if data[0] == _POINT:
+        if command == _POINT:
             self._pointer = address
             self._work = lambda: None
         else:

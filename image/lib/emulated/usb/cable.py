@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from image.lib.emulated.usb import redirection
-from image.lib.emulated.usb.device import IN, Device, Stalled
+from image.lib.emulated.usb.device import IN, Device, Stalled, Unplugged
 from image.lib.emulated.usb.redirection import Kind, Packet, Status, packed
 
 _REQUEST = struct.Struct("<BBBBHHH")
@@ -122,6 +122,10 @@ class Cable:
                 reply = self._device.face.answer(request, value, length)
         except Stalled:
             reply, status = b"", Status.STALLED
+        except Unplugged as gone:
+            self._socket.sendall(packed(Kind.DISCONNECT))
+            # As if the cable had been pulled
+            raise ConnectionAbortedError from gone
         done = len(reply) if kind & IN else length
         head = _REQUEST.pack(endpoint, request, kind, status, value, index, done)
         self._send(packed(Kind.REQUEST, packet.number, head + reply))

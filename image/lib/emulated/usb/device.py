@@ -16,6 +16,10 @@ class Stalled(Exception):
     """The device does not know this request."""
 
 
+class Unplugged(Exception):
+    """The device is gone: its power went, or it has started something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Apart from the one for requests; `address` has IN set for what goes to the computer."""
@@ -101,7 +105,12 @@ class Device(Protocol):
         ...
 
     def request(self, kind: int, request: int, value: int, index: int, data: bytes) -> bytes:
-        """A request of its class or its maker; raises Stalled for what it does not know."""
+        """Answer a request of its class or its maker.
+
+        Raises:
+            Stalled: it does not know it.
+            Unplugged: it is gone.
+        """
         ...
 
     def take(self, endpoint: int, data: bytes) -> None:
