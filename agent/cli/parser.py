@@ -43,6 +43,7 @@ def parser(word: str = "") -> argparse.ArgumentParser:
     if word in _LASTING:
         return top
     _add_setup(commands)
+    _add_migrate(commands)
     _add_stop(commands)
     _add_looking(commands)
     add_admission(commands)
@@ -113,6 +114,19 @@ def _add_setup(commands: Commands) -> None:
         "into\n"
         "barnacle.toml on the first partition, without a terminal.\n",
     )
+
+
+def _add_migrate(commands: Commands) -> None:
+    migrate = add(
+        commands,
+        "migrate",
+        "Take over a whole agent of ZeroClaw, OpenClaw or nanobot",
+        examples="  barnacle migrate ~/.zeroclaw         what would be taken, and what not\n"
+        "  barnacle migrate ~/.openclaw --yes   take it; nothing of it acts by itself\n"
+        "  sudo barnacle migrate /home/me/.nanobot --yes\n",
+    )
+    migrate.add_argument("folder", type=text, help="folder of the other agent")
+    migrate.add_argument("--yes", action="store_true", help="take what was shown")
 
 
 def _add_stop(commands: Commands) -> None:

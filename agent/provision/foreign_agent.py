@@ -1,0 +1,272 @@
+"""A folder of ZeroClaw, OpenClaw or nanobot, read into what this agent has a counterpart for.
+
+Reading changes nothing. What is read was written by others: it is judged again where it is taken,
+and what has no counterpart is named with a reason.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agent.provision.foreign_jobs import (
+    ForeignJob,
+    Left,
+    NoAgent,
+    listed_jobs,
+    table_in,
+    text_of,
+    zeroclaw_jobs,
+)
+from agent.turn.prompt_files import FILES as PROMPT_FILES
+
+# ZeroClaw's mark of a secret that only its own key opens
+_ENCRYPTED = ("enc2:", "enc:")
+# Of our channels, each key by what the others call it
+_CHANNELS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "telegram": {"token": ("bot_token", "botToken", "token")},
+    "discord": {"token": ("bot_token", "botToken", "token")},
+    "slack": {"token": ("bot_token", "botToken"), "app_token": ("app_token", "appToken")},
+    "mattermost": {
+        "base_url": ("url", "base_url", "baseUrl"),
+        "token": ("bot_token", "botToken", "token"),
+    },
+    "signal": {"base_url": ("http_url", "httpUrl"), "account": ("account",)},
+    "matrix": {
+        "base_url": ("homeserver",),
+        "user": ("user_id", "userId"),
+        "token": ("access_token", "accessToken"),
+    },
+}
+# Of a channel, who may write: a list that is nobody's proof
+_PEOPLE = ("allowed_users", "allowFrom", "allow_from", "allowed_numbers")
+# Settings beside a channel's own
+_NO_CHANNELS = {"cli", "defaults", "message_timeout_secs", "ack_reactions", "modelByChannel"}
+# Files that have no counterpart, and what to do with them
+_OTHER_FILES = {
+    "HEARTBEAT.md": "it is done by itself at times: read it, then copy it into the workspace",
+    "TOOLS.md": "this agent describes its tools itself",
+    "BOOTSTRAP.md": "it is for a first start",
+    "BOOT.md": "it is for a start",
+}
+_SKILL = "SKILL.md"
+_SKILL_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+class ForeignAgent(Struct, frozen=True):
+    """Another agent as it lies in its folder.
+
+    Args:
+        provider: our table of the model service, its key included.
+        channels: our tables of the chat platforms.
+        memories: a file or folder that `barnacle memory import` knows; None without one.
+    """
+
+    name: str
+    workspace: Path
+    provider: dict[str, Any] = {}
+    channels: dict[str, dict[str, Any]] = {}
+    memories: Path | None = None
+    jobs: tuple[ForeignJob, ...] = ()
+    prompt_files: tuple[Path, ...] = ()
+    skills: tuple[Path, ...] = ()
+    left: tuple[Left, ...] = ()
+
+
+def read_agent(folder: Path) -> ForeignAgent:
+    """Return what the folder holds.
+
+    Raises:
+        NoAgent: it is of no agent that is known.
+        OSError: it cannot be read.
+    """
+    for name, read in (("config.toml", _zeroclaw), ("openclaw.json", _openclaw)):
+        if (path := folder / name).is_file():
+            return read(folder, path)
+    if (path := folder / "config.json").is_file():
+        return _nanobot(folder, path)
+    raise NoAgent(
+        f"{folder} has no config.toml (ZeroClaw), openclaw.json (OpenClaw) or config.json (nanobot)"
+    )
+
+
+def _zeroclaw(folder: Path, path: Path) -> ForeignAgent:
+    try:
+        config = tomllib.loads(text_of(path))
+    except tomllib.TOMLDecodeError as err:
+        raise NoAgent(f"{path}: {err}") from err
+    left: list[Left] = []
+    workspace = folder / "workspace"
+    provider = _provider(
+        str(config.get("default_provider", "")),
+        str(config.get("default_model", "")),
+        str(config.get("api_key") or ""),
+        str(config.get("api_url") or ""),
+        left,
+    )
+    channels = _channels(table_in(config, "channels_config") or table_in(config, "channels"), left)
+    known = {"default_provider", "default_model", "api_key", "api_url", "channels_config"}
+    left += _settings_left(config, known | {"channels", "workspace_dir", "config_path", "memory"})
+    jobs = tuple(zeroclaw_jobs(workspace / "cron/jobs.db", left))
+    brain = workspace / "memory/brain.db"
+    snapshot = workspace / "MEMORY_SNAPSHOT.md"
+    memories = next((one for one in (brain, snapshot) if one.is_file()), None)
+    found = ForeignAgent("ZeroClaw", workspace, provider, channels, memories, jobs)
+    return _gathered(found, left)
+
+
+def _openclaw(folder: Path, path: Path) -> ForeignAgent:
+    config = _json5(path)
+    left: list[Left] = []
+    agents = table_in(table_in(config, "agents"), "defaults") or table_in(config, "agent")
+    model = agents.get("model", "")
+    named = str(model.get("primary", "") if isinstance(model, dict) else model)
+    kind, _, model_name = named.partition("/")
+    own = table_in(table_in(table_in(config, "models"), "providers"), kind)
+    variables = table_in(config, "env") | table_in(table_in(config, "env"), "vars")
+    key = str(own.get("apiKey") or variables.get(f"{kind.upper()}_API_KEY") or "")
+    provider = _provider(kind, model_name, key, str(own.get("baseUrl") or ""), left)
+    channels = _channels(table_in(config, "channels"), left)
+    known = {"agents", "agent", "models", "env", "channels", "meta", "wizard", "$schema"}
+    left += _settings_left(config, known)
+    workspace = _inside(folder, str(agents.get("workspace") or ""), folder / "workspace")
+    jobs = tuple(listed_jobs(folder / "cron/jobs.json", left))
+    memories = workspace if (workspace / "MEMORY.md").is_file() else None
+    found = ForeignAgent("OpenClaw", workspace, provider, channels, memories, jobs)
+    return _gathered(found, left)
+
+
+def _nanobot(folder: Path, path: Path) -> ForeignAgent:
+    config = _json5(path)
+    left: list[Left] = []
+    defaults = table_in(table_in(config, "agents"), "defaults")
+    kind, _, model = str(defaults.get("model") or "").partition("/")
+    chosen = str(defaults.get("provider") or "auto")
+    if chosen != "auto":
+        # A model of another maker behind that service keeps its whole name
+        model = model if chosen == kind else str(defaults.get("model") or "")
+        kind = chosen
+    own = table_in(table_in(config, "providers"), kind)
+    key, url = (str(own.get(word) or "") for word in ("apiKey", "apiBase"))
+    provider = _provider(kind, model, key, url, left)
+    channels = _channels(table_in(config, "channels"), left)
+    left += _settings_left(config, {"agents", "providers", "channels"})
+    workspace = _inside(folder, str(defaults.get("workspace") or ""), folder / "workspace")
+    store = next(
+        (one for one in (workspace / "cron/jobs.json", folder / "cron/jobs.json") if one.is_file()),
+        folder / "cron/jobs.json",
+    )
+    jobs = tuple(listed_jobs(store, left))
+    memories = workspace if (workspace / "memory/MEMORY.md").is_file() else None
+    found = ForeignAgent("nanobot", workspace, provider, channels, memories, jobs)
+    return _gathered(found, left)
+
+
+def _gathered(found: ForeignAgent, left: list[Left]) -> ForeignAgent:
+    """Return the agent with the files of its workspace."""
+    workspace = found.workspace
+    left += [Left(file, why) for file, why in _OTHER_FILES.items() if (workspace / file).is_file()]
+    skills = []
+    for path in sorted((workspace / "skills").glob(f"*/{_SKILL}")):
+        if _SKILL_NAME.fullmatch(path.parent.name):
+            skills.append(path.parent)
+        else:
+            left.append(Left(f"skill {path.parent.name}", "its name is no plain word"))
+    for sessions in ("sessions", "agents"):
+        if (workspace.parent / sessions).is_dir() or (workspace / sessions).is_dir():
+            left.append(Left(f"{sessions}/", "conversations: this agent begins its own"))
+    files = [workspace / one for one in PROMPT_FILES if (workspace / one).is_file()]
+    return replace(found, prompt_files=tuple(files), skills=tuple(skills), left=tuple(left))
+
+
+def _provider(kind: str, model: str, key: str, url: str, left: list[Left]) -> dict[str, Any]:
+    if not kind:
+        return {}
+    found: dict[str, Any] = {"kind": kind}
+    if model:
+        found["model"] = model
+    if url:
+        found["base_url"] = url
+    if key.startswith(_ENCRYPTED):
+        left.append(Left("key of the model service", "it is encrypted: write it with setup"))
+    elif key:
+        found["api_key"] = key
+    else:
+        left.append(Left("key of the model service", "it is not in this file"))
+    return found
+
+
+def _channels(tables: Mapping[str, Any], left: list[Left]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for name, table in tables.items():
+        if name in _NO_CHANNELS or not isinstance(table, dict):
+            continue
+        if not table.get("enabled", True):
+            continue
+        if name not in _CHANNELS:
+            left.append(Left(f"channel {name}", "set it up by `barnacle setup`, where it is known"))
+            continue
+        found[name] = {}
+        for key, names in _CHANNELS[name].items():
+            value = next((table[one] for one in names if table.get(one)), "")
+            if isinstance(value, str) and value.startswith(_ENCRYPTED):
+                left.append(Left(f"channel {name}: {key}", "it is encrypted: write it with setup"))
+            elif isinstance(value, str) and value:
+                found[name][key] = value
+        if not found[name]:
+            del found[name]
+            left.append(Left(f"channel {name}", "it has no token that could be read"))
+        if any(table.get(word) for word in _PEOPLE):
+            left.append(Left(f"people of {name}", "each is let in by a code: `barnacle pair`"))
+    return found
+
+
+def _settings_left(config: Mapping[str, Any], taken: set[str]) -> Iterator[Left]:
+    names = sorted(key for key, value in config.items() if key not in taken and value)
+    if names:
+        yield Left(f"settings {', '.join(names)}", "`barnacle check --example` has this agent's")
+
+
+def _inside(folder: Path, said: str, usual: Path) -> Path:
+    """Return the workspace; one that the file puts elsewhere counts only below the folder."""
+    named = Path(said).name
+    found = folder / named if named else usual
+    return found if found.is_dir() else usual
+
+
+# In the order in which they are tried: what is inside a string is no comment
+_JSON5 = re.compile(
+    r'"(?:\\.|[^"\\])*"'
+    r"|'(?:\\.|[^'\\])*'"
+    r"|//[^\n]*|/\*.*?\*/"
+    r"|,(?=\s*[}\]])"
+    r"|[A-Za-z_$][\w$]*(?=\s*:)",
+    re.DOTALL,
+)
+
+
+def _json5(path: Path) -> dict[str, Any]:
+    """Return a file of JSON, with comments, open ends and bare keys if it likes."""
+
+    def plain(found: re.Match[str]) -> str:
+        text = found[0]
+        if text[0] == '"':
+            return text
+        if text[0] == "'":
+            return json.dumps(text[1:-1].replace("\\'", "'"))
+        return "" if text[0] in "/," else json.dumps(text)
+
+    # Twice: a comment may stand between a comma and the end
+    text = _JSON5.sub(plain, _JSON5.sub(plain, text_of(path)))
+    try:
+        config = json.loads(text)
+    except ValueError as err:
+        raise NoAgent(f"{path}: {err}") from err
+    if not isinstance(config, dict):
+        raise NoAgent(f"{path} holds no settings")
+    return config
