@@ -215,6 +215,11 @@ class Paths(Struct, frozen=True):
         return self.state_dir / "model-templates.json"
 
     @property
+    def board_install(self) -> Path:
+        """File that says which board is being installed."""
+        return self.state_dir / "board-install.json"
+
+    @property
     def brain_db(self) -> Path:
         return self.state_dir / "memory" / "brain.db"
 

@@ -1,43 +1,57 @@
 """Composition of blank boards: looked for now and then; what asks is loaded when one is there."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.access.owner import Tell
 from agent.blank.boot_loader import boot_loaders
+from agent.link.board import SerialBoard
 from agent.link.hello import is_at_prompt
-from agent.system.clock import rest
+from agent.settings import Settings
+from agent.system.clock import Clock, rest
 
 if TYPE_CHECKING:
-    from agent.app.peripherals import RecordedParts
     from agent.blank.notice import BlankBoards, Confirm
 
 # Whoever has plugged in a board waits for the question
 LOOK_EVERY_S = 10.0
-RECORD = "board-install.json"
 
 
-async def watch(around: "RecordedParts", confirm: "Confirm", tell: Tell) -> None:
-    """Until cancelled."""
-    record = around.paths.state_dir / RECORD
-    blank: BlankBoards | None = None
-    while True:
-        if blank is None:
-            at_prompt = any(is_at_prompt(board.status.trouble) for board in around.boards)
-            if at_prompt or await asyncio.to_thread(_is_one_known, record):
-                blank = _opened(around, record)
-        if blank is not None:
-            await blank.look(confirm, tell)
-        await rest(around.clock, LOOK_EVERY_S)
+class BlankWatch:
+    """Watch for boards without our firmware.
 
+    Args:
+        record: the file of an installation that was cut short.
+    """
 
-def _is_one_known(record: Path) -> bool:
-    return record.exists() or bool(boot_loaders())
+    def __init__(
+        self, boards: Sequence[SerialBoard], settings: Settings, record: Path, clock: Clock
+    ) -> None:
+        self._boards = boards
+        self._settings = settings
+        self._record = record
+        self._clock = clock
 
+    async def run(self, confirm: "Confirm", tell: Tell) -> None:
+        """Until cancelled."""
+        asking: BlankBoards | None = None
+        while True:
+            if asking is None and await self._is_one_there():
+                asking = self._opened()
+            if asking is not None:
+                await asking.look(confirm, tell)
+            await rest(self._clock, LOOK_EVERY_S)
 
-def _opened(around: "RecordedParts", record: Path) -> "BlankBoards":
-    from agent.blank.notice import BlankBoards, BlankPlaces  # noqa: PLC0415 - where one is there
+    async def _is_one_there(self) -> bool:
+        at_prompt = any(is_at_prompt(board.status.trouble) for board in self._boards)
+        return at_prompt or await asyncio.to_thread(
+            lambda: self._record.exists() or bool(boot_loaders())
+        )
 
-    settings = around.settings.every_board()
-    return BlankBoards(around.boards, settings, BlankPlaces(record), around.clock)
+    def _opened(self) -> "BlankBoards":
+        from agent.blank.notice import BlankBoards, BlankPlaces  # noqa: PLC0415 - where one is there
+
+        settings = self._settings.every_board()
+        return BlankBoards(self._boards, settings, BlankPlaces(self._record), self._clock)

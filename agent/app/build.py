@@ -240,8 +240,7 @@ async def at_work(
             run_jobs = _jobs(agent, delivery, deliver, opened)
             for work in (
                 *(run(owner.tell) for run in (agent.mcp.run, agent.machine_health.run)),
-                agent.peripherals.notice(owner),
-                agent.peripherals.install(opened.owner.confirm, owner.tell),
+                *agent.peripherals.watches(owner, opened.owner.confirm),
                 *(watcher.run(owner) for watcher in agent.watchers),
                 _reload(agent, conversations, opened.owner.confirm, owner.tell),
                 _once(dispatcher.resumed, run_jobs),

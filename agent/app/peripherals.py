@@ -22,7 +22,7 @@ from agent.settings import Paths, Settings
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Coroutine, Mapping, Sequence
 
     from agent.access.owner import Owner, Tell
     from agent.app.devices import HouseDevices
@@ -180,19 +180,26 @@ class Peripherals:
         if self.devices is not None:
             await self.devices.aclose()
 
-    async def notice(self, owner: "Owner") -> None:
-        """Tell the owner of unusual readings until cancelled."""
+    def watches(
+        self, owner: "Owner", confirm: "Confirm"
+    ) -> "tuple[Coroutine[None, None, None], ...]":
+        """Return what looks at the sensors and for blank boards, each until cancelled."""
+        return self._notice(owner), self._install(confirm, owner.tell)
+
+    async def _notice(self, owner: "Owner") -> None:
+        """Tell the owner of unusual readings."""
         if self.record is not None:
             await self.record.notice(owner)
 
-    async def install(self, confirm: "Confirm", tell: "Tell") -> None:
-        """Ask the owner about boards without our firmware, and install it; until cancelled."""
+    async def _install(self, confirm: "Confirm", tell: "Tell") -> None:
+        """Ask the owner about boards without our firmware, and install it."""
         if (around := self._recorded) is None:
             return
         await around.clock.sleep(FIRST_LOOK_S)
-        from agent.app.blank import watch
+        from agent.app.blank import BlankWatch
 
-        await watch(around, confirm, tell)
+        record = around.paths.board_install
+        await BlankWatch(around.boards, self._settings, record, around.clock).run(confirm, tell)
 
     def _settle(self) -> None:
         from agent.peripherals.gpio import trouble_with_pins

@@ -25,8 +25,6 @@ from agent.link.settings import BoardSettings
 from agent.settings import Paths
 from agent.system.clock import SystemClock
 
-# The agent notes the same there
-RECORD = "board-install.json"
 _HOW = """\
 A board gets into its boot loader like this: hold BOOT0, press reset (NRST), let both go. On a
 NUCLEO the boot loader has no USB: put MicroPython onto it by its ST-Link (firmware/README.md)."""
@@ -51,8 +49,7 @@ async def _install(
 ) -> int:
     clock = SystemClock()
     ports = SerialPorts(wanted, clock)
-    record = paths.state_dir / RECORD
-    installer = Installer(ports, record, clock, _Progress().told, say)
+    installer = Installer(ports, paths.board_install, clock, _Progress().told, say)
     try:
         if loaders and not wanted.port:
             await installer.by_boot_loader(board, _only(loaders, board), by_child)

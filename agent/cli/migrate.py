@@ -10,7 +10,7 @@ import os
 import re
 import time
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -30,6 +30,7 @@ from agent.provision import settings_plan
 from agent.provision.foreign_agent import ForeignAgent, read_agent
 from agent.provision.foreign_jobs import ForeignJob, Left
 from agent.provision.settings_plan import Plan, ProvisionPaths
+from agent.provision.toml_text import Table
 from agent.schedule.job import MAX_JOBS, MAX_TEXT_CHARS, Job, State
 from agent.schedule.job_book import OWNER
 from agent.schedule.job_store import JobStore
@@ -97,12 +98,14 @@ def _settings(
     agent: ForeignAgent, places: ProvisionPaths, left: list[Left]
 ) -> tuple[Plan | None, list[str]]:
     """Return the plan with each table that is accepted, and a line about each."""
-    plan, told, tables = None, [], {}
+    plan: Plan | None = None
+    told: list[str] = []
+    tables: dict[str, Mapping[str, Mapping[str, object]]] = {}
     if agent.provider:
         tables["model"] = {"provider": agent.provider}
     for name, table in agent.channels.items():
         tables[f"channel {name}"] = {"channels": {name: table}}
-    accepted: dict[str, dict[str, object]] = {}
+    accepted: Table = {}
     for what, table in tables.items():
         trial = _joined(accepted, table)
         try:
@@ -115,10 +118,12 @@ def _settings(
     return plan, told
 
 
-def _joined(
-    tables: dict[str, dict[str, object]], more: dict[str, dict[str, object]]
-) -> dict[str, dict[str, object]]:
-    return {**tables, **{key: {**tables.get(key, {}), **value} for key, value in more.items()}}
+def _joined(tables: Table, more: Mapping[str, Mapping[str, object]]) -> Table:
+    joined = dict(tables)
+    for key, value in more.items():
+        there = joined.get(key)
+        joined[key] = {**(there if isinstance(there, dict) else {}), **value}
+    return joined
 
 
 def _shown_table(what: str, agent: ForeignAgent) -> str:

@@ -123,7 +123,7 @@ def _add_migrate(commands: Commands) -> None:
         "Take over a whole agent of ZeroClaw, OpenClaw or nanobot",
         examples="  barnacle migrate ~/.zeroclaw         what would be taken, and what not\n"
         "  barnacle migrate ~/.openclaw --yes   take it; nothing of it acts by itself\n"
-        "  sudo barnacle migrate /home/me/.nanobot --yes\n",
+        "  sudo barnacle migrate ~ada/.nanobot --yes\n",
     )
     migrate.add_argument("folder", type=text, help="folder of the other agent")
     migrate.add_argument("--yes", action="store_true", help="take what was shown")

@@ -38,6 +38,7 @@ CALL_DEADLINE_MS = 3_000
 # Making outputs safe or holding them is nothing to wait for: a late one is a failed one
 URGENT_DEADLINE_MS = 1_000
 _MASK_FORMAT = "<I"
+_RELEASED = "the agent has released the board"
 # The one reset cause that is nobody's trouble
 _PLUGGED_IN = "power-on"
 
@@ -81,8 +82,7 @@ class SerialBoard:
         self._settings = settings
         self._clock = clock
         self._ports = ports or SerialPorts(settings, clock)
-        # Held while the port is in use; whoever installs a board takes it in between
-        self.port_use = asyncio.Lock()
+        self.port_use = asyncio.Lock()  # whoever installs a board takes it between two tries
         self._cache = ManifestCache(folder)
         self._back_off = BackOff()
         self._live: _Live | None = None
@@ -214,9 +214,7 @@ class SerialBoard:
                     await self._pause(path, seen)
         finally:
             self._ports.close()
-            self._become(
-                BoardState.CLOSED, self._status.port, own("the agent has released the board")
-            )
+            self._become(BoardState.CLOSED, self._status.port, own(_RELEASED))
 
     async def _seek(self) -> str:
         while (path := await self._ports.find()) is None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from agent.blank.board_state import OWN_FILES, FlashState, Unsuitable
+from agent.blank.copying import format_program
 from firmware.host import flash, interpreter, prompt
 from firmware.host.bundle import FIRMWARE, BundledFile
 from firmware.host.flash_command import _require_rights
-from agent.blank.board_state import OWN_FILES, FlashState, Unsuitable
-from agent.blank.copying import format_program
 from firmware.host.image import image, installed
 from tests.fakes.board_sim import unavailable_reason
 from tests.fakes.flash import NativeFlash
