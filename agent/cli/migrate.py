@@ -106,8 +106,8 @@ def _settings(
     for name, table in agent.channels.items():
         tables[f"channel {name}"] = {"channels": {name: table}}
     accepted: Table = {}
-    for what, table in tables.items():
-        trial = _joined(accepted, table)
+    for what, more in tables.items():
+        trial = _joined(accepted, more)
         try:
             plan = settings_plan.planned(trial, "migrate", places)
         except ConfigRefused as err:
