@@ -39,7 +39,7 @@ class BlankWatch:
         asking: BlankBoards | None = None
         while True:
             if asking is None and await self._is_one_there():
-                asking = self._opened()
+                asking = await asyncio.to_thread(self._opened)
             if asking is not None:
                 await asking.look(confirm, tell)
             await rest(self._clock, LOOK_EVERY_S)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
 
     from agent.access.owner import Owner, Tell
+    from agent.app.blank import BlankWatch
     from agent.app.devices import HouseDevices
     from agent.app.readings import ReadingRecord
     from agent.app.tools import ToolParts
@@ -196,10 +197,8 @@ class Peripherals:
         if (around := self._recorded) is None:
             return
         await around.clock.sleep(FIRST_LOOK_S)
-        from agent.app.blank import BlankWatch
-
-        record = around.paths.board_install
-        await BlankWatch(around.boards, self._settings, record, around.clock).run(confirm, tell)
+        watch = await asyncio.to_thread(_blank_watch, around)
+        await watch.run(confirm, tell)
 
     def _settle(self) -> None:
         from agent.peripherals.gpio import trouble_with_pins
@@ -216,6 +215,13 @@ class Peripherals:
             self.pins.close()
         if self._settings.i2c:
             self.buses.close()
+
+
+def _blank_watch(around: RecordedParts) -> "BlankWatch":
+    from agent.app.blank import BlankWatch
+
+    record = around.paths.board_install
+    return BlankWatch(around.boards, around.settings, record, around.clock)
 
 
 def open_devices(
