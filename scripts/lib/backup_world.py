@@ -29,6 +29,7 @@ from agent.messaging.channel_supervisor import Supervisor
 from agent.passage import own
 from agent.settings import surroundings
 from agent.storage import lock
+from agent.storage.files import replace_unsynced
 from agent.system.clock import Clock, SystemClock
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.registry import Registry
@@ -123,7 +124,8 @@ class WorldChat(Channel):
             for number, row in enumerate(self._world.rows(CHAT)[known:], known + 1):
                 self.pulse.beat()
                 await deliver(_inbound(row))
-                self._kept.write_text(str(number))
+                # Whole: a kill in the middle of it would be a fault of this stand-in
+                replace_unsynced(self._kept, str(number).encode())
             await asyncio.sleep(_LOOK_S)
 
     async def send(self, message: Outbound) -> None:
