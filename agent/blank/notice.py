@@ -29,8 +29,8 @@ from agent.system.clock import Clock
 
 # A person has to find the telephone; the board waits
 QUESTION_LIMIT_S = 600.0
-# One that is at a prompt is told by the link a few seconds after its port has appeared
-SETTLED_S = 6.0
+# No answer that comes sooner than somebody can read: nobody was there to be asked
+READING_S = 2.0
 # Of more boards that might be meant than these nobody wants to read
 _MOST_ASKED = 4
 _TOOL = "board_install"
@@ -39,6 +39,10 @@ _LOSES = "whatever is on it is lost, and its outputs are off meanwhile"
 _log = logging.getLogger(__name__)
 
 Confirm = Callable[[Question], Awaitable[Answer]]
+
+
+class _NobodyThere(Exception):
+    """Nobody could be asked."""
 
 
 class BlankPlaces(Struct, frozen=True):
@@ -95,10 +99,11 @@ class BlankBoards:
         self._is_first = False
         for loader in loaders:
             if self._is_new(loader.visit):
-                await self._told(self._at_boot_loader(loader, confirm, tell), tell)
+                work = self._at_boot_loader(loader, confirm, tell)
+                await self._told(loader.visit, work, tell)
         for seen, (link, settings) in prompts.items():
             if self._is_new(seen):
-                await self._told(self._at_prompt(link, settings, confirm, tell), tell)
+                await self._told(seen, self._at_prompt(link, settings, confirm, tell), tell)
 
     async def _tell_unfinished(self, tell: Tell) -> None:
         """Tell of an installation that lost its power, where the board is not there by itself."""
@@ -113,10 +118,13 @@ class BlankBoards:
         self._asked.add(seen)
         return is_new
 
-    async def _told(self, work: Awaitable[None], tell: Tell) -> None:
+    async def _told(self, seen: str, work: Awaitable[None], tell: Tell) -> None:
         try:
             await work
-        except BarnacleError as err:
+        except _NobodyThere:
+            # Whoever pairs later is asked then
+            self._asked.discard(seen)
+        except (BarnacleError, OSError) as err:
             _log.warning("blank: not installed (reason=%s)", err)
             await tell(f"The board was not installed: {err}.")
 
@@ -164,11 +172,15 @@ class BlankBoards:
             f"It writes {what} for a {board.name} ({board.image.shown}); {_LOSES}",
             yes_by=YesBy.WORD,
         )
+        begun_s = self._clock.monotonic_s()
         try:
             async with asyncio.timeout(QUESTION_LIMIT_S):
-                return await confirm(question) is Answer.YES
+                answer = await confirm(question)
         except TimeoutError:
             return False
+        if answer is Answer.NONE and self._clock.monotonic_s() - begun_s < READING_S:
+            raise _NobodyThere
+        return answer is Answer.YES
 
     def _free_link(self) -> tuple[HeldBoard, BoardSettings]:
         for link, settings in self._links:

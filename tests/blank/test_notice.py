@@ -189,6 +189,28 @@ def test_a_no_writes_nothing_and_is_not_asked_again_until_it_is_plugged_in_anew(
     assert not any(room.flash.iterdir())
 
 
+def test_while_nobody_can_be_asked_it_waits_for_an_owner(room: Room) -> None:
+    room.answer = Answer.NONE
+    room.plug_boot_loader()
+    room.look()
+    room.look()
+    assert len(room.asked) == 2
+    assert (room.written, room.told) == ([], [])
+    # Somebody has paired
+    room.answer = Answer.YES
+    room.look()
+    assert room.told[0].startswith("Done:")
+
+
+def test_a_disk_that_fails_is_told_and_ends_nothing(room: Room) -> None:
+    room.record.mkdir()
+    room.plug_boot_loader()
+    room.look()
+    (told,) = room.told
+    assert told.startswith("The board was not installed: ")
+    assert room.written == []
+
+
 def test_a_bare_micropython_gets_the_firmware(room: Room) -> None:
     status = BoardStatus(BoardState.CONNECTING, "/dev/fake-board", trouble=AT_PROMPT)
     room.link.trouble = status.trouble
