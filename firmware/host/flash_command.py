@@ -22,7 +22,14 @@ from firmware.host.bundle import (
     every_board_name,
 )
 from firmware.host.compiler import CompileFailed
-from firmware.host.image import UNCOMPILED, image, installed, start_archive
+from firmware.host.image import (
+    UNCOMPILED,
+    board_bundle,
+    image_of,
+    installed,
+    installed_of,
+    start_archive,
+)
 from firmware.host.wire import Silence, Wire
 
 EPILOG = """
@@ -156,11 +163,14 @@ def _make_images() -> int:
     """One image for every board, where the agent looks for them."""
     CARRIED.mkdir(exist_ok=True)
     for name in board_names():
-        content = image(name)
+        files = board_bundle(name)
+        content = image_of(name, files)
         (CARRIED / f"{name}{SUFFIX}").write_bytes(content)
         _say(f"{len(content):6}  {CARRIED / name}{SUFFIX}")
         if name not in UNCOMPILED:
-            (CARRIED / f"{name}{START_SUFFIX}").write_bytes(start_archive(name, installed(name)))
+            (CARRIED / f"{name}{START_SUFFIX}").write_bytes(
+                start_archive(name, installed_of(name, files))
+            )
     return 0
 
 

@@ -31,7 +31,7 @@ def board_bundle(name: str) -> list[BundledFile]:
 
 def image(name: str) -> bytes:
     """The firmware of a board as one piece; the same files give the same bytes."""
-    return _image_of(name, board_bundle(name))
+    return image_of(name, board_bundle(name))
 
 
 def installed(name: str) -> list[BundledFile]:
@@ -42,7 +42,7 @@ def installed(name: str) -> list[BundledFile]:
 def installed_of(name: str, files: list[BundledFile]) -> list[BundledFile]:
     """The same, of those files."""
     outside = [file for file in files if file.target in OUTSIDE]
-    content = _image_of(name, files)
+    content = image_of(name, files)
     head = bytearray(b"\xff" * IMAGE_AT)
     struct.pack_into(HEADER, head, 0, hashlib.sha256(content).digest(), len(content), 1)
     head[READY] = head[CONFIRMED] = 0
@@ -67,7 +67,8 @@ def in_slot(file: BundledFile, slot: str, number: int) -> BundledFile:
     return BundledFile(slot, bytes(content))
 
 
-def _image_of(name: str, files: list[BundledFile]) -> bytes:
+def image_of(name: str, files: list[BundledFile]) -> bytes:
+    """Return the same, of those files."""
     about = {
         "board": board_file(name).NAME,
         "build": build_number(bundle(name)[:-1]),
