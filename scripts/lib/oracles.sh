@@ -8,29 +8,45 @@ install_oracles() { install_locked oracles "the model services' own clients"; }
 # The homeserver that Matrix is held against
 install_synapse() { install_locked synapse Synapse; }
 
-# The Home Assistant that is looked at and asks, for Python 3.13 and later alone
+# The Home Assistant that is looked at and asks; it runs with Python 3.13 and later alone
 install_home_assistant() {
-    if "$root/.venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 13))'; then
-        install_locked home-assistant "Home Assistant"
+    local python
+    if python=$(home_assistant_python); then
+        install_locked home-assistant "Home Assistant" "$python" &&
+            printf '%s\n' "$python" >"$root/.barnacle/home-assistant/python"
     else
         echo "test: Home Assistant needs Python 3.13; what needs it is skipped" >&2
     fi
 }
 
-install_locked() { # NAME of the lock and of the folder in .barnacle, what it is in words
+# Ours, or another one of this machine
+home_assistant_python() {
+    local candidate
+    for candidate in "$root/.venv/bin/python" python3.13 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.13.*/bin/python; do
+        "$candidate" -I -c 'import sys, pip
+if sys.version_info < (3, 13):
+    sys.exit(1)
+print(sys.executable)' \
+            2>/dev/null && return
+    done
+    return 1
+}
+
+install_locked() { # NAME of the lock and of the folder in .barnacle, what it is in words, PYTHON
     local target="$root/.barnacle/$1" lock="$root/scripts/requirements-$1.lock"
-    local made_from
+    local python=${3:-$root/.venv/bin/python} made_from
     # Compiled parts serve one Python
-    made_from=$("$root/.venv/bin/python" -V && cat "$lock")
+    made_from=$("$python" -V && cat "$lock")
     [[ $(cat "$target/made-from" 2>/dev/null) == "$made_from" ]] && return
     echo "test: installing $2 into .barnacle" >&2
     rm -rf "$target.new"
-    if "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+    if "$python" -m pip install --quiet --disable-pip-version-check --no-deps \
         --require-hashes --only-binary :all: --target "$target.new" -r "$lock" >&2; then
         printf '%s\n' "$made_from" >"$target.new/made-from"
         rm -rf "$target" && mv "$target.new" "$target"
     else
         echo "test: it was not installed; what needs it is skipped" >&2
+        return 1
     fi
 }
 

@@ -3,8 +3,7 @@
 import asyncio
 import contextlib
 import json
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,15 +17,17 @@ from tests.waits import PATIENCE_S
 _ROOT = Path(__file__).resolve().parents[2]
 # Where scripts/test puts it
 _INSTALLED = _ROOT / ".barnacle" / "home-assistant"
+# Of the one that it was installed with, which may be newer than ours
+_PYTHON = _INSTALLED / "python"
 _PROGRAM = _ROOT / "tests" / "oracles" / "home_assistant"
 
 
 @cache
 def absence() -> str:
     """Return why it cannot run here; empty where it can."""
-    if (_INSTALLED / "homeassistant").is_dir():
+    if (_INSTALLED / "homeassistant").is_dir() and _PYTHON.exists():
         return ""
-    return f"Home Assistant is not in {_INSTALLED}: run scripts/test with Python 3.13"
+    return f"Home Assistant is not in {_INSTALLED}: run scripts/test beside a Python 3.13"
 
 
 @dataclass
@@ -40,9 +41,28 @@ class HomeAssistantProcess:
 
     async def say(self, port: int, text: str, conversation: str | None = None) -> dict[str, Any]:
         """Return the answer of the Wyoming server at a port, as Home Assistant understands it."""
+        return await self._done("say", port=port, text=text, talk=conversation)
+
+    async def problems(self, messages: Mapping[str, object]) -> dict[str, Any]:
+        """Return what its own schemas find wrong with discovery messages, by topic."""
+        return await self._done("validate", messages=messages)
+
+    async def join(self, port: int) -> None:
+        """Have it use the broker at a port."""
+        told = await self._done("join", port=port)
+        assert told["is_loaded"], "Home Assistant is not at the broker"
+
+    async def entities(self) -> dict[str, Any]:
+        """Return the entities that came by MQTT: kind and name, and what each is."""
+        return await self._done("look")
+
+    async def call(self, domain: str, service: str, **data: object) -> None:
+        """Call a service of its own."""
+        await self._done("call", domain=domain, service=service, data=data)
+
+    async def _done(self, step: str, **wanted: object) -> dict[str, Any]:
         assert self._process.stdin is not None
-        wanted = {"port": port, "text": text, "conversation": conversation}
-        self._process.stdin.write(json.dumps(wanted).encode() + b"\n")
+        self._process.stdin.write(json.dumps({"do": step, **wanted}).encode() + b"\n")
         return await _told(self._process)
 
 
@@ -56,7 +76,15 @@ async def home_assistant(folder: Path) -> AsyncIterator[HomeAssistantProcess]:
     with (folder / "log").open("wb") as log:
         # -S: what is installed for the agent is not its own
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-S", "-W", "ignore", str(_PROGRAM), str(folder), str(port)),
+            *(
+                _PYTHON.read_text().strip(),
+                "-S",
+                "-W",
+                "ignore",
+                str(_PROGRAM),
+                str(folder),
+                str(port),
+            ),
             env={"PYTHONPATH": str(_INSTALLED), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -9,9 +9,10 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent.channels.mqtt.client import MqttConnection
-from agent.channels.mqtt.home_assistant import CONFIG, HomeAssistantDevice, described
+from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described
 from agent.channels.mqtt.messages import OFFLINE, ONLINE, MqttTopics
-from agent.errors import LinkError, MessageRefused
+from agent.channels.mqtt.retained import publish, renew
+from agent.errors import LinkError
 from agent.link.base import Board, BoardState, Value
 from agent.link.manifest import BoardPin, Manifest, Method
 from agent.link.readings import read_method
@@ -50,12 +51,11 @@ class BoardMirror:
         next_look_s = 0.0
         while True:
             # Said again without need, so that the broker answers
-            await self._show(connection, {self._topics.status: ONLINE.encode()})
+            await publish(connection, {self._topics.status: ONLINE.encode()})
             if self._clock.monotonic_s() >= next_look_s or self._wanted.is_set():
                 self._wanted.clear()
                 now = await self._looked_at(device)
-                await self._show(connection, _news(now, shown))
-                await self._take_back(connection, [one for one in shown if one not in now])
+                await renew(connection, now, shown)
                 shown = now
                 next_look_s = self._clock.monotonic_s() + self._every_s
             wait_s = min(ALIVE_EVERY_S, max(next_look_s - self._clock.monotonic_s(), _SETTLE_S))
@@ -91,28 +91,6 @@ class BoardMirror:
                 for one, value in _named(name, told)
             }
         return found
-
-    async def _show(self, connection: MqttConnection, what: Mapping[str, bytes]) -> None:
-        for topic, payload in what.items():
-            try:
-                await connection.publish(topic, payload, retain=True)
-            except MessageRefused as err:
-                _log.warning("mqtt: boards not shown (reason=%s)", err)
-                return
-
-    async def _take_back(self, connection: MqttConnection, topics: Sequence[str]) -> None:
-        """Remove retained messages by empty ones; values stay, marked as unavailable."""
-        gone = [topic for topic in topics if topic.endswith(CONFIG)]
-        await self._show(connection, dict.fromkeys(gone, b""))
-
-
-def _news(now: Mapping[str, bytes], shown: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the values to publish; unchanged ones too, since Home Assistant lets them expire."""
-    return {
-        topic: payload
-        for topic, payload in now.items()
-        if shown.get(topic) != payload or not topic.endswith(CONFIG)
-    }
 
 
 def _looks(manifest: Manifest) -> Iterator[tuple[str, Method, BoardPin | None]]:
