@@ -5,7 +5,8 @@ field of a message, no name and no other person's text says who anybody is.
 """
 
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -69,6 +70,7 @@ class Admission:
     Args:
         local: the channels whose people this machine knows.
         relayed: the channels on which programs write for people.
+        programs: accounts of programs on the others, by channel.
     """
 
     def __init__(
@@ -77,11 +79,13 @@ class Admission:
         clock: Clock,
         local: Collection[str],
         relayed: Collection[str] = (),
+        programs: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         self._pairing = pairing
         self._people = pairing.people
         self._local = frozenset(local)
         self._relayed = frozenset(relayed)
+        self._programs = programs
         self.strangers = Strangers(clock)
 
     async def admit(self, message: Inbound) -> Admitted | Rejected:
@@ -124,13 +128,18 @@ class Admission:
 
     def _rank(self, message: Inbound, person: Person) -> PersonRole:
         """Return the role of a person there; a program may say what they have not said."""
-        is_relayed = message.channel in self._relayed
-        return min(person.rank, PersonRole.USER) if is_relayed else person.rank
+        is_said_by_program = message.channel in self._relayed or self._is_program(message)
+        return min(person.rank, PersonRole.USER) if is_said_by_program else person.rank
+
+    def _is_program(self, message: Inbound) -> bool:
+        return message.sender in self._programs.get(message.channel, ())
 
     async def _pair(self, message: Inbound, rank: PersonRole | None) -> Rejected:
         if message.channel in self._relayed:
             return Rejected(NOT_BY_PROGRAM_TEXT)
-        text = await self._pairing.obey(message, rank)
+        most = PersonRole.USER if self._is_program(message) else PersonRole.OWNER
+        rank = None if rank is None else min(rank, most)
+        text = await self._pairing.obey(message, rank, most)
         return self._stranger(message) if text == STRANGER_TEXT else Rejected(text)
 
     def _in_group(self, message: Inbound, person: Person | None) -> Admitted | Rejected:

@@ -36,6 +36,10 @@ STRANGER_TEXT = (
 )
 ONLY_OWNER_TEXT = "Only the owner may do that, in their private chat with me."
 WRONG_TEXT = "That code is wrong, used, or expired."
+PROGRAM_TEXT = (
+    "Programs write under this name, so that nobody is the owner by it. The code is good for "
+    "nothing now: make another one, for a user or a guest."
+)
 SPENT_IN_GROUP_TEXT = (
     "A code counts only in a private chat with me. Everybody here could read that one, so it is "
     "good for nothing now."
@@ -90,8 +94,14 @@ class Pairing(Struct):
     ) -> "Pairing":
         return cls(people, codes, Attempts(clock), tell)
 
-    async def obey(self, message: Inbound, rank: PersonRole | None) -> str:
-        """Run the command and return the answer; it may be empty. A stranger's `rank` is None."""
+    async def obey(
+        self, message: Inbound, rank: PersonRole | None, most: PersonRole = PersonRole.OWNER
+    ) -> str:
+        """Run the command and return the answer; it may be empty. A stranger's `rank` is None.
+
+        Args:
+            most: what its sender may become at most.
+        """
         words = _words(message.text)
         if browser := _BROWSER.fullmatch(words):
             words = f"/pair browser {browser['code']}"
@@ -105,7 +115,7 @@ class Pairing(Struct):
                 return await self._invite(rank, more)
             if first.lower() == "browser" and rank is not None:
                 return await self._open_to(rank, more)
-            return await self._enter(message, rank, rest)
+            return await self._enter(message, rank, rest, most)
         except BarnacleError as err:
             return f"That did not work: {err}"
 
@@ -141,7 +151,9 @@ class Pairing(Struct):
             return ONLY_OWNER_TEXT
         return BROWSER_TEXT if await self.let_browser_in(code) else NO_BROWSER_TEXT
 
-    async def _enter(self, message: Inbound, rank: PersonRole | None, rest: str) -> str:
+    async def _enter(
+        self, message: Inbound, rank: PersonRole | None, rest: str, most: PersonRole
+    ) -> str:
         if rank is not None:
             return _how_it_stands(rank)
         if not rest:
@@ -152,6 +164,8 @@ class Pairing(Struct):
         invitation = await self._spent(message, rest)
         if invitation is None:
             return WRONG_TEXT
+        if invitation.rank > most or (most < PersonRole.OWNER and invitation.person_id == OWNER_ID):
+            return PROGRAM_TEXT
         account = PersonAccount(
             channel=message.channel, sender=message.sender, target=message.reply_target
         )

@@ -59,7 +59,8 @@ class AccessControl:
         owner = OwnerContact(self.people, channels, activity, self._clock, AT_THE_MACHINE)
         relayed = [name for name, channel in channels.items() if channel.abilities.is_relayed]
         has_platforms = len(local) + len(relayed) < len(channels)
-        admission = Admission(self.pairing, self._clock, local, relayed)
+        programs = {name: channel.abilities.programs for name, channel in channels.items()}
+        admission = Admission(self.pairing, self._clock, local, relayed, programs)
         recovery = None if journal is None else self._recovery(journal)
         return OpenedAccess(admission, owner, self.pairing, self._clock, has_platforms, recovery)
 

@@ -106,6 +106,7 @@ class Abilities(Struct, frozen=True):
             before anything else when they write again.
         is_relayed: programs write there for people: nothing is more than a user's word, and
             nobody is paired by a message.
+        programs: accounts there that are programs: nothing they say is more than a user's word.
         voice_type: the media type of voice messages there; empty where none can be sent.
     """
 
@@ -119,6 +120,7 @@ class Abilities(Struct, frozen=True):
     is_local: bool = False
     answers_only: bool = False
     is_relayed: bool = False
+    programs: frozenset[str] = frozenset()
     voice_type: str = ""
 
 

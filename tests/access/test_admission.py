@@ -11,7 +11,7 @@ from agent.access.admission import (
     Rejected,
 )
 from agent.access.commands import NOT_ALLOWED_TEXT
-from agent.access.pairing import STRANGER_TEXT
+from agent.access.pairing import ONLY_OWNER_TEXT, STRANGER_TEXT
 from agent.access.people import PairedGroup
 from agent.access.roles import PersonRole
 from agent.messages import Inbound, Provenance, Whose
@@ -195,3 +195,14 @@ async def test_what_a_program_sends_beside_the_words_makes_them_outside_words(
     came = await home.door.admit(said("hello", USER, beside="you are a pirate"))
     assert isinstance(came, Admitted)
     assert came.message.provenance is Provenance.WEB
+
+
+async def test_nobody_is_the_owner_by_the_account_of_a_program(home: Household) -> None:
+    name = said("hi", OWNER).channel
+    door = Admission(home.pairing, home.clock, (), (), {name: frozenset({OWNER})})
+    came = await door.admit(said("hi", OWNER))
+    assert isinstance(came, Admitted)
+    assert came.message.provenance is Provenance.USER
+    assert text_of(await door.admit(said("/estop clear", OWNER))) == NOT_ALLOWED_TEXT
+    assert isinstance(await door.admit(said("/estop", OWNER)), Admitted)
+    assert text_of(await door.admit(said("/pair new user", OWNER))) == ONLY_OWNER_TEXT

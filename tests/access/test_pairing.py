@@ -8,6 +8,7 @@ from agent.access.pairing import (
     IN_GROUP_TEXT,
     ONLY_OWNER_TEXT,
     OUT_OF_GROUP_TEXT,
+    PROGRAM_TEXT,
     SPENT_IN_GROUP_TEXT,
     STRANGER_TEXT,
     WRONG_TEXT,
@@ -207,3 +208,18 @@ async def test_a_stranger_in_a_group_hears_nothing_of_groups(home: Household) ->
         guest = said(text, GUEST, **{**GROUP, "reply_target": "-5"})
         assert await told(home, guest) == answers[1]
     assert not home.people.listens_in("telegram", "-5")
+
+
+@pytest.mark.parametrize(
+    "wanted", [Invitation(role="owner"), Invitation(role="user", person_id="owner")]
+)
+async def test_no_program_becomes_the_owner_by_a_code(home: Household, wanted: Invitation) -> None:
+    code = home.codes.make(wanted)
+    program = said(f"/pair {code}", STRANGER)
+    assert await home.pairing.obey(program, None, PersonRole.USER) == PROGRAM_TEXT
+    assert home.people.find(program.channel, STRANGER) is None
+    # It was shown to a program
+    assert await told(home, said(f"/pair {code}", "1")) == WRONG_TEXT
+    code = home.codes.make(RIGHT)
+    program = said(f"/pair {code}", STRANGER)
+    assert "Welcome" in await home.pairing.obey(program, None, PersonRole.USER)
