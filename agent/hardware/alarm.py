@@ -18,6 +18,7 @@ class Alarm(Struct):
 
     Args:
         is_beyond: on which side of its limit the value was last.
+        is_raised: its condition holds now; None before an event has said so, and where it has none.
         told_s: when it was told within the last hour, in seconds since the epoch.
         trust: of the turn that wanted it.
         own: from the configuration; a chat cannot remove it.
@@ -30,6 +31,7 @@ class Alarm(Struct):
     is_beyond: bool = False
     told_s: list[float] = field(default_factory=list)
     untold: int = 0
+    is_raised: bool | None = None
 
     @property
     def watch(self) -> Watch:
@@ -42,6 +44,11 @@ class Alarm(Struct):
             (limit - margin, limit) if self.wanted.below is None else (limit, limit + margin)
         )
         return Watch(self.wanted.pin, EventCondition.THRESHOLD, LEAST_INTERVAL_MS, low, high)
+
+    @property
+    def has_condition(self) -> bool:
+        """Return true if it holds or not; a watch for every change never holds."""
+        return self.limit is not None or bool(self.wanted.becomes)
 
     @property
     def limit(self) -> float | None:
@@ -75,12 +82,15 @@ class Alarm(Struct):
     def _matters(self, event: BoardEvent) -> bool:
         limit = self.limit
         if limit is None:
-            return not self.wanted.becomes or str(event.value) == self.wanted.becomes
+            if not self.wanted.becomes:
+                return True
+            self.is_raised = str(event.value) == self.wanted.becomes
+            return self.is_raised
         if isinstance(event.value, str):
             return False
         was_beyond = self.is_beyond
         above = self.wanted.below is None
-        self.is_beyond = event.value >= limit if above else event.value <= limit
+        self.is_raised = self.is_beyond = event.value >= limit if above else event.value <= limit
         return self.is_beyond and not was_beyond
 
 

@@ -73,6 +73,7 @@ class BoardWatcher:
         self._loaded = asyncio.Event()
         self._added = asyncio.Event()
         self._fresh: list[tuple[Alarm, BoardSubscription]] = []
+        self._listeners: list[Callable[[], None]] = []
 
     @property
     def manifest(self) -> Manifest | None:
@@ -141,6 +142,18 @@ class BoardWatcher:
         """See `agent.tools.watch.Watches`."""
         return [_described(alarm, events) for alarm, events in self._alarms.values()]
 
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call it after every event, from now on."""
+        self._listeners.append(listener)
+
+    def raised(self) -> Mapping[str, bool | None]:
+        """Return the watches with a condition: true where it holds, None where nobody knows."""
+        return {
+            f"{self.prefix}{alarm.name}": None if events.trouble else alarm.is_raised
+            for alarm, events in self._alarms.values()
+            if alarm.has_condition
+        }
+
     async def _store(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         async with self._storing:
             return await asyncio.to_thread(work, *args, **kwargs)
@@ -167,6 +180,8 @@ class BoardWatcher:
     async def _on_event(self, alarm: "Alarm", event: BoardEvent, owner: Owner) -> None:
         was_beyond = alarm.is_beyond
         is_told = alarm.takes(event, self._clock.wall_s())
+        for listener in self._listeners:
+            listener()
         if is_told and alarm.wanted.ask:
             words = alarm.instruction(event)
             await owner.begin(f"{self.prefix}{alarm.name}", words)

@@ -173,3 +173,20 @@ async def test_several_at_once_are_all_told_and_kept(tmp_path: Path) -> None:
     async with watching(tmp_path, again, own) as (_, owner):
         again.tell("a0", 0.5)
         await stays(lambda: owner.told == [], SETTLED_S)
+
+
+async def test_what_holds_now_is_known_and_listened_to_and_nothing_of_a_board_that_is_gone(
+    tmp_path: Path,
+) -> None:
+    board = TalkingBoard()
+    own = {"dry": DRY, "any": WatchSettings(pin="button")}
+    async with watching(tmp_path, board, own) as (watcher, _):
+        heard: list[bool | None] = []
+        watcher.listen(lambda: heard.append(watcher.raised()["dry"]))
+        assert watcher.raised() == {"dry": None}
+        board.tell("a0", 0.75)
+        board.tell("a0", 0.95)
+        await wait_until(lambda: len(heard) == 2)
+        assert heard == [True, False]
+        board.go_away()
+        assert watcher.raised() == {"dry": None}

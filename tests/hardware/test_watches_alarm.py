@@ -58,3 +58,22 @@ def test_the_words_hold_the_value() -> None:
 
 def test_an_instruction_is_never_a_command() -> None:
     assert alarm(ask="/estop at {value}").instruction(event(0.75)).text == "estop at 0.75 V"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "values", "raised"),
+    [
+        ({"below": 1.0}, [1.5, 0.9, 1.2], [False, True, False]),
+        ({"becomes": "on"}, ["off", "on", "off"], [False, True, False]),
+        ({}, ["on", "off"], [None, None]),
+        ({"above": 1.0}, ["on"], [None]),
+    ],
+)
+def test_its_condition_holds_or_not_whatever_is_told(
+    wanted: dict[str, object], values: list[float | str], raised: list[bool | None]
+) -> None:
+    watching = alarm(at_most_per_hour=1, **wanted)
+    assert watching.is_raised is None
+    seen = [(watching.takes(event(value), 0.0), watching.is_raised)[1] for value in values]
+    assert seen == raised
+    assert watching.has_condition is (wanted != {})
