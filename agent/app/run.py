@@ -240,7 +240,7 @@ def _platforms(agent: Agent, own: "OwnSpeech | None" = None) -> tuple[Channel, .
     """Return the configured channels; a shared account sends no files that are kept."""
     if agent.settings.channels == ChannelsSettings() and agent.settings.gateway is None:
         return ()
-    from agent.app.channels import open_channels, secrets
+    from agent.app.channels import AgentState, open_channels, secrets
     from agent.channels.platform import PlatformContext
 
     for secret in secrets(agent.settings, os.environ):
@@ -253,6 +253,7 @@ def _platforms(agent: Agent, own: "OwnSpeech | None" = None) -> tuple[Channel, .
         knows=agent.access.knows,
         boards=agent.boards,
         newest=agent.peripherals.newest_readings,
+        own_state=partial(AgentState, agent),
         own_speech=own,
     )
     return open_channels(agent.settings, reach)

@@ -34,6 +34,7 @@ COMMANDS = (
 
 if TYPE_CHECKING:
     from agent.channels.context import ChannelContext
+    from agent.channels.mqtt.own_mirror import OwnStates
     from agent.channels.received_files import Knows
     from agent.channels.speech.base import Recogniser
     from agent.readings.series import Series
@@ -68,6 +69,7 @@ class PlatformContext(Struct, frozen=True):
         knows: which messages may leave files here.
         boards: for those that show what is wired to them.
         newest: of each recorded reading, for those that show it.
+        own_state: gives the state of the device itself, for those that show it.
         own_speech: what the agent says in rooms; None where it says nothing there.
     """
 
@@ -78,6 +80,7 @@ class PlatformContext(Struct, frozen=True):
     knows: "Knows" = lambda _inbound: True
     boards: Sequence[Board] = ()
     newest: "Callable[[], Mapping[Series, Moment]]" = dict
+    own_state: "Callable[[], OwnStates] | None" = None
     own_speech: "OwnSpeech | None" = None
 
 

@@ -1,17 +1,24 @@
+import asyncio
+import json
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from agent.app.channels import open_channels, secrets
+from agent.app.build import Agent, assemble
+from agent.app.channels import AgentState, open_channels, secrets
+from agent.channels.mqtt.own_mirror import UpdateState
 from agent.channels.platform import COMMANDS, PlatformContext
 from agent.channels.settings import ChannelsSettings, TelegramSettings
 from agent.channels.speech_settings import SpeechSettings
 from agent.config import Secret
+from agent.embeddings.settings import EmbeddingsSettings
 from agent.errors import ConfigRefused
 from agent.net.http import HttpClient
 from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
+from agent.update.records import Trial, UpdateOutcome, UpdateRecords, sentence_of
+from tests.fakes.lent_agent import quiet_log
 
 TOKEN = "123456:AAE-a_token-of-the-tests"
 
@@ -80,3 +87,52 @@ def test_a_key_is_for_the_service_that_gave_it() -> None:
 def test_the_commands_are_what_platforms_take() -> None:
     assert all(name.isascii() and name.islower() and len(name) <= 32 for name, _ in COMMANDS)
     assert all(1 <= len(words) <= 256 for _, words in COMMANDS)
+
+
+def agent_of(folder: Path) -> Agent:
+    settings = Settings(embeddings=EmbeddingsSettings(provider="none"))
+    with quiet_log() as log:
+        return assemble(settings, Paths(None, folder / "state"), {}, log)
+
+
+def as_image(root: Path) -> UpdateRecords:
+    """Make the files by which a machine is known to run an image of ours."""
+    identity = {"version": "0.2.0", "built_s": 1, "architecture": "arm64"}
+    image = root / "usr/share/barnacle/image.json"
+    image.parent.mkdir(parents=True)
+    image.write_text(json.dumps({**identity, "slots": {"A": "x-02", "B": "x-03"}}))
+    (root / "proc").mkdir()
+    (root / "proc/cmdline").write_text("root=PARTUUID=x-02 barnacle.slot=A")
+    return UpdateRecords(root / "data/update")
+
+
+async def test_the_state_of_an_agent_is_told_with_each_trouble(tmp_path: Path) -> None:
+    agent = agent_of(tmp_path)
+    state = AgentState(agent, tmp_path)
+    found = await state.look()
+    assert (found.stopped, found.troubles, found.update) == ("", (), None)
+    waiting = asyncio.ensure_future(state.change(60.0))
+    await agent.stop.engage("by anna")
+    await waiting
+    agent.activity.note_trouble("telegram", "nobody answers")
+    agent.activity.note_gap("matrix", "nobody let us in")
+    found = await state.look()
+    assert found.stopped == "by anna"
+    assert set(found.troubles) == {"telegram: nobody answers", "matrix: nobody let us in"}
+    await agent.aclose()
+
+
+async def test_an_update_is_known_where_the_system_has_slots(tmp_path: Path) -> None:
+    records = as_image(tmp_path)
+    agent = agent_of(tmp_path)
+    state = AgentState(agent, tmp_path)
+    assert (await state.look()).update == UpdateState("0.2.0")
+    records.folder.mkdir(parents=True)
+    records.write(Trial("B", "0.3.0", "0.2.0"))
+    assert (await state.look()).update == UpdateState("0.2.0", "0.3.0", is_tried=True)
+    records.forget("trial.json")
+    outcome = UpdateOutcome("0.3.0", "0.2.0", is_kept=False, at_s=1.0, reason="it was ill")
+    records.write(outcome)
+    told = UpdateState("0.2.0", "0.3.0", sentence_of(outcome))
+    assert (await state.look()).update == told
+    await agent.aclose()

@@ -19,6 +19,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 _INSTALLED = _ROOT / ".barnacle" / "home-assistant"
 # Of the one that it was installed with, which may be newer than ours
 _PYTHON = _INSTALLED / "python"
+# It loads thousands of modules, beside other tests
+_START_S = 240.0
 _PROGRAM = _ROOT / "tests" / "oracles" / "home_assistant"
 
 
@@ -91,7 +93,7 @@ async def home_assistant(folder: Path) -> AsyncIterator[HomeAssistantProcess]:
             stderr=log,
         )
     try:
-        tokens = await _told(process)
+        tokens = await _told(process, _START_S)
         url = f"http://127.0.0.1:{port}"
         yield HomeAssistantProcess(url, tokens["token"], tokens["plain_token"], process)
     finally:
@@ -101,9 +103,11 @@ async def home_assistant(folder: Path) -> AsyncIterator[HomeAssistantProcess]:
         await process.wait()
 
 
-async def _told(process: asyncio.subprocess.Process) -> dict[str, Any]:
+async def _told(
+    process: asyncio.subprocess.Process, patience_s: float = PATIENCE_S
+) -> dict[str, Any]:
     assert process.stdout is not None
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(patience_s):
         line = await process.stdout.readline()
     assert line, "it has ended"
     told: dict[str, Any] = json.loads(line)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.channels import approvals
@@ -37,7 +38,9 @@ from agent.storage.files import write_atomic
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
+    from agent.channels.mqtt.own_mirror import OwnStates
     from agent.channels.mqtt.reading_mirror import NewestReadings
+    from agent.channels.received_files import Knows
 
 _log = logging.getLogger(__name__)
 
@@ -54,11 +57,25 @@ _LETTERS, _COMMANDS = 1, 0
 MAX_RECENT = 64
 
 
+class MqttShown(Struct, frozen=True):
+    """Sources of what is shown beside the boards.
+
+    Args:
+        newest: of each recorded reading.
+        own: state of the device itself; None where nobody knows it.
+        knows: says if the sender of a message has access.
+    """
+
+    newest: "NewestReadings" = dict
+    own: "OwnStates | None" = None
+    knows: "Knows" = lambda _message: True
+
+
 class MqttChannel(Channel):
     """Channel of one device at one broker."""
 
     name = messages.NAME
-    abilities = Abilities(hint=HINT, asks=True)
+    abilities = Abilities(hint=HINT, asks=True, programs=frozenset({HOME}))
 
     def __init__(
         self,
@@ -67,7 +84,7 @@ class MqttChannel(Channel):
         folder: Path,
         boards: Sequence[Board],
         clock: Clock,
-        newest: "NewestReadings" = dict,
+        shown: MqttShown | None = None,
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._settings = settings
@@ -77,7 +94,7 @@ class MqttChannel(Channel):
         self._topics = MqttTopics(settings.topic)
         self._session = MqttState(folder / "session.json")
         self._mirror = BoardMirror(boards, self._topics, settings.every_s, clock)
-        self._newest = newest
+        self._shown = shown or MqttShown()
         self._questions = OpenApprovals()
         self._connection: MqttConnection | None = None
         self._is_connected = asyncio.Event()
@@ -90,10 +107,19 @@ class MqttChannel(Channel):
                 asyncio.TaskGroup() as tasks,
             ):
                 topics = self._topics
-                await connection.subscribe([(topics.inbox, _LETTERS), (topics.commands, _COMMANDS)])
+                await connection.subscribe(
+                    [
+                        (topics.inbox, _LETTERS),
+                        (topics.commands, _COMMANDS),
+                        (topics.stop_command, _LETTERS),
+                    ]
+                )
                 self._connection = connection
                 self._is_connected.set()
                 tasks.create_task(self._mirror.run(connection, self._device(known)))
+                if self._shown.own is not None:
+                    own = self._show_own(self._shown.own, connection, self._device(known))
+                    tasks.create_task(own)
                 if self._settings.readings:
                     tasks.create_task(self._show_readings(connection, self._device(known)))
                 while True:
@@ -126,13 +152,28 @@ class MqttChannel(Channel):
         return split(text, MAX_PART_CHARS, len)
 
     async def ask(self, address: Address, question: Question) -> Answer:
+        if address.target == HOME:
+            # Programs read and write there, and none of them may agree to anything
+            return Answer.NONE
         return await approvals.ask(self._questions, address, question, self.send)
 
     async def _show_readings(self, connection: MqttConnection, device: HomeAssistantDevice) -> None:
         from agent.channels.mqtt.reading_mirror import ReadingMirror  # noqa: PLC0415 - where wanted
 
         every_s = self._settings.every_s
-        mirror = ReadingMirror(self._newest, self._topics, every_s, self._clock)
+        mirror = ReadingMirror(self._shown.newest, self._topics, every_s, self._clock)
+        await mirror.run(connection, device)
+
+    async def _show_own(
+        self, own: "OwnStates", connection: MqttConnection, device: HomeAssistantDevice
+    ) -> None:
+        from agent.channels.mqtt.own_mirror import OwnMirror  # noqa: PLC0415 - where it is known
+
+        stop = messages.stop_of(messages.STOP.encode(), "", 0.0)
+        assert stop is not None
+        mirror = OwnMirror(
+            own, self._topics, self._settings.every_s, lambda: self._shown.knows(stop)
+        )
         await mirror.run(connection, device)
 
     async def _connected(self) -> MqttConnection:
@@ -150,11 +191,16 @@ class MqttChannel(Channel):
             # It was written some time ago, and would come again with every start
             _log.info("mqtt: retained message ignored (topic=%r)", came.topic)
             return
-        inbound = self._command(came) or await self._letter(came)
+        inbound = self._stop(came) or self._command(came) or await self._letter(came)
         if inbound is None:
             _log.info("mqtt: message skipped, not readable (topic=%r)", came.topic[:100])
-        elif not self._questions.answer(inbound):
+        elif inbound.sender == HOME or not self._questions.answer(inbound):
             await deliver(inbound)
+
+    def _stop(self, came: MqttArrival) -> Inbound | None:
+        if came.topic != self._topics.stop_command:
+            return None
+        return messages.stop_of(came.payload, secrets.token_hex(8), self._clock.wall_s())
 
     def _command(self, came: MqttArrival) -> Inbound | None:
         place = self._topics.pin_of(came.topic)
@@ -230,7 +276,9 @@ class Mqtt(Platform):
         wanted = _wanted(channels)
         folder = reach.paths.state_dir / self.name
         broker = broker_of(wanted, reach.environ)
-        return MqttChannel(wanted, broker, folder, reach.boards, reach.clock, reach.newest)
+        own = reach.own_state() if reach.own_state else None
+        shown = MqttShown(reach.newest, own, reach.knows)
+        return MqttChannel(wanted, broker, folder, reach.boards, reach.clock, shown)
 
     async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
         return await probe(broker_of(_wanted(channels), reach.environ))

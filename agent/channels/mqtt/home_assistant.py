@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from agent import __version__
-from agent.channels.mqtt.messages import MqttTopics
+from agent.channels.mqtt.messages import OFFLINE, ONLINE, MqttTopics
 from agent.link.base import Board
 from agent.link.manifest import Field
 from agent.link.readings import BoardReading, readings, settings
@@ -29,11 +29,15 @@ _CLASSES = {
     "Hz": "frequency",
 }
 # Within this a value is known to be lost, and shown as such
-_EXPIRY_IN_LOOKS = 4
+EXPIRY_IN_LOOKS = 4
+# Of a board's link, beside its pins: no pin is called so
+_LINK = "-link"
 # It takes no finer ones
 _LEAST_STEP = 0.001
 # How the topic of a description ends
 CONFIG = "/config"
+# Of what says how the device itself is
+DIAGNOSTIC = {"entity_category": "diagnostic"}
 _STRANGE = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -61,11 +65,16 @@ def described(board: Board, topics: MqttTopics, device: HomeAssistantDevice) -> 
     for kind, name, about in (
         *_of_settings(board, topics),
         *_of_readings(board, device, settable),
+        ("binary_sensor", _LINK, _of_link(board, topics)),
     ):
         known = _STRANGE.sub("_", f"{device.known}_{board.name}_{name}")
-        topic = f"{device.prefix}/{kind}/{known}{CONFIG}"
-        found[topic] = msgspec.json.encode({**_common(board, topics, device, known, name), **about})
+        told = {**_common(board, topics, device, known, name), **about}
+        found[_topic(device, kind, known)] = msgspec.json.encode(told)
     return found
+
+
+def _topic(device: HomeAssistantDevice, kind: str, known: str) -> str:
+    return f"{device.prefix}/{kind}/{known}{CONFIG}"
 
 
 def _common(
@@ -109,12 +118,33 @@ def described_reading(
         "unique_id": known,
         "state_topic": topic,
         "value_template": "{{ value_json.value }}",
-        "expire_after": _EXPIRY_IN_LOOKS * max(device.every_s, series.cadence_s),
+        "expire_after": EXPIRY_IN_LOOKS * max(device.every_s, series.cadence_s),
         "availability": [{"topic": topics.status}],
         **_belongs(device),
         **about,
     }
-    return {f"{device.prefix}/{kind}/{known}{CONFIG}": msgspec.json.encode(told)}
+    return {_topic(device, kind, known): msgspec.json.encode(told)}
+
+
+def described_own(
+    kind: str,
+    name: str,
+    about: Mapping[str, object],
+    topics: MqttTopics,
+    device: HomeAssistantDevice,
+) -> dict[str, bytes]:
+    """Return the discovery message of something that the device says of itself."""
+    if not device.prefix:
+        return {}
+    known = _STRANGE.sub("_", f"{device.known}-own_{name}")
+    told = {
+        "name": name,
+        "unique_id": known,
+        "availability": [{"topic": topics.status}],
+        **_belongs(device),
+        **about,
+    }
+    return {_topic(device, kind, known): msgspec.json.encode(told)}
 
 
 def _unit(unit: str) -> dict[str, str]:
@@ -139,7 +169,7 @@ def _of_readings(
     board: Board, device: HomeAssistantDevice, settable: set[str]
 ) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     assert board.manifest is not None
-    expiry = {"expire_after": _EXPIRY_IN_LOOKS * device.every_s}
+    expiry = {"expire_after": EXPIRY_IN_LOOKS * device.every_s}
     for one in readings(board.manifest):
         if one.name in settable:
             continue
@@ -147,6 +177,19 @@ def _of_readings(
             yield "binary_sensor", one.name, {"payload_on": "on", "payload_off": "off", **expiry}
         else:
             yield "sensor", one.name, {**_kind(one), **expiry}
+
+
+def _of_link(board: Board, topics: MqttTopics) -> Mapping[str, object]:
+    return {
+        "name": f"{board.name} connection",
+        "state_topic": topics.board(board.name),
+        # Not of the board: it says that it is gone
+        "availability": [{"topic": topics.status}],
+        "payload_on": ONLINE,
+        "payload_off": OFFLINE,
+        "device_class": "connectivity",
+        **DIAGNOSTIC,
+    }
 
 
 def _kind(one: BoardReading) -> Mapping[str, object]:

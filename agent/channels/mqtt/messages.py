@@ -35,6 +35,26 @@ class MqttTopics(Struct, frozen=True):
         return f"{self.base}/in/+"
 
     @property
+    def stop(self) -> str:
+        """Return the place of the emergency stop."""
+        return f"{self.base}/estop"
+
+    @property
+    def stop_command(self) -> str:
+        return f"{self.stop}/set"
+
+    @property
+    def health(self) -> str:
+        return f"{self.base}/health"
+
+    @property
+    def update(self) -> str:
+        return f"{self.base}/update"
+
+    def watch(self, name: str) -> str:
+        return f"{self.base}/watch/{name}"
+
+    @property
     def commands(self) -> str:
         """Return the filter of commands for pins."""
         return f"{self.base}/board/+/+/set"
@@ -77,6 +97,8 @@ MAX_NAME_CHARS = 128
 # What a switch is set to; nothing else is a command
 _SWITCHED = {"on": "on", "off": "off", "true": "on", "false": "off", "1": "on", "0": "off"}
 _MAX_NUMBER_CHARS = 24
+# What is written to stop everything; nothing that is written there ends a stop
+STOP = "stop"
 _MOST = 1e9
 
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
@@ -184,15 +206,25 @@ def _value(field: Field, said: str) -> str:
     return f"{number:g}" if is_within and abs(number) < _MOST else ""
 
 
+def stop_of(payload: bytes, message_id: str, now_s: float) -> Inbound | None:
+    """Return the emergency stop as a message of the home; None if the payload is none."""
+    said = payload[:_MAX_NUMBER_CHARS].decode("ascii", "replace").strip().casefold()
+    return _of_home("/estop", "estop", message_id, now_s) if said == STOP else None
+
+
 def command_of(order: str, board: str, pin: str, message_id: str, now_s: float) -> Inbound:
     """Return a command as a message of the home; the access rules decide who that is."""
+    return _of_home(order, f"{board}/{pin}", message_id, now_s)
+
+
+def _of_home(text: str, thread: str, message_id: str, now_s: float) -> Inbound:
     return Inbound(
         message_id=message_id,
         channel=NAME,
         sender=HOME,
         reply_target=HOME,
-        text=order,
+        text=text,
         received_at_s=now_s,
         provenance=Provenance.WEB,
-        thread=f"{board}/{pin}",
+        thread=thread,
     )

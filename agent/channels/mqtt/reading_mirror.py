@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 NewestReadings = Callable[[], Mapping[Series, Moment]]
 # What a topic gives a meaning of its own
-_SPECIAL = re.compile(r"[+#/\x00]")
+SPECIAL = re.compile(r"[+#/\x00]")
 
 
 class ReadingMirror:
@@ -53,7 +53,7 @@ class ReadingMirror:
     def _messages(self, device: HomeAssistantDevice) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
         for series, moment in self._newest().items():
-            topic = self._topics.reading(_SPECIAL.sub("_", series.name))
+            topic = self._topics.reading(SPECIAL.sub("_", series.name))
             found[topic] = _payload(series, moment)
             if not series.kind.is_board:
                 # Those of boards are there by their pins

@@ -33,7 +33,7 @@ async def test_values_and_devices_are_there_after_the_start(platform: MqttPlatfo
         assert platform.peer.shows("barnacle/board/board/a0") == b"1.234"
         assert platform.peer.shows("barnacle/board/board") == b"online"
         found = [topic for topic, _ in platform.peer.came if topic.startswith("homeassistant/")]
-        assert len(found) == len(set(found)) == 6
+        assert len(found) == len(set(found)) == 7
 
 
 async def test_after_an_order_of_the_home_the_true_value_is_shown(platform: MqttPlatform) -> None:

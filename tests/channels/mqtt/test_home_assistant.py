@@ -25,7 +25,16 @@ def test_outputs_are_switches_and_the_rest_are_sensors() -> None:
         ("binary_sensor", "button"),
         ("sensor", "a0"),
         ("sensor", "mcu_temperature"),
+        ("binary_sensor", "board connection"),
     }
+
+
+def test_a_board_that_is_gone_is_shown_as_not_connected() -> None:
+    link = told()["homeassistant/binary_sensor/barnacle-1a2b_board_-link/config"]
+    assert (link["device_class"], link["entity_category"]) == ("connectivity", "diagnostic")
+    assert (link["state_topic"], link["payload_on"]) == ("greenhouse/board/board", "online")
+    # It has to be there to say so
+    assert link["availability"] == [{"topic": "greenhouse/status"}]
 
 
 def test_a_switch_says_where_it_is_set_and_seen_and_whether_it_is_there() -> None:

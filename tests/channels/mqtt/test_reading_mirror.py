@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.channels.mqtt.channel import MqttChannel, broker_of
+from agent.channels.mqtt.channel import MqttChannel, MqttShown, broker_of
 from agent.channels.settings import MqttSettings
 from agent.readings.series import Series, SeriesKind
 from agent.readings.summary import Moment
@@ -48,7 +48,8 @@ class Place:
         )
         broker = broker_of(wanted, {})
         clock = SystemClock()
-        return MqttChannel(wanted, broker, self.folder, [FakeBoard()], clock, lambda: self.newest)
+        shown = MqttShown(lambda: self.newest)
+        return MqttChannel(wanted, broker, self.folder, [FakeBoard()], clock, shown)
 
     def shown(self, topic: str) -> dict[str, Any]:
         payload = self.peer.shows(topic)
