@@ -167,6 +167,10 @@ def _surroundings(settings: Settings, paths: Paths) -> dict[str, Probe]:
         from agent.app.home import probe  # noqa: PLC0415 - as above
 
         found["home_assistant"] = partial(probe, home, os.environ)
+    if settings.devices is not None and settings.devices.others:
+        from agent.app.devices import probe as probe_devices  # noqa: PLC0415 - as above
+
+        found["devices"] = partial(probe_devices, settings, paths, os.environ)
     if settings.channels.speech is not None:
         found["speech"] = partial(_speech, settings.channels.speech, paths)
     if (browser := settings.browser) is not None:

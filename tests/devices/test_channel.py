@@ -3,18 +3,26 @@
 import asyncio
 import contextlib
 import json
+import re
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.access.people import PersonAccount
 from agent.access.roles import PersonRole
+from agent.app.devices import probe
 from agent.channels.base import Answer
+from agent.config import Secret
+from agent.devices import caller
+from agent.errors import ChannelUnavailable, ConfigRefused
+from agent.gateway.settings import DevicesSettings, OtherDeviceSettings
 from agent.providers.offline.order_reader import orders_in
 from agent.security.estop import FILE_NAME
+from agent.settings import Paths, Settings
 from tests.fakes import mosquitto
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.irc_server import free_port
@@ -181,3 +189,41 @@ async def test_it_is_understood_without_a_model(tmp_path: Path, sim: BoardSim) -
     for text, orders in understood.items():
         told = [(one.tool, one.arguments) for one in orders]
         assert told == [("garden_gpio_write", ORDER)], text
+
+
+async def test_doctor_is_told_who_answers_and_who_may_ask(
+    tmp_path: Path, sim: BoardSim, way: str
+) -> None:
+    async with house(tmp_path, sim, way) as made:
+        kitchen, garden = made.kitchen.agent, made.garden.agent
+        told = await probe(kitchen.settings, kitchen.paths, {})
+        assert re.fullmatch(
+            r"garden answers within \d+ ms and lends led, .*; "
+            r"garden may ask nothing here: `barnacle pair --device garden`",
+            told,
+        ), told
+        far = await probe(garden.settings, garden.paths, {})
+        assert far.startswith("kitchen comes by itself" if way == "straight" else "kitchen answers")
+        # The agents at work were not thrown out at the broker
+        assert json.loads(await made.ask())["value"] == "on"
+
+
+async def test_doctor_is_told_of_a_key_that_is_not_the_same(
+    tmp_path: Path, sim: BoardSim, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house(tmp_path, sim, way) as made:
+        agent = made.kitchen.agent
+        monkeypatch.setattr(caller, "ANSWER_S", 0.3)
+        devices = agent.settings.devices
+        assert devices is not None
+        other = replace(devices.others["garden"], key=Secret("a" * 64))
+        wrong = replace(agent.settings, devices=replace(devices, others={"garden": other}))
+        with pytest.raises(ChannelUnavailable, match="is the key the same on both"):
+            await probe(wrong, agent.paths, {})
+
+
+async def test_doctor_is_told_of_one_key_for_two_devices(tmp_path: Path) -> None:
+    others = {name: OtherDeviceSettings(key=Secret(KEY)) for name in ("garden", "shed")}
+    settings = Settings(devices=DevicesSettings(listen="127.0.0.1:0", others=others))
+    with pytest.raises(ConfigRefused, match="garden and shed have the same key"):
+        await probe(settings, Paths(None, tmp_path), {})

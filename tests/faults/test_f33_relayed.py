@@ -1,27 +1,38 @@
 """F33: five hundred texts that want something, relayed by other assistants who obey each of them.
 
-By OpenAI's protocol the text comes as whatever a client can send, and the agent's own model obeys
-it too. By the Model Context Protocol the caller's model obeys, and calls the tools itself. By
-Wyoming it is said in a room, as a television says it. The agent has full autonomy, the callers are
-users of the house, and the owner says no.
+The callers are the libraries of those who made the protocols. By OpenAI's the text comes as
+whatever a client can send, and the agent's own model obeys it too. By the Model Context Protocol
+the caller's model obeys, and calls the tools itself. By Wyoming, and by Home Assistant, it is said
+in a room, as a television says it. The agent has full autonomy, the callers are users of the house,
+and the owner says no.
 """
 
+import contextlib
 import json
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import cycle, islice, product
 from pathlib import Path
 
 import pytest
+from mcp import MCPError
+from mcp.client.client import Client
 
 from agent.access.roles import PersonRole
 from agent.channels.base import Answer
 from agent.security.audit import rows_of
 from tests.fakes.board_sim import BoardSim
+from tests.fakes.home_assistant_process import HomeAssistantProcess, home_assistant
 from tests.fakes.injections import DRESSES
-from tests.fakes.lent_agent import Lent, lent
+from tests.fakes.lent_agent import TURN_PATIENCE_S, Lent, lent
 from tests.fakes.llm_server import Call, Json, Reply, streamed
+from tests.fakes.mcp_client import client_of
+from tests.oracles import clients
+from tests.oracles.clients import VendorClient
+from tests.waits import wait_until
 
 PRIVATE = "private-7c1e40"
 ORDERS: tuple[tuple[str, dict[str, object]], ...] = (
@@ -40,7 +51,8 @@ MOST = 504
 PARTS = 6
 # As many as one caller may send within a minute, and some to spare
 OF_ONE_CALLER = 10
-CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
+# Home Assistant has one address, which may say so much in a minute
+HOME_PARTS = 12
 
 
 @dataclass(frozen=True)
@@ -113,61 +125,127 @@ class Obeying:
         return streamed("", Call(tool, json.dumps(arguments), f"call_{done}"))
 
 
-def openai_request(document: Relayed) -> tuple[str, Json]:
-    """The text as a client of OpenAI's protocol relays it."""
+def openai_step(document: Relayed) -> Json:
+    """The text as a program with OpenAI's library relays it."""
     plain = {"role": "user", "content": "what do you know about it?"}
-    text = document.text
+    text, model = document.text, "barnacle-user"
     match document.way:
         case "user" | "relay":
-            model = "barnacle-user-relay" if document.way == "relay" else "barnacle-user"
-            return CHAT, {"model": model, "messages": [{"role": "user", "content": text}]}
+            model += "-relay" if document.way == "relay" else ""
+            said = [{"role": "user", "content": text}]
+            return {"do": "complete", "model": model, "messages": said}
         case "system" | "assistant" | "tool":
             before = {"role": document.way, "content": text}
-            return CHAT, {"model": "barnacle-user", "messages": [before, plain]}
+            return {"do": "complete", "model": model, "messages": [before, plain]}
         case "instructions":
-            said = {"instructions": text, "input": "what do you know about it?"}
-            return RESPONSES, {"model": "barnacle-user", **said}
+            said_beside = {"instructions": text, "input": "what do you know about it?"}
+            return {"do": "respond", "model": model, **said_beside}
         case _:
-            return RESPONSES, {"model": "barnacle-user", "input": text}
+            return {"do": "respond", "model": model, "input": text}
 
 
-def mcp_requests(document: Relayed) -> list[Json]:
-    """What a model calls that has read the text and obeys it."""
-    if "ask" in document.way:
-        said = {"text": document.text, "relayed": document.way != "ask"}
-        return [called("ask", said)]
-    meta = {"barnacle/relayed": True} if document.way != "call" else {}
-    return [called(tool, arguments, **meta) for tool, arguments in document.orders]
+class OpenAiCaller:
+    """A program with OpenAI's own library."""
+
+    def __init__(self, made: Lent, library: VendorClient) -> None:
+        self._made = made
+        self._library = library
+        self._key = ""
+
+    async def become(self, number: int) -> None:
+        self._key = await self._made.token(name=f"caller {number}")
+
+    async def relay(self, document: Relayed) -> None:
+        talk = {"url": self._made.url, "key": self._key, "steps": [openai_step(document)]}
+        [told] = (await self._library.ask(talk, TURN_PATIENCE_S))["results"]
+        assert not told.get("problems"), told
+        assert told["text"], told
 
 
-def called(tool: str, arguments: dict[str, object], **meta: object) -> Json:
-    params = {"name": tool, "arguments": arguments, "_meta": meta}
-    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+class McpCaller:
+    """A program with the protocol's own library, whose model has read the text and obeys it."""
+
+    def __init__(self, made: Lent, held: contextlib.AsyncExitStack) -> None:
+        self._made = made
+        self._held = held
+        self._client: Client | None = None
+
+    async def become(self, number: int) -> None:
+        token = await self._made.token(name=f"caller {number}")
+        await self._held.aclose()
+        self._client = await self._held.enter_async_context(client_of(self._made, token))
+
+    async def relay(self, document: Relayed) -> None:
+        assert self._client is not None
+        if "ask" in document.way:
+            said = {"text": document.text, "relayed": document.way != "ask"}
+            await self._client.call_tool("ask", said)
+            return
+        meta = {"barnacle/relayed": True} if document.way != "call" else {}
+        for tool, arguments in document.orders:
+            # What is not lent at all is an error of the protocol
+            with contextlib.suppress(MCPError):
+                result = await self._client.call_tool(tool, arguments, meta=meta)
+                assert result.is_error, result
 
 
-async def relay(made: Lent, document: Relayed, token: str, count: Count) -> None:
-    """Send it, and see that the caller is told of no act."""
-    if document.way in VOICE:
-        await say(made, document, token)
-        count.documents += 1
-        return
-    if document.way in OPENAI:
-        path, body = openai_request(document)
-        answers = [await made.ask("POST", path, body, token)]
-    else:
-        answers = [await made.ask("POST", "/mcp", one, token) for one in mcp_requests(document)]
-    assert [one.status for one in answers] == [200] * len(answers), answers
-    count.documents += 1
+class WyomingCaller:
+    """A room whose program has Wyoming's own library, as Home Assistant has."""
+
+    def __init__(self, made: Lent, library: VendorClient) -> None:
+        self._made = made
+        self._library = library
+        self._room = ""
+
+    async def become(self, number: int) -> None:
+        self._room = f"127.0.0.{2 + number}"
+
+    async def relay(self, document: Relayed) -> None:
+        self._made.pair_voice(role_in(document), self._room)
+        said = {"do": "say", "text": document.text, "language": "en"}
+        talk = {"port": self._made.voice_port, "address": self._room}
+        steps = [{**said, "context": {"conversation_id": str(document.number)}}]
+        [told] = (await self._library.ask({**talk, "steps": steps}, TURN_PATIENCE_S))["results"]
+        assert told.get("handled"), told
 
 
-async def say(made: Lent, document: Relayed, address: str) -> None:
-    """Say it in a room whose client is at this address."""
-    made.pair_voice(PersonRole.USER if "user" in document.way else PersonRole.GUEST, address)
-    client = await made.voice_client(address)
-    client.ask(document.text, conversation_id=str(document.number))
-    kind, told = await client.answer()
-    assert kind == "handled", told
-    await client.aclose()
+class HomeCaller:
+    """Home Assistant itself, with its own voice integration."""
+
+    def __init__(self, made: Lent, home: HomeAssistantProcess) -> None:
+        self._made = made
+        self._home = home
+
+    async def become(self, number: int) -> None:
+        """It has one address."""
+
+    async def relay(self, document: Relayed) -> None:
+        self._made.pair_voice(role_in(document))
+        told = await self._home.say(self._made.voice_port, document.text, str(document.number))
+        assert told["speech"], told
+
+
+Caller = OpenAiCaller | McpCaller | WyomingCaller | HomeCaller
+
+
+def role_in(document: Relayed) -> PersonRole:
+    return PersonRole.USER if "user" in document.way else PersonRole.GUEST
+
+
+@contextlib.asynccontextmanager
+async def caller_of(ways: tuple[str, ...], made: Lent) -> AsyncIterator[Caller]:
+    async with contextlib.AsyncExitStack() as held:
+        if ways is MCP:
+            yield McpCaller(made, held)
+            return
+        clients.needed()
+        if ways is OPENAI:
+            library = await held.enter_async_context(clients.talking("assistant_caller"))
+            yield OpenAiCaller(made, library)
+            return
+        await wait_until(lambda: made.voice_port)
+        library = await held.enter_async_context(clients.talking("wyoming_caller"))
+        yield WyomingCaller(made, library)
 
 
 def acts(made: Lent) -> list[str]:
@@ -181,6 +259,44 @@ def acts(made: Lent) -> list[str]:
     ]
 
 
+@contextlib.asynccontextmanager
+async def obeying(folder: Path, sim: BoardSim, model: Obeying) -> AsyncIterator[Lent]:
+    """An agent that may do everything by itself, and an owner who says no."""
+    async with lent(
+        *(folder, model),
+        sim=sim,
+        answer=Answer.NO,
+        assistants=("openai", "mcp"),
+        gateway='[wyoming]\nlisten = "127.0.0.1:0"\n',
+        agent='autonomy = "full"',
+    ) as made:
+        yield made
+
+
+async def relay_all(
+    made: Lent, caller: Caller, model: Obeying, mine: Sequence[Relayed], count: Count
+) -> None:
+    """Relay the documents, and see that none of them did anything."""
+    assert made.sim is not None
+    files = sorted(made.agent.paths.workspace.rglob("*"))
+    for at, document in enumerate(mine):
+        if at % OF_ONE_CALLER == 0:
+            # Another person, as the owner is not asked for one all day
+            await caller.become(at // OF_ONE_CALLER)
+        model.orders = document.orders
+        await caller.relay(document)
+        count.documents += 1
+    rows = list(rows_of(made.agent.paths.audit))
+    count.refused += sum(row.get("verdict") == "deny" for row in rows)
+    count.questions += len(made.owner.questions)
+    count.done += acts(made)
+    assert made.led() == []
+    assert sorted(made.agent.paths.workspace.rglob("*")) == files
+    assert count.done == []
+    # The model did obey: something was refused
+    assert count.refused > 0
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("ways", [OPENAI, MCP, VOICE], ids=["openai", "mcp", "wyoming"])
@@ -189,33 +305,26 @@ async def test_none_of_them_gets_anything_done(
 ) -> None:
     mine = [one for one in documents(ways) if one.number % PARTS == part]
     model = Obeying()
-    async with lent(
-        *(tmp_path, model),
-        sim=sim,
-        answer=Answer.NO,
-        assistants=("openai", "mcp"),
-        gateway='[wyoming]\nlisten = "127.0.0.1:0"\n',
-        agent='autonomy = "full"',
-    ) as made:
-        files = sorted(made.agent.paths.workspace.rglob("*"))
-        token = ""
-        for at, document in enumerate(mine):
-            if at % OF_ONE_CALLER == 0:
-                # Another person, as the owner is not asked for one all day
-                is_voice = ways is VOICE
-                room = f"127.0.0.{2 + at // OF_ONE_CALLER}"
-                token = room if is_voice else await made.token(name=f"caller {at}")
-            model.orders = document.orders
-            await relay(made, document, token, count)
-        rows = list(rows_of(made.agent.paths.audit))
-        count.refused += sum(row.get("verdict") == "deny" for row in rows)
-        count.questions += len(made.owner.questions)
-        count.done += acts(made)
-        assert made.led() == []
-        assert sorted(made.agent.paths.workspace.rglob("*")) == files
-    assert count.done == []
-    # The model did obey: something was refused
-    assert count.refused > 0
+    async with obeying(tmp_path, sim, model) as made, caller_of(ways, made) as caller:
+        await relay_all(made, caller, model, mine, count)
+
+
+@pytest.mark.timeout(3600)
+async def test_home_assistant_itself_gets_nothing_done(tmp_path: Path, sim: BoardSim) -> None:
+    """A twelfth of them; all where scripts/bench-taint asks for it."""
+    count = Count()
+    parts = range(HOME_PARTS) if os.environ.get("BARNACLE_EVERY_TEXT") else (0,)
+    async with home_assistant(tmp_path / "home-assistant") as home:
+        for part in parts:
+            folder = tmp_path / str(part)
+            folder.mkdir()
+            mine = [one for one in documents(VOICE) if one.number % HOME_PARTS == part]
+            model = Obeying()
+            async with obeying(folder, sim, model) as made:
+                await wait_until(partial(getattr, made, "voice_port"))
+                await relay_all(made, HomeCaller(made, home), model, mine, count)
+    sys.stderr.write(f"\nHome Assistant: {count.documents} texts, {len(count.done)} acts\n")
+    assert count.documents == MOST if len(parts) == HOME_PARTS else count.documents == 42
 
 
 def test_there_are_five_hundred_of_each_kind_in_every_way() -> None:

@@ -5,9 +5,10 @@ Nothing of theirs is loaded here: `scripts/test` installs them beside everything
 
 import asyncio
 import base64
+import contextlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -92,24 +93,64 @@ async def asked(oracle: str, url: str, asking: Mapping[str, object]) -> Understo
 
 async def told_by(oracle: str, talk: Mapping[str, object]) -> dict[str, Any]:
     """What a program of `sdk/` makes of a talk."""
+    process = await _started(oracle)
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            out, err = await process.communicate(json.dumps(talk).encode())
+    finally:
+        await _ended(process)
+    assert process.returncode == 0, err.decode()[-2000:]
+    told: dict[str, Any] = json.loads(out)
+    return told
+
+
+@dataclass(frozen=True)
+class VendorClient:
+    """Program of `sdk/` that goes on: one talk after another."""
+
+    _process: asyncio.subprocess.Process
+
+    async def ask(self, talk: Mapping[str, object], patience_s: float) -> dict[str, Any]:
+        """What it makes of a talk."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(talk).encode() + b"\n")
+        async with asyncio.timeout(patience_s):
+            line = await self._process.stdout.readline()
+        assert line, await self._complaint()
+        told: dict[str, Any] = json.loads(line)
+        return told
+
+    async def _complaint(self) -> str:
+        assert self._process.stderr is not None
+        return (await self._process.stderr.read()).decode()[-2000:]
+
+
+@contextlib.asynccontextmanager
+async def talking(oracle: str) -> AsyncIterator[VendorClient]:
+    """A program of `sdk/`, until the end of the block."""
+    process = await _started(oracle, "--lines")
+    try:
+        yield VendorClient(process)
+    finally:
+        await _ended(process)
+
+
+async def _started(oracle: str, *options: str) -> asyncio.subprocess.Process:
     # -S: what is installed for the agent is not theirs
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-S", "-W", "ignore", str(_PROGRAM), oracle),
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-S", "-W", "ignore", str(_PROGRAM), oracle, *options),
         env={"PYTHONPATH": str(INSTALLED), "PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    try:
-        async with asyncio.timeout(_LIMIT_S):
-            out, err = await process.communicate(json.dumps(talk).encode())
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, err.decode()[-2000:]
-    told: dict[str, Any] = json.loads(out)
-    return told
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
 
 
 def _understood(told: dict[str, Any]) -> Understood:

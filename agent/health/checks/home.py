@@ -1,9 +1,9 @@
-"""Checks of the home around: voice assistants that may ask, Home Assistant; and the browser."""
+"""Checks of the home around: voice assistants, Home Assistant, other devices; and the browser."""
 
 import asyncio
 from collections.abc import Mapping
 
-from agent.errors import BarnacleError
+from agent.errors import BarnacleError, ChannelUnavailable
 from agent.health.base import Check, Finding, Patient, Probe
 
 # Within what a check is given, so that it is this sentence that is read
@@ -24,6 +24,8 @@ def _looking(probe: Probe) -> Check:
             return Finding.warning(
                 f"no answer within {ANSWER_TIMEOUT_S:g} s: does it run, and is the network up?"
             )
+        except ChannelUnavailable as err:
+            return Finding.warning(str(err))
         except BarnacleError as err:
             return Finding.failed(str(err))
 

@@ -1,24 +1,22 @@
 """The protocol's own client uses a whole agent: by HTTP, and by a program on its streams."""
 
 import asyncio
-import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 
 from agent.channels.base import Answer
 from agent.security.audit import lines_of
 from agent.security.audit_chain import Link, untied
 from tests.fakes.board_sim import BoardSim
-from tests.fakes.lent_agent import Lent, lent
+from tests.fakes.lent_agent import lent
+from tests.fakes.mcp_client import client_of
 from tests.waits import wait_until
 
 WORLD = {"values": {"temperature": 24.5, "button": 0}, "script": []}
@@ -31,16 +29,6 @@ def sim(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BoardSim]:
     request.getfixturevalue("micropython_command")
     with BoardSim(tmp_path, WORLD) as started:
         yield started
-
-
-@contextlib.asynccontextmanager
-async def client_of(made: Lent, token: str = "") -> AsyncIterator[Client]:
-    headers = {"authorization": f"Bearer {token or await made.token()}"}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=60.0) as http,
-        Client(streamable_http_client(f"{made.url}/mcp", http_client=http)) as client,
-    ):
-        yield client
 
 
 def text_of(result: Any) -> str:

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from agent.errors import ConfigRefused
+from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.health.base import Finding, Level, Patient, Probe
 from agent.health.checks import home
 
@@ -24,6 +24,10 @@ async def test_how_it_is_is_said(patient: Patient) -> None:
     async def ill() -> str:
         raise ConfigRefused("nobody may connect")
 
+    async def away() -> str:
+        raise ChannelUnavailable("the shed is off")
+
+    assert await found(patient, away) == Finding.warning("the shed is off")
     assert await found(patient, well) == Finding.ok("listens")
     assert await found(patient, ill) == Finding.failed("nobody may connect")
 

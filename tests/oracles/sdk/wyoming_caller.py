@@ -17,11 +17,24 @@ Step = dict[str, Any]
 
 
 def ask(talk: dict[str, Any]) -> dict[str, Any]:
-    return {"results": [asyncio.run(_done(talk["port"], dict(one))) for one in talk["steps"]]}
+    return {"results": [asyncio.run(_done(talk, dict(one))) for one in talk["steps"]]}
 
 
-async def _done(port: int, step: Step) -> dict[str, Any]:
-    async with AsyncTcpClient("127.0.0.1", port) as client:
+class _Room(AsyncTcpClient):
+    """Client in a room of its own: the address tells one from the other."""
+
+    def __init__(self, port: int, address: str) -> None:
+        super().__init__("127.0.0.1", port)
+        self._address = address
+
+    async def connect(self) -> None:
+        self._reader, self._writer = await asyncio.open_connection(
+            self.host, self.port, local_addr=(self._address, 0)
+        )
+
+
+async def _done(talk: dict[str, Any], step: Step) -> dict[str, Any]:
+    async with _Room(talk["port"], talk.get("address", "127.0.0.1")) as client:
         return await _STEPS[step.pop("do")](client, step)
 
 
