@@ -52,8 +52,12 @@ def _routes(
 
         yield from endpoints(desk)
     if "mcp" in wanted:
+        from agent.gateway.assistants.mcp.elicitation import Elicitations  # noqa: PLC0415 - as above
         from agent.gateway.assistants.mcp.endpoint import McpEndpoint  # noqa: PLC0415 - as above
         from agent.gateway.assistants.mcp.hand import LentHand  # noqa: PLC0415 - as above
         from agent.gateway.assistants.mcp.methods import McpMethods  # noqa: PLC0415 - as above
 
-        yield McpEndpoint(McpMethods(agent.registry, LentHand(channel, agent.clock), desk))
+        hand = LentHand(channel, agent.clock)
+        named = agent.settings.gateway.elicit if agent.settings.gateway else ()
+        elicitations = Elicitations(named, agent.clock, agent.access.tell)
+        yield McpEndpoint(McpMethods(agent.registry, hand, desk, elicitations), elicitations)

@@ -91,6 +91,7 @@ class ApprovalQuestions:
             # Nothing that can hurt hangs on a word that may have meant something else
             yes_by=YesBy.ID if case.effect is Effect.HAZARD else YesBy.WORD,
             files=_files(forecast),
+            effect=case.effect,
         )
         if is_at_device:
             return await self._ask_at_the_device(case, act, question, ask)

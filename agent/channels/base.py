@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct, field
 
-from agent.messages import Address, Attachment, Inbound, Outbound
+from agent.messages import Address, Attachment, Effect, Inbound, Outbound
 from agent.system.clock import Clock
 
 Deliver = Callable[[Inbound], Awaitable[None]]
@@ -70,6 +70,7 @@ class Question(Struct, frozen=True):
         yes_by: the form that a yes must have.
         files: pictures that go before it, where files can go.
         takes_word: true if a plain word in this message can answer no other question.
+        effect: of the call; None where no call is asked about.
     """
 
     tool: str
@@ -81,6 +82,7 @@ class Question(Struct, frozen=True):
     yes_by: YesBy = YesBy.ID
     files: tuple[Attachment, ...] = ()
     takes_word: Callable[[Inbound], bool] = _no_word
+    effect: Effect | None = None
 
 
 class Mark(enum.Enum):

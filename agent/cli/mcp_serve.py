@@ -33,6 +33,7 @@ GRACE_S = 10.0
 # As the gateway takes at once of one caller
 MAX_AT_ONCE = 8
 _INTERNAL_ERROR = -32603
+_SESSION = "mcp-session-id"
 _ACCEPTED = 202
 _OK = 200
 
@@ -73,6 +74,8 @@ class McpRelay:
         self._out = out
         self._writing = threading.Lock()
         self._places = threading.Semaphore(MAX_AT_ONCE)
+        # Says that the program can put questions to its person; kept from the greeting on
+        self._session = ""
 
     def run(self, lines: BinaryIO) -> None:
         """Relay until the input ends."""
@@ -102,6 +105,7 @@ class McpRelay:
         try:
             connection.request("POST", PATH, line, self._headers())
             response = connection.getresponse()
+            self._session = response.getheader(_SESSION, self._session)
             if response.status == _ACCEPTED:
                 return
             if response.headers.get_content_type() == "text/event-stream":
@@ -118,6 +122,7 @@ class McpRelay:
             "authorization": f"Bearer {self._token}",
             "content-type": "application/json",
             "accept": "application/json, text/event-stream",
+            **({_SESSION: self._session} if self._session else {}),
         }
 
     def _fail(self, line: bytes, text: str) -> None:

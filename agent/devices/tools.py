@@ -6,6 +6,7 @@ and those of our firmware, are the owner's.
 """
 
 import json
+from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -18,7 +19,7 @@ from agent.errors import LinkLost, OutcomeUnknown
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Passage, Provenance, configured, fields, outside, own
 from agent.security.shares import READINGS
-from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
+from agent.tools.base import A, AnyTool, Arguments, NoArguments, Tool, ToolContext
 from agent.tools.board import BoardTool
 from agent.tools.board_words import is_own_word
 
@@ -105,28 +106,49 @@ class DeviceTool(BoardTool):
         return result_of(reply, self._caller.name, self._spoken)
 
 
-class DeviceInfoTool(Tool[NoArguments]):
-    """Describes another device, also while it is away."""
+class _DeviceLook(Tool[A]):
+    """Look at another device, as its readings are shown; one that is away says so."""
 
     reads = Provenance.SENSOR
-    arguments_type = NoArguments
     effect = Effect.READ
     shown = READINGS
 
+    def __init__(self, caller: DeviceCaller, kind: str, description: Passage) -> None:
+        self._caller = caller
+        self.name = f"{caller.name}_{kind}"
+        self.description = description
+
+    async def execute(self, arguments: A, context: ToolContext) -> ToolResult:
+        del context
+        try:
+            return await self.look(arguments)
+        except LinkLost as err:
+            return ToolResult.failed(err.words(self.reads, self._caller.name))
+
+    @abstractmethod
+    async def look(self, arguments: A) -> ToolResult:
+        """Return what is seen.
+
+        Raises:
+            LinkLost: the device is away.
+        """
+
+
+class DeviceInfoTool(_DeviceLook[NoArguments]):
+    """Describes another device, also while it is away."""
+
+    arguments_type = NoArguments
+
     def __init__(self, caller: DeviceCaller) -> None:
-        self.name = f"{caller.name}_info"
-        self.description = own(
+        about = own(
             "State of the device {}, which is another one of the owner's, and its lent pins.",
             configured(caller.name),
         )
-        self._caller = caller
+        super().__init__(caller, "info", about)
 
-    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
-        del arguments, context
-        try:
-            known = await self._caller.greet()
-        except LinkLost as err:
-            return ToolResult.failed(err.words(self.reads, self._caller.name))
+    async def look(self, arguments: NoArguments) -> ToolResult:
+        del arguments
+        known = await self._caller.greet()
         source = f"device:{self._caller.name}"
         boards: Fact = [
             {
@@ -149,33 +171,24 @@ class ReadingArguments(Arguments, frozen=True):
     hours: Annotated[float, Meta(gt=0, le=24 * 366)] = 24
 
 
-class DeviceReadingsTool(Tool[ReadingArguments]):
+class DeviceReadingsTool(_DeviceLook[ReadingArguments]):
     """Recorded readings of another device."""
 
-    reads = Provenance.SENSOR
     arguments_type = ReadingArguments
-    effect = Effect.READ
-    shown = READINGS
 
     def __init__(self, caller: DeviceCaller) -> None:
-        self.name = f"{caller.name}_readings"
-        self.description = own(
+        about = own(
             "Recorded readings of {}, such as temperatures: the list, or one over the last hours.",
             configured(caller.name),
         )
-        self._caller = caller
+        super().__init__(caller, "readings", about)
 
-    async def execute(self, arguments: ReadingArguments, context: ToolContext) -> ToolResult:
-        del context
+    async def look(self, arguments: ReadingArguments) -> ToolResult:
         tool, said = "readings_list", "{}"
         if arguments.reading:
             tool = "readings_query"
             said = json.dumps({"reading": arguments.reading, "hours": arguments.hours})
-        try:
-            reply = await self._caller.look(tool, said)
-        except LinkLost as err:
-            return ToolResult.failed(err.words(self.reads, self._caller.name))
-        return result_of(reply, self._caller.name, ())
+        return result_of(await self._caller.look(tool, said), self._caller.name, ())
 
 
 def result_of(reply: DeviceReply, device: str, named: Collection[str]) -> ToolResult:

@@ -37,6 +37,12 @@ class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
     token_file: str = ""
     # Protocols by which other assistants may use this agent, each with a token of a paired person
     assistants: tuple[Literal["openai", "mcp"], ...] = ()
+    # Names of callers by MCP whose own program puts the owner's questions to the owner first
+    elicit: tuple[Annotated[str, Meta(min_length=1, max_length=64)], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.elicit and "mcp" not in self.assistants:
+            raise ValueError('elicit is for callers by MCP: add "mcp" to assistants')
 
 
 class WyomingSettings(ConfigSection, frozen=True, kw_only=True):

@@ -7,14 +7,14 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.access.admission import Rejected
 from agent.access.commands import ChatCommand, command_of, help_text
 from agent.access.roles import PersonRole
-from agent.channels.base import Channel
+from agent.channels.base import Answer, Channel, Question
 from agent.errors import StorageFull
 from agent.messages import Inbound, Outbound, ToolCall, ToolResult
 from agent.messaging import inbox
@@ -29,6 +29,7 @@ from agent.storage.worker import DatabaseWorker
 from agent.system.crash_points import crash_point
 
 if TYPE_CHECKING:
+    from agent.approvals.questions import Ask
     from agent.messaging.personal_files import PersonalFiles
     from agent.messaging.user_questions import QuestionReminders, UserQuestions
 
@@ -179,9 +180,19 @@ class Dispatcher:
                 await self._delivery.give_up(answer)
         return left
 
-    async def use_tool(self, message: Inbound, call: ToolCall, turn: str) -> ToolResult:
-        """Run a tool call of a caller outside, which the message stands for."""
-        ask = partial(self._desk.ask, message)
+    async def use_tool(
+        self, message: Inbound, call: ToolCall, turn: str, first: "Ask | None" = None
+    ) -> ToolResult:
+        """Run a tool call of a caller outside, which the message stands for.
+
+        Args:
+            first: is asked for approval before the owner's own chat.
+        """
+
+        async def ask(question: Question) -> Answer:
+            answer = Answer.NONE if first is None else await first(question)
+            return answer if answer is not Answer.NONE else await self._desk.ask(message, question)
+
         return await self._conversations.use_tool(message, call, ask, turn)
 
     def stop(self, conversation: str) -> bool:

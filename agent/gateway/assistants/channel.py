@@ -6,6 +6,7 @@ word, and no question about a tool is put there: a model would answer it.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from agent.channels.base import Abilities, Channel, Deliver
 from agent.errors import ChannelUnavailable
@@ -13,10 +14,14 @@ from agent.gateway.assistants.pending import PendingAnswers
 from agent.gateway.tokens import NAME
 from agent.messages import Address, Inbound, Outbound, ToolCall, ToolResult
 
+if TYPE_CHECKING:
+    from agent.approvals.questions import Ask
+
 HINT = "Your answer is handed to another assistant or program: plain Markdown, no questions."
 
 
-UseTool = Callable[[Inbound, ToolCall, str], Awaitable[ToolResult]]
+# Call and its turn for a message; the last is asked for approval before the owner's own chat
+UseTool = Callable[[Inbound, ToolCall, str, "Ask | None"], Awaitable[ToolResult]]
 
 
 class AssistantChannel(Channel):

@@ -22,7 +22,14 @@ _FAKES = ROOT / "tests" / "fakes"
 _SUITE = ROOT / ".barnacle" / "mcp_conformance" / "node_modules"
 _PROGRAM = _SUITE / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 LIMIT_S = 90
-SCENARIOS = ("server-initialize", "ping", "tools-list", "resources-list")
+SCENARIOS = (
+    "server-initialize",
+    "ping",
+    "tools-list",
+    "resources-list",
+    # With a session, which a client gets whose form may ask
+    "server-sse-multiple-streams",
+)
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("node") is None, reason="there is no node, which runs it"),
@@ -59,7 +66,11 @@ async def with_token(made: Lent) -> AsyncIterator[str]:
 
 async def run(folder: Path, scenario: str) -> str:
     """Return what the suite says of a scenario."""
-    async with lent(folder, assistants=("mcp",)) as made, with_token(made) as url:
+    elicit = 'elicit = ["watch"]'
+    async with (
+        lent(folder, assistants=("mcp",), gateway=elicit) as made,
+        with_token(made) as url,
+    ):
         process = await asyncio.create_subprocess_exec(
             *("node", "--import", str(_FAKES / "mcp_conformance" / "older_node.mjs")),
             *(str(_PROGRAM), "server", "--url", url, "--scenario", scenario),

@@ -11,6 +11,7 @@ import logging
 import sys
 import types
 from datetime import timedelta
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -253,4 +254,6 @@ async def _main(folder: str, port: str) -> None:
     await hass.async_stop(force=True)
 
 
+# Some integrations look there for more
+Path(sys.argv[1], "configuration.yaml").touch()
 asyncio.run(_main(*sys.argv[1:]))

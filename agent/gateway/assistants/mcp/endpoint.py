@@ -5,13 +5,14 @@ meanwhile; everything else at once.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from agent.channels.push import PushAnswer
 from agent.errors import BarnacleError
 from agent.gateway.assistants.desk import ANSWER_S, BEAT_S, MAX_OPEN_OF_ONE
+from agent.gateway.assistants.mcp.elicitation import SESSION, Elicitations, shown_on
 from agent.gateway.assistants.mcp.methods import VERSIONS, McpMethods
 from agent.gateway.assistants.mcp.wire import (
     INTERNAL_ERROR,
@@ -36,8 +37,9 @@ class McpEndpoint:
     path = PATH
     answer_s = ANSWER_S
 
-    def __init__(self, methods: McpMethods) -> None:
+    def __init__(self, methods: McpMethods, elicitations: Elicitations) -> None:
         self._methods = methods
+        self._elicitations = elicitations
         # What is at work for each caller
         self._at_work: dict[str, set[asyncio.Task[RpcAnswer]]] = {}
 
@@ -55,8 +57,10 @@ class McpEndpoint:
             message = read(body)
         except RpcRefused as err:
             return _json(RpcAnswer(None, error=err), 400)
+        if message.is_answer:
+            self._elicitations.heard(request.sender, message)
         if not message.is_request:
-            # Notifications change nothing here, and nothing is asked that a client could answer
+            # Notifications change nothing here
             return Response(status_code=202)
         version = request.headers.get(_VERSION, VERSIONS[-1])
         if version not in VERSIONS and message.method != "initialize":
@@ -67,20 +71,28 @@ class McpEndpoint:
 
     async def _answered(self, request: RouteRequest, message: RpcMessage, body: bytes) -> Response:
         if message.method != "tools/call":
-            return _json(await self._answer(request, message, body))
+            answered = _json(await self._answer(request, message, body))
+            if message.method == "initialize" and (
+                session := self._elicitations.session_for(request, message.params or {})
+            ):
+                answered.headers[SESSION] = session
+            return answered
         if len(self._at_work.get(request.sender, ())) >= MAX_OPEN_OF_ONE:
             refused = RpcRefused(INTERNAL_ERROR, "too many calls wait already")
             return _json(RpcAnswer(message.id, error=refused), 429)
-        task = self._begin(request, message, body)
-        if _STREAM in request.headers.get("accept", ""):
-            return StreamingResponse(_beating(task), media_type=_STREAM)
-        return _json(await asyncio.shield(task))
+        if _STREAM not in request.headers.get("accept", ""):
+            task = self._begin(request, self._answer(request, message, body))
+            return _json(await asyncio.shield(task))
+        questions: asyncio.Queue[bytes] = asyncio.Queue()
+        with shown_on(questions):
+            task = self._begin(request, self._answer(request, message, body))
+        return StreamingResponse(_beating(task, questions), media_type=_STREAM)
 
     def _begin(
-        self, request: RouteRequest, message: RpcMessage, body: bytes
+        self, request: RouteRequest, work: Coroutine[None, None, RpcAnswer]
     ) -> asyncio.Task[RpcAnswer]:
         """Begin a call; it ends in its time whether its caller stays or not."""
-        task = asyncio.ensure_future(self._answer(request, message, body))
+        task = asyncio.create_task(work)
         of_caller = self._at_work.setdefault(request.sender, set())
         of_caller.add(task)
 
@@ -101,12 +113,27 @@ class McpEndpoint:
             return RpcAnswer(message.id, error=RpcRefused(INTERNAL_ERROR, str(err)))
 
 
-async def _beating(task: asyncio.Task[RpcAnswer]) -> AsyncIterator[bytes]:
-    while not task.done():
-        done, _ = await asyncio.wait({task}, timeout=BEAT_S)
-        if not done:
-            yield _ALIVE
-    yield b"event: message\ndata: " + task.result().encoded() + b"\n\n"
+async def _beating(
+    task: asyncio.Task[RpcAnswer], questions: asyncio.Queue[bytes]
+) -> AsyncIterator[bytes]:
+    asking = asyncio.ensure_future(questions.get())
+    try:
+        while not task.done():
+            done, _ = await asyncio.wait(
+                {task, asking}, timeout=BEAT_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            if asking in done:
+                yield _event(asking.result())
+                asking = asyncio.ensure_future(questions.get())
+            elif not done:
+                yield _ALIVE
+        yield _event(task.result().encoded())
+    finally:
+        asking.cancel()
+
+
+def _event(message: bytes) -> bytes:
+    return b"event: message\ndata: " + message + b"\n\n"
 
 
 def _json(answer: RpcAnswer, status: int = 200) -> Response:

@@ -3,6 +3,7 @@
 import json
 import secrets
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,6 +13,9 @@ from agent.gateway.assistants.channel import AssistantChannel
 from agent.gateway.assistants.desk import RequestOrigin
 from agent.messages import Inbound, Provenance, ToolCall, ToolResult
 from agent.system.clock import Clock
+
+if TYPE_CHECKING:
+    from agent.approvals.questions import Ask
 
 # In the metadata of a call: its arguments come from words of somebody else
 RELAYED = "barnacle/relayed"
@@ -73,8 +77,13 @@ class LentHand:
         arguments: Mapping[str, object],
         *,
         is_relayed: bool,
+        first: "Ask | None" = None,
     ) -> HandResult | None:
-        """Return the result; None while the agent is not at work."""
+        """Return the result; None while the agent is not at work.
+
+        Args:
+            first: is asked for approval before the owner's own chat.
+        """
         use = self._channel.use_tool
         if use is None:
             return None
@@ -84,7 +93,7 @@ class LentHand:
         )
         message = self._message(request, turn, is_relayed=is_relayed)
         with collected() as receipts:
-            result = await use(message, call, turn)
+            result = await use(message, call, turn, first)
         return HandResult(result, tuple(receipts), turn)
 
     def _message(self, request: RequestOrigin, turn: str, *, is_relayed: bool) -> Inbound:

@@ -9,6 +9,7 @@ from agent.gateway.assistants import models
 from agent.gateway.assistants.asked import MAX_ID_CHARS, Asked
 from agent.gateway.assistants.desk import AssistantDesk
 from agent.gateway.assistants.mcp import offer
+from agent.gateway.assistants.mcp.elicitation import Elicitations
 from agent.gateway.assistants.mcp.hand import RELAYED, HandResult, LentHand
 from agent.gateway.assistants.mcp.wire import (
     INTERNAL_ERROR,
@@ -37,10 +38,13 @@ Method = Callable[[RouteRequest, dict[str, Any], bytes], Awaitable[dict[str, obj
 class McpMethods:
     """Answers requests of paired callers."""
 
-    def __init__(self, registry: Registry, hand: LentHand, desk: AssistantDesk) -> None:
+    def __init__(
+        self, registry: Registry, hand: LentHand, desk: AssistantDesk, elicitations: Elicitations
+    ) -> None:
         self._registry = registry
         self._hand = hand
         self._desk = desk
+        self._elicitations = elicitations
         self._methods: dict[str, Method] = {
             "initialize": self._initialize,
             "ping": self._ping,
@@ -167,7 +171,8 @@ class McpMethods:
     ) -> HandResult:
         if wait_s := self._desk.rates.wait_s(request.sender):
             raise RpcRefused(INTERNAL_ERROR, f"too many calls: wait {int(wait_s) + 1} s")
-        done = await self._hand.call(request, name, arguments, is_relayed=is_relayed)
+        first = self._elicitations.asker(request, is_relayed=is_relayed)
+        done = await self._hand.call(request, name, arguments, is_relayed=is_relayed, first=first)
         if done is None:
             raise RpcRefused(INTERNAL_ERROR, "the agent takes no calls now")
         return done

@@ -31,6 +31,11 @@ class RpcMessage(msgspec.Struct, frozen=True):
     method: str = ""
     id: int | str | None = None
     params: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
+
+    @property
+    def is_answer(self) -> bool:
+        return not self.method and self.id is not None
 
     @property
     def is_request(self) -> bool:
