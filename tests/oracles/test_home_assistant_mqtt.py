@@ -141,7 +141,7 @@ async def test_it_shows_the_device_as_what_it_is(house: House) -> None:
     house.sim.set(button=0)
     await house.shows("binary_sensor watch door", "off")
     await house.shows("switch led", "off")
-    await wait_until(lambda: _described(house.peer, "machine_temperature"))
+    await wait_until(lambda: _described(house.peer, "_reading_machine"))
     messages = _described(house.peer)
     assert len({topic.split("/")[1] for topic in messages}) >= 5
     assert await house.home.problems(messages) == {}

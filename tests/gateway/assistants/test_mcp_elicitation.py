@@ -239,7 +239,7 @@ async def test_a_program_on_its_own_streams_puts_them_too(tmp_path: Path, sim: B
 def test_it_is_for_callers_by_this_protocol(tmp_path: Path) -> None:
     config = tmp_path / "barnacle.toml"
     config.write_text('[gateway]\nassistants = ["openai"]\nelicit = ["watch"]\n')
-    with pytest.raises(ConfigRefused, match="elicit is for callers by MCP"):
+    with pytest.raises(ConfigRefused, match="is for callers by MCP"):
         load(config, Settings)
 
 
