@@ -264,6 +264,9 @@ class ConsoleApplication:
         home = await self._client.view(session, "home")
         if self._streams.get(session, 0) >= MAX_STREAMS_OF_ONE or self.streams >= MAX_STREAMS:
             return _refused(visit, 429)
+        if visit.is_part:
+            # A page that lost its stream asks whether it may have another
+            return Response(status_code=204)
         stream = PageStream(
             self._client,
             self._conversations.of(session),
@@ -277,7 +280,7 @@ class ConsoleApplication:
             self._streams[session] = self._streams.get(session, 0) + 1
             try:
                 async for event in stream.events(
-                    query.get("page", ""), query.get("shape", "")[:16]
+                    query.get("page", ""), query.get("shape", "")[:16], is_again="again" in query
                 ):
                     yield event
             finally:

@@ -19,8 +19,8 @@ BOARD_LOOK_S = 0.1
 HOME_LOOK_S = 2.0
 # An agent that is away is looked for; pages go on as soon as it is back
 AWAY_LOOK_S = 1.0
-# A proxy ends what says nothing for a minute
-ALIVE_S = 15.0
+# A page that hears nothing for twice as long says that it is lost
+ALIVE_S = 5.0
 # Drafts are drawn together: a person reads no faster
 DRAFT_S = 0.12
 # Events that wait for one slow browser
@@ -46,25 +46,28 @@ class PageStream:
         self._out: asyncio.Queue[bytes | None] = asyncio.Queue(_MAX_WAITING)
         self._shown: dict[str, str] = {}
 
-    async def events(self, page: str, shape: str = "") -> AsyncIterator[bytes]:
+    async def events(
+        self, page: str, shape: str = "", *, is_again: bool = False
+    ) -> AsyncIterator[bytes]:
         """Yield events; the caller stops when the browser has gone.
 
         Args:
             shape: of the boards as the page was made, which may be over by now.
+            is_again: the page lost a stream, and may have missed what was said meanwhile.
         """
         if shape:
             self._shown["shape"] = shape
         queue = self._conversation.open_page()
-        works: list[Awaitable[None]] = [self._hear(queue), self._look(page)]
+        works: list[Awaitable[None]] = [self._hear(queue, is_again=is_again), self._look(page)]
         tasks = [asyncio.ensure_future(work) for work in works]
         try:
-            yield b"retry: 1500\n\n"
+            yield b": open\n\n"
             while True:
                 try:
                     async with asyncio.timeout(ALIVE_S):
                         event = await self._out.get()
                 except TimeoutError:
-                    yield b": alive\n\n"
+                    yield b"event: alive\ndata:\n\n"
                     continue
                 if event is None:
                     return
@@ -117,8 +120,10 @@ class PageStream:
                 name = f"pin-{number}-{pin['name']}"
                 await self._show(name, self._rendered("_pin", pin=pin))
 
-    async def _hear(self, queue: "asyncio.Queue[Any]") -> None:
+    async def _hear(self, queue: "asyncio.Queue[Any]", *, is_again: bool) -> None:
         await self._tell_questions()
+        if is_again:
+            queue.put_nowait(TalkChanged())
         while True:
             event = await queue.get()
             match event:

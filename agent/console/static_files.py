@@ -16,7 +16,7 @@ _VENDOR = _FOLDER / "vendor"
 # What is sent under each name, in this order: one request where several files belong together
 _PARTS: Mapping[str, tuple[Path, ...]] = {
     "console.css": (_FOLDER / "console.css",),
-    "console.js": (_VENDOR / "htmx.min.js", _VENDOR / "sse.min.js", _FOLDER / "console.js"),
+    "console.js": (_VENDOR / "htmx.min.js", _FOLDER / "console.js"),
     "plot.css": (_VENDOR / "uPlot.min.css",),
     "plot.js": (_VENDOR / "uPlot.iife.min.js", _FOLDER / "plot.js"),
     "icon.svg": (_FOLDER / "icon.svg",),

@@ -61,6 +61,18 @@ class WholeConsole:
         )
         return done.stdout
 
+    def kill_console(self) -> None:
+        """End the console as a lost device does: without a farewell."""
+        assert self.console is not None
+        self.console.kill()
+        self.console.wait()
+        if self.console.stdout is not None:
+            self.console.stdout.close()
+
+    def start_console(self) -> None:
+        """Start the console that was killed, at the same address."""
+        self.console, _ = _started(self.folder, "--listen", self.base.removeprefix("http://"))
+
     def code(self, role: str = "owner") -> str:
         """Return a new code that lets a browser in."""
         return str(json.loads(self.barnacle("pair", "--role", role, "--json"))["code"])
@@ -92,20 +104,26 @@ def whole_console(folder: Path, *, with_console: bool = True) -> Iterator[WholeC
         if not with_console:
             yield WholeConsole(folder, "", daemon, sim, None)
             return
-        process = subprocess.Popen(
-            [sys.executable, "-m", "agent.cli.main", "console"],
-            cwd=ROOT,
-            env=environ(folder),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        process, base = _started(folder)
+        whole = WholeConsole(folder, base, daemon, sim, process)
         try:
-            assert process.stdout is not None
-            found = _WHERE.search(process.stdout.readline())
-            assert found is not None, "the console did not start"
-            yield WholeConsole(folder, found[0], daemon, sim, process)
+            yield whole
         finally:
-            process.terminate()
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+            whole.kill_console()
+
+
+def _started(folder: Path, *words: str) -> tuple[subprocess.Popen[str], str]:
+    """Return the console's process and its address, as soon as it says that."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agent.cli.main", "console", *words],
+        cwd=ROOT,
+        env=environ(folder),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    found = _WHERE.search(process.stdout.readline())
+    if found is None:
+        process.kill()
+        raise AssertionError("the console did not start")
+    return process, found[0]

@@ -10,12 +10,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from agent.access.people import BROWSERS, PeopleStore
 from agent.approvals.button import LONG_S
-from agent.console.guards import SESSION_COOKIE
-from agent.system.clock import SystemClock
 from scripts.lib.console_browser import CHROMIUM, PATIENCE_MS, TOOLS, Trial, tools
 from scripts.lib.console_first_trial import files, first_start
+from scripts.lib.console_lost_trial import comings, lost, revoked
 from scripts.lib.console_parts import environ, whole_console
 from scripts.lib.console_settings_trial import killed, meanwhile, opening, settings
 from scripts.lib.setup import ROOT
@@ -101,37 +99,6 @@ def board(trial: Trial) -> None:
     page.wait_for_selector("#state .alarm", state="detached")
 
 
-def comings(trial: Trial) -> None:
-    """Pull the board out, kill the agent: the page says so, and goes on when they are back."""
-    page = trial.entered()
-    page.goto(f"{trial.whole.base}/board")
-    trial.whole.sim.kill()
-    page.wait_for_selector(".boardline:not(:has-text('ready'))")
-    page.screenshot(path=trial.shots / "unplugged-360.png")
-    trial.whole.sim.start()
-    page.wait_for_selector(".boardline:has-text('ready')")
-    trial.whole.daemon.kill()
-    page.wait_for_selector("#link .warning")
-    page.screenshot(path=trial.shots / "gone-360.png")
-    trial.whole.daemon.start()
-    page.wait_for_selector("#link .warning", state="detached")
-    page.wait_for_selector(".boardline:has-text('ready')")
-
-
-def revoked(trial: Trial) -> None:
-    """Take a browser's access away while its page is open: it is at the door."""
-    page = trial.entered("user")
-    people = PeopleStore(trial.whole.folder / "state" / "people.json", SystemClock())
-    browsers = [one for one in people.everyone() if one.role == "user"]
-    for person in browsers:
-        for account in person.accounts:
-            people.forget_account(BROWSERS, account.sender)
-    page.wait_for_selector("#code")
-    page.goto(f"{trial.whole.base}/board")
-    assert page.query_selector(".pins") is None
-    assert SESSION_COOKIE not in page.evaluate("document.cookie")
-
-
 def looks(trial: Trial) -> None:
     """Look at every page in three widths, light and dark; axe-core has no grave finding."""
     grave = []
@@ -160,7 +127,7 @@ def scriptless(trial: Trial) -> None:
 
 CASES: tuple[Callable[[Trial], None], ...] = (
     *(door, button, first_start, conversation, files, board, looks, scriptless),
-    *(revoked, comings),
+    *(revoked, comings, lost),
     *(settings, opening, meanwhile, killed),
 )
 

@@ -40,12 +40,6 @@ PACKAGES = (
         {"dist/htmx.min.js": "htmx.min.js", "LICENSE": "LICENSE.htmx"},
     ),
     Package(
-        "htmx-ext-sse",
-        "2.2.4",
-        "LJmxVhykyflBWgh5PvbRidcyuqMHlgfajmmzumvKctv9puvsufeH6OaejSMZTNTnEI8O2wXXn4ZZtBdpEMqmEQ==",
-        {"dist/sse.min.js": "sse.min.js", "LICENSE": "LICENSE.htmx-ext-sse"},
-    ),
-    Package(
         "uplot",
         "1.6.32",
         "KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",

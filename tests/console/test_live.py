@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from agent.access.people import BROWSERS
 from agent.channels.base import Answer, Question
 from tests.fakes.console_home import HOME, ConsoleHome, EventReader, console_home
@@ -141,6 +143,43 @@ async def test_a_page_goes_on_when_the_agent_is_back(tmp_path: Path) -> None:
             await events.until("link", "does not answer")
             home.client._path = there
             await events.until("link", " ")
+
+
+async def test_a_page_that_lost_its_stream_is_told_what_was_said_meanwhile(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("chat", session) as events:
+            await events.until("home")
+            await said(home, session)
+            await events.until("talk", "hello")
+        async with home.live("board", session) as other:
+            await other.until("pin-0-led")
+            await home.agent.answer("It is warm.")
+            await other.until("talk", "warm")
+        async with home.live("chat&again=yes", session) as events:
+            await events.until("talk", "warm")
+
+
+async def test_a_page_asks_whether_it_may_have_another_stream(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        script = {"hx-request": "true"}
+        assert (await home.get("/live?page=chat", session, **script)).status == 204
+        assert (await home.get("/live?page=chat", "", **script)).status == 401
+        assert home.application.streams == 0
+        home.client._path = tmp_path / "nothing.sock"
+        home.client.close()
+        assert (await home.get("/live?page=chat", session, **script)).status == 503
+
+
+async def test_a_page_hears_something_while_nothing_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.console.live.ALIVE_S", 0.05)
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("chat", session) as events:
+            await events.until("alive")
 
 
 async def test_a_conversation_is_left_some_time_after_its_last_page(tmp_path: Path) -> None:

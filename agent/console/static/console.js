@@ -114,27 +114,74 @@
     if (status === 401) window.location.reload();
     else say(event.detail.xhr.responseText.slice(0, 300));
   });
-  document.addEventListener("htmx:sendError", () => { document.body.dataset.away = "yes"; });
+  document.addEventListener("htmx:sendError", () => say(toast()?.dataset.unsent));
 
-  document.addEventListener("htmx:sseBeforeMessage", (event) => {
-    if (event.detail.type === "talk" || event.detail.type === "draft") follows = isAtEnd();
-  });
-  document.addEventListener("htmx:sseMessage", (event) => {
-    const name = event.detail.type;
-    if (name === "talk" || name === "draft") toEnd();
-    if (name !== "talk") return;
+  // Each event of the page's stream is what the part of its name shows from now on
+  const LOOK_MS = 1500, LOOK_AT_MOST_MS = 6000, ANSWER_MS = 5000;
+  // Something comes every five seconds; a device without power says no farewell
+  const SILENT_MS = 12000;
+  let stream = null;
+  let pauseMs = LOOK_MS;
+  let waiting = 0;
+
+  function soon(what, ms) {
+    clearTimeout(waiting);
+    waiting = setTimeout(what, ms);
+  }
+
+  function show(part, event) {
+    const name = part.dataset.part;
+    const isTalk = name === "talk";
+    if (isTalk || name === "draft") follows = isAtEnd();
+    htmx.swap(part, event.data, { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 });
+    if (isTalk || name === "draft") toEnd();
+    if (!isTalk) return;
+    htmx.trigger(document.body, "talk");
     const spoken = document.getElementById("spoken");
-    const last = [...document.querySelectorAll("#talk > .bubble")].pop();
+    const last = [...part.querySelectorAll(":scope > .bubble")].pop();
     // A reader is told the answer, not the whole conversation again
     if (spoken && last && !last.classList.contains("mine") && spoken.textContent !== last.innerText) {
       spoken.textContent = last.innerText;
     }
-  });
-  document.addEventListener("htmx:sseOpen", (event) => {
-    const source = event.detail.source;
+  }
+  function listen(again = "") {
+    const source = stream = new EventSource(document.body.dataset.stream + again);
+    soon(lose, SILENT_MS);
+    document.querySelectorAll("[data-part]").forEach((part) => {
+      source.addEventListener(part.dataset.part, (event) => { soon(lose, SILENT_MS); show(part, event); });
+    });
+    source.addEventListener("open", () => { pauseMs = LOOK_MS; });
+    source.addEventListener("alive", () => soon(lose, SILENT_MS));
     source.addEventListener("anew", () => window.location.reload());
-    source.addEventListener("out", () => { source.close(); window.location.reload(); });
-  });
+    source.addEventListener("out", () => { leave(); window.location.reload(); });
+    source.addEventListener("error", () => { if (source === stream) lose(); });
+  }
+  function leave() {
+    clearTimeout(waiting);
+    stream?.close();
+    stream = null;
+  }
+  function lose() {
+    leave();
+    document.getElementById("link").replaceChildren(document.getElementById("lost").content.cloneNode(true));
+    soon(look, pauseMs);
+    pauseMs = Math.min(pauseMs * 2, LOOK_AT_MOST_MS);
+  }
+  // A stream does not say why it was refused: a request tells who is let in no more from who has to wait
+  async function look() {
+    const answer = await fetch(document.body.dataset.stream, {
+      headers: { "hx-request": "true" }, signal: AbortSignal.timeout(ANSWER_MS),
+    }).catch(() => null);
+    if (answer?.status === 401) window.location.reload();
+    else if (answer?.ok) listen("&again=yes");
+    else lose();
+  }
+  if (document.body.dataset.stream) {
+    listen();
+    // A browser ends the stream of a page that it leaves, and may bring the page back as it was
+    window.addEventListener("pagehide", leave);
+    window.addEventListener("pageshow", (event) => { if (event.persisted) listen("&again=yes"); });
+  }
 
   window.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll(".attach").forEach((one) => { one.hidden = false; });
