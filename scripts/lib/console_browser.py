@@ -3,6 +3,8 @@
 import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,15 +17,25 @@ CHROMIUM = "/usr/bin/chromium"
 # A busy machine loads a model for the first sentence
 PATIENCE_MS = 60_000
 _TRIES, _CODE_PAUSE_MS = 4, 11_000
-_PLAYWRIGHT, _AXE = "playwright==1.65.2", "axe-core@4.14.1"
+# A later Playwright tells Firefox what Debian's does not know yet
+_PLAYWRIGHT, _AXE = "playwright==1.62.0", "axe-core@4.14.1"
 _GRAVE = frozenset({"serious", "critical"})
+
+
+class Unavailable(Exception):
+    """A case that cannot run here, and why."""
 
 
 @dataclass
 class Trial:
-    """One browser and what was found with it."""
+    """One browser and what was found with it.
+
+    Args:
+        playwright: opens another kind of browser.
+    """
 
     whole: WholeConsole
+    playwright: Any
     browser: Any
     axe: str
     shots: Path
@@ -68,14 +80,39 @@ class Trial:
         ]
 
 
-def tools() -> tuple[Any, str]:
-    """Return Playwright's module and the text of axe-core, installed beside the checkout once."""
-    site, modules = TOOLS / "site", TOOLS / "node_modules" / "axe-core" / "axe.min.js"
+@dataclass(frozen=True)
+class Opened:
+    """Chromium, Playwright that has opened it, and the text of axe-core."""
+
+    playwright: Any
+    browser: Any
+    axe: str
+
+
+@contextmanager
+def opened() -> Iterator[Opened]:
+    """Open Chromium with tools that are installed beside the checkout once."""
+    site = TOOLS / _PLAYWRIGHT
     if not site.exists():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(site)]
         subprocess.run([*pip, _PLAYWRIGHT], check=True)
+    sys.path.append(str(site))
+    with importlib.import_module("playwright.sync_api").sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            yield Opened(playwright, browser, _axe())
+        finally:
+            browser.close()
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """Return the errors of a case that failed; the browser's are known once it is open."""
+    return (AssertionError, importlib.import_module("playwright.sync_api").Error)
+
+
+def _axe() -> str:
+    modules = TOOLS / "node_modules" / "axe-core" / "axe.min.js"
     if not modules.exists():
         npm = ["npm", "install", "--silent", "--no-save", "--prefix", str(TOOLS), _AXE]
         subprocess.run(npm, check=True)
-    sys.path.append(str(site))
-    return importlib.import_module("playwright.sync_api"), modules.read_text()
+    return modules.read_text()

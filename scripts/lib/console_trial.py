@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agent.approvals.button import LONG_S
-from scripts.lib.console_browser import CHROMIUM, PATIENCE_MS, TOOLS, Trial, tools
+from scripts.lib.console_browser import PATIENCE_MS, TOOLS, Trial, Unavailable, failures, opened
+from scripts.lib.console_firefox_trial import firefox
 from scripts.lib.console_first_trial import files, first_start
 from scripts.lib.console_lost_trial import comings, lost, revoked
 from scripts.lib.console_parts import environ, whole_console
@@ -19,7 +20,7 @@ from scripts.lib.console_settings_trial import killed, meanwhile, opening, setti
 from scripts.lib.setup import ROOT
 
 _WIDTHS = (360, 768, 1280)
-_PAGES = (
+PAGES = (
     *("", "chat", "board", "readings", "more", "jobs", "memory", "audit", "people"),
     *("models", "channels", "log", "settings", "settings?section=agent"),
     *("settings?section=board", "settings?section=channels.telegram", "upkeep"),
@@ -104,7 +105,7 @@ def looks(trial: Trial) -> None:
     grave = []
     for scheme in ("light", "dark"):
         page = trial.entered(color_scheme=scheme, reduced_motion="reduce")
-        for name in _PAGES:
+        for name in PAGES:
             for width in _WIDTHS:
                 page.set_viewport_size({"width": width, "height": 800})
                 page.goto(f"{trial.whole.base}/{name}")
@@ -120,14 +121,14 @@ def looks(trial: Trial) -> None:
 def scriptless(trial: Trial) -> None:
     """Read every page without scripts."""
     page = trial.entered(java_script_enabled=False)
-    for name in _PAGES:
+    for name in PAGES:
         assert page.goto(f"{trial.whole.base}/{name}").ok
         assert page.inner_text("main").strip()
 
 
 CASES: tuple[Callable[[Trial], None], ...] = (
     *(door, button, first_start, conversation, files, board, looks, scriptless),
-    *(revoked, comings, lost),
+    *(revoked, comings, lost, firefox),
     *(settings, opening, meanwhile, killed),
 )
 
@@ -148,18 +149,15 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _run(folder: Path, shots: Path, chosen: Sequence[Callable[[Trial], None]]) -> Iterator[str]:
-    api, axe = tools()
-    with whole_console(folder) as whole, api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        try:
-            for case in chosen:
-                trial = Trial(whole, browser, axe, shots)
-                try:
-                    case(trial)
-                    assert trial.faults == [], trial.faults
-                except (AssertionError, api.Error) as err:
-                    yield f"{case.__name__}: {err}"
-                else:
-                    print(f"test-console: {case.__name__}: passed", flush=True)
-        finally:
-            browser.close()
+    with whole_console(folder) as whole, opened() as it:
+        for case in chosen:
+            trial = Trial(whole, it.playwright, it.browser, it.axe, shots)
+            try:
+                case(trial)
+                assert trial.faults == [], trial.faults
+            except Unavailable as err:
+                print(f"test-console: {case.__name__}: skipped: {err}", flush=True)
+            except failures() as err:
+                yield f"{case.__name__}: {err}"
+            else:
+                print(f"test-console: {case.__name__}: passed", flush=True)

@@ -7,6 +7,7 @@ what the visitor never meant.
 from collections.abc import Iterator
 
 from agent.console.guards import MAX_BODY_BYTES
+from agent.console.request import form_token
 
 HOST = "127.0.0.1:PORT"
 FORM = "content-type: application/x-www-form-urlencoded"
@@ -14,6 +15,10 @@ OWN = "origin: http://127.0.0.1:PORT"
 COOKIE = "cookie: barnacle_session=SESSION"
 # What a form of a visitor's own page would carry, which nobody else knows
 TOKEN = "token=TOKEN"
+
+# What only somebody who was let in may see, and what lies beside the console
+SECRETS = ("PC13", "simulated", "board_gpio_write", "owner", "root:", "import ", "tgz", "telegram")
+_DOOR = "D" * 43
 
 _TRAVERSALS = (
     *("/static/../pages.py", "/static/..%2f..%2fpages.py", "/static/%2e%2e/%2e%2e/etc/passwd"),
@@ -60,6 +65,33 @@ def requests() -> Iterator[tuple[str, str]]:
     yield from _smuggling()
     yield from _sizes()
     yield from _codes()
+
+
+def filled(text: str, session: str, port: int) -> bytes:
+    """Return the request with a real session's cookie and token, and the length of what it has."""
+    for mark, value in (
+        ("DOORTOKEN", form_token(_DOOR)),
+        ("TOKEN", form_token(session)),
+        ("DOOR", _DOOR),
+        ("SESSION", session),
+        ("PORT", str(port)),
+    ):
+        text = text.replace(mark, value)
+    head, gap, body = text.partition("\r\n\r\n")
+    if head.count("content-length: ") == 1 and body and "chunked" not in head:
+        lines = [
+            f"content-length: {len(body)}" if line.startswith("content-length: ") else line
+            for line in head.split("\r\n")
+        ]
+        head = "\r\n".join(lines)
+    return (head + gap + body).encode("latin-1")
+
+
+def is_through(status: int, text: str) -> bool:
+    """Return true for an answer that serves, or shows what is nobody else's."""
+    # The door's own page says how to come in; those words tell nothing of this device
+    said = text.replace("ask its owner", "").replace("let the owner", "")
+    return 200 <= status <= 399 or any(one in said for one in SECRETS)
 
 
 def get(path: str, *headers: str, host: str = HOST, method: str = "GET") -> str:

@@ -1,4 +1,4 @@
-"""Measures the console: its first page, the way of a pin to a page, and what it takes of memory.
+"""Measures the console: its first page, the way of a pin to a page, what it takes, and its wall.
 
 Agent, console and board are a process each; the pin is the board's own, and the page is open.
 """
@@ -14,21 +14,30 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.console.guards import SESSION_COOKIE
-from scripts.lib.bench.console_rows import SLOWED_BY, Found, Idle, rows
+from scripts.lib.bench.console_crowd import BROWSERS, closed_kib, crowd, open_files
+from scripts.lib.bench.console_rows import SLOWED_BY, Found, Idle, Wall, rows
+from scripts.lib.bench.console_wall import exposure, grave_findings, hostile
 from scripts.lib.bench.table import show
-from scripts.lib.console_browser import CHROMIUM, tools
+from scripts.lib.console_browser import opened
 from scripts.lib.console_parts import WholeConsole, rss_kib, whole_console
 from tests.fakes.browser import Browser
 
 # Each has several browsers open
-BROWSERS, _PEOPLE = 20, 4
+_PEOPLE = 4
 CHANGES = 60
 _STARTS = 3
 _PAGES = 7
-_NOTE_LIFE = (
-    "document.addEventListener('htmx:sseOpen', () => {"
-    " document.body.dataset.lives = performance.now(); }, {once: true})"
-)
+# A page lives when its stream is open: then its script has run and its buttons work
+_NOTE_LIFE = """
+window.EventSource = class extends window.EventSource {
+  constructor(...address) {
+    super(...address);
+    this.addEventListener("open", () => { document.body.dataset.lives = performance.now(); });
+  }
+};
+"""
+_LIVES_MS = """Math.max(document.body.dataset.lives,
+    performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd)"""
 _FILE = re.compile(r'(?:src|href)="(/static/[^"]+)"')
 # A board has been found and the agent's first minute of work is over
 _SETTLE_S = 6.0
@@ -39,14 +48,20 @@ _APART_S = (0.15, 0.4)
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench-console", description=__doc__)
     parser.add_argument(
-        "--churn-s", type=float, default=60.0, help="how long 20 browsers come and go"
+        "--churn-s", type=float, default=3600.0, help="how long 20 browsers come and go"
+    )
+    parser.add_argument(
+        "--first-page", action="store_true", help="measure nothing but the first page"
     )
     wanted = parser.parse_args(words)
+    if wanted.first_page:
+        print("usable after ms:", *map(round, asyncio.run(_first_pages())))
+        return 0
     found = asyncio.run(_measured(wanted.churn_s))
     without = statistics.median(_idle_kib(with_console=False) for _ in range(_STARTS))
     with_it = statistics.median(_idle_kib(with_console=True) for _ in range(_STARTS))
-    churned = f"{BROWSERS} browsers come and go for {wanted.churn_s:.0f} s"
-    table = list(rows(found, Idle(round(without), round(with_it)), churned))
+    churned = f"{BROWSERS} browsers come and go for {wanted.churn_s / 60:g} min"
+    table = list(rows(found, Idle(round(without), round(with_it)), _wall(), churned))
     show(table)
     return int(any(row.held is False for row in table))
 
@@ -68,37 +83,49 @@ async def _measured(churn_s: float) -> Found:
     ):
         assert whole.console is not None
         people = [await _entered(whole) for _ in range(_PEOPLE)]
+        # Nobody has a page open yet
+        held = open_files(whole.console.pid)
         page_bytes, requests = await _first_page(people[0])
         session = people[0].cookies[SESSION_COOKIE]
         usable_ms = await asyncio.to_thread(_usable_ms, whole, session)
         pin_ms = await _pin_times(whole, people[0])
-        # What the first browsers load, before it is looked whether more is held after others
-        await _churned(whole, people, min(churn_s, 10.0))
-        before_kib = rss_kib(whole.console.pid)
-        await _churned(whole, people, churn_s)
-        return Found(
-            page_bytes,
-            requests,
-            usable_ms,
-            pin_ms,
-            before_kib,
-            rss_kib(whole.console.pid),
-            rss_kib(whole.daemon.pid),
-            await _left(whole),
-        )
+        # The ten idle minutes of one console are among those of the other's visitors
+        closing = asyncio.ensure_future(closed_kib(whole))
+        crowded = await crowd(whole, people, churn_s, held)
+        return Found(page_bytes, requests, usable_ms, pin_ms, crowded, await closing)
+
+
+async def _first_pages() -> list[float]:
+    with (
+        tempfile.TemporaryDirectory(prefix="barnacle-console-") as folder,
+        whole_console(Path(folder)) as whole,
+    ):
+        session = (await _entered(whole)).cookies[SESSION_COOKIE]
+        return await asyncio.to_thread(_usable_ms, whole, session)
+
+
+def _wall() -> Wall:
+    with (
+        tempfile.TemporaryDirectory(prefix="barnacle-console-") as folder,
+        whole_console(Path(folder)) as whole,
+    ):
+        sent, through = asyncio.run(_attacked(whole))
+        found = grave_findings(whole)
+    for line in (*through, *found):
+        print(f"bench-console: {line}")
+    return Wall(sent, len(through), len(found), exposure())
+
+
+async def _attacked(whole: WholeConsole) -> tuple[int, list[str]]:
+    return await hostile(whole, await _entered(whole))
 
 
 def _usable_ms(whole: WholeConsole, session: str) -> list[float]:
-    """Return how long the first page takes, nothing cached and the CPU slowed down, until it lives.
-
-    It lives when its stream is open: then its script has run and its buttons work.
-    """
-    api, _ = tools()
+    """Return how long the first page takes until it lives: nothing cached, the CPU slowed down."""
     taken_ms = []
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with opened() as it:
         for _ in range(_PAGES):
-            context = browser.new_context(viewport={"width": 360, "height": 760})
+            context = it.browser.new_context(viewport={"width": 360, "height": 760})
             cookie = {"name": SESSION_COOKIE, "value": session, "url": whole.base}
             context.add_cookies([cookie])
             page = context.new_page()
@@ -108,9 +135,8 @@ def _usable_ms(whole: WholeConsole, session: str) -> list[float]:
             )
             page.goto(f"{whole.base}/")
             page.wait_for_selector("[data-lives]", state="attached")
-            taken_ms.append(float(page.evaluate("document.body.dataset.lives")))
+            taken_ms.append(float(page.evaluate(_LIVES_MS)))
             context.close()
-        browser.close()
     return taken_ms
 
 
@@ -145,39 +171,3 @@ async def _pin_times(whole: WholeConsole, browser: Browser) -> list[float]:
         taken_ms.append((time.perf_counter() - begun_s) * 1000)
     writer.close()
     return taken_ms
-
-
-async def _churned(whole: WholeConsole, people: Sequence[Browser], for_s: float) -> None:
-    """Have 20 browsers open and leave pages at random, each from an address of its own."""
-    ends_s = time.monotonic() + for_s
-
-    async def come_and_go(number: int) -> None:
-        browser = Browser(whole.base, f"127.0.1.{number + 1}")
-        browser.cookies = people[number % len(people)].cookies
-        while time.monotonic() < ends_s:
-            page = random.choice(("board", "home", "chat"))  # noqa: S311 - not a secret
-            events, writer = await browser.open(page)
-            await events.until("home" if page != "board" else "pin-0-led")
-            await asyncio.sleep(random.uniform(0, 2))  # noqa: S311 - as above
-            writer.close()
-
-    await asyncio.gather(*map(come_and_go, range(BROWSERS)))
-
-
-async def _left(whole: WholeConsole) -> int:
-    """Return the console's connections to browsers that have gone."""
-    assert whole.console is not None
-    port = int(whole.base.rpartition(":")[2])
-    for _ in range(60):
-        left = _established(port)
-        if not left:
-            return 0
-        await asyncio.sleep(1)
-    return left
-
-
-def _established(port: int) -> int:
-    """Return the connections at the port that are open or not let go of."""
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    here = f":{port:04X}"
-    return sum(row[1].endswith(here) and row[3] in {"01", "08"} for row in rows)

@@ -1,0 +1,130 @@
+"""Browsers that come and go at random, for the console's bench: what is left of them."""
+
+import asyncio
+import contextlib
+import random
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+from pathlib import Path
+
+import msgspec
+
+from agent.console.conversation import LINGER_S
+from agent.console.server import IDLE_END_S
+from scripts.lib.console_parts import WholeConsole, environ, rss_kib
+from scripts.lib.setup import ROOT
+from tests.fakes.browser import Browser
+from tests.fakes.irc_server import free_port
+
+BROWSERS = 20
+# What the first ones load, before it is looked whether more is held after others
+_WARM_S = 10.0
+# How many times the memory is looked at, to see whether it grows all the time
+_LOOKS = 10
+# Beyond the idle end: systemd starts it, and it looks at its own idleness every few seconds
+_END_SPARE_S = 30.0
+
+
+class Crowd(msgspec.Struct, frozen=True):
+    """Memory of the console before and while browsers come and go, and what they left behind."""
+
+    before_kib: int
+    looks_kib: Sequence[int]
+    visits: int
+    left: int
+
+    @property
+    def more_kib(self) -> int:
+        return self.looks_kib[-1] - self.before_kib
+
+
+def open_files(pid: int) -> int:
+    """Return the files and connections that a process holds."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+async def crowd(
+    whole: WholeConsole, people: Sequence[Browser], for_s: float, open_before: int
+) -> Crowd:
+    """Have 20 browsers open and leave pages for a while, each from an address of its own."""
+    assert whole.console is not None
+    pid = whole.console.pid
+    await _come_and_go(whole, people, min(for_s, _WARM_S))
+    before_kib, visits, looks = rss_kib(pid), 0, []
+    for _ in range(_LOOKS):
+        visits += await _come_and_go(whole, people, for_s / _LOOKS)
+        looks.append(rss_kib(pid))
+    return Crowd(before_kib, looks, visits, await _left(pid, open_before))
+
+
+async def _come_and_go(whole: WholeConsole, people: Sequence[Browser], for_s: float) -> int:
+    ends_s = time.monotonic() + for_s
+
+    async def come_and_go(number: int) -> int:
+        browser, visits = Browser(whole.base, f"127.0.1.{number + 1}"), 0
+        browser.cookies = people[number % len(people)].cookies
+        while time.monotonic() < ends_s:
+            page = random.choice(("board", "home", "chat"))  # noqa: S311 - not a secret
+            events, writer = await browser.open(page)
+            await events.until("home" if page != "board" else "pin-0-led")
+            await asyncio.sleep(random.uniform(0, 2))  # noqa: S311 - as above
+            writer.close()
+            visits += 1
+        return visits
+
+    return sum(await asyncio.gather(*map(come_and_go, range(BROWSERS))))
+
+
+async def _left(pid: int, open_before: int) -> int:
+    """Return what the console holds of browsers that have gone: their and the agent's ends."""
+    for _ in range(int(LINGER_S) + 40):
+        if (left := open_files(pid) - open_before) <= 0:
+            return 0
+        await asyncio.sleep(1)
+    return left
+
+
+async def closed_kib(whole: WholeConsole) -> int | None:
+    """Return the memory of a console that systemd started, ten minutes after its last page.
+
+    None where the program of systemd that hands a socket over is missing.
+    """
+    program = shutil.which("systemd-socket-activate")
+    if program is None:
+        return None
+    address = f"127.0.0.1:{free_port()}"
+    variables = [f"--setenv={name}" for name in ("HOME", "BARNACLE_CONFIG", "BARNACLE_STATE_DIR")]
+    console = [sys.executable, "-m", "agent.cli.main", "console"]
+    process = await asyncio.create_subprocess_exec(
+        program,
+        *(f"--listen={address}", *variables, *console),
+        cwd=ROOT,
+        env=environ(whole.folder),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        await _served(Browser(f"http://{address}"))
+        async with asyncio.timeout(IDLE_END_S + _END_SPARE_S):
+            await process.wait()
+    except TimeoutError:
+        return rss_kib(process.pid)
+    else:
+        return 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _served(browser: Browser) -> None:
+    """Return as soon as the page of the door is there."""
+    for _ in range(100):
+        with contextlib.suppress(OSError):
+            if (await browser.get("/")).status == HTTPStatus.UNAUTHORIZED:
+                return
+        await asyncio.sleep(0.2)
+    raise AssertionError("systemd's socket did not start the console")
