@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE
+from agent.link import reflex_slots
+from agent.link.reflexes import Condition, ReflexRule, pack_rule
 from scripts.lib.console_parts import WholeConsole, whole_console
 from tests.fakes.board_sim import unavailable_reason
 from tests.fakes.browser import Browser
+from tests.fakes.running_board import running
 from tests.waits import wait_until, wait_until_sync
 
 pytestmark = pytest.mark.skipif(unavailable_reason() is not None, reason=str(unavailable_reason()))
@@ -21,6 +24,7 @@ _BROWSER_TIMEOUT_S = 90
 _TRIES = 4
 # A page a person reloads; asked all the time it would be refused
 _LOOK_S = 0.4
+_DARK = ReflexRule("when_dark", (Condition("button", "equal", "on"),), "led", "on", 3600, 5)
 
 
 @pytest.fixture
@@ -79,6 +83,41 @@ async def is_answered(browser: Browser) -> bool:
 def _is_led(whole: WholeConsole, value: int) -> bool:
     changes = whole.sim.changes("led")
     return bool(changes) and changes[-1][0] == value
+
+
+async def test_a_reflex_rests_acts_and_goes_by_the_buttons_of_its_page(
+    whole: WholeConsole, tmp_path: Path
+) -> None:
+    # The board keeps it while the agent is away
+    whole.daemon.kill()
+    async with running(whole.sim, tmp_path) as board:
+        assert board.manifest is not None
+        await reflex_slots.put(board, pack_rule(board.manifest, _DARK))
+    await asyncio.to_thread(whole.daemon.start)
+    browser = await entered(whole)
+    await wait_until(lambda: shows(browser, "/board", "pause the reflex when_dark"), look_s=_LOOK_S)
+    await browser.send("/say", text="pause+the+reflex+when_dark", page="board")
+    await wait_until(
+        lambda: shows(browser, "/board", "resume the reflex when_dark"), look_s=_LOOK_S
+    )
+    events, writer = await browser.open("board")
+    try:
+        await browser.send("/say", text="resume+the+reflex+when_dark", page="board")
+        # To let it act is as much as to add it: the gate asks
+        asked = await events.until("questions", "when_dark")
+        number = asked.partition('name="question" value="')[2].partition('"')[0]
+        await browser.send("/answer", question=number, answer="yes", page="board")
+        await events.until("talk", "acts again")
+    finally:
+        writer.close()
+    await browser.get("/board")
+    assert "pause the reflex when_dark" in browser.text
+    await browser.send("/say", text="delete+the+reflex+when_dark", page="board")
+    await wait_until(lambda: shows(browser, "/board", "no reflexes"), look_s=_LOOK_S)
+
+
+async def shows(browser: Browser, path: str, words: str) -> bool:
+    return (await browser.get(path)).status == 200 and words in browser.text
 
 
 @pytest.mark.skipif(not _CHROMIUM, reason="chromium is not installed")

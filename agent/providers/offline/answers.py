@@ -40,7 +40,7 @@ def finding(order: Order, result: Mapping[str, Any], voice: Voice, asked: frozen
         return pieces_told(result["found"], voice) or voice.say("nothing_found")
     if isinstance(result.get("units"), dict):
         return _measured(order, result, voice, asked)
-    return _watch(order, result, voice)
+    return _watch(order, result, voice) or _reflex(order, result, voice)
 
 
 def _origin(result: Mapping[str, Any], voice: Voice) -> str:
@@ -71,6 +71,16 @@ def _watch(order: Order, result: Mapping[str, Any], voice: Voice) -> str:
         if names
         else voice.say("no_watches")
     )
+
+
+def _reflex(order: Order, result: Mapping[str, Any], voice: Voice) -> str:
+    """Tell what became of a board's reflex."""
+    if order.tool.endswith("reflex_delete") and isinstance(result.get("deleted"), str):
+        return voice.say("reflex_deleted", name=result["deleted"])
+    if order.tool.endswith("reflex_pause") and isinstance(result.get("reflex"), str):
+        done = "reflex_paused" if result.get("paused") else "reflex_resumed"
+        return voice.say(done, name=result["reflex"])
+    return ""
 
 
 def _measured(order: Order, result: Mapping[str, Any], voice: Voice, asked: frozenset[str]) -> str:

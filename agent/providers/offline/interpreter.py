@@ -35,6 +35,7 @@ from agent.providers.offline.plan import (
     confirmation,
     step_of,
 )
+from agent.providers.offline.reflex_orders import about_reflexes
 from agent.providers.offline.refusals import refusal
 from agent.providers.offline.replies import overrides, replied
 from agent.providers.offline.scheduled_orders import about_scheduled
@@ -206,7 +207,8 @@ def _by_words(
     analysis: Analysis, clauses: Sequence[Clause], box: Toolbox, past: Sequence[ConversationTurn]
 ) -> Step | None:
     return (
-        about_origin(analysis, box, past)
+        about_reflexes(analysis, box)
+        or about_origin(analysis, box, past)
         or about_past_readings(analysis, clauses, box)
         or about_timers(analysis, box)
         or about_memory(analysis, box)

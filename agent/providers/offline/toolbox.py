@@ -56,6 +56,9 @@ _MEMORY = frozenset(
 # What they are about is read by ways of their own
 _TIMED = frozenset({"timer_start", "timer_change", "timer_cancel", "timer_list", "reminder_set"})
 _WATCHES = ("watch_add", "watch_list", "watch_remove")
+# A rule is named in a sentence of its own, or made by a model
+_REFLEXES = ("reflex_add", "reflex_delete", "reflex_pause")
+_APART = _WATCHES + _REFLEXES
 # Their arguments take a language model: words alone would fill them with anything
 _FOR_MODELS = frozenset(
     {
@@ -209,7 +212,7 @@ def _all_names(profiles: Sequence[Profile]) -> Names:
 def _is_apart(name: str) -> bool:
     # What somebody else calls a tool says nothing about our words
     is_foreign = name.startswith("mcp_")
-    return is_foreign or name in _MEMORY | _FOR_MODELS | _TIMED or name.endswith(_WATCHES)
+    return is_foreign or name in _MEMORY | _FOR_MODELS | _TIMED or name.endswith(_APART)
 
 
 def words_of(text: str) -> frozenset[str]:
