@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from agent.console import pages
@@ -58,19 +58,11 @@ class PageStream:
         if shape:
             self._shown["shape"] = shape
         queue = self._conversation.open_page()
-        works: list[Awaitable[None]] = [self._hear(queue, is_again=is_again), self._look(page)]
+        works = (self._hear(queue, is_again=is_again), self._look(page), self._live())
         tasks = [asyncio.ensure_future(work) for work in works]
         try:
             yield b": open\n\n"
-            while True:
-                try:
-                    async with asyncio.timeout(ALIVE_S):
-                        event = await self._out.get()
-                except TimeoutError:
-                    yield b"event: alive\ndata:\n\n"
-                    continue
-                if event is None:
-                    return
+            while (event := await self._out.get()) is not None:
                 yield event
         finally:
             # First what must be: whoever is cancelled again waits for nothing any more
@@ -78,6 +70,12 @@ class PageStream:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
+
+    async def _live(self) -> None:
+        """Tell that the stream lives, whatever else is told: a page hears only its own parts."""
+        while True:
+            await asyncio.sleep(ALIVE_S)
+            await self._send("alive", "")
 
     async def _look(self, page: str) -> None:
         """Look at the page's data again and again, as long as the visitor has access."""

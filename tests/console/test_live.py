@@ -172,7 +172,7 @@ async def test_a_page_asks_whether_it_may_have_another_stream(tmp_path: Path) ->
         assert (await home.get("/live?page=chat", session, **script)).status == 503
 
 
-async def test_a_page_hears_something_while_nothing_happens(
+async def test_a_page_hears_that_its_stream_lives_while_nothing_happens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agent.console.live.ALIVE_S", 0.05)
@@ -180,6 +180,20 @@ async def test_a_page_hears_something_while_nothing_happens(
         session = await home.session()
         async with home.live("chat", session) as events:
             await events.until("alive")
+
+
+async def test_a_page_hears_that_its_stream_lives_among_what_it_does_not_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.console.live.ALIVE_S", 0.5)
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("board", session) as events:
+            for number in range(40):
+                value = "off" if number % 2 else "on"
+                home.agent.pin = {**home.agent.pin, "value": value}
+                await events.until("pin-0-led", f"value {value}")
+            assert "alive" in events.shown
 
 
 async def test_a_conversation_is_left_some_time_after_its_last_page(tmp_path: Path) -> None:
