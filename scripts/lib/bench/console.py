@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from agent.console.guards import SESSION_COOKIE
 from scripts.lib.bench.console_crowd import BROWSERS, closed_kib, crowd, open_files
@@ -21,6 +22,8 @@ from scripts.lib.bench.table import show
 from scripts.lib.console_browser import opened
 from scripts.lib.console_parts import WholeConsole, rss_kib, whole_console
 from tests.fakes.browser import Browser
+
+Part = TypeVar("Part")
 
 # Each has several browsers open
 _PEOPLE = 4
@@ -57,13 +60,21 @@ def main(words: Sequence[str] | None = None) -> int:
     if wanted.first_page:
         print("usable after ms:", *map(round, asyncio.run(_first_pages())))
         return 0
-    found = asyncio.run(_measured(wanted.churn_s))
+    wall = _told(_wall())
     without = statistics.median(_idle_kib(with_console=False) for _ in range(_STARTS))
     with_it = statistics.median(_idle_kib(with_console=True) for _ in range(_STARTS))
+    idle = _told(Idle(round(without), round(with_it)))
+    found = asyncio.run(_measured(wanted.churn_s))
     churned = f"{BROWSERS} browsers come and go for {wanted.churn_s / 60:g} min"
-    table = list(rows(found, Idle(round(without), round(with_it)), _wall(), churned))
+    table = list(rows(found, idle, wall, churned))
     show(table)
     return int(any(row.held is False for row in table))
+
+
+def _told(part: Part) -> Part:
+    """Return what was measured, and print it at once: the whole takes an hour."""
+    print(f"bench-console: {part}", flush=True)
+    return part
 
 
 def _idle_kib(*, with_console: bool) -> int:
@@ -87,11 +98,11 @@ async def _measured(churn_s: float) -> Found:
         held = open_files(whole.console.pid)
         page_bytes, requests = await _first_page(people[0])
         session = people[0].cookies[SESSION_COOKIE]
-        usable_ms = await asyncio.to_thread(_usable_ms, whole, session)
-        pin_ms = await _pin_times(whole, people[0])
+        usable_ms = _told(await asyncio.to_thread(_usable_ms, whole, session))
+        pin_ms = _told(await _pin_times(whole, people[0]))
         # The ten idle minutes of one console are among those of the other's visitors
         closing = asyncio.ensure_future(closed_kib(whole))
-        crowded = await crowd(whole, people, churn_s, held)
+        crowded = _told(await crowd(whole, people, churn_s, held))
         return Found(page_bytes, requests, usable_ms, pin_ms, crowded, await closing)
 
 

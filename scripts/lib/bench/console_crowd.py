@@ -6,6 +6,7 @@ import random
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
@@ -29,11 +30,16 @@ _END_SPARE_S = 30.0
 
 
 class Crowd(msgspec.Struct, frozen=True):
-    """Memory of the console before and while browsers come and go, and what they left behind."""
+    """Memory of the console before and while browsers come and go, and what they left behind.
+
+    Args:
+        refused: visits that a busy console put off; a page asks again.
+    """
 
     before_kib: int
     looks_kib: Sequence[int]
     visits: int
+    refused: int
     left: int
 
     @property
@@ -53,29 +59,37 @@ async def crowd(
     assert whole.console is not None
     pid = whole.console.pid
     await _come_and_go(whole, people, min(for_s, _WARM_S))
-    before_kib, visits, looks = rss_kib(pid), 0, []
+    before_kib, looks = rss_kib(pid), []
+    counts: Counter[str] = Counter()
     for _ in range(_LOOKS):
-        visits += await _come_and_go(whole, people, for_s / _LOOKS)
+        counts += await _come_and_go(whole, people, for_s / _LOOKS)
         looks.append(rss_kib(pid))
-    return Crowd(before_kib, looks, visits, await _left(pid, open_before))
+    left = await _left(pid, open_before)
+    return Crowd(before_kib, looks, counts["visits"], counts["refused"], left)
 
 
-async def _come_and_go(whole: WholeConsole, people: Sequence[Browser], for_s: float) -> int:
+async def _come_and_go(
+    whole: WholeConsole, people: Sequence[Browser], for_s: float
+) -> Counter[str]:
     ends_s = time.monotonic() + for_s
+    counts: Counter[str] = Counter()
 
-    async def come_and_go(number: int) -> int:
-        browser, visits = Browser(whole.base, f"127.0.1.{number + 1}"), 0
+    async def come_and_go(number: int) -> None:
+        browser = Browser(whole.base, f"127.0.1.{number + 1}")
         browser.cookies = people[number % len(people)].cookies
         while time.monotonic() < ends_s:
             page = random.choice(("board", "home", "chat"))  # noqa: S311 - not a secret
             events, writer = await browser.open(page)
-            await events.until("home" if page != "board" else "pin-0-led")
+            try:
+                await events.until("home" if page != "board" else "pin-0-led")
+                counts["visits"] += 1
+            except (EOFError, TimeoutError):
+                counts["refused"] += 1
             await asyncio.sleep(random.uniform(0, 2))  # noqa: S311 - as above
             writer.close()
-            visits += 1
-        return visits
 
-    return sum(await asyncio.gather(*map(come_and_go, range(BROWSERS))))
+    await asyncio.gather(*map(come_and_go, range(BROWSERS)))
+    return counts
 
 
 async def _left(pid: int, open_before: int) -> int:

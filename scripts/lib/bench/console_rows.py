@@ -91,7 +91,13 @@ def _memories(found: Found, idle: Idle, churned: str) -> Iterator[Row]:
         yield _memory("console: RSS ten minutes after its last page", 0, found.closed_kib)
     more, without = idle.with_kib - idle.without_kib, f"{idle.without_kib / 1024:.1f} MiB without"
     yield _memory("agent: RSS more with [console], idle", AGENT_KIB, more, without)
-    yield _row(f"{churned}, {crowd.visits} visits: left behind", 0, crowd.left)
+    yield Row(
+        f"{churned}, {crowd.visits} visits: left behind",
+        "<= 0",
+        str(crowd.left),
+        f"{crowd.refused} put off",
+        crowd.left == 0,
+    )
     looks = ", ".join(f"{kib / 1024:.1f}" for kib in crowd.looks_kib)
     yield _memory("the same: console's RSS more than before", FLAT_KIB, crowd.more_kib, looks)
 
