@@ -92,8 +92,6 @@ class LineRate:
         elif self.state is RateState.TRIED:
             self.due_at_s = min(now_s + TRIAL_PING_S, self._silent_from_s + RATE_SILENCE_S)
             return RateStep.PING
-        else:
-            self.due_at_s = self._silent_from_s + RATE_SILENCE_S
         return RateStep.NOTHING
 
     def answered(self, baud: int, now_s: float) -> None:
@@ -110,14 +108,17 @@ class LineRate:
     def heard(self, now_s: float) -> bool:
         """A valid frame has come; whether only now it is certain at which rate the board is."""
         if self.state is RateState.TRIED:
-            self.state, self.due_at_s = RateState.RAISED, now_s + RATE_SILENCE_S
-        self._silent_from_s = max(self._silent_from_s, now_s)
+            self.state = RateState.RAISED
+        self.excuse(now_s)
         was_sure, self.is_sure = self.is_sure, self.state is not RateState.OFFERED
         return self.is_sure and not was_sure
 
     def excuse(self, until_s: float) -> None:
         """The board has said that it will be silent until then."""
         self._silent_from_s = max(self._silent_from_s, until_s)
+        if self.state is RateState.RAISED:
+            # Put off by each frame: a look that finds it not yet due would be a wake-up for nothing
+            self.due_at_s = self._silent_from_s + RATE_SILENCE_S
 
     def _settle(self) -> None:
         self.state, self.baud, self.due_at_s = RateState.SETTLED, self._start_baud, None

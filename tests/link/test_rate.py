@@ -111,6 +111,15 @@ def test_a_raised_rate_lasts_while_something_is_heard_every_second() -> None:
     assert rate.baud == START
 
 
+def test_each_frame_puts_the_look_for_silence_off() -> None:
+    rate = raised()
+    for heard_s in (0.3, 0.6, 0.9):
+        rate.heard(heard_s)
+        assert rate.due_at_s == heard_s + RATE_SILENCE_S
+    rate.excuse(5.0)
+    assert rate.due_at_s == 5.0 + RATE_SILENCE_S
+
+
 def test_a_board_that_said_it_would_be_silent_is_waited_for() -> None:
     rate = raised()
     rate.excuse(5.0)
