@@ -84,6 +84,8 @@ _log = logging.getLogger(__name__)
 
 # How soon a change is noticed where the kernel does not tell; each look is one stat
 LOOK_S = 2.0
+# How soon where it does, should the file be on another machine
+WATCHED_S = 60.0
 # What an editor does in several steps is done by then
 SETTLE_S = 0.2
 # The limits that a person has to agree to when they become looser
@@ -134,9 +136,9 @@ class Reloader:
         try:
             while True:
                 await self.look()
-                await changes.wait()
-                # An editor may need more than one step
-                await self._clock.sleep(SETTLE_S)
+                if await changes.wait(WATCHED_S):
+                    # An editor may need more than one step
+                    await self._clock.sleep(SETTLE_S)
         finally:
             changes.close()
 

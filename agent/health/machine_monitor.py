@@ -20,7 +20,7 @@ from agent.machine.power import SLOWED, UNDER_VOLTAGE
 from agent.machine.readings import Readings
 from agent.machine.wireless import FAINT_DBM
 from agent.storage.files import write_atomic
-from agent.system.clock import Clock, rest
+from agent.system.clock import SHARED_S, Clock, rest
 
 # Most of it changes slowly, and files of the kernel cost next to nothing
 USUAL_EVERY_S = 30.0
@@ -278,7 +278,8 @@ class MachineMonitor:
     def _changed(self) -> Iterator[Episode]:
         for episode in self._episodes:
             now_s = self._clock.monotonic_s()
-            if now_s >= episode.due_s and episode.look(self._readings, now_s):
+            # What comes due before the next moment of all looks would wake the processor by itself
+            if now_s + SHARED_S > episode.due_s and episode.look(self._readings, now_s):
                 yield episode
 
     def _pause_s(self) -> float:

@@ -26,8 +26,8 @@ HEALTHY_S = 60.0
 REFUSED_WAIT_S = 60.0
 # Three polls of the longest kind: whoever has heard nothing for as long hears nothing at all
 DEAF_S = 90.0
-# How often that is looked at: noticed within the same minute and a half, at no cost
-LOOK_S = 5.0
+# How often that is looked at, with other looks: noticed within the same minute and a half
+LOOK_S = 4.0
 # Whoever does not let go within this is left behind: it is deaf and stays said to be
 LET_GO_S = 10.0
 DEAF_TEXT = f"nothing was received for {DEAF_S:.0f} s"

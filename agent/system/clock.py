@@ -9,6 +9,10 @@ from typing import Protocol
 
 # 2026-01-01: this program is younger, so no right clock shows an earlier time
 RELEASED_S = 1_767_225_600.0
+# Moments of all looks, this far apart: the shortest time between two looks of an idle agent
+SHARED_S = 2.0
+# A timer may ring this much too early; without it that look would come twice
+_EARLY_S = 0.05
 
 
 class Clock(Protocol):
@@ -21,13 +25,14 @@ class Clock(Protocol):
     async def sleep(self, duration_s: float) -> None: ...
 
 
-async def rest(clock: Clock, duration_s: float) -> None:
-    """Sleep so long, and on to the next whole second.
+async def rest(clock: Clock, at_most_s: float) -> None:
+    """Sleep on to the last shared moment within this time; all of it where there is none.
 
-    For looks that have time: all of a second wake the processor once, not each at its own moment.
+    For looks that come again and again: those of one moment wake the processor once.
     """
-    over_s = (clock.monotonic_s() + duration_s) % 1.0
-    await clock.sleep(duration_s + (1.0 - over_s if over_s else 0.0))
+    now_s = clock.monotonic_s()
+    end_s = (now_s + at_most_s + _EARLY_S) // SHARED_S * SHARED_S
+    await clock.sleep(end_s - now_s if end_s > now_s + _EARLY_S else at_most_s)
 
 
 class SystemClock:

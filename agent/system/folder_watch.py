@@ -40,14 +40,14 @@ class FolderWatch:
         self._watching: INotify | None = None
         self._is_refused = False
 
-    async def wait(self, at_most_s: float = WATCHED_S) -> None:
-        """Return when something may have changed, or the time is over."""
+    async def wait(self, at_most_s: float = WATCHED_S) -> bool:
+        """Return true when something may have changed, false when the time is over."""
         if self._watching is None and self._open():
             # What changed before is to be looked for
-            return
+            return True
         if self._watching is None:
             await self._clock.sleep(min(self._unwatched_s, at_most_s))
-            return
+            return True
         over = asyncio.ensure_future(rest(self._clock, at_most_s))
         told = asyncio.ensure_future(self._changed.wait())
         try:
@@ -55,7 +55,9 @@ class FolderWatch:
         finally:
             over.cancel()
             told.cancel()
+        is_told = self._changed.is_set()
         self._changed.clear()
+        return is_told
 
     def close(self) -> None:
         if self._watching is not None:

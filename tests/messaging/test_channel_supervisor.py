@@ -10,6 +10,7 @@ from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.messages import Inbound
 from agent.messaging.channel_supervisor import DEAF_S, ChannelHealth, Supervisor, is_healthy
 from agent.system.activity import Activity
+from agent.system.clock import Clock
 from tests.fakes.clock import SteppedClock
 from tests.fakes.listening import ClosedTerminal, DeafListener, FailingListener
 
@@ -49,58 +50,60 @@ def clock() -> SteppedClock:
     return SteppedClock()
 
 
-class _TurnedClock(SteppedClock):
+@pytest.fixture
+def turned_clock(monkeypatch: pytest.MonkeyPatch) -> SteppedClock:
     """Moves only when the channel or the supervisor's patience sleeps, not its look."""
 
-    async def sleep(self, duration_s: float) -> None:
-        if duration_s == 5.0:
-            await asyncio.Event().wait()
-        await super().sleep(duration_s)
+    async def never(_clock: Clock, _at_most_s: float) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("agent.messaging.channel_supervisor.rest", never)
+    return SteppedClock()
 
 
-async def test_waits_grow_from_two_seconds_to_a_minute() -> None:
-    clock = _TurnedClock()
-    channel = FailingListener(clock, [ChannelUnavailable("no network")] * 8)
-    kept = _Kept(channel, clock)
+async def test_waits_grow_from_two_seconds_to_a_minute(turned_clock: SteppedClock) -> None:
+    channel = FailingListener(turned_clock, [ChannelUnavailable("no network")] * 8)
+    kept = _Kept(channel, turned_clock)
     await _until(kept, channel.is_over)
     assert _waits(channel.begun_s) == [2, 4, 8, 16, 32, 60, 60, 60]
     assert kept.told == []
 
 
 async def test_the_same_trouble_is_logged_once_until_it_is_another(
+    turned_clock: SteppedClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    clock = _TurnedClock()
     away, other = ChannelUnavailable("no network"), ChannelUnavailable("no name server")
-    channel = FailingListener(clock, [away, away, away, other, other, away])
-    kept = _Kept(channel, clock)
+    channel = FailingListener(turned_clock, [away, away, away, other, other, away])
+    kept = _Kept(channel, turned_clock)
     with caplog.at_level(logging.WARNING, logger="agent.messaging.channel_supervisor"):
         await _until(kept, channel.is_over)
     said = [record.getMessage().partition(": ")[2] for record in caplog.records]
     assert said == ["no network", "no name server", "no network"]
 
 
-async def test_a_healthy_minute_makes_the_next_failure_a_first_one() -> None:
-    clock = _TurnedClock()
+async def test_a_healthy_minute_makes_the_next_failure_a_first_one(
+    turned_clock: SteppedClock,
+) -> None:
     failures = [ChannelUnavailable("no network")] * 4
-    channel = FailingListener(clock, failures, [0.0, 0.0, 61.0, 59.0])
-    kept = _Kept(channel, clock)
+    channel = FailingListener(turned_clock, failures, [0.0, 0.0, 61.0, 59.0])
+    kept = _Kept(channel, turned_clock)
     await _until(kept, channel.is_over)
     assert _waits(channel.begun_s) == [2, 4, 61 + 2, 59 + 4]
 
 
-async def test_a_platform_that_names_a_wait_gets_it() -> None:
-    clock = _TurnedClock()
-    channel = FailingListener(clock, [ChannelUnavailable("429", retry_after_s=37.0)])
-    kept = _Kept(channel, clock)
+async def test_a_platform_that_names_a_wait_gets_it(turned_clock: SteppedClock) -> None:
+    channel = FailingListener(turned_clock, [ChannelUnavailable("429", retry_after_s=37.0)])
+    kept = _Kept(channel, turned_clock)
     await _until(kept, channel.is_over)
     assert _waits(channel.begun_s) == [37]
 
 
-async def test_what_only_a_person_can_mend_is_told_once_and_tried_every_minute() -> None:
-    clock = _TurnedClock()
-    channel = FailingListener(clock, [ChannelRefused("another program uses this bot")] * 3)
-    kept = _Kept(channel, clock)
+async def test_what_only_a_person_can_mend_is_told_once_and_tried_every_minute(
+    turned_clock: SteppedClock,
+) -> None:
+    channel = FailingListener(turned_clock, [ChannelRefused("another program uses this bot")] * 3)
+    kept = _Kept(channel, turned_clock)
     await _until(kept, channel.is_over)
     assert _waits(channel.begun_s) == [60, 60, 60]
     assert kept.told == [
@@ -109,11 +112,11 @@ async def test_what_only_a_person_can_mend_is_told_once_and_tried_every_minute()
 
 
 async def test_a_listener_that_breaks_or_just_stops_is_begun_again(
+    turned_clock: SteppedClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    clock = _TurnedClock()
-    channel = FailingListener(clock, [KeyError("x"), None])
-    kept = _Kept(channel, clock)
+    channel = FailingListener(turned_clock, [KeyError("x"), None])
+    kept = _Kept(channel, turned_clock)
     with caplog.at_level(logging.WARNING):
         await _until(kept, channel.is_over)
     assert len(channel.begun_s) == 3
@@ -153,7 +156,7 @@ async def test_a_terminal_that_was_left_is_not_listened_to_again(clock: SteppedC
 
 
 async def test_ending_a_supervisor_ends_the_listening() -> None:
-    channel = DeafListener(_TurnedClock(), heals_at=9)
+    channel = DeafListener(SteppedClock(), heals_at=9)
     kept = _Kept(channel, SteppedClock())
     running = asyncio.ensure_future(kept.supervisor.run(_nobody))
     await asyncio.sleep(0)

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from agent.errors import LinkLost
+from agent.machine.readings import Readings
 from agent.readings.packing import Retention
 from agent.readings.recorder import Recorder
 from agent.readings.series import SeriesKind
 from agent.readings.settings import ReadingsSettings
-from agent.readings.sources import BoardReadings, ChangeNote, nothing_to_follow
+from agent.readings.sources import BoardReadings, ChangeNote, MachineReadings, nothing_to_follow
 from agent.readings.store import ReadingStore
 from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
@@ -134,3 +135,23 @@ async def test_a_board_gives_its_sensors_and_switches() -> None:
     assert {"pump", "relay", "button", "a0", "mcu_temperature"} == set(kinds)
     assert kinds["pump"].is_switch
     assert (kinds["a0"].unit, kinds["a0"].is_switch) == ("V", False)
+
+
+async def test_a_look_at_which_nothing_is_due_wakes_no_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A machine without a thermometer: its temperature is always due
+    machine = MachineReadings(Readings(tmp_path, root=tmp_path))
+    assert "machine.disk_free" in {kind.name for kind in await machine.take(lambda _name: True)}
+    hops: list[object] = []
+
+    async def counted(work: Callable[[], object]) -> object:
+        hops.append(work)
+        return work()
+
+    monkeypatch.setattr("agent.readings.sources.asyncio.to_thread", counted)
+    assert await machine.take(lambda _name: False) == {}
+    assert await machine.take(lambda name: name == "machine.temperature") == {}
+    assert hops == []
+    await machine.take(lambda name: name in {"machine.temperature", "machine.disk_free"})
+    assert len(hops) == 1

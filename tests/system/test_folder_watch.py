@@ -49,7 +49,7 @@ async def test_a_change_ends_the_wait(tmp_path: Path, change: str) -> None:
 async def test_a_change_between_two_waits_is_not_lost(tmp_path: Path) -> None:
     watch = await opened(tmp_path)
     (tmp_path / "name").touch()
-    await watch.wait(LONG_S)
+    assert await watch.wait(LONG_S)
     watch.close()
 
 
@@ -67,8 +67,8 @@ async def test_what_is_written_into_a_file_wakes_nobody(tmp_path: Path) -> None:
 async def test_without_a_change_the_time_ends_it(tmp_path: Path) -> None:
     clock = SteppedClock()
     watch = FolderWatch(tmp_path, clock, PAUSE_S)
-    await watch.wait()
-    await watch.wait()
+    assert await watch.wait()
+    assert not await watch.wait()
     assert clock.slept_s == [WATCHED_S]
     watch.close()
 
@@ -83,8 +83,8 @@ async def test_a_folder_that_is_not_there_is_looked_for_and_watched_when_it_come
     (tmp_path / "later").mkdir()
     await watch.wait()
     await watch.wait()
-    # On to a whole second, with other looks
-    assert clock.slept_s == [PAUSE_S, WATCHED_S + 1 - PAUSE_S]
+    # On to a moment that other looks share
+    assert clock.slept_s == [PAUSE_S, WATCHED_S - PAUSE_S]
     watch.close()
 
 
