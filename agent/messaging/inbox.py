@@ -109,6 +109,9 @@ MAX_CUTS = 5
 # Messages and answers that stay when they are settled: a year of 130 a day, some 40 MB. No platform
 # repeats what is older, and what was said is in the memory by then
 MOST_SETTLED = 50_000
+# So many of each channel stay, however much is said on others: what its platform repeats after a
+# long cut is known. Twice what a platform repeats at once
+LEAST_OF_CHANNEL = 2_000
 # The oldest beyond it go together: each commit writes every page that it touches
 TRIM_EVERY = 256
 # More than comes meanwhile, so that a store from before this limit shrinks
@@ -227,19 +230,27 @@ def close_all(connection: sqlite3.Connection, channel: str, state: InboxState) -
 
 
 def trim(connection: sqlite3.Connection, most: int = MOST_SETTLED) -> int:
-    """Remove the oldest settled messages beyond so many, with their answers; how many went."""
+    """Remove the oldest settled messages beyond so many, with their answers; how many went.
+
+    The newest of each channel stay, however much came on others since.
+    """
     connection.execute(
         "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox"
         " WHERE id <= (SELECT max(id) FROM outbox) - ? AND state IN (?, ?) ORDER BY id LIMIT ?)",
         (most, OutboxState.SENT.value, OutboxState.DEAD.value, _MOST_TRIMMED),
     )
-    # Those whose answer waits for its person stay with it
+    # Those whose answer waits for its person stay with it. The names of the channels and where each
+    # begins to be kept come from the index of what is known
     gone = connection.execute(
-        "DELETE FROM inbox WHERE id IN (SELECT id FROM inbox"  # noqa: S608 - constants only
+        "WITH begins AS MATERIALIZED (SELECT channel, (SELECT id FROM inbox AS own"  # noqa: S608 - constants only
+        " WHERE own.channel = every.channel ORDER BY id DESC LIMIT 1 OFFSET ?) AS id"
+        " FROM (SELECT DISTINCT channel FROM inbox) AS every)"
+        " DELETE FROM inbox WHERE id IN (SELECT id FROM inbox"
         f" WHERE id <= (SELECT max(id) FROM inbox) - ? AND state NOT IN {_HELD}"
+        " AND id <= (SELECT id FROM begins WHERE begins.channel = inbox.channel)"
         " AND NOT EXISTS (SELECT 1 FROM outbox WHERE inbox_id = inbox.id) ORDER BY id LIMIT ?)"
         " RETURNING attempts",
-        (most, _MOST_TRIMMED),
+        (min(most, LEAST_OF_CHANNEL), most, _MOST_TRIMMED),
     ).fetchall()
     connection.execute(
         "UPDATE trimmed SET turns = turns + ?", [sum(attempts for (attempts,) in gone)]

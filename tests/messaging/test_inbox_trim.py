@@ -1,6 +1,8 @@
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from agent.messages import Inbound, Provenance
 from agent.messaging import inbox, outbox
 from agent.messaging.inbox import Accepted
@@ -10,15 +12,15 @@ from tests.fakes.dispatching import running
 from tests.fakes.provider import EchoProvider
 
 
-def _said(db: sqlite3.Connection, number: int) -> Accepted:
-    inbound = Inbound(f"{number}", "fake", "mei", "chat", "hi", 1.0, Provenance.USER)
+def _said(db: sqlite3.Connection, number: int, channel: str = "fake") -> Accepted:
+    inbound = Inbound(f"{number}", channel, "mei", "chat", "hi", 1.0, Provenance.USER)
     accepted = inbox.accept(db, inbound, begins=True)
     assert accepted is not None
     return accepted
 
 
-def _answered(db: sqlite3.Connection, number: int) -> None:
-    accepted = _said(db, number)
+def _answered(db: sqlite3.Connection, number: int, channel: str = "fake") -> None:
+    accepted = _said(db, number, channel)
     outbox.mark_sent(db, outbox.add(db, accepted, "ho").outbox_id)
     inbox.close(db, accepted.inbox_id, InboxState.ANSWERED)
 
@@ -64,7 +66,32 @@ async def test_what_is_open_or_unsent_stays_however_old_it_is(tmp_path: Path) ->
     await journal.aclose()
 
 
-async def test_the_dispatcher_trims_now_and_then(tmp_path: Path) -> None:
+async def test_a_noisy_channel_takes_nothing_from_a_quiet_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A platform repeats what it does not know to be taken, however much others say meanwhile."""
+    monkeypatch.setattr(inbox, "LEAST_OF_CHANNEL", 2)
+    journal = open_agent_db(tmp_path / "agent.db")
+
+    def job(db: sqlite3.Connection) -> None:
+        for number in range(1, 4):
+            _answered(db, number, "quiet")
+        for number in range(4, 11):
+            _answered(db, number, "noisy")
+        assert inbox.trim(db, most=4) == 4
+        assert _left(db, "inbox") == [2, 3, 7, 8, 9, 10]
+        again = Inbound("3", "quiet", "mei", "chat", "hi", 1.0, Provenance.USER)
+        assert inbox.accept(db, again) is None
+
+    await journal.transact(job)
+    assert await inbox.is_settled(journal, "quiet", "3")
+    await journal.aclose()
+
+
+async def test_the_dispatcher_trims_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "LEAST_OF_CHANNEL", 1)
     channel = FakeChannel()
     before = (inbox.MOST_SETTLED // inbox.TRIM_EVERY + 1) * inbox.TRIM_EVERY - 1
 
