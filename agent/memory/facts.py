@@ -30,7 +30,12 @@ def get(db: sqlite3.Connection, name: str) -> str:
 
 
 def put(db: sqlite3.Connection, name: str, value: str) -> None:
-    db.execute("INSERT OR REPLACE INTO memory_facts (name, value) VALUES (?, ?)", [name, value])
+    # Replaced, it would be another row, and written in the index of the names too
+    db.execute(
+        "INSERT INTO memory_facts (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [name, value],
+    )
 
 
 def kept_until(db: sqlite3.Connection) -> int | None:
