@@ -8,8 +8,10 @@ Bodies come in pieces: how much of one is kept is the reader's decision.
 import asyncio
 import contextlib
 import ssl
+import sys
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -209,10 +211,20 @@ class HttpClient:
 def _make_client(
     transport: "httpx.AsyncBaseTransport | None", context: ssl.SSLContext | None, *, is_pinned: bool
 ) -> "httpx.AsyncClient":
+    # Its command line, which it would load where others have brought click and pygments
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # as documented: no such module
     import httpx  # noqa: PLC0415 - 50 ms and 4 MB that a start without network does not need
 
+    class Forgetful(httpx.Cookies):
+        def extract_cookies(self, response: httpx.Response) -> None:
+            """Keep none: what one person fetched says nothing about who fetches next."""
+
+    class Client(httpx.AsyncClient):
+        # To look for cookies in each answer took longer than to build the request
+        cookies = Forgetful()  # type: ignore[override]  # a property that keeps them
+
     try:
-        return httpx.AsyncClient(
+        return Client(
             verify=context or True,
             timeout=httpx.Timeout(CONNECT_TIMEOUT_S),
             limits=httpx.Limits(
@@ -242,7 +254,7 @@ def _built(
 ) -> "httpx.Request":
     import httpx  # noqa: PLC0415 - loaded by now
 
-    url = httpx.URL(request.url)
+    url = _parsed(request.url)
     headers, extensions = dict(request.headers), {}
     if request.address:
         headers["host"] = url.netloc.decode("ascii")
@@ -258,6 +270,14 @@ def _built(
         ),
         extensions=extensions,
     )
+
+
+@lru_cache(maxsize=64)
+def _parsed(url: str) -> "httpx.URL":
+    """Return the URL taken apart; a service is asked at the same ones all the time."""
+    import httpx  # noqa: PLC0415 - loaded by now
+
+    return httpx.URL(url)
 
 
 @contextlib.contextmanager

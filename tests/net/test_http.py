@@ -102,6 +102,27 @@ async def test_redirects_are_handed_back_not_followed() -> None:
     await http.aclose()
 
 
+async def test_no_cookie_is_kept_for_the_next_request() -> None:
+    """The client is shared: what one person fetched says nothing about who fetches next."""
+    heads: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(2):
+            heads.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(OK + b"Set-Cookie: who=mei; Path=/\r\nContent-Length: 2\r\n\r\nhi")
+
+    async with serving(serve) as url:
+        http = HttpClient()
+        for _ in range(2):
+            async with http.exchange(HttpRequest("GET", url)) as answer:
+                assert answer.header("set-cookie") == "who=mei; Path=/"
+                while await answer.read():
+                    pass
+        await http.aclose()
+    assert len(heads) == 2
+    assert not any(b"cookie" in head.lower() for head in heads)
+
+
 async def test_a_proxy_of_the_environment_is_used_but_not_for_this_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
