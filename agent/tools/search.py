@@ -3,7 +3,6 @@
 A rare word counts for more than one that many tools have. Nothing here runs a tool.
 """
 
-import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated
@@ -143,6 +142,8 @@ def best(query: str, specs: Sequence[ToolSpec], limit: int) -> list[ToolSpec]:
 
 def nearest(name: str, specs: Sequence[ToolSpec]) -> list[str]:
     """Return existing names that are close to an unknown one."""
+    import difflib  # noqa: PLC0415 - only after a mistake
+
     names = [spec.name for spec in specs]
     alike = difflib.get_close_matches(name, names, MAX_NEAREST, _ALIKE)
     found = [spec.name for spec in best(name, specs, MAX_NEAREST)]
