@@ -1,4 +1,4 @@
-"""Memory and processes of a browser below this process."""
+"""Memory and processes of a browser below this process, or of what else is below another."""
 
 import os
 import time
@@ -11,10 +11,10 @@ from tests.waits import wait_until
 _GONE_S = 10.0
 
 
-def tree_mb() -> float:
-    """Return the memory of every browser process: shared pages count once."""
+def tree_mb(process: int = 0) -> float:
+    """Return the memory of every process below one, or below this: shared pages count once."""
     found = 0
-    for one in descendants(os.getpid()):
+    for one in descendants(process or os.getpid()):
         try:
             lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
         except OSError:

@@ -40,11 +40,15 @@ def recorded(said: Iterable[str], voices: Sequence[str]) -> Iterator[Recording]:
 
 def spoken(sentence: str, voice: str) -> Pcm:
     """Return a sentence at the rate of recognisers, as it comes out of a voice message."""
+    decoding = ("opusdec", "--quiet", "--rate", str(RATE_HZ), "--force-wav", "-", "-")
+    return read_wav(_run(decoding, voice_message(sentence, voice)))
+
+
+def voice_message(sentence: str, voice: str) -> bytes:
+    """Return a sentence as Ogg with Opus."""
     argv = ("espeak-ng", "--stdin", "--stdout", "-b", "1", "-s", "150", "-v", voice)
     wav = _run(argv, sentence.encode())
-    opus = _run(("opusenc", "--quiet", "--bitrate", "24", "--downmix-mono", "-", "-"), wav)
-    decoding = ("opusdec", "--quiet", "--rate", str(RATE_HZ), "--force-wav", "-", "-")
-    return read_wav(_run(decoding, opus))
+    return _run(("opusenc", "--quiet", "--bitrate", "24", "--downmix-mono", "-", "-"), wav)
 
 
 def noisy(pcm: Pcm, below_db: float, chance: random.Random) -> Pcm:
