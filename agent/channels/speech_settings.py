@@ -100,5 +100,11 @@ class VoiceSettings(ConfigSection, frozen=True, kw_only=True):
     loudspeaker: SoundDevice = "default"
     # What a sentence for the agent begins with; empty where every sentence is for it
     wake: WakeWords = "barnacle"
+    # A service that hears it, such as openWakeWord; empty where the engine that writes down does
+    wake_server: WyomingServer = ""
     # Who speaks in a room is not known: more than a guest is the owner's choice
     trust: Literal["guest", "user"] = "guest"
+
+    def __post_init__(self) -> None:
+        if self.wake_server and not self.wake:
+            raise ValueError('wake is missing: name a word of wake_server, such as "okay nabu"')

@@ -63,18 +63,22 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 async def read_event(
-    reader: asyncio.StreamReader, *, keeps_sound: bool = False
+    reader: asyncio.StreamReader,
+    *,
+    keeps_sound: bool = False,
+    is_patient: bool = False,
 ) -> WyomingEvent | None:
     """Return the next event; None if the other side has gone, or says nothing any more.
 
     Args:
         keeps_sound: the event has its sound; otherwise that is thrown away while it comes.
+        is_patient: it may say nothing for ever.
 
     Raises:
         WireRefused: it is none.
     """
     try:
-        async with asyncio.timeout(IDLE_TIMEOUT_S):
+        async with asyncio.timeout(None if is_patient else IDLE_TIMEOUT_S):
             first = await reader.readexactly(1)
     except (asyncio.IncompleteReadError, OSError, TimeoutError):
         return None

@@ -1,12 +1,12 @@
 # Sourced by scripts/test: what our side of model services, Telegram, Matrix and Home Assistant is held against. What
 # cannot be had is said and its tests are skipped, counted and listed.
 
-# Clients that others wrote, the model services' own among them: they say whether our requests are
-# right
+# Clients that others wrote, the model services' own among them: they say whether our requests are right
 install_oracles() { install_locked oracles "the model services' own clients"; }
 
-# The homeserver that Matrix is held against
+# The homeserver that Matrix is held against, and the service that hears a wake word
 install_synapse() { install_locked synapse Synapse; }
+install_wake_word() { install_locked wake-word openWakeWord; }
 
 # The Home Assistant that is looked at and asks; it runs with Python 3.13 and later alone
 install_home_assistant() {

@@ -1,7 +1,5 @@
 """Every engine under the cases of its seam: fakes, servers of the library `wyoming`, programs."""
 
-import asyncio
-import sys
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,14 +22,13 @@ from tests.contracts.speech import (
     SpeakerCase,
     SpeakerContract,
 )
+from tests.fakes import wake_service
 from tests.fakes.llm_server import JSON, Reply
 from tests.fakes.sounds import kept, no_sounds, programs_by, programs_in
 from tests.fakes.speech import speech_service
 from tests.fakes.wyoming_house import WyomingHouse, wyoming_house
 from tests.oracles import clients
-from tests.waits import PATIENCE_S
 
-_SERVER = Path(clients.__file__).parent / "sdk" / "wyoming_server.py"
 NOBODY = "http://127.0.0.1:9/v1"
 NO_SERVER = "tcp://127.0.0.1:9"
 NO_SPEECH = no_sounds("espeak-ng", "opusenc")
@@ -59,21 +56,9 @@ async def spoken(tmp_path: Path) -> Attachment:
 
 @pytest.fixture
 async def library_server() -> AsyncIterator[str]:
-    """A server made with the library that those of the house are made with."""
     clients.needed()
-    server = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-S", "-W", "ignore", str(_SERVER)),
-        env={"PYTHONPATH": str(clients.INSTALLED), "PATH": "/usr/bin:/bin"},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert server.stdin is not None
-    assert server.stdout is not None
-    async with asyncio.timeout(PATIENCE_S):
-        port = int(await server.stdout.readline())
-    yield f"tcp://127.0.0.1:{port}"
-    server.stdin.close()
-    await server.wait()
+    async with wake_service.library_server() as server:
+        yield server
 
 
 def by_wyoming(server: str) -> SpeechSettings:

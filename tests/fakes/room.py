@@ -12,8 +12,9 @@ from shutil import which
 
 from agent.channels.speech.pcm import RATE_HZ, SAMPLE_BYTES, Pcm
 
-# A microphone in a quiet room: it gives samples all the time
-_HUSH_S = 0.1
+# A microphone in a quiet room: it gives samples all the time. As long as a period of `arecord`: the
+# plugin fills up what it reads less of
+_HUSH_S = 0.125
 _HUSH = bytes(int(RATE_HZ * _HUSH_S) * SAMPLE_BYTES)
 _AFTER_S = 1.5
 _FULL_S = 0.02
@@ -36,6 +37,8 @@ class Room:
     """A microphone that hears what the test plays, and a loudspeaker that is kept."""
 
     def __init__(self, folder: Path) -> None:
+        # As fast as sound is; otherwise as fast as it is taken
+        self.is_paced = False
         self.configuration = folder / "asound.conf"
         self._ears = folder / "ears"
         self._mouth = folder / "mouth.raw"
@@ -70,8 +73,14 @@ class Room:
     def play(self, pcm: Pcm) -> None:
         """Play into the microphone, with the silence that ends a sentence; blocks."""
         silence = bytes(int(RATE_HZ * _AFTER_S) * SAMPLE_BYTES)
+        whole = silence[: len(silence) // 2] + pcm.samples + silence
         with self._writing:
-            self._write(silence[: len(silence) // 2] + pcm.samples + silence)
+            if not self.is_paced:
+                self._write(whole)
+                return
+            for at in range(0, len(whole), len(_HUSH)):
+                self._write(whole[at : at + len(_HUSH)])
+                self._ended.wait(_HUSH_S)
 
     def hush(self) -> None:
         """Play silence for as long as the room is there, and now and then is enough."""

@@ -61,6 +61,7 @@ danger = "hazard"
 [channels.voice]
 trust = "{trust}"
 wake = "{wake}"
+wake_server = "{wake_server}"
 [channels.speech]
 kind = "pocketsphinx"
 [channels.speech.speaker]
@@ -120,11 +121,18 @@ async def spoken(folder: Path, sentence: str) -> Pcm:
 
 @contextlib.asynccontextmanager
 async def at_home(
-    folder: Path, sim: BoardSim, answer: Answer, trust: str = "guest", wake: str = "barnacle"
+    folder: Path,
+    sim: BoardSim,
+    answer: Answer,
+    trust: str = "guest",
+    wake: str = "barnacle",
+    *,
+    wake_server: str = "",
 ) -> AsyncIterator[Home]:
     """Yield an agent at work whose owner answers every question so."""
     config = folder / "barnacle.toml"
-    config.write_text(CONFIG.format(port=sim.port, trust=trust, wake=wake))
+    room_keys = {"trust": trust, "wake": wake, "wake_server": wake_server}
+    config.write_text(CONFIG.format(port=sim.port, **room_keys))
     paths = Paths(config, folder / "state")
     paths.state_dir.mkdir(mode=0o700)
     owner = AskedChannel(answer)

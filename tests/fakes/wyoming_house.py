@@ -36,6 +36,9 @@ class WyomingHouse:
     raw: bytes | None = None
     stays: bool = False
     channels: int = 1
+    # What it hears in every sound that is not silence, and how often it tells of that
+    wakes: str = ""
+    tells: int = 1
     info: dict[str, Any] = field(default_factory=lambda: dict(_INFO))
     heard: list[tuple[str, dict[str, Any], bytes]] = field(default_factory=list)
     server: str = ""
@@ -46,7 +49,7 @@ class WyomingHouse:
             data = json.loads(await reader.readexactly(head.get("data_length") or 0) or b"{}")
             payload = await reader.readexactly(head.get("payload_length") or 0)
             self.heard.append((head["type"], data, payload))
-            answer = self._answer(head["type"])
+            answer = self._answer(head["type"], data, payload)
             if answer and self.raw is not None:
                 writer.write(self.raw)
                 await writer.drain()
@@ -56,8 +59,15 @@ class WyomingHouse:
             writer.write(answer)
             await writer.drain()
 
-    def _answer(self, kind: str) -> bytes:
+    def _answer(self, kind: str, data: dict[str, Any], payload: bytes) -> bytes:
         match kind:
+            case "audio-chunk" if self.wakes and any(payload):
+                return (
+                    event("detection", name=self.wakes, timestamp=data.get("timestamp"))
+                    * self.tells
+                )
+            case "detect":
+                return self.raw or b""
             case "describe":
                 return event("info", **self.info)
             case "audio-stop":

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer
-from scripts.lib.bench.played_back import play_back
+from scripts.lib.bench.played_back import CountingRecogniser, play_back
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.room_agent import NOT_HERE, at_home
+from tests.fakes.wake_service import no_wake_service, wake_service
+from tests.waits import wait_until
 
 pytestmark = pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
 
@@ -46,6 +48,38 @@ async def test_what_may_hurt_is_never_done_by_voice_alone_whoever_speaks(
         [question] = home.owner.questions
         assert question.always
         await home.say_until("barnacle turn the heater on", lambda: len(home.owner.questions) > 1)
+        question = home.owner.questions[-1]
+        assert "said aloud" in question.reason
+        assert not question.always
+        assert home.values("led") == home.values("heater") == []
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.skipif(bool(no_wake_service()), reason=no_wake_service())
+async def test_a_service_hears_the_wake_word_and_its_orders_are_a_guests(
+    tmp_path: Path, sim: BoardSim
+) -> None:
+    """By openWakeWord itself; what it was not heard in is not even written down."""
+    async with (
+        wake_service() as server,
+        at_home(tmp_path, sim, Answer.NO, wake="hey jarvis", wake_server=server) as home,
+    ):
+        await wait_until(lambda: not home.channel.gap)
+        # A service for a microphone is overrun by anything faster
+        home.room.is_paced = True
+        ears = home.channel.equipment.recogniser = CountingRecogniser(
+            home.channel.equipment.recogniser
+        )
+        await home.say("turn the pump on")
+        await home.say_until("hey jarvis, turn the led on", lambda: bool(home.owner.questions))
+        assert [one for one in ears.told if "pump" in one] == []
+        question = home.owner.questions[-1]
+        assert '"led"' in question.arguments_json
+        assert "room" in question.reason
+        asked = len(home.owner.questions)
+        await home.say_until(
+            "hey jarvis, turn the heater on", lambda: len(home.owner.questions) > asked
+        )
         question = home.owner.questions[-1]
         assert "said aloud" in question.reason
         assert not question.always

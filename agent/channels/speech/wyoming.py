@@ -22,7 +22,13 @@ from agent.channels.speech.programs import SoundPrograms
 from agent.channels.speech_settings import SpeakerSettings, SpeechSettings
 from agent.errors import SpeechUnavailable
 from agent.messages import Attachment
-from agent.net.wyoming import MAX_LINE_BYTES, WireRefused, WyomingEvent, read_event, write_event
+from agent.net.wyoming import (
+    MAX_LINE_BYTES,
+    WireRefused,
+    WyomingEvent,
+    read_event,
+    write_event,
+)
 from agent.text.printable import printable_line
 
 # A host of the house answers in a fraction of it
@@ -34,6 +40,12 @@ MAX_EVENTS = 8192
 # A fifth of a second at the usual rate
 _CHUNK_BYTES = 6400
 _MAX_NAME_CHARS = 60
+# What is said of a server without an ability
+_LACKING = {
+    "asr": "no speech is recognised",
+    "tts": "nothing speaks",
+    "wake": "no wake word is heard",
+}
 
 
 class WyomingConnection:
@@ -46,15 +58,18 @@ class WyomingConnection:
     async def tell(self, kind: str, data: Mapping[str, Any], payload: bytes = b"") -> None:
         await write_event(self._writer, WyomingEvent(kind, data, payload))
 
-    async def events(self) -> AsyncIterator[WyomingEvent]:
+    async def events(self, *, is_patient: bool = False) -> AsyncIterator[WyomingEvent]:
         """Yield the server's events.
+
+        Args:
+            is_patient: it may say nothing for ever.
 
         Raises:
             SpeechUnavailable: it reports an error, leaves, or says too much.
         """
         for _ in range(MAX_EVENTS):
             try:
-                event = await read_event(self._reader, keeps_sound=True)
+                event = await read_event(self._reader, keeps_sound=True, is_patient=is_patient)
             except WireRefused as err:
                 raise SpeechUnavailable(f"the speech server is not understood: {err}") from err
             if event is None:
@@ -70,7 +85,7 @@ class WyomingService:
     """Address of a server."""
 
     def __init__(self, server: str) -> None:
-        self._address = server.removeprefix("tcp://")
+        self.address = server.removeprefix("tcp://")
         place = urlsplit(server)
         self._host, self._port = place.hostname or "", place.port or 0
 
@@ -89,14 +104,23 @@ class WyomingService:
         # A timeout is one of these
         except OSError as err:
             why = err.strerror or "no answer"
-            raise SpeechUnavailable(f"{self._address} could not be reached: {why}") from err
+            raise SpeechUnavailable(f"{self.address} could not be reached: {why}") from err
         try:
             yield WyomingConnection(reader, writer)
         finally:
             writer.transport.abort()
 
     async def describe(self, ability: str) -> str:
-        """Return the name of the program there that has an ability: `asr` or `tts`.
+        """Return the name of the program there that has an ability: a key of `_LACKING`.
+
+        Raises:
+            SpeechUnavailable: there is none.
+        """
+        found = (await self.programs(ability))[0]
+        return f"{printable_line(str(found.get('name', '')), _MAX_NAME_CHARS)} at {self.address}"
+
+    async def programs(self, ability: str) -> list[dict[str, Any]]:
+        """Return the descriptions of the programs there that have an ability, at least one.
 
         Raises:
             SpeechUnavailable: there is none.
@@ -106,18 +130,17 @@ class WyomingService:
                 await server.tell("describe", {})
                 async for event in server.events():
                     if event.type == "info":
-                        return self._named(event, ability)
+                        return self._able(event, ability)
         except TimeoutError as err:
-            raise SpeechUnavailable(f"{self._address} does not say what it is") from err
+            raise SpeechUnavailable(f"{self.address} does not say what it is") from err
         raise AssertionError  # the events end with an error alone
 
-    def _named(self, event: WyomingEvent, ability: str) -> str:
-        programs = event.data.get(ability)
-        found = programs[0] if isinstance(programs, list) and programs else None
-        if not isinstance(found, dict):
-            wanted = "no speech is recognised" if ability == "asr" else "nothing speaks"
-            raise SpeechUnavailable(f"{self._address} answers, but {wanted} there")
-        return f"{printable_line(str(found.get('name', '')), _MAX_NAME_CHARS)} at {self._address}"
+    def _able(self, event: WyomingEvent, ability: str) -> list[dict[str, Any]]:
+        told = event.data.get(ability)
+        found = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+        if not found:
+            raise SpeechUnavailable(f"{self.address} answers, but {_LACKING[ability]} there")
+        return found
 
 
 class WyomingRecogniser:

@@ -22,9 +22,9 @@ from agent.channels.speech.pcm import Pcm, read_wav, wav_of
 from agent.channels.speech_settings import VoiceSettings
 from agent.channels.voice.alsa import BUSY, Loudspeaker, Microphone
 from agent.channels.voice.utterances import UtteranceCutter
-from agent.channels.voice.wake import WakePhrase
+from agent.channels.voice.wake import WakePhrase, open_wake_service
 from agent.config import Secret
-from agent.errors import BarnacleError, ChannelUnavailable, ConfigRefused
+from agent.errors import BarnacleError, ChannelUnavailable, ConfigRefused, SpeechUnavailable
 from agent.messages import Attachment, Inbound, Outbound, Provenance
 from agent.system.clock import Clock
 from agent.text.echo import OwnSpeech
@@ -71,8 +71,11 @@ class VoiceChannel(Channel):
         self._clock = clock
         self._trust = _TRUST[settings.trust]
         self._wake = WakePhrase(settings.wake, clock.monotonic_s)
+        # Hears the phrase in place of the recogniser
+        self._service = open_wake_service(settings, clock)
         self._cutter = UtteranceCutter()
-        self._heard: asyncio.Queue[Pcm] = asyncio.Queue(_MAX_WAITING)
+        # Each with the time of its end, for the service
+        self._heard: asyncio.Queue[tuple[Pcm, float]] = asyncio.Queue(_MAX_WAITING)
         self._answers: asyncio.Queue[str] = asyncio.Queue(_MAX_ANSWERS)
         # When what was asked here was heard, by the message's id
         self._asked: deque[tuple[str, float]] = deque(maxlen=_MAX_ASKED)
@@ -83,7 +86,7 @@ class VoiceChannel(Channel):
 
     @property
     def gap(self) -> str:
-        return self._trouble
+        return (self._service.trouble if self._service else "") or self._trouble
 
     def attends(self, message: Outbound) -> bool:
         return self._is_listening
@@ -91,10 +94,10 @@ class VoiceChannel(Channel):
     async def listen(self, deliver: Deliver) -> None:
         """Raises ChannelUnavailable: the microphone is not there, or not any more."""
         self._cutter.reset()
-        works = {
-            asyncio.ensure_future(one)
-            for one in (self._listen(), self._understand(deliver), self._speak())
-        }
+        begun = [self._listen(), self._understand(deliver), self._speak()]
+        if self._service is not None:
+            begun.append(self._service.run())
+        works = {asyncio.ensure_future(one) for one in begun}
         try:
             done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -121,6 +124,9 @@ class VoiceChannel(Channel):
             async for block in blocks:
                 self._is_listening = True
                 self.pulse.beat()
+                if self._service is not None:
+                    # Never what the loudspeaker says
+                    self._service.give(bytes(len(block)) if self.is_deaf else block)
                 if self.is_deaf:
                     self._cutter.reset()
                     continue
@@ -128,7 +134,8 @@ class VoiceChannel(Channel):
                     if self._heard.full():
                         _log.info("voice: more was said than can be written down")
                     else:
-                        self._heard.put_nowait(utterance)
+                        ended_s = self._service.heard_s if self._service else 0.0
+                        self._heard.put_nowait((utterance, ended_s))
 
     @property
     def is_deaf(self) -> bool:
@@ -137,19 +144,30 @@ class VoiceChannel(Channel):
 
     async def _understand(self, deliver: Deliver) -> None:
         while True:
-            utterance = await self._heard.get()
+            utterance, ended_s = await self._heard.get()
+            if not await self._is_called(utterance, ended_s):
+                continue
             with _in_memory(utterance) as speech:
                 words, trouble = await self.equipment.recogniser.words(speech)
             self._trouble = "" if words else trouble
-            if words and (inbound := self._understood(words)) is not None:
+            if words and (inbound := self._understood(words, ended_s)) is not None:
                 await deliver(inbound)
 
-    def _understood(self, words: str) -> Inbound | None:
+    async def _is_called(self, utterance: Pcm, ended_s: float) -> bool:
+        """Return false where a service listens for the wake phrase and has not heard it."""
+        if self._service is None:
+            return True
+        return await self._service.called_in(ended_s - utterance.duration_s, ended_s)
+
+    def _understood(self, words: str, ended_s: float) -> Inbound | None:
         """Return the message; None where it is not for the agent, or its own words."""
         if self._own.repeats(words):
             _log.info("voice: own words heard, dropped")
             return None
-        order = self._wake.order_in(words)
+        if self._service is not None:
+            order = self._service.order_in(words, ended_s)
+        else:
+            order = self._wake.order_in(words)
         if not order:
             return None
         message_id, now_s = uuid.uuid4().hex, self._clock.wall_s()
@@ -281,7 +299,7 @@ class Voice(Platform):
         wanted = channels.voice or VoiceSettings()
         heard = await _listens(Microphone(wanted.microphone, reach.environ))
         spoken = await _plays(Loudspeaker(wanted.loudspeaker, reach.environ))
-        called = f"called by {wanted.wake!r}" if wanted.wake else "every sentence is for the agent"
+        called = await _called(wanted, reach.clock)
         is_whole = channels.speech is not None and channels.speech.speaker is not None
         missing = "" if is_whole else f"; {_NO_ENGINES}"
         return f"{heard}; {spoken}; {called}, as a {wanted.trust}{missing}"
@@ -308,6 +326,24 @@ def _equipment(
         open_programs(around),
         reach.own_speech or OwnSpeech(),
     )
+
+
+async def _called(wanted: VoiceSettings, clock: Clock) -> str:
+    """Return how the agent is called.
+
+    Raises:
+        ChannelUnavailable: the service that hears it is not there, or does not know the word.
+    """
+    if not wanted.wake:
+        return "every sentence is for the agent"
+    service = open_wake_service(wanted, clock)
+    if service is None:
+        return f"called by {wanted.wake!r}"
+    try:
+        await service.word()
+    except SpeechUnavailable as err:
+        raise ChannelUnavailable(str(err)) from err
+    return f"called by {wanted.wake!r}, heard by {wanted.wake_server}"
 
 
 async def _listens(microphone: Microphone) -> str:

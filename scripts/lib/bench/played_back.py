@@ -66,7 +66,7 @@ class Played:
     acts: list[str] = field(default_factory=list)
 
 
-class _CountingRecogniser:
+class CountingRecogniser:
     """Recogniser of the room; keeps what it made of each utterance."""
 
     def __init__(self, engine: Recogniser) -> None:
@@ -106,7 +106,7 @@ async def play_back(count: int, folder: Path, sim: BoardSim) -> Played:
     played, chance = Played(), random.Random(10)  # noqa: S311 - as above
     async with at_home(folder, sim, Answer.NO, wake="") as home:
         room = home.channel
-        ears = room.equipment.recogniser = _CountingRecogniser(room.equipment.recogniser)
+        ears = room.equipment.recogniser = CountingRecogniser(room.equipment.recogniser)
         await wait_until(lambda: home.port() and room.attends(_said("")), PATIENCE_S)
         client = await WyomingClient.connected(home.port())
         for one in playbacks(count):
@@ -120,7 +120,7 @@ async def play_back(count: int, folder: Path, sim: BoardSim) -> Played:
 
 
 async def _play_one(
-    one: Playback, home: Home, ears: _CountingRecogniser, client: WyomingClient, pcm: Pcm
+    one: Playback, home: Home, ears: CountingRecogniser, client: WyomingClient, pcm: Pcm
 ) -> None:
     room = home.channel
     if one.is_own:
