@@ -4,6 +4,7 @@ import ipaddress
 import re
 import shutil
 import subprocess
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,25 @@ def test_systemd_would_complain_of_a_line_that_it_does_not_know(units: Path) -> 
     unit = units / "barnacle.service"
     unit.write_text(unit.read_text().replace("WatchdogSec=30s", "WatchdogSec=often"))
     assert "Failed to parse sec value, ignoring: often" in _said(ANALYZE, "verify", unit)
+
+
+@needs_analyze
+def test_the_drop_in_for_sound_is_understood_and_opens_sound_alone(units: Path) -> None:
+    guide = (ROOT / "agent/channels/voice/README.md").read_text()
+    [lines] = re.findall(r"^ +```ini\n(.*?)^ +```$", guide, re.MULTILINE | re.DOTALL)
+    drop_in = units / "barnacle.service.d" / "sound.conf"
+    drop_in.parent.mkdir()
+    drop_in.write_text(textwrap.dedent(lines))
+    told = _said(ANALYZE, "verify", units / "barnacle.service")
+    assert [line for line in told.splitlines() if drop_in.name in line] == []
+    told = _said(ANALYZE, "security", "--offline=true", units / "barnacle.service")
+    [devices] = re.findall(r"some special devices: (.*?) +[0-9.]+$", told, re.MULTILINE)
+    before = {line.split()[0] for line in _values("barnacle.service", "DeviceAllow")}
+    added = {one.rpartition(":")[0] for one in devices.split()} - before
+    # The clock is read-only, and systemd's own addition for ProtectClock
+    assert added - {"char-rtc"} == {"char-alsa"}
+    [grade] = re.findall(r"Overall exposure level .*: ([0-9.]+)", told)
+    assert float(grade) <= MOST_EXPOSED["barnacle.service"]
 
 
 _SHORT = {"multicast": ("224.0.0.0/4", "ff00::/8"), "any": ("0.0.0.0/0", "::/0")}

@@ -7,37 +7,20 @@ once. An agent without any of them has to be as one of before they came, and loa
 import argparse
 import asyncio
 import contextlib
-import json
 import statistics
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from importlib.util import find_spec
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from agent.access.people import PeopleStore, PersonAccount
-from agent.access.roles import PersonRole
-from agent.channels.speech.base import OGG
-from agent.system.clock import SystemClock
-from agent.turn.prompt_files import APPROVALS_FILE, ProjectFiles
+from scripts.lib.bench.extras_agent import PATIENCE_S, Home, Part, agent_with
+from scripts.lib.bench.extras_tried import PARTS, nothing
 from scripts.lib.bench.process import Used
-from scripts.lib.bench.recordings import spoken, voice_message
 from scripts.lib.bench.table import NO_BAR, Row, show
 from scripts.lib.browser_measures import tree_mb
-from tests.fakes import telegram_server
 from tests.fakes.children import descendants, is_running
 from tests.fakes.daemon_process import DaemonProcess
-from tests.fakes.hostile_site import FURTHER, hostile_sites
-from tests.fakes.llm_server import Call, LlmServer, Reply, streamed
-from tests.fakes.llm_server import running as model_running
-from tests.fakes.real_browser import no_browser
-from tests.fakes.room import Room, no_alsa, room_in
-from tests.fakes.sounds import no_sounds
-from tests.fakes.telegram_server import TelegramServer
-from tests.fakes.telegram_world import ANNA
-from tests.fakes.wyoming_house import WyomingHouse, wyoming_house
 from tests.waits import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,64 +36,6 @@ _STARTS = 3
 # The work of a first minute is over, of a start and of a turn
 _SETTLE_S = 4.0
 _LOOK_S = 0.02
-_PATIENCE_S = 60.0
-# As the unit has it
-_UNIT = {"MALLOC_ARENA_MAX": "1"}
-_MB = 2**20
-_SENTENCE, _TIME, _VOICE = "turn the led on", "what time is it", "en-us"
-_NAME, _IDENTITY_FILE = "Balanus", "identity.json"
-_IDENTITY = {
-    "standard": {"protocol": "AIEOS", "version": "1.2.0"},
-    "identity": {"names": {"first": _NAME}},
-    "linguistics": {"text_style": {"formality_level": 0.2}},
-}
-
-
-@dataclass(frozen=True)
-class Home:
-    """Surroundings of an agent: its folder, bot and model.
-
-    Args:
-        answers: of the model, in order; the last one for ever.
-    """
-
-    folder: Path
-    bot: TelegramServer
-    model: LlmServer
-    answers: list[Reply]
-
-
-Deed = Callable[[Home], Awaitable[None]]
-
-
-@dataclass(frozen=True)
-class Configured:
-    """Configuration of a part, and its environment.
-
-    Args:
-        deed: uses it once.
-        agent: lines of the section `[agent]`.
-        provider: section of the model, instead of the pretended one.
-    """
-
-    deed: Deed
-    lines: str = ""
-    agent: str = ""
-    provider: str = ""
-    environ: Mapping[str, str] = field(default_factory=dict)
-
-
-# What a part needs beside the agent, until the block ends
-Around = Callable[[Home], contextlib.AbstractAsyncContextManager[Configured]]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the agent; `missing` says why it cannot be measured here."""
-
-    name: str
-    around: Around
-    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _measured(before: str, starts: int, names: Sequence[str]) -> list[Row]:
-    plain = Part("none of them", _nothing)
+    plain = Part("none of them", nothing)
     now = await _median_of(plain, ROOT, starts)
     rows = [_modules_row(await _modules(plain))]
     with _checked_out(before) as former:
@@ -203,7 +128,7 @@ async def _median_of(part: Part, code: Path, starts: int) -> Taken:
 
 
 async def _taken(part: Part, code: Path) -> Taken:
-    async with _agent(part, code) as (agent, home, deed):
+    async with agent_with(part, code) as (agent, home, deed):
         cpu_s = await _until_it_polls(agent, home)
         await asyncio.sleep(_SETTLE_S)
         idle_mb, before = agent.rss_kib / 1024, descendants(agent.pid)
@@ -221,7 +146,7 @@ async def _taken(part: Part, code: Path) -> Taken:
 
 async def _modules(part: Part) -> list[str]:
     """Return the modules of parts that an agent loads which has none of them."""
-    async with _agent(part, ROOT, PYTHONPROFILEIMPORTTIME="1") as (agent, home, deed):
+    async with agent_with(part, ROOT, PYTHONPROFILEIMPORTTIME="1") as (agent, home, deed):
         await _until_it_polls(agent, home)
         await deed(home)
         lines = (line for line in agent.log().splitlines() if line.startswith("import time:"))
@@ -232,50 +157,8 @@ async def _modules(part: Part) -> list[str]:
 
 async def _until_it_polls(agent: DaemonProcess, home: Home) -> float:
     """Return the CPU time of its start."""
-    await wait_until(lambda: home.bot.called("getUpdates"), _PATIENCE_S)
+    await wait_until(lambda: home.bot.called("getUpdates"), PATIENCE_S)
     return Used.by(agent.pid).cpu_s
-
-
-@contextlib.asynccontextmanager
-async def _agent(
-    part: Part, code: Path, **environ: str
-) -> AsyncIterator[tuple[DaemonProcess, Home, Deed]]:
-    """Yield an agent of the source in a folder, and what uses its part."""
-    async with contextlib.AsyncExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="barnacle-")))
-        bot = await stack.enter_async_context(telegram_server.running())
-        answers = [streamed("It is on.")]
-        model = await stack.enter_async_context(model_running(_in_order(answers)))
-        home = Home(folder, bot, model, answers)
-        told = await stack.enter_async_context(part.around(home))
-        _let_in(folder / "state")
-        # The source of the folder, wherever this runs
-        source = {"PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
-        more = {**_UNIT, **source, **told.environ, **environ}
-        daemon = DaemonProcess(folder, _config(home, told), **more)
-        await asyncio.to_thread(daemon.start)
-        stack.callback(daemon.kill)
-        yield daemon, home, told.deed
-
-
-def _in_order(answers: list[Reply]) -> Callable[[object], Reply]:
-    return lambda _: answers.pop(0) if len(answers) > 1 else answers[0]
-
-
-def _config(home: Home, told: Configured) -> str:
-    by_http = f'[provider]\nbase_url = "{home.model.base_url}"\nmodel = "fake"\n'
-    return (
-        f'[agent]\nautonomy = "full"\n{told.agent}[log]\nlevel = "error"\n[embeddings]\n'
-        f'provider = "none"\n{told.provider or by_http}'
-        f'[channels.telegram]\nbase_url = "{home.bot.base_url}"\ntoken = "{home.bot.token}"\n'
-        f"{told.lines}"
-    )
-
-
-def _let_in(state: Path) -> None:
-    state.mkdir(mode=0o700, exist_ok=True)
-    account = PersonAccount(channel="telegram", sender=f"{ANNA}", target=f"{ANNA}")
-    PeopleStore(state / "people.json", SystemClock()).let_in(PersonRole.OWNER, account, "anna")
 
 
 @contextlib.contextmanager
@@ -291,116 +174,3 @@ def _checked_out(commit: str) -> Iterator[Path | None]:
             return
         subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
         yield Path(folder)
-
-
-@contextlib.asynccontextmanager
-async def _nothing(_home: Home) -> AsyncIterator[Configured]:
-    yield Configured(_write)
-
-
-async def _write(home: Home) -> None:
-    """The owner writes, and is answered."""
-    said = len(home.bot.world.sent)
-    await home.bot.world.write(_SENTENCE)
-    await wait_until(lambda: len(home.bot.world.sent) > said, _PATIENCE_S)
-
-
-def _speech(hears: str, speaks: str, server: str = "") -> str:
-    at = f'server = "{server}"\n' if server else ""
-    return (
-        f'[channels.speech]\nkind = "{hears}"\nvoice = "mirror"\n{at}'
-        f'[channels.speech.speaker]\nkind = "{speaks}"\n{at}'
-    )
-
-
-@contextlib.asynccontextmanager
-async def _at_the_house(_home: Home) -> AsyncIterator[Configured]:
-    async with wyoming_house(WyomingHouse(text=_SENTENCE)) as house:
-        yield Configured(_write_by_voice, _speech("wyoming", "wyoming", house.server))
-
-
-@contextlib.asynccontextmanager
-async def _on_the_device(_home: Home) -> AsyncIterator[Configured]:
-    yield Configured(_write_by_voice, _speech("pocketsphinx", "espeak-ng"))
-
-
-async def _write_by_voice(home: Home) -> None:
-    """The owner records a voice message, and is answered by voice."""
-    content = await asyncio.to_thread(voice_message, _TIME, _VOICE)
-    world = home.bot.world
-    await world.write(voice={**world.keep(content), "duration": 2, "mime_type": OGG})
-    await wait_until(lambda: any("voice" in one for one in world.sent), _PATIENCE_S)
-
-
-@contextlib.asynccontextmanager
-async def _in_a_room(home: Home) -> AsyncIterator[Configured]:
-    house = WyomingHouse(text=f"barnacle {_SENTENCE}")
-    async with wyoming_house(house):
-        with room_in(home.folder / "room") as room:
-            lines = f"[channels.voice]\n{_speech('wyoming', 'wyoming', house.server)}"
-            yield Configured(partial(_say, room), lines, environ=room.environ)
-
-
-async def _say(room: Room, _home: Home) -> None:
-    """Somebody says it in the room, and is answered by the loudspeaker."""
-    pcm = await asyncio.to_thread(spoken, _SENTENCE, _VOICE)
-    await asyncio.to_thread(room.play, pcm)
-    await wait_until(lambda: room.said, _PATIENCE_S)
-
-
-@contextlib.asynccontextmanager
-async def _with_a_browser(home: Home) -> AsyncIterator[Configured]:
-    with hostile_sites(FURTHER) as (site, _):
-        opening = Call("browser_open", json.dumps({"url": f"{site.url}/shop"}))
-        closing = Call("browser_close", "{}", "call_2")
-        done = streamed("It is done.")
-        home.answers[:] = [streamed("", opening), done, streamed("", closing), done]
-        yield Configured(_browse, f'[browser]\n[web]\nlocal = ["{site.spot}"]\n')
-
-
-async def _browse(home: Home) -> None:
-    """The model opens a page, and closes it when it is written to again."""
-    await _write(home)
-    await _write(home)
-    told = json.dumps(home.model.requests[-1].body)
-    assert "Basil" in told, told[-2000:]
-
-
-@contextlib.asynccontextmanager
-async def _by_a_program(_home: Home) -> AsyncIterator[Configured]:
-    program = '[provider]\nkind = "program"\n[provider.program]\ncommand = ["tail", "-n", "1"]\n'
-    yield Configured(_write, provider=program)
-
-
-@contextlib.asynccontextmanager
-async def _as_somebody(home: Home) -> AsyncIterator[Configured]:
-    state = home.folder / "state"
-    workspace = state / "workspace"
-    workspace.mkdir(mode=0o700, parents=True)
-    (workspace / _IDENTITY_FILE).write_text(json.dumps(_IDENTITY))
-    files = ProjectFiles(workspace, state / APPROVALS_FILE, _IDENTITY_FILE)
-    [identity] = files.every()
-    files.approve(identity.name, identity.digest)
-    yield Configured(_write_to_somebody, agent=f'identity = "{_IDENTITY_FILE}"\n')
-
-
-async def _write_to_somebody(home: Home) -> None:
-    await _write(home)
-    told = json.dumps(home.model.requests[-1].body)
-    assert _NAME in told, told[:2000]
-
-
-_NO_SOUND = no_sounds("espeak-ng", "opusenc")
-_NO_RECOGNISER = "" if find_spec("pocketsphinx") else "pocketsphinx is not installed: extra speech"
-PARTS = (
-    Part("Wyoming client, heard and spoken", _at_the_house, _NO_SOUND),
-    Part(
-        "pocketsphinx and espeak-ng, heard and spoken",
-        _on_the_device,
-        _NO_SOUND or _NO_RECOGNISER,
-    ),
-    Part("channel voice by ALSA, with the Wyoming client", _in_a_room, no_alsa()),
-    Part("browser tool, a page opened and closed", _with_a_browser, no_browser()),
-    Part("program as a model (`tail`), one answer", _by_a_program),
-    Part("AIEOS identity, one answer", _as_somebody),
-)

@@ -1,0 +1,111 @@
+"""Agent with one part of those that most have not: a process with Telegram and a model."""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.access.people import PeopleStore, PersonAccount
+from agent.access.roles import PersonRole
+from agent.system.clock import SystemClock
+from tests.fakes import telegram_server
+from tests.fakes.daemon_process import DaemonProcess
+from tests.fakes.llm_server import LlmServer, Reply, streamed
+from tests.fakes.llm_server import running as model_running
+from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_world import ANNA
+
+PATIENCE_S = 60.0
+# As the unit has it
+_UNIT = {"MALLOC_ARENA_MAX": "1"}
+
+
+@dataclass(frozen=True)
+class Home:
+    """Surroundings of an agent: its folder, bot and model.
+
+    Args:
+        answers: of the model, in order; the last one for ever.
+    """
+
+    folder: Path
+    bot: TelegramServer
+    model: LlmServer
+    answers: list[Reply]
+
+
+Deed = Callable[[Home], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Configured:
+    """Configuration of a part, and its environment.
+
+    Args:
+        deed: uses it once.
+        agent: lines of the section `[agent]`.
+        provider: section of the model, instead of the pretended one.
+    """
+
+    deed: Deed
+    lines: str = ""
+    agent: str = ""
+    provider: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+
+# What a part needs beside the agent, until the block ends
+Around = Callable[[Home], contextlib.AbstractAsyncContextManager[Configured]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the agent; `missing` says why it cannot be measured here."""
+
+    name: str
+    around: Around
+    missing: str = ""
+
+
+@contextlib.asynccontextmanager
+async def agent_with(
+    part: Part, code: Path, **environ: str
+) -> AsyncIterator[tuple[DaemonProcess, Home, Deed]]:
+    """Yield an agent of the source in a folder, and what uses its part."""
+    async with contextlib.AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="barnacle-")))
+        bot = await stack.enter_async_context(telegram_server.running())
+        answers = [streamed("It is on.")]
+        model = await stack.enter_async_context(model_running(_in_order(answers)))
+        home = Home(folder, bot, model, answers)
+        told = await stack.enter_async_context(part.around(home))
+        _let_in(folder / "state")
+        # The source of the folder, wherever this runs
+        source = {"PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
+        more = {**_UNIT, **source, **told.environ, **environ}
+        daemon = DaemonProcess(folder, _config(home, told), **more)
+        await asyncio.to_thread(daemon.start)
+        stack.callback(daemon.kill)
+        yield daemon, home, told.deed
+
+
+def _in_order(answers: list[Reply]) -> Callable[[object], Reply]:
+    return lambda _: answers.pop(0) if len(answers) > 1 else answers[0]
+
+
+def _config(home: Home, told: Configured) -> str:
+    by_http = f'[provider]\nbase_url = "{home.model.base_url}"\nmodel = "fake"\n'
+    return (
+        f'[agent]\nautonomy = "full"\n{told.agent}[log]\nlevel = "error"\n[embeddings]\n'
+        f'provider = "none"\n{told.provider or by_http}'
+        f'[channels.telegram]\nbase_url = "{home.bot.base_url}"\ntoken = "{home.bot.token}"\n'
+        f"{told.lines}"
+    )
+
+
+def _let_in(state: Path) -> None:
+    state.mkdir(mode=0o700, exist_ok=True)
+    account = PersonAccount(channel="telegram", sender=f"{ANNA}", target=f"{ANNA}")
+    PeopleStore(state / "people.json", SystemClock()).let_in(PersonRole.OWNER, account, "anna")
