@@ -33,6 +33,8 @@ MODULES = (
     *("agent.tools.browser", "agent.app.browser", "agent.providers.program", "agent.turn.aieos"),
 )
 _STARTS = 3
+_NONE_LEFT = "no process left"
+_SHOWN_CHARS = 100
 # The work of a first minute is over, of a start and of a turn
 _SETTLE_S = 4.0
 _LOOK_S = 0.02
@@ -80,8 +82,16 @@ async def _measured(before: str, starts: int, names: Sequence[str]) -> list[Row]
         if part.missing:
             rows.append(Row(part.name, NO_BAR, part.missing, "", None))
         else:
-            rows.append(_row(part, await _median_of(part, ROOT, starts), now))
+            rows.append(await _tried(part, starts, now))
     return rows
+
+
+async def _tried(part: Part, starts: int, plain: Taken) -> Row:
+    try:
+        return _row(part, await _median_of(part, ROOT, starts), plain)
+    except AssertionError as err:
+        # The other parts are measured all the same
+        return Row(part.name, _NONE_LEFT, f"not used: {str(err)[:_SHOWN_CHARS]}", "", held=False)
 
 
 def _unchanged(now: Taken, former: Taken) -> Row:
@@ -101,7 +111,7 @@ def _row(part: Part, taken: Taken, plain: Taken) -> Row:
         told += f"; processes of its own {taken.idle_children_mb:.0f} MB idle"
     if taken.children_mb > taken.idle_children_mb:
         told += f"; processes {taken.children_mb:.0f} MB at most while it is used"
-    return Row(part.name, "no process left", told, _told(plain), taken.left == 0)
+    return Row(part.name, _NONE_LEFT, told, _told(plain), taken.left == 0)
 
 
 def _told(taken: Taken) -> str:

@@ -12,7 +12,7 @@ from agent.turn.prompt_files import APPROVALS_FILE, ProjectFiles
 from scripts.lib.bench.extras_agent import PATIENCE_S, Configured, Home, Part
 from scripts.lib.bench.recordings import spoken, voice_message
 from tests.fakes.hostile_site import FURTHER, hostile_sites
-from tests.fakes.llm_server import Call, streamed
+from tests.fakes.llm_server import Call, Reply, streamed
 from tests.fakes.real_browser import no_browser
 from tests.fakes.room import Room, no_alsa, room_in
 from tests.fakes.sounds import no_sounds
@@ -21,6 +21,8 @@ from tests.waits import wait_until
 
 _SENTENCE, _TIME, _VOICE = "turn the led on", "what time is it", "en-us"
 _WORD = "hey_jarvis"
+# A word of the page; a busy machine may be too slow for a browser
+_PAGE, _TRIES = "Basil", 3
 _NAME, _IDENTITY_FILE = "Balanus", "identity.json"
 _IDENTITY = {
     "standard": {"protocol": "AIEOS", "version": "1.2.0"},
@@ -97,21 +99,25 @@ async def _say(room: Room, _home: Home) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _with_a_browser(home: Home) -> AsyncIterator[Configured]:
+async def _with_a_browser(_home: Home) -> AsyncIterator[Configured]:
     with hostile_sites(FURTHER) as (site, _):
         opening = Call("browser_open", json.dumps({"url": f"{site.url}/shop"}))
-        closing = Call("browser_close", "{}", "call_2")
-        done = streamed("It is done.")
-        home.answers[:] = [streamed("", opening), done, streamed("", closing), done]
-        yield Configured(_browse, f'[browser]\n[web]\nlocal = ["{site.spot}"]\n')
+        deed = partial(_browse, streamed("", opening))
+        yield Configured(deed, f'[browser]\n[web]\nlocal = ["{site.spot}"]\n')
 
 
-async def _browse(home: Home) -> None:
+async def _browse(opening: Reply, home: Home) -> None:
     """The model opens a page, and closes it when it is written to again."""
+    done = streamed("It is done.")
+    for _ in range(_TRIES):
+        home.answers[:] = [opening, done]
+        await _write(home)
+        if _PAGE in json.dumps(home.model.requests[-1].body):
+            break
+    else:
+        raise AssertionError("the page was not opened; is the machine busy?")
+    home.answers[:] = [streamed("", Call("browser_close", "{}", "call_2")), done]
     await _write(home)
-    await _write(home)
-    told = json.dumps(home.model.requests[-1].body)
-    assert "Basil" in told, told[-2000:]
 
 
 @contextlib.asynccontextmanager
