@@ -11,7 +11,6 @@ from agent.channels.base import Channel
 from agent.channels.catalog import configured
 from agent.channels.credentials import find_secret
 from agent.channels.platform import PlatformContext, check_gateway
-from agent.channels.speech.engines import speaker_key, speech_key
 from agent.config import Secret
 from agent.errors import ConfigRefused, UpdateRefused
 from agent.gateway.settings import GatewaySettings
@@ -49,6 +48,8 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
         with contextlib.suppress(ConfigRefused):
             yield gateway_token(settings.gateway, environ)
     if (speech := settings.channels.speech) is not None:
+        from agent.channels.speech.engines import speaker_key, speech_key  # noqa: PLC0415 - most agents have none
+
         with contextlib.suppress(ConfigRefused):
             yield speech_key(speech, environ)
         with contextlib.suppress(ConfigRefused):

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from agent.channels.speech.engines import SpeechParts, open_recogniser
-from agent.channels.speech.grammar import names_of
 from agent.hardware.watches import BoardWatcher
 from agent.machine.readings import Readings
 from agent.memory import snapshot
@@ -101,6 +99,11 @@ class ToolParts(Struct, frozen=True):
 
 def transcription(around: ToolParts, settings: Settings) -> Transcribe | None:
     """Return what writes recordings down; None if it is not configured."""
+    if settings.channels.speech is None:
+        return None
+    from agent.channels.speech.engines import SpeechParts, open_recogniser  # noqa: PLC0415 - most agents have none
+    from agent.channels.speech.grammar import names_of  # noqa: PLC0415 - as above
+
     names = partial(names_of, around.watchers)
     parts = SpeechParts(around.environ, around.http, around.paths.workspace, names)
     engine = open_recogniser(settings.channels.speech, parts)

@@ -22,13 +22,7 @@ from agent.channels.speech.programs import SoundPrograms
 from agent.channels.speech_settings import SpeakerSettings, SpeechSettings
 from agent.errors import SpeechUnavailable
 from agent.messages import Attachment
-from agent.net.wyoming import (
-    MAX_LINE_BYTES,
-    WireRefused,
-    WyomingEvent,
-    read_event,
-    write_event,
-)
+from agent.net.wyoming import MAX_LINE_BYTES, WireRefused, WyomingEvent, read_event, write_event
 from agent.text.printable import printable_line
 
 # A host of the house answers in a fraction of it

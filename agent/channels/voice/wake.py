@@ -38,6 +38,7 @@ _MAX_WAITING = 20
 _MAX_CALLS = 16
 _MAX_SHOWN, _MAX_WORD_CHARS = 8, 40
 _SHAPE = {"rate": RATE_HZ, "width": SAMPLE_BYTES, "channels": 1}
+_WORD = re.compile(r"[^\W_]+")
 # As openWakeWord numbers its models: hey_jarvis_v0.1
 _VERSION = re.compile(r"[\W_]+v[0-9][0-9.]*\Z", re.IGNORECASE)
 _CALLING = r"(?:(?:hey|hi|hello|ok|okay|hallo|hola|oye)\W+)?"
@@ -54,7 +55,7 @@ class WakePhrase:
     """
 
     def __init__(self, phrase: str, now_s: Callable[[], float]) -> None:
-        words = r"\W+".join(map(re.escape, _spoken(phrase).split()))
+        words = r"\W+".join(map(re.escape, _WORD.findall(phrase)))
         self._begin = re.compile(rf"\W*{_CALLING}{words}(?!\w)", re.IGNORECASE) if words else None
         self._now_s = now_s
         self._attentive_until_s = 0.0
@@ -227,4 +228,4 @@ def _words_of(program: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _spoken(name: str) -> str:
     """Return a phrase or the name of a model as words of small letters."""
-    return " ".join(re.findall(r"[^\W_]+", _VERSION.sub("", name).lower()))
+    return " ".join(_WORD.findall(_VERSION.sub("", name).lower()))

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -183,4 +184,7 @@ def _checked_out(commit: str) -> Iterator[Path | None]:
             yield None
             return
         subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
+        # As ours is: a first start would hold what it compiles
+        compiling = (sys.executable, "-m", "compileall", "-q", f"{folder}/agent")
+        subprocess.run(compiling, stdout=subprocess.DEVNULL, check=False)
         yield Path(folder)

@@ -45,6 +45,11 @@ def test_it_does_not_wait_for_ever() -> None:
     assert wake.order_in("turn the led on") == ""
 
 
+def test_every_word_of_the_phrase_counts() -> None:
+    assert WakePhrase("computer v2", Clock()).order_in("computer, stop") == ""
+    assert WakePhrase("computer v2", Clock()).order_in("computer v2, stop") == "stop"
+
+
 def test_without_a_phrase_every_sentence_is_for_it_and_none_is_a_command() -> None:
     wake = WakePhrase("", Clock())
     assert wake.order_in("turn the led on") == "turn the led on"

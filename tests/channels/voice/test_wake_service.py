@@ -8,6 +8,7 @@ import pytest
 
 from agent.channels.speech import wyoming
 from agent.channels.speech.wyoming import WyomingService
+from agent.channels.speech_settings import VoiceSettings
 from agent.channels.voice import wake
 from agent.channels.voice.wake import ATTENTIVE_S, WakeService
 from agent.errors import SpeechUnavailable
@@ -164,6 +165,11 @@ async def test_a_word_that_is_not_there_is_said_with_those_that_are() -> None:
         service = WakeService(WyomingService(house.server), "barnacle", SystemClock())
         with pytest.raises(SpeechUnavailable, match=r"'barnacle'.*: hey jarvis, ok nabu"):
             await service.word()
+
+
+def test_a_service_needs_a_word() -> None:
+    with pytest.raises(ValueError, match="wake is missing"):
+        VoiceSettings(wake="", wake_server="tcp://127.0.0.1:10400")
 
 
 async def test_a_server_of_the_library_is_understood() -> None:
