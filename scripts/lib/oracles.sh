@@ -1,4 +1,4 @@
-# Sourced by scripts/test: what our side of model services, Telegram, Matrix and Home Assistant is held against. What
+# Sourced by scripts/test: what our side of model services, Telegram and Matrix is held against. What
 # cannot be had is said and its tests are skipped, counted and listed.
 
 # Clients that others wrote, the model services' own among them: they say whether our requests are right
@@ -7,30 +7,6 @@ install_oracles() { install_locked oracles "the model services' own clients"; }
 # The homeserver that Matrix is held against, and the service that hears a wake word
 install_synapse() { install_locked synapse Synapse; }
 install_wake_word() { install_locked wake-word openWakeWord; }
-
-# The Home Assistant that is looked at and asks; it runs with Python 3.13 and later alone
-install_home_assistant() {
-    local python
-    if python=$(home_assistant_python); then
-        install_locked home-assistant "Home Assistant" "$python" &&
-            printf '%s\n' "$python" >"$root/.barnacle/home-assistant/python"
-    else
-        echo "test: Home Assistant needs Python 3.13; what needs it is skipped" >&2
-    fi
-}
-
-# Ours, or another one of this machine
-home_assistant_python() {
-    local candidate
-    for candidate in "$root/.venv/bin/python" python3.13 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.13.*/bin/python; do
-        "$candidate" -I -c 'import sys, pip
-if sys.version_info < (3, 13):
-    sys.exit(1)
-print(sys.executable)' \
-            2>/dev/null && return
-    done
-    return 1
-}
 
 install_locked() { # NAME of the lock and of the folder in .barnacle, what it is in words, PYTHON
     local target="$root/.barnacle/$1" lock="$root/scripts/requirements-$1.lock"

@@ -51,3 +51,24 @@ install_llama() {
     "$root/.venv/bin/python" "$root/scripts/lib" llama_server "$unpacked" >&2 ||
         echo "test: it was not unpacked; what needs it is skipped" >&2
 }
+
+# The Home Assistant that is looked at and asks; it runs with Python 3.13 and later alone
+install_home_assistant() {
+    local python
+    if python=$(home_assistant_python); then
+        install_locked home-assistant "Home Assistant" "$python" &&
+            printf '%s\n' "$python" >"$root/.barnacle/home-assistant/python"
+    else
+        echo "test: Home Assistant needs Python 3.13; what needs it is skipped" >&2
+    fi
+}
+
+# Ours, or another one of this machine
+home_assistant_python() {
+    local candidate
+    for candidate in "$root/.venv/bin/python" python3.13 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.13.*/bin/python; do
+        "$candidate" -I -c 'import sys, pip; sys.version_info < (3, 13) and sys.exit(1); print(sys.executable)' \
+            2>/dev/null && return
+    done
+    return 1
+}

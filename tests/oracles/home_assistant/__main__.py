@@ -143,12 +143,13 @@ async def _validate(hass: HomeAssistant, messages: dict[str, Any]) -> dict[str, 
     for topic, payload in messages.items():
         _, kind, _ = topic.split("/", 2)
         platform = importlib.import_module(f"homeassistant.components.mqtt.{kind}")
-        # The strict one: that of discovery removes whatever it does not know
-        schema = platform.PLATFORM_SCHEMA_MODERN.extend({"origin": MQTT_ORIGIN_INFO_SCHEMA})
+        origin = payload.pop("origin")
         with _Complaints() as heard:
             try:
-                checked = schema(payload)
-                platform.DISCOVERY_SCHEMA(payload)
+                MQTT_ORIGIN_INFO_SCHEMA(origin)
+                platform.DISCOVERY_SCHEMA(dict(payload))
+                # The strict one: that of discovery removes whatever it does not know
+                checked = platform.PLATFORM_SCHEMA_MODERN(payload)
             except vol.Invalid as err:
                 heard.said.append(str(err))
             else:
