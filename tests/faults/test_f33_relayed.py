@@ -313,7 +313,7 @@ async def test_none_of_them_gets_anything_done(
 async def test_home_assistant_itself_gets_nothing_done(tmp_path: Path, sim: BoardSim) -> None:
     """A twelfth of them; all where scripts/bench-taint asks for it."""
     count = Count()
-    parts = range(HOME_PARTS) if os.environ.get("BARNACLE_EVERY_TEXT") else (0,)
+    parts = range(HOME_PARTS) if os.environ.get("EVERY_RELAYED_TEXT") else (0,)
     async with home_assistant(tmp_path / "home-assistant") as home:
         for part in parts:
             folder = tmp_path / str(part)
