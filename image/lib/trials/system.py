@@ -21,6 +21,7 @@ _STAGES = (
     ("agent ready", "Started barnacle.service"),
 )
 _SAYS = "|".join(said for _, said in _STAGES)
+_ABSENT = "not in the journal"
 _STAMP = re.compile(r"\[ *(\d+\.\d+)\]")
 
 
@@ -44,7 +45,9 @@ def run(bench: Bench, amount: int) -> str:
     slow = "; ".join(shell.run("systemd-analyze blame --no-pager | head -3").split("\n"))
     log = shell.run(f"journalctl -q -b --no-pager -o short-monotonic _PID=1 | grep -E '{_SAYS}'")
     told = f"{_ports(shell)}; {_memory(shell)}; {version}; slowest units: {slow}"
-    return f"{told}; since the kernel began: {stages_of(log)}"
+    stages = stages_of(log)
+    expect(_ABSENT not in stages, f"a stage of the start is not in the journal: {stages}")
+    return f"{told}; since the kernel began: {stages}"
 
 
 def stages_of(log: str) -> str:
@@ -53,7 +56,7 @@ def stages_of(log: str) -> str:
     for name, said in _STAGES:
         line = next((one for one in log.splitlines() if said in one), "")
         at = _STAMP.search(line)
-        told.append(f"{name} {float(at[1]):.1f} s" if at else f"{name} not in the journal")
+        told.append(f"{name} {float(at[1]):.1f} s" if at else f"{name} {_ABSENT}")
     return ", ".join(told)
 
 
