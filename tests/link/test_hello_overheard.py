@@ -9,7 +9,7 @@ from agent.link.hello import UnknownDevice
         (b"", "nothing answers at /dev/x"),
         (b"MicroPython v1.25.0 on 2026\r\n>>> ", "MicroPython prompt"),
         (b"raw REPL; CTRL-B to exit\r\n>", "MicroPython prompt"),
-        (b"Traceback (most recent call last):\r\n", "scripts/flash"),
+        (b"Traceback (most recent call last):\r\n", "barnacle board install"),
         (b"raspberrypi login: ", "login prompt"),
         (b"\x13\x37" * 900, "not the link protocol"),
     ],
