@@ -6,6 +6,7 @@ may be ended at any time: the boot loader is in ROM, and the next run begins wit
 """
 
 import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -91,6 +92,8 @@ class DfuUtil:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
+                # Nothing of ours: no secret is in it
+                env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"},
             )
         except OSError as err:
             raise FlashingFailed(f"{_PROGRAM} cannot be started: install it, then again") from err

@@ -8,6 +8,7 @@ of the Pi's own power is told; it is never gone on with unasked, because another
 import asyncio
 import enum
 import logging
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ from agent.errors import CallRefused, LinkLost
 from agent.link.base import Board, BoardState
 from agent.link.discovery import Ports
 from agent.link.prompt import Prompt
+from agent.security.environment import own_environment
 from agent.storage.files import write_atomic
 from agent.system.clock import Clock
 
@@ -245,6 +247,7 @@ async def by_child(board: str, port: str, on_progress: OnProgress) -> None:
         *(sys.executable, "-I", "-m", "agent.blank.flashing", board, port),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
+        env=own_environment(os.environ),
     )
     assert process.stdout is not None
     try:

@@ -14,7 +14,7 @@ from agent.blank.dfu import INDEX, BadDfu, Element
 from agent.blank.flashing import DfuUtil, FlashingFailed, Progress, flash
 from image.lib.emulated.usb.boot_loader import BASE, BootLoaderDevice
 from tests.fakes.dfu_file import dfu_file
-from tests.fakes.usb_bus import PORT, missing, usb_bus
+from tests.fakes.usb_bus import PORT, UsbBus, missing, usb_bus
 
 # Two pieces, as MicroPython has them: the table of interrupts, and the program behind its files
 PIECES = (
@@ -39,14 +39,16 @@ def folder(tmp_path: Path) -> Path:
     return card(tmp_path, dfu_file(PIECES))
 
 
-def install(
-    device: BootLoaderDevice, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> list[Progress]:
+def on_bus(bus: UsbBus) -> list[str]:
+    """The real program on that bus: it is told of nothing else."""
+    told = [f"{name}={bus.environment[name]}" for name in ("UMOCKDEV_DIR", "LD_PRELOAD")]
+    return ["env", *told, "dfu-util"]
+
+
+def install(device: BootLoaderDevice, folder: Path) -> list[Progress]:
     told: list[Progress] = []
-    with usb_bus(device) as bus, monkeypatch.context() as environment:
-        for name in ("UMOCKDEV_DIR", "LD_PRELOAD"):
-            environment.setenv(name, bus.environment[name])
-        flash("nucleo_f411re", DfuUtil(PORT, told.append), folder)
+    with usb_bus(device) as bus:
+        flash("nucleo_f411re", DfuUtil(PORT, told.append, on_bus(bus)), folder)
     return told
 
 
@@ -55,11 +57,9 @@ def has_all(device: BootLoaderDevice) -> bool:
 
 
 @real
-def test_every_byte_is_written_compared_and_started(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_byte_is_written_compared_and_started(folder: Path) -> None:
     device = BootLoaderDevice()
-    told = install(device, folder, monkeypatch)
+    told = install(device, folder)
     assert has_all(device)
     assert device.started_at == BASE
     assert device.operations == OPERATIONS
@@ -70,17 +70,15 @@ def test_every_byte_is_written_compared_and_started(
 
 @real
 @pytest.mark.parametrize("cut", range(OPERATIONS))
-def test_cut_at_any_block_it_can_be_begun_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, cut: int
-) -> None:
+def test_cut_at_any_block_it_can_be_begun_again(folder: Path, cut: int) -> None:
     device = BootLoaderDevice(cut_after=cut)
     with pytest.raises(FlashingFailed, match=r"dfu-util: .*start over"):
-        install(device, folder, monkeypatch)
+        install(device, folder)
     assert device.started_at is None
     assert not has_all(device)
     # The power is there again, and the boot loader is in ROM
     again = BootLoaderDevice(device.flash)
-    install(again, folder, monkeypatch)
+    install(again, folder)
     assert has_all(again)
     assert again.started_at == BASE
 
@@ -94,23 +92,21 @@ class WornDevice(BootLoaderDevice):
 
 
 @real
-def test_what_the_flash_did_not_take_is_not_started(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_flash_did_not_take_is_not_started(folder: Path) -> None:
     device = WornDevice()
     assert PIECES[1].content[0x100] & 0x81
     with pytest.raises(FlashingFailed, match="0x08020000 is not what was written"):
-        install(device, folder, monkeypatch)
+        install(device, folder)
     assert device.started_at is None
 
 
 @real
-def test_without_a_board_it_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with usb_bus(BootLoaderDevice()) as bus, monkeypatch.context() as environment:
-        for name in ("UMOCKDEV_DIR", "LD_PRELOAD"):
-            environment.setenv(name, bus.environment[name])
-        with pytest.raises(FlashingFailed, match="No DFU capable USB device"):
-            flash("nucleo_f411re", DfuUtil("1-7", lambda _: None), folder)
+def test_without_a_board_it_says_so(folder: Path) -> None:
+    with (
+        usb_bus(BootLoaderDevice()) as bus,
+        pytest.raises(FlashingFailed, match="No DFU capable USB device"),
+    ):
+        flash("nucleo_f411re", DfuUtil("1-7", lambda _: None, on_bus(bus)), folder)
 
 
 def test_a_file_that_changed_since_the_card_was_made_is_not_written(folder: Path) -> None:

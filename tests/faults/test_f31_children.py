@@ -21,6 +21,8 @@ from agent.app.console.first_start import FirstStart
 from agent.app.console.settings_program import ask_program
 from agent.app.console.settings_request import SettingsRequest
 from agent.backup.nightly import run_apart
+from agent.blank.flashing import DfuUtil, FlashingFailed
+from agent.blank.install import by_child
 from agent.channels.voice.alsa import Microphone
 from agent.cli.signal import link_by_program
 from agent.errors import BrowserFailed, ChannelUnavailable, ConfigRefused
@@ -267,10 +269,28 @@ async def told_to_a_microphone(folder: Path) -> str:
     return told(program)
 
 
+async def told_to_what_writes_a_board(folder: Path) -> str:
+    """The program, in place of Python."""
+    program = script(folder, "python")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sys.executable", str(program))
+        with pytest.raises(FlashingFailed):
+            await by_child("a_board", "1-1", lambda _progress: None)
+    return told(program)
+
+
+async def told_to_dfu_util(folder: Path) -> str:
+    program = script(folder, "dfu-util")
+    await asyncio.to_thread(DfuUtil("1-1", lambda _progress: None, [str(program)]).write, folder)
+    return told(program)
+
+
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
     "agent/app/console/first_start.py: begin": told_to_a_first_start,
     "agent/app/console/settings_program.py: ask_program": told_to_what_writes_settings,
     "agent/backup/nightly.py: run_apart": told_to_a_backup,
+    "agent/blank/flashing.py: _run": told_to_dfu_util,
+    "agent/blank/install.py: by_child": told_to_what_writes_a_board,
     "agent/channels/voice/alsa.py: started": told_to_a_microphone,
     "agent/cli/signal.py: link_by_program": told_to_signal_cli,
     "agent/system/programs.py: run_program": told_to_a_program_of_the_system,
