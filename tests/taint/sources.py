@@ -83,6 +83,9 @@ SOURCES: dict[str, Provenance] = {
     "home attribute": WEB,
     "home area": WEB,
     "home refusal": WEB,
+    # Another device of the owner
+    "device answer": SENSOR,
+    "device refusal": SENSOR,
     # What others ordered
     "job name": WEB,
     "job prompt": WEB,

@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 import httpx
 
+from agent.devices.caller import Greeting, KnownBoard
+from agent.devices.wire import DeviceReply, Outcome
 from agent.errors import (
     HomeAssistantRefused,
     McpAway,
@@ -27,6 +29,7 @@ from agent.tools.home_assistant.client import HomeState
 from agent.tools.mcp.lines import BridgeAnswer
 from agent.tools.send_message import Addressee
 from agent.tools.watch import Watches
+from tests.fakes.board import FakeBoard
 from tests.fakes.memory import PreparedMemory
 from tests.fakes.pdfs import pdf
 from tests.fakes.picture_programs import JPEG, install
@@ -206,6 +209,43 @@ class PlantedHome:
         name = self._made.at("home name", "Desk")
         attributes = {"friendly_name": name, "effect": self._made.at("home attribute", "none")}
         return HomeState("light.desk", self._made.at("home state", "on"), attributes)
+
+
+class PlantedDevice:
+    """Another device of the owner, as far as its tools ask it."""
+
+    name = "greenhouse"
+
+    def __init__(self, made: World) -> None:
+        self._made = made
+        manifest = FakeBoard().manifest
+        assert manifest is not None
+        board = KnownBoard("board", is_there=True, manifest=manifest)
+        self.greeting = Greeting("session", "book", 0, 0.0, (board,), has_readings=True)
+
+    async def greet(self) -> Greeting:
+        return self.greeting
+
+    async def look(self, _tool: str, _arguments_json: str) -> DeviceReply:
+        return self._reply()
+
+    async def act(
+        self, _tool: str, _arguments_json: str, _words: str, *, is_relayed: bool
+    ) -> DeviceReply:
+        del is_relayed
+        return self._reply()
+
+    def _reply(self) -> DeviceReply:
+        is_refused = self._made.is_at("device refusal")
+        text = (
+            self._made.text
+            if is_refused
+            else f'{{"state": {json.dumps(self._made.at("device answer", "on"))}}}'
+        )
+        outcome = Outcome.REFUSED if is_refused else Outcome.DONE
+        return DeviceReply(
+            id="0" * 32, outcome=outcome, session="session", book="book", clock_ms=0, text=text
+        )
 
 
 def _entry(made: World, kind: str) -> MemoryEntry:

@@ -9,10 +9,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import httpx
 
 from agent.app.tools import ToolParts, all_tools
+from agent.devices.caller import DeviceCaller
+from agent.devices.tools import DeviceTools
 from agent.hardware.watches import BoardWatcher
 from agent.net.http import HttpClient
 from agent.peripherals.gpio import PiPins
@@ -50,6 +53,7 @@ from tests.taint.browser import PlantedBrowser
 from tests.taint.hardware import PlantedBoard, PlantedEvents, buses, line
 from tests.taint.planting import CANARY, World
 from tests.taint.things import (
+    PlantedDevice,
     PlantedHome,
     PlantedLibrary,
     PlantedMemory,
@@ -139,6 +143,7 @@ def _further(made: World) -> list[AnyTool]:
     return [
         *browser_tools(PlantedBrowser(made), Album(made.workspace, SteppedClock())),
         DatasheetSearchTool(library),
+        *far_tools(made),
         *home_tools(PlantedHome(made), EntityRules({"light.*": "actuate"}), SteppedClock()),
         McpTool(offer, PlantedServer(made), reads=True),
         MemoryForgetTool(memory),
@@ -150,6 +155,13 @@ def _further(made: World) -> list[AnyTool]:
         ReadingsListTool(desk),
         ReadingsQueryTool(desk),
     ]
+
+
+def far_tools(made: World) -> tuple[AnyTool, ...]:
+    """Return the tools of another device, as its greeting makes them."""
+    tools = DeviceTools(cast("DeviceCaller", PlantedDevice(made)), ())
+    tools.follow()
+    return tools.tools()
 
 
 # A clock that can be gone by
