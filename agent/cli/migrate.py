@@ -46,7 +46,7 @@ _MAX_SHOWN_CHARS = 60
 
 
 class _Move(Struct, frozen=True):
-    """What is taken, and how.
+    """Parts of a foreign agent that are taken, and those that are left.
 
     Args:
         settings: the configuration with the model and channels that it can use.

@@ -1,4 +1,4 @@
-"""What keeps others out of the console, for its bench: hostile requests, findings, its unit."""
+"""Wall around the console, for its bench: hostile requests, findings of axe-core, its unit."""
 
 import asyncio
 import contextlib
