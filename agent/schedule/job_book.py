@@ -105,7 +105,10 @@ class JobBook:
         return await foreseen(job, rehearsal, self._clock.wall_s(), self._zone())
 
     async def listed(self, person: str) -> Sequence[Mapping[str, Fact]]:
-        return [self._described(job) for job in await self.of(person)]
+        return [
+            {**self._described(job), **({} if job.person == person else {"of": _owner_of(job)})}
+            for job in await self.of(person)
+        ]
 
     async def of(self, person: str) -> list[Job]:
         every = await asyncio.to_thread(self._store.every)
@@ -205,6 +208,10 @@ class JobBook:
 
     def _shown(self, at_s: float) -> str:
         return datetime.fromtimestamp(at_s, self._zone()).isoformat(timespec="minutes")
+
+
+def _owner_of(job: Job) -> Passage:
+    return outside(job.person, Provenance(job.trust), f"job:{job.name}")
 
 
 def _is_of(person: str, job: Job) -> bool:

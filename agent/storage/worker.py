@@ -263,6 +263,7 @@ class DatabaseWorker:
                 connection.rollback()
             raise self._named(err) from err
         if begin == _CHANGE:
+            # It may have turned so meanwhile: seen until the next start, and on no disk
             self._refuse_read_only()
         del self._later[: len(later)]
         for _, committed in later:

@@ -20,8 +20,8 @@ from agent.providers.offline.plan import (
     with_argument,
 )
 from agent.providers.offline.slots import best_choices, fitting_number
+from agent.providers.offline.units import EDGES
 
-_EDGES = " ,.;:!?\"'“”„«»"
 _ORDINALS = ("first", "second", "third")
 _CONFIRMING = frozenset({Reason.CONFIRM, Reason.FORGET_THIS, Reason.PHRASE})
 
@@ -73,7 +73,7 @@ def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
 
 def _spelled(options: Sequence[ReplyOption], text: str) -> list[ReplyOption]:
     """Return the option that a reply is, letter by letter: its words may be those of others."""
-    said = text.strip(_EDGES).casefold()
+    said = text.strip(EDGES).casefold()
     same = [option for option in options if option.choice.text.casefold() == said]
     return same if len(same) == 1 else []
 

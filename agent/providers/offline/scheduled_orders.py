@@ -1,7 +1,7 @@
 """Sentences about what is scheduled already: list, cancel, pause and resume jobs and reminders.
 
-What there is is looked up first, and then the one that was said is taken; where several fit, it is
-asked which. Setting one is read with its time, elsewhere.
+The list comes first, then the one that was said is taken; where several fit, it is asked which.
+Setting one is read with its time, elsewhere.
 """
 
 import re
@@ -31,6 +31,7 @@ from agent.providers.offline.time_vocabulary import LIGHT
 from agent.providers.offline.timed_tokens import Sentence, TimeToken, TokenKind, sentence_of
 from agent.providers.offline.timers import CANCEL, CHANGE, LIST
 from agent.providers.offline.toolbox import Choice, Toolbox, name_of
+from agent.providers.offline.units import EDGES
 from agent.text.printable import printable_line
 
 JOBS, JOB_REMOVE, JOB_PAUSE = "cron_list", "cron_remove", "cron_pause"
@@ -49,7 +50,6 @@ _BESIDE = _NOUNS.union({LIGHT, "all", "aside", "left", "turning"}, *_DEEDS.value
 _WITHOUT_PLURAL = frozenset({"zh", "ja", "ko"})
 # Said with these, it is no order
 _NO_ORDER = frozenset({"negate", "suppose", "past", "report"})
-_EDGES = " ,.;:!?\"'“”„«»"
 # A reminder's own words are cut: a question is looked over
 _SHOWN_CHARS = 60
 
@@ -69,11 +69,16 @@ class _Said(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True):
-    """Something that is scheduled, and the call for each deed."""
+    """Something that is scheduled, and the call for each deed.
+
+    Args:
+        is_of_others: it was ordered by somebody else; who says "all" means their own.
+    """
 
     name: str
     text: str
     calls: Mapping[str, Order]
+    is_of_others: bool = False
 
     def fits(self, words: Sequence[str]) -> bool:
         told = f"{self.name} {self.text}".casefold()
@@ -93,7 +98,8 @@ def change_scheduled(analysis: Analysis, looked_up: Sequence[Exchange], box: Too
     said = _said(analysis)
     if said is None:
         return TellStep()
-    entries = _entries(looked_up, said)
+    is_every = said.every and not said.words
+    entries = [one for one in _entries(looked_up, said) if not (is_every and one.is_of_others)]
     if not entries:
         return SayStep("reminders_none" if said.reminders else "jobs_none")
     named = [one for one in entries if one.name in JOB_NAME.findall(analysis.text.casefold())]
@@ -102,7 +108,7 @@ def change_scheduled(analysis: Analysis, looked_up: Sequence[Exchange], box: Too
         listed = ", ".join(_shown(one, said) for one in entries[:MAX_OPTIONS])
         return SayStep("no_such_scheduled", {"things": listed})
     calls = [one.calls[said.deed] for one in meant]
-    if len(meant) == 1 or (said.every and not said.words):
+    if len(meant) == 1 or is_every:
         return step_of(tuple(calls))
     options = tuple(_option(one, said, box) for one in meant[:MAX_OPTIONS])
     return step_of((Need(Reason.WHICH_TEXT, options),))
@@ -153,7 +159,7 @@ def _parted(sentence: Sentence, noun: int) -> tuple[Sequence[TimeToken], str]:
     tokens = sentence.tokens
     for place, token in enumerate(tokens[noun + 1 :], noun + 1):
         if token.has("that"):
-            return tokens[:place], sentence.text[sentence.place(token)[1] :].strip(_EDGES)
+            return tokens[:place], sentence.text[sentence.place(token)[1] :].strip(EDGES)
     return tokens, ""
 
 
@@ -181,7 +187,7 @@ def _reminder(told: Mapping[str, Any]) -> _Entry:
         "pause": Order(CHANGE, {**which, "state": "paused"}),
         "resume": Order(CHANGE, {**which, "state": "running"}),
     }
-    return _Entry("", str(told.get("text", "")), calls)
+    return _Entry("", str(told.get("text", "")), calls, "of" in told)
 
 
 def _job(told: Mapping[str, Any]) -> _Entry:
@@ -191,7 +197,8 @@ def _job(told: Mapping[str, Any]) -> _Entry:
         "pause": Order(JOB_PAUSE, which),
         "resume": Order(JOB_PAUSE, {**which, "resume": True}),
     }
-    return _Entry(which["name"], str(told.get("message") or told.get("prompt") or ""), calls)
+    text = str(told.get("message") or told.get("prompt") or "")
+    return _Entry(which["name"], text, calls, "of" in told)
 
 
 def _shown(entry: _Entry, said: _Said) -> str:

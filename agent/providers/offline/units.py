@@ -39,6 +39,8 @@ _UNIT = re.compile(
 _APOSTROPHES = frozenset("’‘`´")
 # Beyond it there are no Latin letters, and marks are part of the letter
 _LAST_LATIN = "\u024f"
+# What may stand around words and says nothing
+EDGES = " ,.;:!?、。，！？\"'“”„«»「」"
 
 
 class UnitKind(enum.Enum):

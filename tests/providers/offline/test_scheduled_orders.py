@@ -115,6 +115,19 @@ def test_all_reminders_go_the_last_one_first(code: str, text: str) -> None:
     )
 
 
+def test_all_are_those_of_whoever_says_it() -> None:
+    step = read("en", "cancel all jobs")
+    assert step is not None
+    of_others = {"name": "order-2", "prompt": "pump on", "of": "mei"}
+    found = [Exchange(step.orders[0], json.dumps({"jobs": [JOBS[0], of_others]}))]
+    every = change_scheduled(analyse("cancel all jobs", "en"), found, BOX)
+    assert isinstance(every, CallStep)
+    assert every.orders == (Order("cron_remove", {"name": "order-1"}),)
+    one = change_scheduled(analyse("cancel the job order-2", "en"), found, BOX)
+    assert isinstance(one, CallStep)
+    assert one.orders == (Order("cron_remove", {"name": "order-2"}),)
+
+
 ONE = [
     ("cancel the reminder to call Mei", Order("timer_cancel", {"number": 2})),
     ("delete the plants reminder", Order("timer_cancel", {"number": 1})),
