@@ -1,36 +1,64 @@
-"""The benchmark of parts: which are measured, that each is one, and what its table calls missed."""
+"""The benchmark of parts: which are measured, what is called missed, and what a run prints."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from agent.config import load
-from agent.settings import Settings
-from scripts.lib.bench.parts import Found, chosen, configuration
-from scripts.lib.bench.parts_list import NOTHING, PARTS, Part, Place
+from scripts.lib.bench import parts
+from scripts.lib.bench.parts import NOTHING, PARTS, Taken
+from scripts.lib.bench.parts_agent import Part
 
 
-@pytest.mark.parametrize("part", PARTS, ids=[part.slug for part in PARTS])
-def test_each_part_is_a_configuration_that_the_agent_takes(tmp_path: Path, part: Part) -> None:
-    config = tmp_path / "barnacle.toml"
-    config.write_text(configuration(part, Place(tmp_path, 1883, 8475)))
-    config.chmod(0o600)
-    load(config, Settings)
+def taken(used_mib: float, left: int = 0) -> Taken:
+    return Taken(0.4, 30.0, used_mib, 0.0, 0.0, left)
 
 
-def test_a_part_is_chosen_with_what_it_stands_on() -> None:
-    assert [part.name for part in chosen("mcp")] == [
-        NOTHING.name,
-        "[gateway]",
-        'assistants = ["mcp"]',
+def test_an_agent_that_has_grown_is_told() -> None:
+    assert parts._unchanged(taken(40.9), taken(40.0), "v1").held
+    assert parts._unchanged(taken(41.1), taken(40.0), "v1").held is False
+
+
+def test_a_module_that_is_loaded_for_nothing_is_told() -> None:
+    assert parts._modules_row([]).held
+    assert parts._modules_row(["agent.channels.voice"]).held is False
+
+
+def test_a_process_that_stays_is_told() -> None:
+    [part, *_] = PARTS
+    assert parts._row(part, taken(40.0), taken(40.0)).held
+    assert parts._row(part, taken(40.0, left=1), taken(40.0)).held is False
+
+
+def test_a_part_is_compared_with_the_one_that_it_stands_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def measured(part: Part, _code: Path, _starts: int) -> Taken:
+        return taken({"[gateway]": 46.0}.get(part.name, 47.5))
+
+    monkeypatch.setattr(parts, "_median_of", measured)
+    [part] = parts.chosen(["mcp"])
+    row = asyncio.run(parts._tried(part, 1, {NOTHING.name: taken(40.0)}))
+    assert "47.5 MiB (+1.5) used" in row.measured
+    assert row.baseline.endswith("with [gateway]")
+
+
+def test_parts_are_chosen_by_words_of_their_names() -> None:
+    assert [part.name for part in parts.chosen(["mcp", "AIEOS"])] == [
+        'assistants = ["mcp"], a call of a tool',
+        "AIEOS identity, one answer",
     ]
-    assert chosen("") == list(PARTS)
+    assert parts.chosen([]) == list(PARTS)
 
 
-@pytest.mark.parametrize(("now_kib", "held"), [(44_000, True), (44_900, False), (30_000, True)])
-def test_an_agent_that_takes_a_megabyte_more_has_missed(now_kib: int, *, held: bool) -> None:
-    found = Found()
-    found.before += [43_800, 43_000, 43_900]
-    found.idle[NOTHING.name].append(now_kib)
-    [row] = found.rows([NOTHING], "v1")
-    assert row.held is held
+@pytest.mark.parametrize("words", ["identity", "mcp", "wyoming], a conv"])
+def test_a_small_run_prints_its_table(
+    words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "_SETTLED_S", 0.0)
+    assert parts.main(["--starts", "1", "--since", "", words]) == 0
+    table = capsys.readouterr().out
+    assert "their modules after a turn" in table
+    assert words in table
+    assert "not used" not in table
+    assert "browser" not in table

@@ -1,159 +1,216 @@
-"""Measures the agent's memory with each part that an owner may add, and after it was used.
+"""Measures what each part that an owner may add costs the agent, unused and used.
 
-Every agent is a process of its own with an empty state and no model service. Parts take turns, and
-each figure is the median of several starts. What a part stands on is not counted as its own.
+The agent is a process with Telegram and a pretended model; each part is configured alone, and used
+once. What a part stands on is not counted as its own. An agent without any of them has to be as one
+of before they came, and loads nothing of them.
 """
 
 import argparse
+import asyncio
+import contextlib
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.lib.bench.parts_list import NOTHING, PARTS, Part, Place
+from scripts.lib.bench import parts_beyond, parts_within
+from scripts.lib.bench.parts_agent import PATIENCE_S, Home, Part, agent_with, nothing
+from scripts.lib.bench.process import Used
 from scripts.lib.bench.table import NO_BAR, Row, show
-from scripts.lib.setup import ROOT
-from tests.fakes import mosquitto
+from scripts.lib.browser_measures import tree_mb
+from tests.fakes.children import descendants, is_running
 from tests.fakes.daemon_process import DaemonProcess
-from tests.fakes.irc_server import free_port
+from tests.waits import wait_until
 
-STARTS = 3
-MOST_MORE_MB = 1.0
-# It has settled when its memory has moved by no more than this for so long, or at the end
-_STILL_KIB, _STILL_S, _SETTLED_S = 64, 3.0, 30.0
-_LOOK_S = 0.5
-_MB = 1e6 / 1024
-_RUN = "import runpy; runpy.run_module('agent.cli.main', run_name='__main__', alter_sys=True)"
-_BASE = '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n'
+ROOT = Path(__file__).resolve().parents[3]
+# The last one without any of them
+BEFORE = "ece39d3320308be1457ad6992604f7248ba0fccd"
+NOTHING = Part("none of them", nothing)
+PARTS = (*parts_beyond.PARTS, *parts_within.PARTS)
+MOST_MORE_MIB = 1.0
+# How the modules of the parts begin; their settings are read to say what is configured
+MODULES = (
+    *("agent.channels.voice", "agent.channels.speech.", "agent.net.wyoming", "agent.app.voice"),
+    *("agent.tools.browser", "agent.app.browser", "agent.providers.program", "agent.turn.aieos"),
+)
+_STARTS = 3
+_NONE_LEFT = "no process left"
+_SHOWN_CHARS = 100
+# A start or a turn is over when its memory moves by no more than this for so long, or at the end
+_STILL_MIB, _STILL_S, _SETTLED_S = 0.07, 3.0, 30.0
+_LOOK_S, _SETTLING_LOOK_S = 0.02, 0.5
 
 
-class Found:
-    """Memory of every start, in KiB."""
+@dataclass(frozen=True)
+class Taken:
+    """Memory and time of one agent.
 
-    def __init__(self) -> None:
-        self.idle: defaultdict[str, list[int]] = defaultdict(list)
-        self.used: defaultdict[str, list[int]] = defaultdict(list)
-        self.before: list[int] = []
+    Args:
+        children_mib: most of its processes together while it was used.
+        left: processes that were there after that and not before it.
+    """
 
-    def rows(self, parts: Sequence[Part], since: str) -> Iterator[Row]:
-        """Yield a row for each part; the first is the agent without any."""
-        yield self._unchanged(since)
-        for part in parts[1:]:
-            idle_mb = self._mb(self.idle[part.name])
-            base_mb = self._mb(self.idle[part.over])
-            told = f"{idle_mb - base_mb:+.1f} MB idle"
-            if used := self.used[part.name]:
-                told += f", {self._mb(used) - base_mb:+.1f} MB after {part.after}"
-            yield Row(part.name, NO_BAR, told, f"{base_mb:.1f} MB with {part.over}", None)
-
-    def _unchanged(self, since: str) -> Row:
-        now_mb = self._mb(self.idle[NOTHING.name])
-        bar = f"<= {MOST_MORE_MB:g} MB more"
-        if not self.before:
-            return Row(NOTHING.name, bar, f"{now_mb:.1f} MB", "needs --since", None)
-        before_mb = self._mb(self.before)
-        held = now_mb - before_mb <= MOST_MORE_MB
-        told = f"{now_mb:.1f} MB ({now_mb - before_mb:+.1f} MB)"
-        return Row(NOTHING.name, bar, told, f"{before_mb:.1f} MB at {since}", held)
-
-    @staticmethod
-    def _mb(found: Sequence[int]) -> float:
-        return statistics.median(found) / _MB
+    start_cpu_s: float
+    idle_mib: float
+    used_mib: float
+    idle_children_mib: float
+    children_mib: float
+    left: int
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="scripts/bench-parts", description=__doc__)
-    parser.add_argument("--since", default="", help="commit whose agent is the baseline")
-    parser.add_argument("--only", default="", help="parts with this word in their name")
-    parser.add_argument("--starts", type=int, default=STARTS)
+    """Print the table; return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(prog="bench-parts", description=__doc__)
+    parser.add_argument("--since", default=BEFORE, help="a commit without them; '' for none")
+    parser.add_argument("--starts", type=int, default=_STARTS, help="the median of so many")
+    parser.add_argument("parts", nargs="*", help="words of the names of those that are wanted")
     wanted = parser.parse_args(arguments)
-    parts = chosen(wanted.only)
-    found = Found()
-    with ExitStack() as held:
-        scratch = tempfile.TemporaryDirectory(prefix="barnacle-parts-")
-        folder = Path(held.enter_context(scratch))
-        if reason := mosquitto.unavailable_reason():
-            print(f"channels.mqtt tries in vain: {reason}", file=sys.stderr)
-        port = 1 if reason else held.enter_context(mosquitto.running(folder)).port
-        old = _tree_of(wanted.since, folder) if wanted.since else None
-        for number in range(wanted.starts):
-            if old is not None:
-                found.before.append(_idle_of(old, folder / f"before{number}"))
-            for part in parts:
-                _measure(part, Place(folder / f"{number}-{part.slug}", port, free_port()), found)
-    table = list(found.rows(parts, wanted.since[:12]))
-    show(table)
-    return int(any(row.held is False for row in table))
+    rows = asyncio.run(_measured(wanted.since, wanted.starts, wanted.parts))
+    show(rows)
+    return int(any(row.held is False for row in rows))
 
 
-def chosen(word: str) -> list[Part]:
-    """Return the parts with the word in their name, with those that they stand on before them."""
-    wanted = {NOTHING.name}
-    for part in PARTS:
-        below = part
-        while word in part.name and below.name not in wanted:
-            wanted.add(below.name)
-            below = _named(below.over)
-    return [part for part in PARTS if part.name in wanted]
+def chosen(words: Sequence[str]) -> list[Part]:
+    """Return the parts with one of the words in their names, or all."""
+    return [part for part in PARTS if not words or any(word in part.name for word in words)]
 
 
-def _measure(part: Part, place: Place, found: Found) -> None:
-    """Start an agent with the part, once."""
-    place.folder.mkdir()
-    with DaemonProcess(place.folder, configuration(part, place)) as agent:
-        found.idle[part.name].append(settled_kib(agent))
-        if part.use is not None:
-            part.use(place)
-            found.used[part.name].append(settled_kib(agent))
+async def _measured(since: str, starts: int, words: Sequence[str]) -> list[Row]:
+    found = {NOTHING.name: await _median_of(NOTHING, ROOT, starts)}
+    rows = [_modules_row(await _modules(NOTHING))]
+    with _checked_out(since) as former:
+        if former is not None:
+            before = await _median_of(NOTHING, former, starts)
+            rows.append(_unchanged(found[NOTHING.name], before, since[:12]))
+    return [*rows, *[await _tried(part, starts, found) for part in chosen(words)]]
 
 
-def settled_kib(agent: DaemonProcess) -> int:
+async def _tried(part: Part, starts: int, found: dict[str, Taken]) -> Row:
+    """Measure a part, and the one that it stands on where nobody has yet."""
+    if part.missing:
+        return Row(part.name, NO_BAR, part.missing, "", None)
+    below = part.over or NOTHING
+    try:
+        for one in (below, part):
+            if one.name not in found:
+                found[one.name] = await _median_of(one, ROOT, starts)
+    except AssertionError as err:
+        # The other parts are measured all the same
+        return Row(part.name, _NONE_LEFT, f"not used: {str(err)[:_SHOWN_CHARS]}", "", held=False)
+    return _row(part, found[part.name], found[below.name])
+
+
+def _unchanged(now: Taken, former: Taken, since: str) -> Row:
+    more = max(now.idle_mib - former.idle_mib, now.used_mib - former.used_mib)
+    return Row(
+        "an agent without any of them",
+        f"<= {MOST_MORE_MIB:.0f} MiB more",
+        _told(now, former),
+        f"{_told(former)} at {since}",
+        more <= MOST_MORE_MIB,
+    )
+
+
+def _row(part: Part, taken: Taken, below: Taken) -> Row:
+    told = _told(taken, below)
+    if taken.idle_children_mib:
+        told += f"; processes of its own {taken.idle_children_mib:.0f} MiB idle"
+    if taken.children_mib > taken.idle_children_mib:
+        told += f"; processes {taken.children_mib:.0f} MiB at most while it is used"
+    over = f"{_told(below)} with {(part.over or NOTHING).name}"
+    return Row(part.name, _NONE_LEFT, told, over, taken.left == 0)
+
+
+def _told(taken: Taken, below: Taken | None = None) -> str:
+    idle, used = f"{taken.idle_mib:.1f} MiB", f"{taken.used_mib:.1f} MiB"
+    if below is not None:
+        idle += f" ({taken.idle_mib - below.idle_mib:+.1f})"
+        used += f" ({taken.used_mib - below.used_mib:+.1f})"
+    return f"{idle} idle, {used} used, start {taken.start_cpu_s:.2f} s of CPU"
+
+
+def _modules_row(found: Sequence[str]) -> Row:
+    told = f"{len(found)} loaded{': ' if found else ''}{', '.join(found)}"
+    what = "an agent without any of them: their modules after a turn"
+    return Row(what, "0", told, "", not found)
+
+
+async def _median_of(part: Part, code: Path, starts: int) -> Taken:
+    found = [await _taken(part, code) for _ in range(starts)]
+    middle = statistics.median
+    return Taken(
+        middle(one.start_cpu_s for one in found),
+        middle(one.idle_mib for one in found),
+        middle(one.used_mib for one in found),
+        middle(one.idle_children_mib for one in found),
+        max(one.children_mib for one in found),
+        max(one.left for one in found),
+    )
+
+
+async def _taken(part: Part, code: Path) -> Taken:
+    async with agent_with(part, code) as (agent, home, deed):
+        cpu_s = await _until_it_polls(agent, home)
+        idle_mib = await _settled_mib(agent)
+        before, idle_children_mib = descendants(agent.pid), tree_mb(agent.pid)
+        using = asyncio.ensure_future(deed(home))
+        most_mib = 0.0
+        while not using.done():
+            most_mib = max(most_mib, tree_mb(agent.pid))
+            await asyncio.wait({using}, timeout=_LOOK_S)
+        using.result()
+        used_mib = await _settled_mib(agent)
+        left = [one for one in descendants(agent.pid) - before if is_running(one)]
+        return Taken(cpu_s, idle_mib, used_mib, idle_children_mib, most_mib, len(left))
+
+
+async def _settled_mib(agent: DaemonProcess) -> float:
     """Return the memory of the process when it moves no more."""
-    seen, ends_s = [agent.rss_kib], time.monotonic() + _SETTLED_S
-    looks = round(_STILL_S / _LOOK_S)
+    seen, ends_s = [agent.rss_kib / 1024], time.monotonic() + _SETTLED_S
+    looks = round(_STILL_S / _SETTLING_LOOK_S)
     while time.monotonic() < ends_s:
-        time.sleep(_LOOK_S)
-        seen.append(agent.rss_kib)
+        await asyncio.sleep(_SETTLING_LOOK_S)
+        seen.append(agent.rss_kib / 1024)
         last = seen[-looks:]
-        if len(last) == looks and max(last) - min(last) <= _STILL_KIB:
+        if len(last) == looks and max(last) - min(last) <= _STILL_MIB:
             break
     return seen[-1]
 
 
-def configuration(part: Part, place: Place) -> str:
-    """Return the configuration with the part and those that it stands on."""
-    below = _BASE if part is NOTHING else configuration(_named(part.over), place)
-    return below + part.config.format(broker=place.broker_port, port=place.port)
+async def _modules(part: Part) -> list[str]:
+    """Return the modules of parts that an agent loads which has none of them."""
+    async with agent_with(part, ROOT, PYTHONPROFILEIMPORTTIME="1") as (agent, home, deed):
+        await _until_it_polls(agent, home)
+        await deed(home)
+        lines = (line for line in agent.log().splitlines() if line.startswith("import time:"))
+        loaded = [line.rpartition("|")[2].strip() for line in lines]
+    assert "agent.turn.turn" in loaded, "the agent told nothing of what it loads"
+    return [one for one in loaded if one.startswith(MODULES)]
 
 
-def _named(name: str) -> Part:
-    return next(part for part in PARTS if part.name == name)
+async def _until_it_polls(agent: DaemonProcess, home: Home) -> float:
+    """Return the CPU time of its start."""
+    await wait_until(lambda: home.bot.called("getUpdates"), PATIENCE_S)
+    return Used.by(agent.pid).cpu_s
 
 
-def _idle_of(tree: Path, folder: Path) -> int:
-    """Return the memory of an agent of another checkout, without any part."""
-
-    class OldDaemon(DaemonProcess):
-        program = ("-c", f"import sys; sys.path[0] = {str(tree)!r}\n{_RUN}")
-
-    folder.mkdir()
-    with OldDaemon(folder, _BASE) as agent:
-        return settled_kib(agent)
-
-
-def _tree_of(commit: str, folder: Path) -> Path:
-    """Return the agent's folder as it was at the commit."""
-    tree = folder / "tree"
-    tree.mkdir()
-    packed = subprocess.run(
-        ["git", "archive", commit, "agent", "firmware"], cwd=ROOT, check=True, capture_output=True
-    )
-    subprocess.run(["tar", "-x", "-C", tree], input=packed.stdout, check=True)
-    # Whoever compiles its modules itself takes more memory than those after it
-    subprocess.run([sys.executable, "-m", "compileall", "-q", tree], check=True)
-    return tree
+@contextlib.contextmanager
+def _checked_out(commit: str) -> Iterator[Path | None]:
+    """Yield a folder with the source of a commit; None for none, or where there is no history."""
+    with tempfile.TemporaryDirectory(prefix="barnacle-") as folder:
+        packed = subprocess.run(
+            ["git", "archive", commit or "none", "agent", "firmware", "pyproject.toml"],
+            cwd=ROOT, capture_output=True, check=False,
+        )  # fmt: skip
+        if packed.returncode:
+            yield None
+            return
+        subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
+        # As ours is: a first start would hold what it compiles
+        compiling = (sys.executable, "-m", "compileall", "-q", f"{folder}/agent")
+        subprocess.run(compiling, stdout=subprocess.DEVNULL, check=False)
+        yield Path(folder)

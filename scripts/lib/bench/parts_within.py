@@ -1,4 +1,4 @@
-"""Parts that most agents do not have, each with what it needs beside the agent, and used once."""
+"""Parts within the device: each with what it needs beside the agent, and used once."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from agent.channels.speech.base import OGG
 from agent.turn.prompt_files import APPROVALS_FILE, ProjectFiles
-from scripts.lib.bench.extras_agent import PATIENCE_S, Configured, Home, Part
+from scripts.lib.bench.parts_agent import PATIENCE_S, SENTENCE, Configured, Home, Part, write
 from scripts.lib.bench.recordings import spoken, voice_message
 from tests.fakes.hostile_site import FURTHER, hostile_sites
 from tests.fakes.llm_server import Call, Reply, streamed
@@ -19,7 +19,7 @@ from tests.fakes.sounds import no_sounds
 from tests.fakes.wyoming_house import WyomingHouse, wyoming_house
 from tests.waits import wait_until
 
-_SENTENCE, _TIME, _VOICE = "turn the led on", "what time is it", "en-us"
+_TIME, _VOICE = "what time is it", "en-us"
 _WORD = "hey_jarvis"
 # A word of the page; a busy machine may be too slow for a browser
 _PAGE, _TRIES = "Basil", 3
@@ -29,18 +29,6 @@ _IDENTITY = {
     "identity": {"names": {"first": _NAME}},
     "linguistics": {"text_style": {"formality_level": 0.2}},
 }
-
-
-@contextlib.asynccontextmanager
-async def nothing(_home: Home) -> AsyncIterator[Configured]:
-    yield Configured(_write)
-
-
-async def _write(home: Home) -> None:
-    """The owner writes, and is answered."""
-    said = len(home.bot.world.sent)
-    await home.bot.world.write(_SENTENCE)
-    await wait_until(lambda: len(home.bot.world.sent) > said, PATIENCE_S)
 
 
 def _speech(hears: str, speaks: str, server: str = "") -> str:
@@ -53,7 +41,7 @@ def _speech(hears: str, speaks: str, server: str = "") -> str:
 
 @contextlib.asynccontextmanager
 async def _at_the_house(_home: Home) -> AsyncIterator[Configured]:
-    async with wyoming_house(WyomingHouse(text=_SENTENCE)) as house:
+    async with wyoming_house(WyomingHouse(text=SENTENCE)) as house:
         yield Configured(_write_by_voice, _speech("wyoming", "wyoming", house.server))
 
 
@@ -72,7 +60,7 @@ async def _write_by_voice(home: Home) -> None:
 
 @contextlib.asynccontextmanager
 async def _in_a_room(home: Home) -> AsyncIterator[Configured]:
-    house = WyomingHouse(text=f"barnacle {_SENTENCE}")
+    house = WyomingHouse(text=f"barnacle {SENTENCE}")
     async with wyoming_house(house):
         with room_in(home.folder / "room") as room:
             lines = f"[channels.voice]\n{_speech('wyoming', 'wyoming', house.server)}"
@@ -82,7 +70,7 @@ async def _in_a_room(home: Home) -> AsyncIterator[Configured]:
 @contextlib.asynccontextmanager
 async def _called_by_a_service(home: Home) -> AsyncIterator[Configured]:
     word = {"name": "listener", "models": [{"name": _WORD}]}
-    house = WyomingHouse(text=_SENTENCE, wakes=_WORD)
+    house = WyomingHouse(text=SENTENCE, wakes=_WORD)
     house.info["wake"] = [word]
     async with wyoming_house(house):
         with room_in(home.folder / "room") as room:
@@ -93,7 +81,7 @@ async def _called_by_a_service(home: Home) -> AsyncIterator[Configured]:
 
 async def _say(room: Room, _home: Home) -> None:
     """Somebody says it in the room, and is answered by the loudspeaker."""
-    pcm = await asyncio.to_thread(spoken, _SENTENCE, _VOICE)
+    pcm = await asyncio.to_thread(spoken, SENTENCE, _VOICE)
     await asyncio.to_thread(room.play, pcm)
     await wait_until(lambda: room.said, PATIENCE_S)
 
@@ -111,19 +99,19 @@ async def _browse(opening: Reply, home: Home) -> None:
     done = streamed("It is done.")
     for _ in range(_TRIES):
         home.answers[:] = [opening, done]
-        await _write(home)
+        await write(home)
         if _PAGE in json.dumps(home.model.requests[-1].body):
             break
     else:
         raise AssertionError("the page was not opened; is the machine busy?")
     home.answers[:] = [streamed("", Call("browser_close", "{}", "call_2")), done]
-    await _write(home)
+    await write(home)
 
 
 @contextlib.asynccontextmanager
 async def _by_a_program(_home: Home) -> AsyncIterator[Configured]:
     program = '[provider]\nkind = "program"\n[provider.program]\ncommand = ["tail", "-n", "1"]\n'
-    yield Configured(_write, provider=program)
+    yield Configured(write, provider=program)
 
 
 @contextlib.asynccontextmanager
@@ -139,7 +127,7 @@ async def _as_somebody(home: Home) -> AsyncIterator[Configured]:
 
 
 async def _write_to_somebody(home: Home) -> None:
-    await _write(home)
+    await write(home)
     told = json.dumps(home.model.requests[-1].body)
     assert _NAME in told, told[:2000]
 

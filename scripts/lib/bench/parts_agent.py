@@ -1,4 +1,4 @@
-"""Agent with one part of those that most have not: a process with Telegram and a model."""
+"""Agent with one part of those that an owner may add: a process with Telegram and a model."""
 
 import asyncio
 import contextlib
@@ -16,8 +16,10 @@ from tests.fakes.llm_server import LlmServer, Reply, streamed
 from tests.fakes.llm_server import running as model_running
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_world import ANNA
+from tests.waits import wait_until
 
 PATIENCE_S = 60.0
+SENTENCE = "turn the led on"
 # As the unit has it
 _UNIT = {"MALLOC_ARENA_MAX": "1"}
 
@@ -62,11 +64,29 @@ Around = Callable[[Home], contextlib.AbstractAsyncContextManager[Configured]]
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the agent; `missing` says why it cannot be measured here."""
+    """A part of the agent.
+
+    Args:
+        missing: says why it cannot be measured here.
+        over: the part that it stands on, whose memory is not its own.
+    """
 
     name: str
     around: Around
     missing: str = ""
+    over: "Part | None" = None
+
+
+@contextlib.asynccontextmanager
+async def nothing(_home: Home) -> AsyncIterator[Configured]:
+    yield Configured(write)
+
+
+async def write(home: Home) -> None:
+    """The owner writes, and is answered."""
+    said = len(home.bot.world.sent)
+    await home.bot.world.write(SENTENCE)
+    await wait_until(lambda: len(home.bot.world.sent) > said, PATIENCE_S)
 
 
 @contextlib.asynccontextmanager
