@@ -116,9 +116,11 @@ class Platform(ABC):
         wanted: what has to be asked before it can be used.
         is_pushed: it comes in by the gateway, however it is configured.
         is_confirmed: a real server of it was met; false until a cassette of one is in the tests.
+        program_mb: memory that a program of its own takes on the machine beside the agent.
     """
 
     is_confirmed = True
+    program_mb = 0
     name: str
     about: str = ""
     wanted: tuple[SetupKey, ...] = ()

@@ -15,6 +15,7 @@ from agent.cli.output import CommandTerminal, say, say_json, say_table
 from agent.cli.places import SERVICE, check_writable, places_of
 from agent.errors import BadArguments, ConfigRefused
 from agent.health.status import read_status
+from agent.machine.computer import total_memory_mb
 from agent.provision import settings_plan
 from agent.provision.credentials import CREDENTIALS
 from agent.provision.dialog import Asker
@@ -166,6 +167,7 @@ def _converse(arguments: Namespace, name: str, places: ProvisionPaths) -> int:
         _table(before, name),
         lambda key: bool(settings_plan.kept(("channels", name, key), before, places)),
         prove,
+        total_memory_mb(),
     )
     table = with_platform({}, before, name, asked.table())
     plan = settings_plan.planned(table, "channel", places)

@@ -21,6 +21,11 @@ def memory_mb(kernel: Kernel) -> dict[str, int]:
     return parse_meminfo(kernel.text("proc/meminfo"))
 
 
+def total_memory_mb() -> int:
+    """Return the memory of this machine, or 0 where the kernel does not tell."""
+    return memory_mb(Kernel()).get("MemTotal", 0)
+
+
 def temperature_c(kernel: Kernel) -> float | None:
     zones = kernel.matches("sys/class/thermal/thermal_zone*")
     # On most machines the first zone is the processor; where a type says so, it is that one

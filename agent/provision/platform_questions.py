@@ -19,6 +19,8 @@ _PUSHED = (
     "from this machine: run a reverse proxy with a host name and a certificate "
     "that forwards them (see [gateway] in `barnacle check --example`)."
 )
+# What the system and the agent need with their embedding model, with something to spare
+_AGENT_MB = 320
 
 
 class PlatformQuestions(Struct, frozen=True):
@@ -28,6 +30,7 @@ class PlatformQuestions(Struct, frozen=True):
         before: the platform's table that there is; empty for none.
         has: whether a secret of that key is kept.
         prove: asks the platform itself.
+        memory_mb: of this machine; 0 where that is not known.
     """
 
     screen: Screen
@@ -35,12 +38,15 @@ class PlatformQuestions(Struct, frozen=True):
     before: Table
     has: Callable[[str], bool]
     prove: Callable[[ChannelsSettings], Proof]
+    memory_mb: int = 0
 
     def table(self) -> Table:
         """Return the configuration table, with stars for secrets that are kept."""
         self.screen.say(f"{self.platform.name}: {self.platform.about}.")
         if self.platform.is_pushed:
             self.screen.say(_PUSHED)
+        if self.platform.program_mb and self.memory_mb:
+            self._say_memory()
         while True:
             table = {**self.before}
             for wanted in self.platform.wanted:
@@ -52,6 +58,16 @@ class PlatformQuestions(Struct, frozen=True):
                     table.pop(f"{wanted.key}_file", None)
             if self._stands(table):
                 return table
+
+    def _say_memory(self) -> None:
+        needed_mb = self.platform.program_mb + _AGENT_MB
+        if self.memory_mb < needed_mb:
+            self.screen.say(
+                f"This machine has {self.memory_mb} MB of memory. {self.platform.name} needs a "
+                f"program that takes {self.platform.program_mb} MB and more beside the agent, so "
+                f"{needed_mb} MB in all: let that program run on another machine, or take another "
+                "platform."
+            )
 
     def _ask(self, wanted: SetupKey, table: Table) -> None:
         if wanted.how:

@@ -14,6 +14,7 @@ from agent.channels.catalog import NAMES, platform
 from agent.channels.settings import ChannelsSettings
 from agent.config import decode
 from agent.errors import ConfigRefused
+from agent.machine.computer import total_memory_mb
 from agent.providers import catalog
 from agent.providers.catalog import KnownService
 from agent.providers.section import MainProviderSettings
@@ -170,6 +171,7 @@ class SetupQuestions(Struct, frozen=True):
             dict(before) if isinstance(before, dict) else {},
             lambda key: self.has(("channels", name, key)),
             lambda channels: self.prover.platform(name, channels),
+            total_memory_mb(),
         ).table()
 
     def _wifi(self) -> Table:

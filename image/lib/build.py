@@ -10,7 +10,17 @@ import time
 from pathlib import Path
 
 from agent import __version__
-from image.lib import agent_tree, blank_boards, bundle, foreign, layout, models, recipe, system_tree
+from image.lib import (
+    agent_tree,
+    blank_boards,
+    bundle,
+    foreign,
+    layout,
+    models,
+    recipe,
+    signal_parts,
+    system_tree,
+)
 from image.lib.filesystems import TREES, Maker
 from image.lib.pins_library import PinsLibrary
 from image.lib.trees import TreeRefused
@@ -73,6 +83,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--board", metavar="NAME=FILE", action="append", default=[], help=blank_boards.HELP
     )
+    parser.add_argument(
+        "--with-signal", type=Path, metavar="RELEASE", help=signal_parts.RELEASE_HELP
+    )
+    parser.add_argument(
+        "--signal-library", type=Path, metavar="FILE", help=signal_parts.LIBRARY_HELP
+    )
     given = parser.parse_args(arguments)
     started_s = time.monotonic()
     try:
@@ -93,6 +109,7 @@ def _build(given: argparse.Namespace) -> None:
     cache = given.cache.resolve()
     keys = _keys(given)
     boards = blank_boards.checked(given.board)
+    signal = signal_parts.checked(given.with_signal, given.signal_library)
     progress = Progress(cache / "logs")
     base = _base(cache, given.date, progress)
     day = dt.datetime.fromisoformat(base.name.removeprefix("base-")[:10])
@@ -103,27 +120,42 @@ def _build(given: argparse.Namespace) -> None:
     root, boot = _system(base, work, progress)
     for line in blank_boards.put(boards, root):
         say(line)
+    if signal is not None:
+        signal_parts.SignalInstaller(cache, f"{day:%F}", progress).install(signal, root, _archive())
     release = bundle.Release(__version__, epoch)
     bundle.describe(root, release, keys)
     shutil.copyfile(root / bundle.IDENTITY, work / "image.json")
     maker = Maker(work, epoch, progress)
-    firmware = maker.firmware(boot)
-    [kernel] = (root / "usr/lib/modules").iterdir()
-    if wrong := list(models.problems(work / "firmware/A", kernel)):
-        raise OSError("\n".join(["not every Pi would start:", *wrong]))
-    parts = {
-        layout.FIRMWARE: firmware,
-        layout.SYSTEM_A: maker.squashfs(root),
-        layout.DATA: maker.data(),
-    }
+    parts = _partitions(maker, work, root, boot)
     target = given.output or cache / "barnacle.img"
     maker.image(parts, target)
     _report(target, parts)
     if given.sign_key is None:
         say("built without --sign-key: there is no update of it")
-        return
-    update = target.with_name(f"barnacle-{release.version}.update")
-    bundle.write(update, release, work / "firmware/A", parts[layout.SYSTEM_A], given.sign_key)
+    else:
+        update = target.with_name(f"barnacle-{release.version}.update")
+        bundle.write(update, release, work / "firmware/A", parts[layout.SYSTEM_A], given.sign_key)
+        _report_update(update)
+
+
+def _partitions(maker: Maker, work: Path, root: Path, boot: Path) -> dict[layout.Partition, Path]:
+    """Make what each partition begins with.
+
+    Raises:
+        OSError: a model of the Pi would not start with it.
+    """
+    firmware = maker.firmware(boot)
+    [kernel] = (root / "usr/lib/modules").iterdir()
+    if wrong := list(models.problems(work / "firmware/A", kernel)):
+        raise OSError("\n".join(["not every Pi would start:", *wrong]))
+    return {
+        layout.FIRMWARE: firmware,
+        layout.SYSTEM_A: maker.squashfs(root),
+        layout.DATA: maker.data(),
+    }
+
+
+def _report_update(update: Path) -> None:
     print(f"{update}: {update.stat().st_size / layout.MIB:.0f} MiB")
     print(f"sha256 {_digest(update)}")
 

@@ -49,3 +49,26 @@ def test_without_a_name_no_password_is_asked_for() -> None:
     screen = TypedScreen({"Its access token": "syt_new"})
     assert table_of(screen, {}) == {"token": "syt_new"}
     assert not any("password" in one for one in screen.asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "memory_mb", "is_told"),
+    [("signal", 454, True), ("signal", 900, False), ("signal", 0, False), ("matrix", 454, False)],
+)
+def test_a_machine_too_small_for_a_platforms_program_is_told_first(
+    name: str, memory_mb: int, *, is_told: bool
+) -> None:
+    told: list[str] = []
+
+    class Heard(TypedScreen):
+        def say(self, text: str) -> None:
+            assert not self.asked or not text.startswith("This machine has")
+            told.append(text)
+
+    screen = Heard({"Its access token": "syt_new"})
+    good = Proof(ProofVerdict.GOOD, "it is there")
+    asked = PlatformQuestions(
+        screen, platform(name), {}, lambda _key: False, lambda _: good, memory_mb
+    )
+    asked.table()
+    assert any(one.startswith(f"This machine has {memory_mb} MB") for one in told) is is_told

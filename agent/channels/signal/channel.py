@@ -147,6 +147,8 @@ class Signal(Platform):
 
     name = SignalChannel.name
     about = "an account that a signal-cli daemon holds the keys of"
+    # Of a daemon that has just started, without an account; Java's heap grows to 128 MB more
+    program_mb = 200
     wanted = (
         SetupKey(
             "account",
