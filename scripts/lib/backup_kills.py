@@ -1,7 +1,8 @@
 """Count of what a restore repeats or loses when everything is killed at random moments.
 
 An agent answers a chat and runs a pump. A backup is made while it works; it goes on for a random
-time and is killed. The backup is restored under kills, and the restored agent is killed twice.
+time and is killed. The backup is restored under kills, and the restored agent is killed twice. With
+--power each kill is a power cut: the disk forgets what the kernel had not written yet.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import ExitStack, asynccontextmanager, closing
 from dataclasses import astuple
 from pathlib import Path
 
@@ -24,7 +25,8 @@ from agent.schedule.job_store import JobStore
 from agent.security.approvals import StandingApproval, StandingApprovals
 from agent.system.clock import SystemClock
 from scripts.lib.backup_findings import Findings, compare, count
-from scripts.lib.backup_world import ACTS, BACKUP, CHAT, READY, SENT, World
+from scripts.lib.backup_world import ACTS, BACKUP, CHAT, DEVICE, READY, SENT, World
+from scripts.lib.bench.block_devices import CutDisk, cut_disk, missing
 from tests.fakes.lives import Lives, lives_of
 from tests.fakes.llm_server import Call, Json, Reply, streamed, whole
 from tests.fakes.llm_thread import LlmThread
@@ -44,21 +46,28 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/kill-backup", description=__doc__)
     parser.add_argument("--restores", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--power", action="store_true", help="cut the power each time; needs root")
     chosen = parser.parse_args(arguments)
+    if chosen.power and (reason := missing()):
+        parser.error(f"--power: {reason}")
     begun_s, found = time.monotonic(), Findings()
-    asyncio.run(_restores(chosen.restores, chosen.seed, found))
+    asyncio.run(_restores(chosen.restores, chosen.seed, found, has_power_cuts=chosen.power))
     for name, value in zip(Findings.__slots__, astuple(found), strict=True):
         print(f"{name.replace('_', ' '):<20}{value:>8}")
     print(f"{'seconds':<20}{time.monotonic() - begun_s:>8.0f}")
     return 0 if found.is_clean else 1
 
 
-async def _restores(times: int, seed: int, found: Findings) -> None:
+async def _restores(times: int, seed: int, found: Findings, *, has_power_cuts: bool) -> None:
     with LlmThread(run_pump) as model, lives_of("scripts.lib.backup_world") as lives:
         for number in range(times):
             chance = random.Random(f"{seed}-{number}")  # noqa: S311 - moments, not secrets
-            with tempfile.TemporaryDirectory() as folder:
-                trial = Trial(World(Path(folder)), chance, found, lives)
+            with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+                folder, disk = Path(name), None
+                if has_power_cuts:
+                    disk = stack.enter_context(cut_disk(folder / "disk"))
+                    (folder / DEVICE).symlink_to(disk.root)
+                trial = Trial(World(folder), chance, found, lives, disk)
                 await trial.run(model.server.base_url)
             if (number + 1) % 10 == 0:
                 print(f"{number + 1} restores: {found}", file=sys.stderr)
@@ -69,10 +78,19 @@ class Trial:
 
     Args:
         lives: begins its processes.
+        disk: of its state, whose power is cut at each kill; None where it is only killed.
     """
 
-    def __init__(self, world: World, chance: random.Random, found: Findings, lives: Lives) -> None:
+    def __init__(
+        self,
+        world: World,
+        chance: random.Random,
+        found: Findings,
+        lives: Lives,
+        disk: CutDisk | None = None,
+    ) -> None:
         self._world, self._chance, self._found, self._lives = world, chance, found, lives
+        self._disk = disk
         self._secret, public = make_key()
         self._recipients = Recipients(keys=(public,))
         self._said = 0
@@ -112,6 +130,10 @@ class Trial:
         async with self._lives.begin(action, str(self._world.folder), self._secret):
             yield
             await asyncio.sleep(self._chance.uniform(0, longest_s))
+            if self._disk is not None:
+                self._disk.cut()
+        if self._disk is not None:
+            self._disk.come_back()
         self._found.kills += 1
 
     def _back_up(self) -> None:

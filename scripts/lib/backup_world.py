@@ -35,6 +35,8 @@ from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.registry import Registry
 
 CHAT, SENT, ACTS, BACKUP = "chat.jsonl", "sent.jsonl", "acts.jsonl", "x.barnacle-backup"
+# Link to the disk of a device whose power is cut; a folder of one that is only killed
+DEVICE = "device"
 READY = "ready"
 _LOOK_S = 0.03
 _CONFIG = """\
@@ -55,7 +57,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.state, self.config = folder / "state", folder / "barnacle.toml"
+        self.state, self.config = folder / DEVICE / "state", folder / DEVICE / "barnacle.toml"
 
     def make(self, url: str) -> None:
         """Make a device with an owner."""

@@ -1,3 +1,4 @@
+import os
 import random
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 from scripts.lib.backup_findings import Findings, count
 from scripts.lib.backup_kills import Trial, run_pump
 from scripts.lib.backup_world import ACTS, SENT, World
+from scripts.lib.bench.block_devices import cut_disk, missing
 from tests.fakes.lives import lives_of
 from tests.fakes.llm_thread import LlmThread
 
@@ -19,6 +21,19 @@ async def test_a_restore_under_kills_repeats_and_loses_nothing(tmp_path: Path) -
     assert found.is_clean
     assert (found.restores, found.kills) == (1, 6)
     assert found.kept > 20
+
+
+def test_a_cut_forgets_what_was_not_synced_and_keeps_the_rest(tmp_path: Path) -> None:
+    if reason := missing():
+        pytest.skip(reason)
+    with cut_disk(tmp_path) as disk:
+        (disk.root / "kept").write_text("durable")
+        os.sync()
+        (disk.root / "lost").write_text("not yet")
+        disk.cut()
+        disk.come_back()
+        assert (disk.root / "kept").read_text() == "durable"
+        assert not (disk.root / "lost").exists()
 
 
 def test_what_is_done_or_said_again_is_counted(tmp_path: Path) -> None:

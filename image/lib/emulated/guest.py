@@ -113,6 +113,11 @@ class Guest:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def age_s(self) -> float:
+        """Return the time since power-on."""
+        return time.monotonic() - self.started_s
+
+    @property
     def wants_start(self) -> bool:
         """True where it has ended without a cut: a watchdog, a panic, or a restart."""
         return not self._is_cut and not self.is_running

@@ -25,6 +25,7 @@ ORDER = (
     "cut_points",
     "read_only",
     "wrong_clock",
+    "new_card",
     "update",
     "update_by_switch",
 )

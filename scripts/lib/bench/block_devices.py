@@ -1,9 +1,12 @@
 """Block devices of a benchmark's own: loop devices over files, alone or with ext4 on them.
 
-Nobody else writes to them, so their counters say what a program has written. They need root.
+Nobody else writes to them, so their counters say what a program has written, and their power can be
+cut. They need root.
 """
 
+import fcntl
 import os
+import struct
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +18,8 @@ _MIB = 1 << 20
 _FILE_SYSTEM_MIB = 256
 # Among the counters of a block device
 _SECTORS_WRITTEN, _SECTOR_BYTES = 6, 512
+# EXT4_IOC_SHUTDOWN of the kernel's include/uapi/linux/fs.h, without writing its journal out
+_SHUT_DOWN, _NO_JOURNAL = 0x8004587D, 2
 
 
 def missing() -> str:
@@ -39,19 +44,51 @@ def plain_device(folder: Path, size_mib: int) -> Iterator[Path]:
         content.unlink()
 
 
+class CutDisk:
+    """ext4 whose power can be cut: it forgets what was not written yet, and takes nothing more."""
+
+    def __init__(self, device: Path, root: Path, options: str) -> None:
+        self.root = root
+        self._mount = ("mount", "-t", "ext4", "-o", options, str(device), str(root))
+        _said(*self._mount)
+
+    def cut(self) -> None:
+        """Cut the power; whoever has files open there is to be killed."""
+        folder = os.open(self.root, os.O_RDONLY)
+        try:
+            fcntl.ioctl(folder, _SHUT_DOWN, struct.pack("I", _NO_JOURNAL))
+        finally:
+            os.close(folder)
+
+    def come_back(self) -> None:
+        """Mount it again, which plays its journal."""
+        self.leave()
+        _said(*self._mount)
+
+    def leave(self) -> None:
+        _said("umount", str(self.root))
+
+
 @contextmanager
-def file_system(folder: Path, options: str = "noatime") -> Iterator[Path]:
-    """Yield the root of an ext4 of its own."""
+def cut_disk(folder: Path, options: str = "noatime") -> Iterator[CutDisk]:
+    """Yield an ext4 of its own."""
     with plain_device(folder, _FILE_SYSTEM_MIB) as device:
         _said(*_MKFS, str(device))
         root = folder / "mounted"
         root.mkdir()
-        _said("mount", "-t", "ext4", "-o", options, str(device), str(root))
+        disk = CutDisk(device, root, options)
         try:
-            yield root
+            yield disk
         finally:
-            _said("umount", str(root))
+            disk.leave()
             root.rmdir()
+
+
+@contextmanager
+def file_system(folder: Path, options: str = "noatime") -> Iterator[Path]:
+    """Yield the root of an ext4 of its own."""
+    with cut_disk(folder, options) as disk:
+        yield disk.root
 
 
 def written_bytes(path: Path) -> int:
