@@ -109,7 +109,8 @@ class Trial:
                 pass
         async with self._lives.begin("restore", str(world.folder), self._secret) as whole:
             async with asyncio.timeout(PATIENCE_S):
-                assert await asyncio.shield(whole.ending) == 0
+                status = await asyncio.shield(whole.ending)
+            assert status == 0, f"the restore ended with {status} in {self._world.folder}"
         for _ in range(START_KILLS):
             async with self._killed("run", LONGEST_START_S):
                 pass

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.lib.bench import parts
-from scripts.lib.bench.parts import NOTHING, PARTS, Taken
-from scripts.lib.bench.parts_agent import Part
+from scripts.lib.bench import parts, parts_agent
+from scripts.lib.bench.parts import NOTHING, PARTS
+from scripts.lib.bench.parts_agent import Part, Taken
 
 
 def taken(used_mib: float, left: int = 0) -> Taken:
@@ -55,7 +55,7 @@ def test_parts_are_chosen_by_words_of_their_names() -> None:
 def test_a_small_run_prints_its_table(
     words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "_SETTLED_S", 0.0)
+    monkeypatch.setattr(parts_agent, "_SETTLED_S", 0.0)
     assert parts.main(["--starts", "1", "--since", "", words]) == 0
     table = capsys.readouterr().out
     assert "their modules after a turn" in table

@@ -12,19 +12,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.lib.bench import parts_beyond, parts_within
-from scripts.lib.bench.parts_agent import PATIENCE_S, Home, Part, agent_with, nothing
-from scripts.lib.bench.process import Used
+from scripts.lib.bench.parts_agent import Part, Taken, agent_with, nothing, taken, until_it_polls
 from scripts.lib.bench.table import NO_BAR, Row, show
-from scripts.lib.browser_measures import tree_mb
-from tests.fakes.children import descendants, is_running
-from tests.fakes.daemon_process import DaemonProcess
-from tests.waits import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 # The last one without any of them
@@ -40,26 +33,6 @@ MODULES = (
 _STARTS = 3
 _NONE_LEFT = "no process left"
 _SHOWN_CHARS = 100
-# A start or a turn is over when its memory moves by no more than this for so long, or at the end
-_STILL_MIB, _STILL_S, _SETTLED_S = 0.07, 3.0, 30.0
-_LOOK_S, _SETTLING_LOOK_S = 0.02, 0.5
-
-
-@dataclass(frozen=True)
-class Taken:
-    """Memory and time of one agent.
-
-    Args:
-        children_mib: most of its processes together while it was used.
-        left: processes that were there after that and not before it.
-    """
-
-    start_cpu_s: float
-    idle_mib: float
-    used_mib: float
-    idle_children_mib: float
-    children_mib: float
-    left: int
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -140,7 +113,7 @@ def _modules_row(found: Sequence[str]) -> Row:
 
 
 async def _median_of(part: Part, code: Path, starts: int) -> Taken:
-    found = [await _taken(part, code) for _ in range(starts)]
+    found = [await taken(part, code) for _ in range(starts)]
     middle = statistics.median
     return Taken(
         middle(one.start_cpu_s for one in found),
@@ -152,50 +125,15 @@ async def _median_of(part: Part, code: Path, starts: int) -> Taken:
     )
 
 
-async def _taken(part: Part, code: Path) -> Taken:
-    async with agent_with(part, code) as (agent, home, deed):
-        cpu_s = await _until_it_polls(agent, home)
-        idle_mib = await _settled_mib(agent)
-        before, idle_children_mib = descendants(agent.pid), tree_mb(agent.pid)
-        using = asyncio.ensure_future(deed(home))
-        most_mib = 0.0
-        while not using.done():
-            most_mib = max(most_mib, tree_mb(agent.pid))
-            await asyncio.wait({using}, timeout=_LOOK_S)
-        using.result()
-        used_mib = await _settled_mib(agent)
-        left = [one for one in descendants(agent.pid) - before if is_running(one)]
-        return Taken(cpu_s, idle_mib, used_mib, idle_children_mib, most_mib, len(left))
-
-
-async def _settled_mib(agent: DaemonProcess) -> float:
-    """Return the memory of the process when it moves no more."""
-    seen, ends_s = [agent.rss_kib / 1024], time.monotonic() + _SETTLED_S
-    looks = round(_STILL_S / _SETTLING_LOOK_S)
-    while time.monotonic() < ends_s:
-        await asyncio.sleep(_SETTLING_LOOK_S)
-        seen.append(agent.rss_kib / 1024)
-        last = seen[-looks:]
-        if len(last) == looks and max(last) - min(last) <= _STILL_MIB:
-            break
-    return seen[-1]
-
-
 async def _modules(part: Part) -> list[str]:
     """Return the modules of parts that an agent loads which has none of them."""
     async with agent_with(part, ROOT, PYTHONPROFILEIMPORTTIME="1") as (agent, home, deed):
-        await _until_it_polls(agent, home)
+        await until_it_polls(agent, home)
         await deed(home)
         lines = (line for line in agent.log().splitlines() if line.startswith("import time:"))
         loaded = [line.rpartition("|")[2].strip() for line in lines]
     assert "agent.turn.turn" in loaded, "the agent told nothing of what it loads"
     return [one for one in loaded if one.startswith(MODULES)]
-
-
-async def _until_it_polls(agent: DaemonProcess, home: Home) -> float:
-    """Return the CPU time of its start."""
-    await wait_until(lambda: home.bot.called("getUpdates"), PATIENCE_S)
-    return Used.by(agent.pid).cpu_s
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,10 @@ from pathlib import Path
 from agent.access.people import PeopleStore, PersonAccount
 from agent.access.roles import PersonRole
 from agent.system.clock import SystemClock
+from scripts.lib.bench.process import Used
+from scripts.lib.browser_measures import tree_mb
 from tests.fakes import telegram_server
+from tests.fakes.children import descendants, is_running
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.llm_server import LlmServer, Reply, streamed
 from tests.fakes.llm_server import running as model_running
@@ -22,6 +26,26 @@ PATIENCE_S = 60.0
 SENTENCE = "turn the led on"
 # As the unit has it
 _UNIT = {"MALLOC_ARENA_MAX": "1"}
+# A start or a turn is over when its memory moves by no more than this for so long, or at the end
+_STILL_MIB, _STILL_S, _SETTLED_S = 0.07, 3.0, 30.0
+_LOOK_S, _SETTLING_LOOK_S = 0.02, 0.5
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Memory and time of one agent.
+
+    Args:
+        children_mib: most of its processes together while it was used.
+        left: processes that were there after that and not before it.
+    """
+
+    start_cpu_s: float
+    idle_mib: float
+    used_mib: float
+    idle_children_mib: float
+    children_mib: float
+    left: int
 
 
 @dataclass(frozen=True)
@@ -109,6 +133,41 @@ async def agent_with(
         await asyncio.to_thread(daemon.start)
         stack.callback(daemon.kill)
         yield daemon, home, told.deed
+
+
+async def taken(part: Part, code: Path) -> Taken:
+    async with agent_with(part, code) as (agent, home, deed):
+        cpu_s = await until_it_polls(agent, home)
+        idle_mib = await _settled_mib(agent)
+        before, idle_children_mib = descendants(agent.pid), tree_mb(agent.pid)
+        using = asyncio.ensure_future(deed(home))
+        most_mib = 0.0
+        while not using.done():
+            most_mib = max(most_mib, tree_mb(agent.pid))
+            await asyncio.wait({using}, timeout=_LOOK_S)
+        using.result()
+        used_mib = await _settled_mib(agent)
+        left = [one for one in descendants(agent.pid) - before if is_running(one)]
+        return Taken(cpu_s, idle_mib, used_mib, idle_children_mib, most_mib, len(left))
+
+
+async def _settled_mib(agent: DaemonProcess) -> float:
+    """Return the memory of the process when it moves no more."""
+    seen, ends_s = [agent.rss_kib / 1024], time.monotonic() + _SETTLED_S
+    looks = round(_STILL_S / _SETTLING_LOOK_S)
+    while time.monotonic() < ends_s:
+        await asyncio.sleep(_SETTLING_LOOK_S)
+        seen.append(agent.rss_kib / 1024)
+        last = seen[-looks:]
+        if len(last) == looks and max(last) - min(last) <= _STILL_MIB:
+            break
+    return seen[-1]
+
+
+async def until_it_polls(agent: DaemonProcess, home: Home) -> float:
+    """Return the CPU time of its start."""
+    await wait_until(lambda: home.bot.called("getUpdates"), PATIENCE_S)
+    return Used.by(agent.pid).cpu_s
 
 
 def _in_order(answers: list[Reply]) -> Callable[[object], Reply]:
