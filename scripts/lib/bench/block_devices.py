@@ -8,6 +8,7 @@ import fcntl
 import os
 import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ _FILE_SYSTEM_MIB = 256
 _SECTORS_WRITTEN, _SECTOR_BYTES = 6, 512
 # EXT4_IOC_SHUTDOWN of the kernel's include/uapi/linux/fs.h, without writing its journal out
 _SHUT_DOWN, _NO_JOURNAL = 0x8004587D, 2
+_LET_GO_S, _LOOK_S = 60.0, 0.1
 
 
 def missing() -> str:
@@ -62,11 +64,38 @@ class CutDisk:
 
     def come_back(self) -> None:
         """Mount it again, which plays its journal."""
+        deadline_s = time.monotonic() + _LET_GO_S
         self.leave()
         _said(*self._mount)
+        while not self._takes():
+            # A sandbox that somebody starts takes the mounts of its moment along until it ends
+            if time.monotonic() > deadline_s:
+                raise OSError(f"{self.root} is held by another mount namespace")
+            self.leave()
+            time.sleep(_LOOK_S)
+            _said(*self._mount)
 
     def leave(self) -> None:
-        _said("umount", str(self.root))
+        """Unmount it, as soon as those who were killed have let go of it."""
+        deadline_s = time.monotonic() + _LET_GO_S
+        while True:
+            try:
+                _said("umount", str(self.root))
+            except subprocess.CalledProcessError:
+                if time.monotonic() > deadline_s:
+                    raise
+                time.sleep(_LOOK_S)
+            else:
+                return
+
+    def _takes(self) -> bool:
+        tried = self.root / ".takes"
+        try:
+            tried.touch()
+            tried.unlink()
+        except OSError:
+            return False
+        return True
 
 
 @contextmanager
