@@ -40,8 +40,9 @@ class Lives:
             yield life
         finally:
             if not life.ending.done():
-                # It has not been waited for: the id is still its own
-                os.kill(life.pid, signal.SIGKILL)
+                # One that ends by itself at this moment, as on a disk without power, is gone
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(life.pid, signal.SIGKILL)
             await life.ended()
 
     def _told(self) -> int:
