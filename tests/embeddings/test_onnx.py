@@ -168,6 +168,26 @@ async def test_the_mapped_graph_gives_the_same_vectors_as_the_other(own_model: P
     assert abs(one - other).max() < 1e-5
 
 
+async def test_the_weights_are_not_in_memory_twice(own_model: Path) -> None:
+    embedder = OnnxEmbedder(own_model)
+    await embedder.embed(["turn the light on"])
+    mapped = (own_model / "model.ort").resolve()
+    read_bytes = _read_of(mapped)
+    await embedder.aclose()
+    # Half of them are laid out for the processor in memory of their own
+    assert 0 < read_bytes < mapped.stat().st_size / 4
+
+
+def _read_of(mapped: Path) -> int:
+    """Return the bytes of a mapped file that this process has in memory."""
+    [told] = [
+        told
+        for told in Path("/proc/self/smaps").read_text().split("VmFlags:")
+        if f"{mapped}\n" in told
+    ]
+    return int(told.split("\nRss:")[1].split()[0]) * 1024
+
+
 async def test_a_model_that_nobody_asks_is_let_go_and_loaded_again(
     own_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
