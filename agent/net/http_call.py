@@ -1,4 +1,4 @@
-"""A request under way, in a task of its own: whoever waits for it may be cut off anywhere, twice.
+"""Requests by httpx, each in a task of its own: who waits for it may be cut off anywhere, twice.
 
 A pool of httpcore loses a connection if a cancellation meets it between two steps: it shields
 itself by means of anyio, which no `cancel` of asyncio heeds. So this task is cancelled once at
@@ -6,16 +6,34 @@ most, and only in steps that clean up behind themselves. Who is in which step, t
 """
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+import ssl
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from agent.errors import NetworkError
+from agent.errors import ConfigRefused
+from agent.net.request import (
+    HEADERS,
+    KEEP_ALIVE_S,
+    MAX_CONNECTIONS,
+    BrokenOff,
+    HttpLimits,
+    HttpRequest,
+    NotReached,
+    Unfit,
+    closed,
+)
+from agent.net.tls import tls_context
 
 if TYPE_CHECKING:
     import httpx
 
 # A call that is given up ends in a moment; nobody waits longer for it
 GIVE_UP_TIMEOUT_S = 1.0
+
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 # Elsewhere a connection is nobody's yet, or no more: it would stay as it is for ever
 _BEARABLE = frozenset(
@@ -28,6 +46,93 @@ _BEARABLE = frozenset(
         "http11.receive_response_body.started",
     }
 )
+
+
+class HttpCalls:
+    """Clients of httpx, made on first use, and what is under way by them.
+
+    Args:
+        transport: replaces the network; for tests.
+        context: trusts others than the system does.
+    """
+
+    def __init__(
+        self, transport: "httpx.AsyncBaseTransport | None", context: ssl.SSLContext | None
+    ) -> None:
+        self._transport = transport
+        self._context = context
+        # By whether they connect to addresses that were checked before
+        self._clients: dict[bool, httpx.AsyncClient] = {}
+        self._making = asyncio.Lock()
+        self._calls: set[HttpCall] = set()
+
+    async def ask(
+        self, request: HttpRequest, limits: HttpLimits, release: Callable[[], None]
+    ) -> "HttpCall":
+        """Send a request; return its call, which has read the head of the answer.
+
+        Args:
+            release: is called once, when the request is over.
+
+        Raises:
+            NotReached: and whatever else `request` names.
+            ConfigRefused: the proxy named by the environment cannot be used.
+        """
+        try:
+            client = await self._made(is_pinned=bool(request.address))
+            with _translated():
+                built = _built(client, request, limits)
+            call = HttpCall(client, built, has_pool=self._transport is None)
+        except BaseException:
+            release()
+            raise
+        self._calls.add(call)
+
+        def over(task: asyncio.Task[None]) -> None:
+            self._calls.discard(call)
+            release()
+            # Whoever waited has it; where nobody did, nobody is to be told
+            if not task.cancelled():
+                task.exception()
+
+        call.task.add_done_callback(over)
+        try:
+            await call.begun()
+        except BaseException:
+            await call.aclose()
+            raise
+        return call
+
+    async def aclose(self) -> None:
+        """Give up what is under way, and close every connection."""
+        async with self._making:
+            for call in self._calls:
+                call.give_up()
+            await self._end_calls()
+            # The pool goes with them: in what state does not matter any more
+            for call in self._calls:
+                call.task.cancel()
+            await self._end_calls()
+            while self._clients:
+                _, client = self._clients.popitem()
+                await client.aclose()
+
+    async def _made(self, *, is_pinned: bool) -> "httpx.AsyncClient":
+        async with self._making:
+            if is_pinned not in self._clients:
+                # Importing httpx and reading certificates takes longer than a lease renewal may
+                self._clients[is_pinned] = await asyncio.to_thread(self._make, is_pinned=is_pinned)
+            return self._clients[is_pinned]
+
+    def _make(self, *, is_pinned: bool) -> "httpx.AsyncClient":
+        # A transport that was handed in has its own
+        context = (self._context or tls_context()) if self._transport is None else None
+        return _make_client(self._transport, context, is_pinned=is_pinned)
+
+    async def _end_calls(self) -> None:
+        if self._calls:
+            tasks = [call.task for call in self._calls]
+            await asyncio.wait(tasks, timeout=GIVE_UP_TIMEOUT_S)
 
 
 class HttpCall:
@@ -48,24 +153,31 @@ class HttpCall:
         # Its own new connection, as long as the pool may not know of it
         self._stream: Any = None
         self._response: httpx.Response | None = None
+        self.status = 0
+        self.headers: dict[str, str] = {}
         request.extensions["trace"] = self._trace
         self.task = asyncio.create_task(self._run(request))
 
-    async def response(self) -> "httpx.Response":
-        """Return the response as far as its headers.
+    async def begun(self) -> None:
+        """Wait for the head of the answer.
 
         Raises:
-            httpx.HTTPError: nothing did.
+            NotReached: and whatever else `request` names.
             NetworkError: the client was closed meanwhile.
         """
-        await self._next()
+        with _translated():
+            await self._next()
         if self._response is None:
-            raise _closed()
-        return self._response
+            raise closed()
+        self.status = self._response.status_code
+        told = self._response.headers.items()
+        self.headers = {name.lower(): str(value) for name, value in told}
 
-    async def piece(self) -> bytes:
+    async def piece(self, timeout_s: float) -> bytes:
         """The next of the body; empty at its end. Raises as `response` does."""
-        return await self._next()
+        with _translated():
+            async with asyncio.timeout(timeout_s):
+                return await self._next()
 
     def give_up(self) -> None:
         if not self._is_unwanted:
@@ -92,7 +204,7 @@ class HttpCall:
         if self._piece.done():
             return self._piece.result()
         if self.task.cancelled():
-            raise _closed()
+            raise closed()
         self.task.result()
         return b""
 
@@ -133,5 +245,90 @@ class HttpCall:
         self._is_bearable = True
 
 
-def _closed() -> NetworkError:
-    return NetworkError("no request is made any more: the agent is ending")
+def _make_client(
+    transport: "httpx.AsyncBaseTransport | None", context: ssl.SSLContext | None, *, is_pinned: bool
+) -> "httpx.AsyncClient":
+    # Its command line, which it would load where others have brought click and pygments
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # as documented: no such module
+    import httpx  # noqa: PLC0415 - 50 ms and 4 MB that a start without network does not need
+
+    class Forgetful(httpx.Cookies):
+        def extract_cookies(self, response: httpx.Response) -> None:
+            """Keep none: what one person fetched says nothing about who fetches next."""
+
+    class Client(httpx.AsyncClient):
+        # To look for cookies in each answer took longer than to build the request
+        cookies = Forgetful()  # type: ignore[override]  # a property that keeps them
+
+    try:
+        return Client(
+            verify=context or True,
+            timeout=httpx.Timeout(None),
+            limits=httpx.Limits(
+                max_connections=None,
+                # Two hosts may share an address, but not the certificate of one connection
+                max_keepalive_connections=0 if is_pinned else MAX_CONNECTIONS,
+                keepalive_expiry=KEEP_ALIVE_S,
+            ),
+            headers=HEADERS,
+            follow_redirects=False,
+            # A proxy would look the name up again, and somewhere else
+            trust_env=not is_pinned,
+            # A proxy for the Internet is not for what runs on this machine
+            mounts={f"all://{name}": None for name in _LOOPBACK},
+            transport=transport,
+        )
+    except (ImportError, ValueError, httpx.InvalidURL) as err:
+        # The value may hold a password: it is not repeated
+        raise ConfigRefused(
+            "the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: "
+            "give an http:// or https:// address"
+        ) from err
+
+
+def _built(
+    client: "httpx.AsyncClient", request: HttpRequest, limits: HttpLimits
+) -> "httpx.Request":
+    import httpx  # noqa: PLC0415 - loaded by now
+
+    url = _parsed(request.url)
+    headers, extensions = dict(request.headers), {}
+    if request.address:
+        headers["host"] = url.netloc.decode("ascii")
+        extensions["sni_hostname"] = url.host
+        url = url.copy_with(host=request.address)
+    return client.build_request(
+        request.method,
+        url,
+        headers=headers,
+        content=request.content,
+        timeout=httpx.Timeout(limits.answer_s, connect=limits.connect_s, write=limits.write_s),
+        extensions=extensions,
+    )
+
+
+@lru_cache(maxsize=64)
+def _parsed(url: str) -> "httpx.URL":
+    """Return the URL taken apart; a service is asked at the same ones all the time."""
+    import httpx  # noqa: PLC0415 - loaded by now
+
+    return httpx.URL(url)
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the errors of httpx into ours."""
+    import httpx  # noqa: PLC0415 - loaded by now
+
+    try:
+        yield
+    except (httpx.ConnectTimeout, httpx.PoolTimeout) as err:
+        raise NotReached("") from err
+    except httpx.TimeoutException as err:
+        raise TimeoutError from err
+    except httpx.ConnectError as err:
+        raise NotReached(str(err) or type(err).__name__) from err
+    except (httpx.ReadError, httpx.RemoteProtocolError) as err:
+        raise BrokenOff(str(err)) from err
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as err:
+        raise Unfit(type(err).__name__) from err

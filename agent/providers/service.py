@@ -137,7 +137,7 @@ class ServiceProvider(DirectProvider, Generic[M]):
         return tuple(sorted(name for name in usable if 0 < len(name) <= MAX_MODEL_CHARS))
 
     async def warm_up(self) -> None:
-        await self._http.get()
+        await self._http.open()
 
     async def _events(
         self, request: ChatRequest, sampling: Sampling, answer: AnswerBuilder

@@ -10,7 +10,9 @@ import httpx
 import pytest
 
 from agent.errors import ConfigRefused, NetworkError
+from agent.net.direct import DirectConnections
 from agent.net.http import HttpClient, HttpRequest
+from agent.net.http_call import HttpCalls
 from agent.net.tls import tls_context
 from tests.fakes.drip import drip
 from tests.fakes.raw_server import Serve, serving
@@ -71,12 +73,12 @@ async def test_body_arrives_whole_however_it_was_cut() -> None:
         assert await fetched(url) == b"one tw"
 
 
-async def test_the_client_is_made_once_and_shared() -> None:
+async def test_connections_are_made_once_and_shared() -> None:
     http = HttpClient()
-    first, second = await asyncio.gather(http.get(), http.get())
+    request = HttpRequest("GET", "http://127.0.0.1/")
+    first, second = await asyncio.gather(http._way_of(request), http._way_of(request))
     assert first is second
     await http.aclose()
-    assert first.is_closed
 
 
 async def test_closing_an_unused_client_does_nothing() -> None:
@@ -85,7 +87,13 @@ async def test_closing_an_unused_client_does_nothing() -> None:
 
 async def test_certificates_are_checked_as_everywhere() -> None:
     http = HttpClient()
-    assert (await http.get())._transport._pool._ssl_context is tls_context()
+    straight = await http._way_of(HttpRequest("GET", "https://127.0.0.1/"))
+    pinned = await http._way_of(HttpRequest("GET", "https://h/", address="127.0.0.1"))
+    assert isinstance(straight, DirectConnections)
+    assert isinstance(pinned, HttpCalls)
+    assert straight._context is tls_context()
+    client = await pinned._made(is_pinned=True)
+    assert client._transport._pool._ssl_context is tls_context()
     await http.aclose()
 
 
@@ -149,7 +157,7 @@ async def test_an_unusable_proxy_is_a_sentence_without_its_password(
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(ConfigRefused, match="HTTPS_PROXY") as caught:
-        await HttpClient().get()
+        await fetched("https://example.invalid/")
     assert "secret" not in str(caught.value)
 
 

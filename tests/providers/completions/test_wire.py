@@ -116,10 +116,11 @@ async def test_a_key_of_the_environment_is_sent() -> None:
 
 async def test_connections_are_used_again() -> None:
     async with asking(streamed("one"), streamed("two"), whole("three")) as (_, provider):
-        client = await provider._http.get()
         for _ in range(3):
             await provider.chat(ASKED)
-        assert len(client._transport._pool.connections) == 1
+        direct = provider._http._direct
+        assert direct is not None
+        assert (len(direct._idle), len(direct._busy)) == (1, 0)
 
 
 # Errors
