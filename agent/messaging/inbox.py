@@ -17,6 +17,13 @@ from agent.messages import Inbound, Provenance
 from agent.messaging.journal import InboxState, OutboxState
 from agent.storage.worker import DatabaseWorker
 
+# The open ones by the index of them: a start would read every message that is kept
+_EXCUSED = (
+    "UPDATE inbox SET state = ?, attempts = max(attempts - 1, 0), cuts = cuts + 1"
+    " WHERE state IN ('accepted', 'running') AND state = 'running'"
+    " AND boot NOT IN ('', ?) AND cuts < ?"
+)
+
 
 async def answered_since(journal: DatabaseWorker, after_id: int, limit: int) -> list[HeardMessage]:
     """Answered messages with greater ids, oldest first."""
@@ -175,11 +182,7 @@ def excuse_cuts(connection: sqlite3.Connection) -> None:
 
     A turn that began in this start of the machine ended with its process, which may be one.
     """
-    connection.execute(
-        "UPDATE inbox SET state = ?, attempts = max(attempts - 1, 0), cuts = cuts + 1"
-        " WHERE state = ? AND boot NOT IN ('', ?) AND cuts < ?",
-        (InboxState.ACCEPTED.value, InboxState.RUNNING.value, _boot_id(), MAX_CUTS),
-    )
+    connection.execute(_EXCUSED, (InboxState.ACCEPTED.value, _boot_id(), MAX_CUTS))
 
 
 def put_back(connection: sqlite3.Connection, inbox_id: int) -> None:

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -6,7 +7,9 @@ import pytest
 
 from agent.machine import boot
 from agent.messaging import inbox
+from agent.messaging.journal import MIGRATIONS
 from agent.messaging.worker import MAX_ATTEMPTS, PARKED_TEXT
+from agent.storage.database import IN_RAM, open_database
 from tests.fakes.channel import FakeChannel
 from tests.fakes.dispatching import running
 from tests.fakes.provider import EchoProvider, StalledProvider
@@ -58,3 +61,17 @@ async def test_a_message_that_takes_the_machine_with_it_each_time_is_parked(
     async with running(tmp_path / f"run-{cuts}", EchoProvider(), channel) as agent:
         await agent.dispatcher.resume(agent.tasks)
         assert await channel.wait_for(1) == [PARKED_TEXT]
+
+
+def test_a_start_reads_no_message_that_is_settled() -> None:
+    """Fifty thousand are kept, and whoever looks at each takes a tenth of a second for it."""
+    with contextlib.closing(open_database(IN_RAM, MIGRATIONS)) as db:
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        inbox.excuse_cuts(db)
+        inbox.unanswered(db)
+        db.set_trace_callback(None)
+        for question in asked:
+            plan = " ".join(str(row) for row in db.execute(f"EXPLAIN QUERY PLAN {question}"))
+            assert "inbox_open" in plan
+    assert len(asked) == 2
