@@ -8,6 +8,8 @@ from agent.memory.text import normalise
 _READABLE_CHARS = 32
 # Tells apart contents that begin alike: 40 bits
 _HASH_CHARS = 10
+# Of every sign that is no letter and no digit, a space
+_ASCII_SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}
 _CLOSING_MARKS = " .,;:!?。，；：！？"
 
 
@@ -18,7 +20,11 @@ def key_of(content: str) -> str:
     """
     same = " ".join(normalise(content).split()).strip(_CLOSING_MARKS)
     digest = hashlib.sha256(same.encode(errors="replace")).hexdigest()[:_HASH_CHARS]
-    readable = _readable("".join(char if char.isalnum() else " " for char in same).split())
+    if same.isascii():
+        spaced = same.translate(_ASCII_SPACED)
+    else:
+        spaced = "".join(char if char.isalnum() else " " for char in same)
+    readable = _readable(spaced.split())
     return f"{readable}-{digest}" if readable else digest
 
 

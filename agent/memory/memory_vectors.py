@@ -125,6 +125,11 @@ class MemoryVectors:
         return replace(question, similar=similar, reading=reading, model=self.model_id)
 
     @property
+    def is_whole(self) -> bool:
+        """Return true if all vectors were read, which a question then need not ask the database."""
+        return self._is_whole
+
+    @property
     def is_reading(self) -> bool:
         return self._reading is not None and not self._reading.done()
 

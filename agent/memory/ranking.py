@@ -162,47 +162,51 @@ class CandidateRelations(Struct, frozen=True):
         asking = (one.entry.memory_id for one in candidates if is_question(one.entry.content))
         return cls(cues, around, standings, best, named, frozenset(asking))
 
-    def features(self, entry: MemoryEntry) -> dict[str, float]:
-        """Return the features of a memory besides its own scores, by the name of their weight."""
-        memory_id = entry.memory_id
-        beside = [self.standings.get(one) for one in self.surroundings.beside(memory_id)]
-        known = [value for value in beside if value is not None]
-        before = self.surroundings.preceding.get(memory_id)
-        asked = before is not None and before in self.asking
-        own = self.standings[memory_id]
+    def weight_of(self, entry: MemoryEntry) -> float:
+        """Return what a memory's circumstances add to its own scores.
+
+        A question looks at a hundred and more: what it does not ask for is not looked at.
+        """
+        memory_id, cues = entry.memory_id, self.cues
+        weight = AROUND_WEIGHT * self._around(memory_id)
+        # Outside of any conversation nothing is known but the memory itself
         place = _conversation(entry)
-        return {
-            "around": sum(known) + _UNKNOWN_NEIGHBOUR * (_BESIDE - len(known)),
-            # Outside of any conversation nothing is known but the memory itself
-            "session": own if place is None else self.sessions[place],
-            "answers": self.standings.get(before or 0, 0.0) if asked else 0.0,
-            "speaker": self._speaker(entry.content),
-            "day": 0.0 if self.cues.day is None else self.cues.day.nearness(entry.created_at_s),
-            "time": float(self.is_then(entry)),
-            "question": float(memory_id in self.asking),
-            "answer_cue": float(self.cues.has_answer(entry.content)),
-        }
+        weight += SESSION_WEIGHT * (
+            self.standings[memory_id] if place is None else self.sessions[place]
+        )
+        before = self.surroundings.preceding.get(memory_id)
+        if before is not None and before in self.asking:
+            weight += ANSWERS_WEIGHT * self.standings.get(before, 0.0)
+        if self.named:
+            weight += SPEAKER_WEIGHT * self._speaker(entry.content)
+        if cues.day is not None:
+            weight += DAY_WEIGHT * cues.day.nearness(entry.created_at_s)
+        if self.is_then(entry):
+            weight += TIME_WEIGHT
+        if memory_id in self.asking:
+            weight += QUESTION_WEIGHT
+        if cues.has_answer(entry.content):
+            weight += ANSWER_CUE_WEIGHT
+        return weight
+
+    def _around(self, memory_id: int) -> float:
+        """Return how far the memories beside it stand out together."""
+        total, unknown = 0.0, _BESIDE
+        for one in self.surroundings.beside(memory_id):
+            value = self.standings.get(one)
+            if value is not None:
+                total += value
+                unknown -= 1
+        return total + _UNKNOWN_NEIGHBOUR * unknown
 
     def is_then(self, entry: MemoryEntry) -> bool:
         return self.cues.is_then(entry.content, entry.created_at_s)
 
     def _speaker(self, content: str) -> float:
         speaker = speaker_of(content)
-        if not self.named or not speaker:
+        if not speaker:
             return 0.0
         return 1.0 if speaker in self.named else -1.0
-
-
-CIRCUMSTANCE_WEIGHTS = {
-    "around": AROUND_WEIGHT,
-    "session": SESSION_WEIGHT,
-    "answers": ANSWERS_WEIGHT,
-    "speaker": SPEAKER_WEIGHT,
-    "day": DAY_WEIGHT,
-    "time": TIME_WEIGHT,
-    "question": QUESTION_WEIGHT,
-    "answer_cue": ANSWER_CUE_WEIGHT,
-}
 
 
 class RankedMemory(Struct, frozen=True):
@@ -221,14 +225,16 @@ def rank(
         [one.closeness for one in candidates if one.closeness is not None], USUAL_CLOSENESS
     )
 
-    def standing(one: MemoryCandidate) -> float:
-        return evidence(one, scales, closeness) + sum(
-            CIRCUMSTANCE_WEIGHTS[name] * value
-            for name, value in circumstances.features(one.entry).items()
-        )
-
-    ordered = sorted(candidates, key=lambda one: (standing(one), one.entry.memory_id), reverse=True)
-    highest = standing(ordered[0]) if ordered else 0.0
+    standing = {
+        one.entry.memory_id: evidence(one, scales, closeness) + circumstances.weight_of(one.entry)
+        for one in candidates
+    }
+    ordered = sorted(
+        candidates,
+        key=lambda one: (standing[one.entry.memory_id], one.entry.memory_id),
+        reverse=True,
+    )
+    highest = standing[ordered[0].entry.memory_id] if ordered else 0.0
     believed = belief(ordered, highest, SearchedStore(scales.memories, scales.understood))
     # What stands before a memory is at least as relevant as it
     relevances = (

@@ -32,7 +32,7 @@ _PROVENANCES = {one.name.lower(): one for one in Provenance}
 def entry_of(row: Sequence[Any]) -> MemoryEntry:
     """Return the memory of a row selected by `COLUMNS`; damaged fields get safe values."""
     # A question looks at a hundred and more: by place, not by name
-    memory_id, key, content, category, provenance, *who = row[:9]
+    memory_id, key, content, category, provenance, person, session, group, device = row[:9]
     created_at_s, updated_at_s, importance, pinned, superseded_by, source = row[9:]
     return MemoryEntry(
         # Constant columns with their declared affinity: SQLite keeps this one an integer
@@ -41,7 +41,7 @@ def entry_of(row: Sequence[Any]) -> MemoryEntry:
         str(content),
         str(category),
         provenance_of(str(provenance)),
-        Scope(*(None if name is None else str(name) for name in who)),
+        Scope(_name(person), _name(session), _name(group), _name(device)),
         _number(created_at_s, 0.0),
         _number(updated_at_s, 0.0),
         importance=min(1.0, max(0.0, _number(importance, DEFAULT_IMPORTANCE))),
@@ -75,9 +75,17 @@ def row_of(entry: MemoryEntry) -> dict[str, Any]:
 
 def provenance_of(name: str) -> Provenance:
     """Return the provenance of that name; an unknown one is trusted least."""
-    return _PROVENANCES.get(name.lower(), Provenance.WEB)
+    found = _PROVENANCES.get(name)
+    return _PROVENANCES.get(name.lower(), Provenance.WEB) if found is None else found
+
+
+def _name(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _number(value: object, otherwise: float) -> float:
+    if type(value) is float and math.isfinite(value):
+        # Nearly all are, and to ask for it by `isinstance` of two types takes as long again
+        return value
     is_number = isinstance(value, int | float) and math.isfinite(value)
     return float(cast("float", value)) if is_number else otherwise

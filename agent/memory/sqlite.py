@@ -115,7 +115,9 @@ class SqliteMemory:
         if query in {"", _EVERYTHING}:
             return await self.list(replace(scope, session=None), limit=limit)
         question = MemoryQuestion(query, scope, now_s=self._clock.wall_s())
-        by_words = await self._brain.look(lambda db: self._found_by_words(db, question, limit))
+        by_words = None
+        if not self._meanings.is_whole:
+            by_words = await self._brain.look(lambda db: self._found_by_words(db, question, limit))
         if by_words is not None:
             self._meanings.work_in_background(query)
             return by_words

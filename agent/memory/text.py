@@ -7,6 +7,7 @@ a database.
 """
 
 import enum
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -55,6 +56,8 @@ _ASKING_PAIRS = (
     " 哪种 哪種 哪一 哪位 哪年 哪座 哪支 多少 多大 多长 多長 几个 幾個 谁的 誰的 是谁 是誰"
 )
 _EMPTY_WORDS = frozenset(_EMPTY.split() + _ASKING_PAIRS.split())
+# What letter by letter comes to the same, at a tenth of the time
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 # Distinct characters of a household's texts; each is classified once
 _CLASSIFIED_CHARACTERS = 8192
 
@@ -76,12 +79,17 @@ HUNG_LETTERS = "[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in _HUN
 
 def normalise(text: str) -> str:
     """Return the same text for any width, case or composition."""
+    if text.isascii():
+        return text.lower()
     # Folding may undo the composition, so it is composed once more
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def tokens(text: str) -> Iterator[str]:
     """Yield search tokens in the order of the text; none contains a space."""
+    if text.isascii():
+        yield from _ASCII_WORD.findall(text.lower())
+        return
     for kind, group in groupby(normalise(text), _kind):
         if kind is _Kind.WORD:
             yield "".join(group)
@@ -93,6 +101,8 @@ def tokens(text: str) -> Iterator[str]:
 
 def word_spans(text: str) -> list[tuple[int, int]]:
     """Return the beginning and end of each run of letters, marks and numbers."""
+    if text.isascii():
+        return [found.span() for found in _ASCII_WORD.finditer(text)]
     spans: list[tuple[int, int]] = []
     start = 0
     for is_between, group in groupby(text, lambda one: _kind(one) is _Kind.SEPARATOR):
@@ -122,6 +132,8 @@ def asked_tokens(text: str, limit: int) -> list[str]:
 
 def is_marked(word: str) -> bool:
     """Return true if a letter has an accent, a tone or the like; scripts of pairs have none."""
+    if word.isascii():
+        return False
     parts = unicodedata.normalize("NFD", word)
     if any(map(is_paired, normalise(word))):
         return False

@@ -78,6 +78,8 @@ def _tells(text: str, span: tuple[int, int], words: Sequence[tuple[int, int]]) -
 
 def _runs_of_han(text: str) -> Iterator[Collection[int]]:
     """Yield the places of each run of Han."""
+    if text.isascii():
+        return
     for are_han, places in groupby(range(len(text)), lambda place: is_han(text[place])):
         if are_han:
             yield list(places)

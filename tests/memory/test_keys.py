@@ -40,3 +40,10 @@ def test_contents_that_differ_in_words_have_different_keys(one: str, other: str)
 def test_a_chosen_key_is_searched_and_a_made_one_is_not() -> None:
     assert searched_text("sister_name", "Mei") == "sister name: Mei"
     assert searched_text(key_of("Mei"), "Mei") == "Mei"
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=20))
+def test_plain_letters_make_the_words_that_they_make_beside_others(content: str) -> None:
+    words = content.lower().split()
+    plain = "".join(char if char.isalnum() else " " for char in " ".join(words)).split()
+    assert key_of(f"{content} b").rpartition("-")[0] == "-".join([*plain, "b"])

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.memory.text import asked_tokens, is_marked, normalise, tokens
+from agent.memory.text import asked_tokens, is_marked, normalise, tokens, word_spans
 
 ANY_TEXT = st.text(max_size=200)
 
@@ -89,3 +89,11 @@ def test_a_word_with_an_accent_or_a_tone_is_marked(word: str) -> None:
 @pytest.mark.parametrize("word", ["pump", "Straße", "水泵", "グループ", "김치", "2", ""])
 def test_a_word_without_one_is_not(word: str) -> None:
     assert not is_marked(word)
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_plain_letters_are_split_as_beside_others(text: str) -> None:
+    assert [*tokens(text), "\u00e4"] == [*tokens(f"{text} \u00e4")]
+    assert normalise(f"{text} \u00e4") == f"{normalise(text)} \u00e4"
+    end = len(text) + 1
+    assert [*word_spans(text), (end, end + 1)] == word_spans(f"{text} \u00e4")
