@@ -1,17 +1,18 @@
 """A loaded embedding model: texts to unit vectors, in the thread that calls.
 
-Importing this module loads numpy, onnxruntime and tokenizers; `onnx.py` does so on first use.
+Importing this module loads numpy and onnxruntime; `onnx.py` does so on first use.
 """
 
 import ctypes
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
+from agent.embeddings import wordpiece
 from agent.embeddings.base import PassageReading, TextPassage
 from agent.embeddings.folder import ModelFolder
 from agent.embeddings.pooling import PoolingHead, SentenceHead, Vectors, head_of, token_output
@@ -56,14 +57,10 @@ class ModelSession:
         self.model_id = folder.verified_id()
         try:
             self._runtime = _runtime(folder)
-            self._tokenizer = _tokenizer(folder, self._recipe.max_tokens)
+            self._splitter = _splitter(folder, self._recipe.max_tokens)
         except Exception as err:
             # Both libraries raise bare Exceptions of their own
             raise folder.damaged(str(err)) from err
-        unknown = getattr(self._tokenizer.model, "unk_token", None)
-        self._unknown = None if not unknown else self._tokenizer.token_to_id(unknown)
-        normalizer = self._tokenizer.normalizer
-        self._drops_marks = normalizer is not None and normalizer.normalize_str("\u00e9") == "e"
         self._inputs = _inputs(self._runtime, folder)
         self._head: SentenceHead | PoolingHead = head_of(
             self._runtime.get_outputs(), self._recipe.pooling, folder.path
@@ -76,7 +73,7 @@ class ModelSession:
     def vectors(self, texts: Sequence[str], *, asked: bool = False) -> Vectors:
         """Return unit vectors of shape (len(texts), dimensions), in the order of the texts."""
         prefix = self._recipe.query_prefix if asked else self._recipe.passage_prefix
-        token_ids = [self._tokenizer.encode(_clean(prefix + text)).ids for text in texts]
+        token_ids = [self._splitter.encode(_clean(prefix + text)).ids for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for batch in batches([len(ids) for ids in token_ids]):
             vectors[batch] = self._run([token_ids[place] for place in batch])
@@ -93,9 +90,9 @@ class ModelSession:
 
     def _reading(self, passage: TextPassage, output: str, *, asked: bool) -> PassageReading:
         prefix = self._recipe.query_prefix if asked else self._recipe.passage_prefix
-        own = self._tokenizer.encode(_clean(prefix + passage.text))
+        own = self._splitter.encode(_clean(prefix + passage.text))
         room = min(_MAX_TOKENS_BEFORE, self._recipe.max_tokens - len(own.ids))
-        before = _last(self._tokenizer, passage.before, room)
+        before = _last(self._splitter, passage.before, room)
         lead = own.special_tokens_mask.index(0) if 0 in own.special_tokens_mask else 0
         ids = [*own.ids[:lead], *before, *own.ids[lead:]] or list(_NO_TOKENS)
         [states] = self._states(output, [ids])
@@ -104,14 +101,14 @@ class ModelSession:
         kept = [
             place
             for place in kept
-            if own.offsets[place][0] >= len(prefix) and own.ids[place] != self._unknown
+            if own.offsets[place][0] >= len(prefix) and own.ids[place] != self._splitter.unknown
         ]
         tokens = states[[place + len(before) for place in kept]]
         # Without anything before it, as every other sentence: the signs of start and end count
         mean = (tokens if before and kept else states).mean(axis=0)
         spans = [own.offsets[place] for place in kept]
         moved = [(start - len(prefix), end - len(prefix)) for start, end in spans]
-        return PassageReading(self._unit(mean[None])[0], tokens, moved, self._drops_marks)
+        return PassageReading(self._unit(mean[None])[0], tokens, moved, self._splitter.drops_marks)
 
     def _states(self, output: str, token_ids: Sequence[_Ids]) -> Vectors:
         ids = np.array(token_ids, np.int64)
@@ -156,7 +153,7 @@ class ModelSession:
         return {name: known[name].astype(kind) for name, kind in self._inputs.items()}
 
     def _probed_dimensions(self) -> int:
-        ids = self._tokenizer.encode(_PROBE).ids
+        ids = self._splitter.encode(_PROBE).ids
         return int(self._run([ids]).shape[1])
 
 
@@ -177,13 +174,12 @@ def _clean(text: str) -> str:
     return text[:MAX_CHARS].encode(errors="replace").decode()
 
 
-def _last(tokenizer: Tokenizer, text: str, room: int) -> list[int]:
+def _last(splitter: "TextSplitter", text: str, room: int) -> list[int]:
     """Return the ids of the last tokens of a text."""
     if not text or room <= 0:
         return []
     last = _clean(text[-_MAX_CHARS_BEFORE:])
-    ids: list[int] = tokenizer.encode(last, add_special_tokens=False).ids
-    return ids[-room:]
+    return splitter.encode(last, add_special_tokens=False).ids[-room:]
 
 
 def _inputs(runtime: onnxruntime.InferenceSession, folder: ModelFolder) -> dict[str, str]:
@@ -227,7 +223,7 @@ def _give_back(path: Path) -> None:
         lines = _SMAPS.read_text(errors="replace").splitlines()
     except OSError:
         return
-    name, place = str(path.resolve()), ""
+    name, place, libc = str(path.resolve()), "", ctypes.CDLL(None)
     for line in lines:
         key, value, *_ = line.split()
         if "-" in key:
@@ -235,13 +231,44 @@ def _give_back(path: Path) -> None:
         # Where nobody has written, each page is the file's
         elif place and (key, value) == ("Anonymous:", "0"):
             start, end = (int(one, 16) for one in place.split("-"))
-            ctypes.CDLL(None).madvise(
-                ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_DONTNEED
-            )
+            libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_DONTNEED)
 
 
-def _tokenizer(folder: ModelFolder, max_tokens: int) -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(folder.tokenizer))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(max_tokens)
-    return tokenizer
+class TextSplitter(Protocol):
+    """Splits texts into pieces.
+
+    `unknown` is the id of what the model does not know; `drops_marks` says that it reads letters
+    without their accents and tones.
+    """
+
+    @property
+    def unknown(self) -> int | None: ...
+
+    @property
+    def drops_marks(self) -> bool: ...
+
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> "wordpiece.Pieces": ...
+
+
+class LibrarySplitter:
+    """Splits as any description wants it, by the library `tokenizers`."""
+
+    def __init__(self, path: Path, max_tokens: int) -> None:
+        from tokenizers import Tokenizer  # noqa: PLC0415 - 14 MB, which our own model does not need
+
+        self._tokenizer = Tokenizer.from_file(str(path))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(max_tokens)
+        unknown = getattr(self._tokenizer.model, "unk_token", None)
+        self.unknown = None if not unknown else self._tokenizer.token_to_id(unknown)
+        normalizer = self._tokenizer.normalizer
+        self.drops_marks = normalizer is not None and normalizer.normalize_str("\u00e9") == "e"
+
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> wordpiece.Pieces:
+        found = self._tokenizer.encode(text, add_special_tokens=add_special_tokens)
+        return wordpiece.Pieces(found.ids, found.offsets, found.special_tokens_mask)
+
+
+def _splitter(folder: ModelFolder, max_tokens: int) -> TextSplitter:
+    known = wordpiece.read(folder.tokenizer, max_tokens)
+    return LibrarySplitter(folder.tokenizer, max_tokens) if known is None else known
