@@ -1,6 +1,7 @@
 """Findings about restores: what was repeated, and what the backup had and the device lacks."""
 
 import sqlite3
+import sys
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
@@ -51,6 +52,9 @@ def count(world: World, found: Findings) -> None:
     found.repeated_acts += sum(times - 1 for times in acts.values())
     found.messages += sum(sent.values())
     found.repeated_messages += sum(times - 1 for times in sent.values())
+    for subject in [one for one, times in sent.items() if times > 1]:
+        again = [row for row in world.rows(SENT) if _subject(row) == subject]
+        print(f"said again: {again}", file=sys.stderr)
 
 
 def compare(world: World, secret: str, found: Findings) -> None:

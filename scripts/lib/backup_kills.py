@@ -26,7 +26,7 @@ from agent.security.approvals import StandingApproval, StandingApprovals
 from agent.system.clock import SystemClock
 from scripts.lib.backup_findings import Findings, compare, count
 from scripts.lib.backup_world import ACTS, BACKUP, CHAT, DEVICE, READY, SENT, World
-from scripts.lib.bench.block_devices import CutDisk, cut_disk, missing
+from scripts.lib.bench.block_devices import CutDisk, cut_disk, keep_mounts_apart, missing
 from tests.fakes.lives import Lives, lives_of
 from tests.fakes.llm_server import Call, Json, Reply, streamed, whole
 from tests.fakes.llm_thread import LlmThread
@@ -50,6 +50,8 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.power and (reason := missing()):
         parser.error(f"--power: {reason}")
+    if chosen.power:
+        keep_mounts_apart()
     begun_s, found = time.monotonic(), Findings()
     asyncio.run(_restores(chosen.restores, chosen.seed, found, has_power_cuts=chosen.power))
     for name, value in zip(Findings.__slots__, astuple(found), strict=True):

@@ -26,7 +26,7 @@ from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
 from agent.storage.database import was_set_aside
 from agent.system.clock import SystemClock
-from scripts.lib.bench.block_devices import CutDisk, cut_disk, missing
+from scripts.lib.bench.block_devices import CutDisk, cut_disk, keep_mounts_apart, missing
 
 OWNER = Scope("owner")
 _LIB = Path(__file__).parent
@@ -44,6 +44,8 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.power and (reason := missing()):
         parser.error(f"--power: {reason}")
+    if chosen.power:
+        keep_mounts_apart()
     if chosen.store:
         asyncio.run(store(chosen.store))
     begun_s = time.monotonic()
