@@ -187,10 +187,10 @@ class Bench:
 
     def chatting(self) -> Outside:
         """A started system whose owner is Anna."""
-        shell = self.running()
+        self.running()
         if not self._is_paired:
             since = len(self.outside.shown())
-            self.outside.write(f"/pair {self._code(shell)}")
+            self.outside.write(f"/pair {self.pairing_code()}")
             self.outside.wait_for("wner", since)
             self._is_paired = True
         return self.outside
@@ -201,14 +201,19 @@ class Bench:
             self.card.write("barnacle.toml", self.config().encode())
             self._is_provisioned = True
 
-    def put_new_card(self, files: Mapping[str, bytes]) -> None:
-        """Throw the card away and put a new one in, with files of a person's on it."""
+    def put_new_card(self, files: Mapping[str, bytes] | None = None) -> None:
+        """Throw the card away and put a new one in.
+
+        Args:
+            files: what a person wrote on it; None where it is to be the usual device.
+        """
         self.stop()
         self.card.path.unlink()
         self.card = self.guest.card = Card(self.image, self.card.path)
-        for name, content in files.items():
+        for name, content in (files or {}).items():
             self.card.write(name, content)
-        self._is_provisioned = True
+        self._is_provisioned = files is not None
+        self._is_paired = self._is_paired and files is not None
 
     def config(self) -> str:
         secrets = {"key": first_boot.KEY, "password": first_boot.PASSWORD}
@@ -237,7 +242,9 @@ class Bench:
                 raise GuestFailed(f"{complaint} after {most_s:.0f} s")
             time.sleep(_LOOK_S)
 
-    def _code(self, shell: Shell) -> str:
+    def pairing_code(self) -> str:
+        """Return the newest code that the service has told its journal."""
+        shell = self.shell
         log = shell.run("journalctl -b -u barnacle -o cat | grep -o '/pair [A-Z0-9-]*' | tail -1")
         found = re.search(r"/pair ([A-Z0-9-]+)", log)
         if found is None:

@@ -26,6 +26,7 @@ ORDER = (
     "read_only",
     "wrong_clock",
     "new_card",
+    "browser_start",
     "update",
     "update_by_switch",
 )
