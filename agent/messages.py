@@ -214,14 +214,16 @@ class ToolResult(Struct, frozen=True):
 
     Args:
         words: for the model; a JSON object where the result has fields.
+        files: paths in the workspace of what this very call made for whoever asked.
     """
 
     success: bool
     words: Passage
+    files: tuple[str, ...] = ()
 
     @classmethod
-    def done(cls, words: Passage) -> "ToolResult":
-        return cls(success=True, words=words)
+    def done(cls, words: Passage, files: tuple[str, ...] = ()) -> "ToolResult":
+        return cls(success=True, words=words, files=files)
 
     @classmethod
     def failed(cls, words: Passage) -> "ToolResult":

@@ -52,12 +52,16 @@ def _routes(
 
         yield from endpoints(desk)
     if "mcp" in wanted:
+        from agent.gateway.assistants.mcp.content import MadeFiles  # noqa: PLC0415 - as above
         from agent.gateway.assistants.mcp.elicitation import Elicitations  # noqa: PLC0415 - as above
         from agent.gateway.assistants.mcp.endpoint import McpEndpoint  # noqa: PLC0415 - as above
         from agent.gateway.assistants.mcp.hand import LentHand  # noqa: PLC0415 - as above
         from agent.gateway.assistants.mcp.methods import McpMethods  # noqa: PLC0415 - as above
+        from agent.gateway.assistants.mcp.offer import OF_DEVICE  # noqa: PLC0415 - as above
 
-        hand = LentHand(channel, agent.clock)
+        made = MadeFiles(agent.paths.workspace, agent.redactor.redact)
+        hand = LentHand(channel, agent.clock, made=made)
         named = agent.settings.gateway.elicit if agent.settings.gateway else ()
         elicitations = Elicitations(named, agent.clock, agent.access.tell)
-        yield McpEndpoint(McpMethods(agent.registry, hand, desk, elicitations), elicitations)
+        methods = McpMethods(agent.registry, hand, desk, elicitations, OF_DEVICE)
+        yield McpEndpoint(methods, elicitations)

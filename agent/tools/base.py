@@ -192,7 +192,12 @@ class FieldsTool(Tool[A]):
             told = await self._fields_of(arguments, context)
         except BadArguments as err:
             return ToolResult.failed(err.words(self.reads))
-        return ToolResult.done(fields(told))
+        return ToolResult.done(fields(told), self._files_of(told))
+
+    def _files_of(self, told: Mapping[str, Fact]) -> tuple[str, ...]:
+        """Return the files that the fields tell of, where the call made some."""
+        del told
+        return ()
 
     @abstractmethod
     async def _fields_of(self, arguments: A, context: ToolContext) -> Mapping[str, Fact]:

@@ -70,7 +70,7 @@ class MemoryExportTool(Tool[ExportArguments]):
             return ToolResult.failed(own("the storage did not answer in time"))
         path_told = echo(arguments.path)
         return ToolResult.done(
-            fields({"path": path_told, "memories": len(known), "bytes": size_bytes})
+            fields({"path": path_told, "memories": len(known), "bytes": size_bytes}), (path,)
         )
 
     def _write(self, path: str, known: Sequence[MemoryEntry]) -> int:

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from agent.errors import BadArguments, BarnacleError
 from agent.messages import Effect
-from agent.passage import Fact, Provenance, configured, own
+from agent.passage import Fact, Passage, Provenance, configured, own
 from agent.readings.chart import Bar, ChartLook, chart_of, heading, line_of
 from agent.readings.columns import Columns
 from agent.readings.periods import PERIODS, Span
@@ -198,6 +198,10 @@ class ReadingsDrawTool(FieldsTool[DrawArguments]):
         else:
             told["note"] = own("no picture: the extra 'drawing' is not installed")
         return told
+
+    def _files_of(self, told: Mapping[str, Fact]) -> tuple[str, ...]:
+        path = told.get("path")
+        return (path.text,) if isinstance(path, Passage) else ()
 
 
 def arguments_of(words: str) -> DrawArguments:

@@ -44,13 +44,16 @@ async def test_the_client_lists_what_it_may_and_no_more(tmp_path: Path, sim: Boa
     async with lent(tmp_path, assistants=("mcp",), sim=sim) as made, client_of(made) as client:
         tools = {one.name: one for one in (await client.list_tools()).tools}
         resources = {str(one.uri) for one in (await client.list_resources()).resources}
-        [template] = (await client.list_resource_templates()).resource_templates
+        templates = (await client.list_resource_templates()).resource_templates
     assert {"ask", "board_gpio_write", "readings_query", "memory_store", "cron_add"} <= set(tools)
     assert not {"shell", "file_read", "http_request", "send_message", "git"} & set(tools)
     assert tools["time_now"].annotations.read_only_hint is True
     assert tools["board_gpio_write"].annotations.read_only_hint is False
     assert {"barnacle://readings", "barnacle://memory", "barnacle://board"} <= resources
-    assert template.uri_template == "barnacle://readings/{name}"
+    assert {one.uri_template for one in templates} == {
+        "barnacle://readings/{reading}",
+        "barnacle://readings/{reading}/curve",
+    }
 
 
 async def test_an_act_is_the_owners_to_allow_and_has_a_receipt(

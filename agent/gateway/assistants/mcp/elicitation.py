@@ -7,11 +7,9 @@ to the owner. Without an answer the owner's own chat is asked.
 """
 
 import asyncio
-import contextlib
 import logging
 import secrets
-from collections.abc import Collection, Iterator, Mapping
-from contextvars import ContextVar
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -22,6 +20,7 @@ from agent.access.owner import Tell
 from agent.access.roles import PersonRole
 from agent.approvals.questions import Ask
 from agent.channels.base import Answer, Question, YesBy
+from agent.gateway.assistants.mcp.stream import CallStream, current
 from agent.gateway.assistants.mcp.wire import RpcMessage
 from agent.gateway.route import RouteRequest
 from agent.messages import Effect
@@ -63,19 +62,6 @@ class _Open(Struct):
     answered: asyncio.Future[RpcMessage]
 
 
-_stream: ContextVar[asyncio.Queue[bytes] | None] = ContextVar("stream", default=None)
-
-
-@contextlib.contextmanager
-def shown_on(stream: asyncio.Queue[bytes]) -> Iterator[None]:
-    """Put the questions of this task's call on a stream to its client."""
-    token = _stream.set(stream)
-    try:
-        yield
-    finally:
-        _stream.reset(token)
-
-
 class Elicitations:
     """Puts questions to clients.
 
@@ -103,7 +89,7 @@ class Elicitations:
         is_able = request.headers.get(SESSION, "").startswith(_CAN_ASK)
         if is_relayed or not is_able or not self._is_allowed(request):
             return None
-        stream = _stream.get()
+        stream = current()
         return None if stream is None else partial(self._ask, request, stream)
 
     def heard(self, sender: str, message: RpcMessage) -> None:
@@ -116,16 +102,14 @@ class Elicitations:
         person = request.person
         return person.name.casefold() in self._callers and person.rank >= PersonRole.USER
 
-    async def _ask(
-        self, request: RouteRequest, stream: asyncio.Queue[bytes], question: Question
-    ) -> Answer:
+    async def _ask(self, request: RouteRequest, stream: CallStream, question: Question) -> Answer:
         if question.effect not in _ASKED or question.yes_by is not YesBy.WORD:
             return Answer.NONE
         known = secrets.token_hex(_ID_BYTES)
         asked = _Open(request.sender, asyncio.get_running_loop().create_future())
         self._open[known] = asked
         shown_s = self._clock.monotonic_s()
-        stream.put_nowait(_form(known, question))
+        stream.put(_form(known, question))
         try:
             async with asyncio.timeout(ANSWERED_WITHIN_S):
                 message = await asked.answered

@@ -1,19 +1,20 @@
 """Endpoint of the protocol: streamable HTTP without sessions.
 
-A call of a tool is answered by a stream that shows it is alive, as the owner may be asked
-meanwhile; everything else at once.
+A call of a tool, and a resource that a tool reads, are answered by a stream that shows it is alive,
+as the owner may be asked meanwhile; everything else at once.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Coroutine
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from agent.channels.push import PushAnswer
 from agent.errors import BarnacleError
-from agent.gateway.assistants.desk import ANSWER_S, BEAT_S, MAX_OPEN_OF_ONE
-from agent.gateway.assistants.mcp.elicitation import SESSION, Elicitations, shown_on
+from agent.gateway.assistants.desk import ANSWER_S, MAX_OPEN_OF_ONE
+from agent.gateway.assistants.mcp.elicitation import SESSION, Elicitations
 from agent.gateway.assistants.mcp.methods import VERSIONS, McpMethods
+from agent.gateway.assistants.mcp.stream import CallStream
 from agent.gateway.assistants.mcp.wire import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -26,8 +27,9 @@ from agent.gateway.route import RouteRequest
 
 PATH = "/mcp"
 _VERSION = "mcp-protocol-version"
-_ALIVE = b": still at work\n\n"
 _STREAM = "text/event-stream"
+# The owner may be asked meanwhile
+_LONG = frozenset({"tools/call", "resources/read"})
 
 
 class McpEndpoint:
@@ -70,7 +72,7 @@ class McpEndpoint:
         return await self._answered(request, message, body)
 
     async def _answered(self, request: RouteRequest, message: RpcMessage, body: bytes) -> Response:
-        if message.method != "tools/call":
+        if message.method not in _LONG:
             answered = _json(await self._answer(request, message, body))
             if message.method == "initialize" and (
                 session := self._elicitations.session_for(request, message.params or {})
@@ -83,10 +85,10 @@ class McpEndpoint:
         if _STREAM not in request.headers.get("accept", ""):
             task = self._begin(request, self._answer(request, message, body))
             return _json(await asyncio.shield(task))
-        questions: asyncio.Queue[bytes] = asyncio.Queue()
-        with shown_on(questions):
+        stream = CallStream(message.params or {})
+        with stream.shown():
             task = self._begin(request, self._answer(request, message, body))
-        return StreamingResponse(_beating(task, questions), media_type=_STREAM)
+        return StreamingResponse(stream.events(task), media_type=_STREAM)
 
     def _begin(
         self, request: RouteRequest, work: Coroutine[None, None, RpcAnswer]
@@ -111,29 +113,6 @@ class McpEndpoint:
             return RpcAnswer(message.id, error=err)
         except BarnacleError as err:
             return RpcAnswer(message.id, error=RpcRefused(INTERNAL_ERROR, str(err)))
-
-
-async def _beating(
-    task: asyncio.Task[RpcAnswer], questions: asyncio.Queue[bytes]
-) -> AsyncIterator[bytes]:
-    asking = asyncio.ensure_future(questions.get())
-    try:
-        while not task.done():
-            done, _ = await asyncio.wait(
-                {task, asking}, timeout=BEAT_S, return_when=asyncio.FIRST_COMPLETED
-            )
-            if asking in done:
-                yield _event(asking.result())
-                asking = asyncio.ensure_future(questions.get())
-            elif not done:
-                yield _ALIVE
-        yield _event(task.result().encoded())
-    finally:
-        asking.cancel()
-
-
-def _event(message: bytes) -> bytes:
-    return b"event: message\ndata: " + message + b"\n\n"
 
 
 def _json(answer: RpcAnswer, status: int = 200) -> Response:

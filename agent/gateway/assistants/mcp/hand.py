@@ -11,6 +11,7 @@ from agent.access.roles import PersonRole
 from agent.approvals.records import AuditReceipt, collected
 from agent.gateway.assistants.channel import AssistantChannel
 from agent.gateway.assistants.desk import RequestOrigin
+from agent.gateway.assistants.mcp.content import JSON, MadeFile, MadeFiles
 from agent.messages import Inbound, Provenance, ToolCall, ToolResult
 from agent.system.clock import Clock
 
@@ -29,6 +30,7 @@ class HandResult(Struct, frozen=True):
     result: ToolResult
     receipts: tuple[AuditReceipt, ...]
     turn: str
+    files: tuple[MadeFile, ...] = ()
 
     @property
     def has_acted(self) -> bool:
@@ -36,9 +38,22 @@ class HandResult(Struct, frozen=True):
 
     def told(self) -> dict[str, object]:
         """Return it as the protocol wants it; what a model reads has the receipt of an act."""
-        content = [{"type": "text", "text": self.result.text}]
+        content: list[dict[str, object]] = [{"type": "text", "text": self.result.text}]
+        content += [file.block() for file in self.files]
         if self.has_acted:
             content.append({"type": "text", "text": self._sentence})
+        return {"content": content, "isError": not self.result.success, "_meta": self._meta}
+
+    def told_of(self, uri: str, media: str) -> dict[str, object]:
+        """Return it as a resource that was read: the files that were made, or the words."""
+        contents = [file.contents(uri) for file in self.files if not file.refused]
+        if not contents:
+            media = media if media.startswith("text/") else JSON
+            contents = [{"uri": uri, "mimeType": media, "text": self.result.text}]
+        return {"contents": contents, "_meta": self._meta}
+
+    @property
+    def _meta(self) -> dict[str, object]:
         rows = [
             {"kind": one.kind, "row": one.link.number, "hash": one.link.digest}
             for one in self.receipts
@@ -46,11 +61,7 @@ class HandResult(Struct, frozen=True):
         receipt: dict[str, object] = {"turn": self.turn, "audit": rows}
         if self.has_acted:
             receipt["read_back"] = self.result.text
-        return {
-            "content": content,
-            "isError": not self.result.success,
-            "_meta": {RECEIPT: receipt},
-        }
+        return {RECEIPT: receipt}
 
     @property
     def _sentence(self) -> str:
@@ -63,12 +74,20 @@ class LentHand:
 
     Args:
         way: by which they come, for the names of their calls.
+        made: reads the files of a result; None where the way carries none.
     """
 
-    def __init__(self, channel: AssistantChannel, clock: Clock, way: str = "mcp") -> None:
+    def __init__(
+        self,
+        channel: AssistantChannel,
+        clock: Clock,
+        way: str = "mcp",
+        made: MadeFiles | None = None,
+    ) -> None:
         self._channel = channel
         self._clock = clock
         self._way = way
+        self._made = made
 
     async def call(
         self,
@@ -94,7 +113,8 @@ class LentHand:
         message = self._message(request, turn, is_relayed=is_relayed)
         with collected() as receipts:
             result = await use(message, call, turn, first)
-        return HandResult(result, tuple(receipts), turn)
+        files = await self._made.of(result) if self._made else ()
+        return HandResult(result, tuple(receipts), turn, files)
 
     def _message(self, request: RequestOrigin, turn: str, *, is_relayed: bool) -> Inbound:
         """Return the message that the call stands for: a program's, for its person."""

@@ -1,6 +1,5 @@
 """Methods of the protocol; no state is kept between two requests."""
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -8,9 +7,10 @@ from agent import __version__
 from agent.gateway.assistants import models
 from agent.gateway.assistants.asked import MAX_ID_CHARS, Asked
 from agent.gateway.assistants.desk import AssistantDesk
-from agent.gateway.assistants.mcp import offer
 from agent.gateway.assistants.mcp.elicitation import Elicitations
 from agent.gateway.assistants.mcp.hand import RELAYED, HandResult, LentHand
+from agent.gateway.assistants.mcp.offer import ASK, Offer
+from agent.gateway.assistants.mcp.stream import current
 from agent.gateway.assistants.mcp.wire import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -39,9 +39,15 @@ class McpMethods:
     """Answers requests of paired callers."""
 
     def __init__(
-        self, registry: Registry, hand: LentHand, desk: AssistantDesk, elicitations: Elicitations
+        self,
+        registry: Registry,
+        hand: LentHand,
+        desk: AssistantDesk,
+        elicitations: Elicitations,
+        offer: Offer,
     ) -> None:
         self._registry = registry
+        self._offer = offer
         self._hand = hand
         self._desk = desk
         self._elicitations = elicitations
@@ -90,19 +96,19 @@ class McpMethods:
         self, request: RouteRequest, params: dict[str, Any], body: bytes
     ) -> dict[str, object]:
         del request, params, body
-        return {"tools": offer.tools_of(self._registry.specs())}
+        return {"tools": self._offer.tools_of(self._registry.specs())}
 
     async def _list_resources(
         self, request: RouteRequest, params: dict[str, Any], body: bytes
     ) -> dict[str, object]:
         del request, params, body
-        return {"resources": list(offer.resources_of(self._registry.specs()))}
+        return {"resources": self._offer.listed(self._registry.specs())}
 
     async def _list_templates(
         self, request: RouteRequest, params: dict[str, Any], body: bytes
     ) -> dict[str, object]:
         del request, params, body
-        return {"resourceTemplates": list(offer.TEMPLATES)}
+        return {"resourceTemplates": self._offer.listed(self._registry.specs(), templates=True)}
 
     async def _call_tool(
         self, request: RouteRequest, params: dict[str, Any], body: bytes
@@ -110,9 +116,9 @@ class McpMethods:
         name, arguments = text_of(params, "name"), params.get("arguments") or {}
         if not isinstance(arguments, dict):
             raise RpcRefused(INVALID_PARAMS, "params.arguments has to be an object")
-        if name == offer.ASK:
+        if name == ASK:
             return await self._ask(request, arguments, body)
-        if not offer.is_offered(name) or self._registry.find(name) is None:
+        if not self._offer.has(name) or self._registry.find(name) is None:
             raise RpcRefused(INVALID_PARAMS, "there is no such tool; tools/list names them")
         is_relayed = _is_relayed(params)
         return (await self._use(request, name, arguments, is_relayed=is_relayed)).told()
@@ -142,24 +148,15 @@ class McpMethods:
     ) -> dict[str, object]:
         del body
         uri = text_of(params, "uri")
-        reading, found = offer.reading_of(uri), offer.resource(uri)
-        if reading:
-            wanted: tuple[str, dict[str, object]] = (
-                "readings_query",
-                {"reading": reading, "hours": 24},
-            )
-        elif found is not None and self._registry.find(found.tool) is not None:
-            wanted = (found.tool, json.loads(found.arguments_json))
-        else:
+        found = self._offer.found(uri)
+        if found is None or self._registry.find(found[0].tool) is None:
             raise RpcRefused(RESOURCE_NOT_FOUND, "there is no such resource")
-        done = await self._use(request, *wanted, is_relayed=_is_relayed(params))
+        resource, arguments = found
+        is_relayed = _is_relayed(params)
+        done = await self._use(request, resource.tool, arguments, is_relayed=is_relayed)
         if not done.result.success:
             raise RpcRefused(RESOURCE_NOT_FOUND, done.result.text)
-        text = done.result.text
-        return {
-            "contents": [{"uri": uri, "mimeType": "application/json", "text": text}],
-            "_meta": done.told()["_meta"],
-        }
+        return done.told_of(uri, resource.media)
 
     async def _use(
         self,
@@ -172,6 +169,8 @@ class McpMethods:
         if wait_s := self._desk.rates.wait_s(request.sender):
             raise RpcRefused(INTERNAL_ERROR, f"too many calls: wait {int(wait_s) + 1} s")
         first = self._elicitations.asker(request, is_relayed=is_relayed)
+        if (stream := current()) is not None:
+            first = stream.asked_by(first)
         done = await self._hand.call(request, name, arguments, is_relayed=is_relayed, first=first)
         if done is None:
             raise RpcRefused(INTERNAL_ERROR, "the agent takes no calls now")

@@ -1,17 +1,14 @@
 """Offer to other assistants: which tools of the agent they may call, and what they may read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Sequence
+from urllib.parse import unquote
 
 from msgspec import Struct
 
+from agent.gateway.assistants.mcp.content import JSON
 from agent.messages import Effect, ToolSpec
 
-# What the hand is: the board and pins, readings, memory, and what is done at a time. Files,
-# programs and the network are the agent's own business
-_FAMILIES = ("board_", "cron_", "gpio_", "i2c_", "memory_", "readings_", "reflex_", "reminder_")
-_MORE = ("system_info", "time_now", "timer_", "watch_")
-# They write files, which a caller cannot fetch
-_NOT = frozenset({"memory_export", "readings_draw"})
 ASK = "ask"
 _HARMFUL = frozenset({Effect.HAZARD, Effect.ERASE})
 _ASKING: dict[str, object] = {
@@ -45,65 +42,114 @@ _ASKING: dict[str, object] = {
 
 
 class OfferedResource(Struct, frozen=True):
-    """Resource that is read by a tool."""
+    """Resource, or a template of resources, that is read by a tool.
+
+    Args:
+        uri: in that of a template one argument of the tool stands in braces.
+        media: of what is read; words that are no plain text are JSON.
+    """
 
     uri: str
     name: str
     about: str
     tool: str
     arguments_json: str = "{}"
+    media: str = JSON
+
+    @property
+    def is_template(self) -> bool:
+        return "{" in self.uri
 
     def described(self) -> dict[str, object]:
         """Return it as it is listed."""
         return {
-            "uri": self.uri,
+            "uriTemplate" if self.is_template else "uri": self.uri,
             "name": self.name,
             "description": self.about,
-            "mimeType": "application/json",
+            "mimeType": self.media,
         }
 
+    def arguments_for(self, uri: str) -> dict[str, object] | None:
+        """Return the tool's arguments that an address stands for; None if it is another's."""
+        arguments: dict[str, object] = json.loads(self.arguments_json)
+        before, _, rest = self.uri.partition("{")
+        name, _, after = rest.partition("}")
+        if not self.is_template:
+            return arguments if uri == self.uri else None
+        value = uri.removeprefix(before).removesuffix(after)
+        if uri != f"{before}{value}{after}" or not value or "/" in value:
+            return None
+        return {**arguments, name: unquote(value)}
 
-_READING = "barnacle://readings/"
-_RESOURCES = (
-    OfferedResource("barnacle://readings", "readings", "Every recorded reading", "readings_list"),
-    OfferedResource("barnacle://memory", "memory", "The caller's memories", "memory_list"),
-    OfferedResource("barnacle://board", "board", "The board and its pins", "board_info"),
-    OfferedResource("barnacle://jobs", "jobs", "Jobs and their next times", "cron_list"),
+
+class Offer(Struct, frozen=True):
+    """Offer: the beginnings of the tools' names, and the resources.
+
+    Args:
+        withheld: names that begin so and are not lent.
+    """
+
+    families: tuple[str, ...]
+    resources: tuple[OfferedResource, ...]
+    withheld: frozenset[str] = frozenset()
+
+    def has(self, name: str) -> bool:
+        """Return true if callers outside may use the tool."""
+        return name.startswith(self.families) and name not in self.withheld
+
+    def tools_of(self, specs: Sequence[ToolSpec]) -> list[dict[str, object]]:
+        """Return the tools as they are listed."""
+        return [_ASKING, *(_described(one) for one in specs if self.has(one.name))]
+
+    def listed(
+        self, specs: Sequence[ToolSpec], *, templates: bool = False
+    ) -> list[dict[str, object]]:
+        """Return the resources whose tools are there, or the templates of such."""
+        known = {one.name for one in specs}
+        return [
+            one.described()
+            for one in self.resources
+            if one.tool in known and one.is_template is templates
+        ]
+
+    def found(self, uri: str) -> tuple[OfferedResource, dict[str, object]] | None:
+        """Return the resource at an address and its tool's arguments; None if there is none."""
+        for one in self.resources:
+            if (arguments := one.arguments_for(uri)) is not None:
+                return one, arguments
+        return None
+
+
+_READINGS = "barnacle://readings"
+# What the hand is: the board and pins, readings, memory, and what is done at a time. Files,
+# programs and the network are the agent's own business
+OF_DEVICE = Offer(
+    (
+        *("board_", "cron_", "gpio_", "i2c_", "memory_", "readings_", "reflex_", "reminder_"),
+        *("system_info", "time_now", "timer_", "watch_"),
+    ),
+    (
+        OfferedResource(_READINGS, "readings", "Every recorded reading", "readings_list"),
+        OfferedResource("barnacle://memory", "memory", "The caller's memories", "memory_list"),
+        OfferedResource("barnacle://board", "board", "The board and its pins", "board_info"),
+        OfferedResource("barnacle://jobs", "jobs", "Jobs and their next times", "cron_list"),
+        OfferedResource(
+            f"{_READINGS}/{{reading}}",
+            "reading",
+            "One reading over the last day",
+            "readings_query",
+            '{"hours": 24}',
+        ),
+        OfferedResource(
+            f"{_READINGS}/{{reading}}/curve",
+            "curve",
+            "The curve of one reading over the last day; the owner is asked, as it makes a file",
+            "readings_draw",
+            '{"hours": 24}',
+            "image/png",
+        ),
+    ),
 )
-TEMPLATES: Sequence[Mapping[str, object]] = (
-    {
-        "uriTemplate": _READING + "{name}",
-        "name": "reading",
-        "description": "One reading over the last day",
-        "mimeType": "application/json",
-    },
-)
-
-
-def is_offered(name: str) -> bool:
-    """Return true if callers outside may use the tool."""
-    return name.startswith((*_FAMILIES, *_MORE)) and name not in _NOT
-
-
-def tools_of(specs: Sequence[ToolSpec]) -> list[dict[str, object]]:
-    """Return the tools as they are listed."""
-    return [_ASKING, *(_described(one) for one in specs if is_offered(one.name))]
-
-
-def resources_of(specs: Sequence[ToolSpec]) -> Iterator[dict[str, object]]:
-    """Yield the resources whose tools are there."""
-    known = {one.name for one in specs}
-    return (one.described() for one in _RESOURCES if one.tool in known)
-
-
-def resource(uri: str) -> OfferedResource | None:
-    """Return the resource with this address."""
-    return next((one for one in _RESOURCES if one.uri == uri), None)
-
-
-def reading_of(uri: str) -> str:
-    """Return the reading that an address names; empty if it names none."""
-    return uri.removeprefix(_READING) if uri.startswith(_READING) else ""
 
 
 def _described(spec: ToolSpec) -> dict[str, object]:
