@@ -47,7 +47,7 @@ class BoardMirror:
         Raises:
             ChannelError: it is gone.
         """
-        shown: dict[str, bytes] = {}
+        shown: Mapping[str, bytes] = {}
         next_look_s = 0.0
         while True:
             # Said again without need, so that the broker answers
@@ -55,8 +55,7 @@ class BoardMirror:
             if self._clock.monotonic_s() >= next_look_s or self._wanted.is_set():
                 self._wanted.clear()
                 now = await self._looked_at(device)
-                await renew(connection, now, shown)
-                shown = now
+                shown = await renew(connection, now, shown, repeats=True)
                 next_look_s = self._clock.monotonic_s() + self._every_s
             wait_s = min(ALIVE_EVERY_S, max(next_look_s - self._clock.monotonic_s(), _SETTLE_S))
             with contextlib.suppress(TimeoutError):

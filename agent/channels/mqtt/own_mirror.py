@@ -5,6 +5,7 @@ nothing there ends one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -19,7 +20,7 @@ from agent.channels.mqtt.home_assistant import (
 )
 from agent.channels.mqtt.messages import OFFLINE, ONLINE, STOP, MqttTopics
 from agent.channels.mqtt.reading_mirror import SPECIAL
-from agent.channels.mqtt.retained import renew
+from agent.channels.mqtt.retained import keep
 
 # What Home Assistant takes for "nobody knows"
 _UNKNOWN = "None"
@@ -93,13 +94,12 @@ class OwnMirror:
         Raises:
             ChannelError: it is gone.
         """
-        shown: dict[str, bytes] = {}
-        while True:
-            state = await self._source.look()
-            now = {**self._values(state), **dict(self._described(state, device))}
-            await renew(connection, now, shown)
-            shown = now
-            await self._source.change(self._every_s)
+        change = partial(self._source.change, self._every_s)
+        await keep(connection, partial(self._messages, device), change, repeats=True)
+
+    async def _messages(self, device: HomeAssistantDevice) -> Mapping[str, bytes]:
+        state = await self._source.look()
+        return {**self._values(state), **dict(self._described(state, device))}
 
     def _values(self, state: OwnState) -> dict[str, bytes]:
         topics = self._topics

@@ -3,23 +3,21 @@
 Every reading by the name that it is recorded under: of all boards, of this machine and of its pins.
 """
 
-import logging
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 
 from agent.channels.mqtt.client import MqttConnection
 from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described_reading
 from agent.channels.mqtt.messages import MqttTopics
-from agent.errors import MessageRefused
+from agent.channels.mqtt.retained import keep
 from agent.readings.columns import ON_LEVEL
 from agent.readings.series import Series
 from agent.readings.summary import Moment
 from agent.system.clock import Clock
-
-_log = logging.getLogger(__name__)
 
 NewestReadings = Callable[[], Mapping[Series, Moment]]
 # What a topic gives a meaning of its own
@@ -36,6 +34,7 @@ class ReadingMirror:
         self._topics = topics
         self._every_s = every_s
         self._clock = clock
+        self._known: dict[str, bytes] = {}
 
     async def run(self, connection: MqttConnection, device: HomeAssistantDevice) -> None:
         """Publish what is new until the connection is gone.
@@ -43,31 +42,18 @@ class ReadingMirror:
         Raises:
             ChannelError: it is gone.
         """
-        shown: dict[str, bytes] = {}
-        while True:
-            for topic, payload in self._messages(device).items():
-                if shown.get(topic) != payload and await _is_published(connection, topic, payload):
-                    shown[topic] = payload
-            await self._clock.sleep(self._every_s)
+        change = partial(self._clock.sleep, self._every_s)
+        await keep(connection, partial(self._messages, device), change, repeats=False)
 
-    def _messages(self, device: HomeAssistantDevice) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
+    async def _messages(self, device: HomeAssistantDevice) -> Mapping[str, bytes]:
+        """Return all that was ever shown: what is recorded no more has its time beside it."""
         for series, moment in self._newest().items():
             topic = self._topics.reading(SPECIAL.sub("_", series.name))
-            found[topic] = _payload(series, moment)
+            self._known[topic] = _payload(series, moment)
             if not series.kind.is_board:
                 # Those of boards are there by their pins
-                found |= described_reading(series, topic, self._topics, device)
-        return found
-
-
-async def _is_published(connection: MqttConnection, topic: str, payload: bytes) -> bool:
-    try:
-        await connection.publish(topic, payload, retain=True)
-    except MessageRefused as err:
-        _log.warning("mqtt: reading not shown (topic=%s, reason=%s)", topic, err)
-        return False
-    return True
+                self._known |= described_reading(series, topic, self._topics, device)
+        return dict(self._known)
 
 
 def _payload(series: Series, moment: Moment) -> bytes:
