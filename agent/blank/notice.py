@@ -83,8 +83,11 @@ class BlankBoards:
         self._is_first = True
         self._telling: set[asyncio.Future[None]] = set()
 
-    async def look(self, confirm: Confirm, tell: Tell) -> None:
-        """Ask about each blank board that is new, one after the other."""
+    async def look(self, confirm: Confirm, tell: Tell) -> bool:
+        """Ask about each blank board that is new, one after the other.
+
+        Return true if nobody could be asked about one of them.
+        """
         loaders = await asyncio.to_thread(boot_loaders, self._places.usb)
         prompts = {
             f"{link.status.port} {ports.identity(link.status.port)}": (link, settings)
@@ -104,6 +107,7 @@ class BlankBoards:
         for seen, (link, settings) in prompts.items():
             if self._is_new(seen):
                 await self._told(seen, self._at_prompt(link, settings, confirm, tell), tell)
+        return not present <= self._asked
 
     async def _tell_unfinished(self, tell: Tell) -> None:
         """Tell of an installation that lost its power, where the board is not there by itself."""

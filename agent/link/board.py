@@ -87,6 +87,7 @@ class SerialBoard:
         self._back_off = BackOff()
         self._live: _Live | None = None
         self._listeners: list[Callable[[Manifest], None]] = []
+        self._watchers: list[Callable[[], None]] = []
         self._last_identity: BoardIdentity | None = None
         self._is_stopped = False
         # There from before the greeting, so that a stop never waits for one
@@ -118,6 +119,11 @@ class SerialBoard:
         if self._manifest is not None:
             listener(self._manifest)
         return lambda: self._listeners.remove(listener)
+
+    def on_status(self, watcher: Callable[[], None]) -> Unsubscribe:
+        """Call `watcher` whenever the status has become another one."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
 
     def subscribe(self, watch: Watch) -> BoardSubscription:
         """Events of that watch, from now on, whenever the board is there."""
@@ -363,6 +369,8 @@ class SerialBoard:
         if status == self._status:
             return
         self._status = status
+        for watcher in list(self._watchers):
+            watcher()
         if trouble.text and state is not BoardState.CLOSED:
             _log.warning("link: state changed (board=%s, trouble=%s)", self.name, trouble)
         else:

@@ -27,15 +27,23 @@ class FolderWatch:
     Args:
         unwatched_s: the pause where the kernel does not tell.
         also_written: a file that was written in its place counts as changed.
+        also_beneath: a name in one of its folders counts as one in it.
     """
 
     def __init__(
-        self, folder: Path, clock: Clock, unwatched_s: float, *, also_written: bool = False
+        self,
+        folder: Path,
+        clock: Clock,
+        unwatched_s: float,
+        *,
+        also_written: bool = False,
+        also_beneath: bool = False,
     ) -> None:
         self._folder = folder
         self._clock = clock
         self._unwatched_s = unwatched_s
         self._also_written = also_written
+        self._also_beneath = also_beneath
         self._changed = asyncio.Event()
         self._watching: INotify | None = None
         self._is_refused = False
@@ -76,7 +84,8 @@ class FolderWatch:
         watching = None
         try:
             watching = INotify(nonblocking=True)
-            watching.add_watch(self._folder, wanted | flags.ONLYDIR)
+            for folder in self._folders():
+                watching.add_watch(folder, wanted | flags.ONLYDIR)
         except OSError as err:
             # Watches are counted by the kernel, and others use them too
             _log.info("system: folder not watched (folder=%s, reason=%s)", self._folder, err)
@@ -88,6 +97,10 @@ class FolderWatch:
         asyncio.get_running_loop().add_reader(watching.fileno(), self._read)
         return True
 
+    def _folders(self) -> list[Path]:
+        beneath = self._folder.iterdir() if self._also_beneath else ()
+        return [self._folder, *(one for one in beneath if one.is_dir())]
+
     def _read(self) -> None:
         from inotify_simple import flags  # noqa: PLC0415 - loaded by now
 
@@ -95,6 +108,7 @@ class FolderWatch:
         with contextlib.suppress(BlockingIOError):
             events = self._watching.read(timeout=0)
             self._changed.set()
-            # The folder is gone, and with it the watch
-            if any(event.mask & flags.IGNORED for event in events):
+            # A folder is gone, and its watch with it, or one has come: the next wait opens anew
+            ends = flags.IGNORED | (flags.ISDIR if self._also_beneath else 0)
+            if any(event.mask & ends for event in events):
                 self.close()

@@ -110,3 +110,20 @@ async def test_without_a_watch_every_wait_is_a_pause(
         await watch.wait()
     assert clock.slept_s == [PAUSE_S] * 3
     watch.close()
+
+
+@pytest.mark.parametrize("begun", ["before", "after"])
+async def test_a_change_in_a_folder_beneath_ends_the_wait(tmp_path: Path, begun: str) -> None:
+    beneath = tmp_path / "beneath"
+    if begun == "before":
+        beneath.mkdir()
+    watch = FolderWatch(tmp_path, SystemClock(), PAUSE_S, also_beneath=True)
+    await watch.wait(LONG_S)
+    if begun == "after":
+        beneath.mkdir()
+        assert await watch.wait(LONG_S)
+        # It is watched from now on
+        assert await watch.wait(LONG_S)
+    (beneath / "name").touch()
+    assert await watch.wait(LONG_S)
+    watch.close()
