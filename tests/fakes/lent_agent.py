@@ -28,7 +28,6 @@ from agent.gateway.gateway import Gateway
 from agent.link.base import BoardState
 from agent.messaging import outbox
 from agent.settings import Paths, Settings
-from agent.tools.base import AnyTool
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.channel import AskedChannel
 from tests.fakes.gateway import Answer as HttpAnswer
@@ -178,13 +177,8 @@ async def lent(
     assistants: Sequence[str] = ("openai",),
     gateway: str = "",
     agent: str = "",
-    tools: Sequence[AnyTool] = (),
 ) -> AsyncIterator[Lent]:
-    """An agent whose owner gives this answer to every question.
-
-    Args:
-        tools: it has these besides its own.
-    """
+    """An agent whose owner gives this answer to every question."""
     with quiet_log() as log:
         async with running(*(script or (obey,))) as model:
             config = folder / "barnacle.toml"
@@ -201,7 +195,6 @@ async def lent(
             paths = Paths(config, folder / "state")
             paths.state_dir.mkdir(mode=0o700, exist_ok=True)
             whole = assemble(load(config, Settings), paths, {}, log)
-            whole.registry._fixed = (*whole.registry._fixed, *tools)
             async with _at_work(whole, AskedChannel(answer), model, sim) as made:
                 yield made
 

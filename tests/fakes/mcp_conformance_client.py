@@ -21,6 +21,8 @@ from agent.tools.mcp.settings import McpSettings
 
 # A tool of the suite asks for numbers; nothing else matters to it
 NUMBERS = {"a": 5, "b": 3}
+# Another one wants to see what a client makes of the schema of a third
+ECHO, SHOWN = "json_schema_echo", "json_schema_2020_12_tool"
 
 
 async def agree(question: ServerQuestion) -> ReplyRequest:
@@ -46,9 +48,15 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         server = McpServer("suite", settings(sys.argv[1]), Path(folder), SystemClock())
         try:
-            for one in await server.offers(agree):
+            offers = await server.offers(agree)
+            schemas = {one.tool: one.schema for one in offers}
+            for one in offers:
                 wanted = set(one.schema["properties"])  # type: ignore[call-overload]  # an object
-                arguments = {name: NUMBERS[name] for name in wanted & set(NUMBERS)}
+                arguments: dict[str, object] = {
+                    name: NUMBERS[name] for name in wanted & set(NUMBERS)
+                }
+                if one.tool == ECHO:
+                    arguments = {"schema": schemas[SHOWN]}
                 await server.call(one.tool, one.digest, arguments, agree)
         finally:
             await server.aclose()

@@ -101,16 +101,13 @@ async def with_token(made: Lent) -> AsyncIterator[str]:
 
 async def run(folder: Path, scenario: str) -> tuple[int, str]:
     """Return how the suite ends with a scenario, and what it says."""
+    elicit = 'elicit = ["watch"]'
     async with (
-        lent(
-            folder,
-            assistants=("mcp",),
-            answer=Answer.YES,
-            gateway='elicit = ["watch"]',
-            tools=suite_tools(folder / "state" / "workspace"),
-        ) as made,
+        lent(folder, assistants=("mcp",), answer=Answer.YES, gateway=elicit) as made,
         with_token(made) as url,
     ):
+        tools, registry = suite_tools(made.agent.paths.workspace), made.agent.registry
+        registry._sources = (*registry._sources, lambda: tools)
         process = await asyncio.create_subprocess_exec(
             *mcp_suite.command("server", "--url", url, "--scenario", scenario),
             *("--spec-version", mcp_suite.VERSION, "--output-dir", str(folder / "results")),
