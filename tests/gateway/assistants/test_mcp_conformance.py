@@ -14,6 +14,7 @@ import pytest
 
 from agent.channels.base import Answer
 from agent.gateway.assistants.mcp import offer
+from agent.gateway.assistants.mcp.methods import VERSIONS
 from tests.fakes import mcp_suite
 from tests.fakes.lent_agent import Lent, lent
 from tests.fakes.mcp_suite_tools import SUITE_OFFER, suite_tools
@@ -110,7 +111,7 @@ async def run(folder: Path, scenario: str) -> tuple[int, str]:
         registry._sources = (*registry._sources, lambda: tools)
         process = await asyncio.create_subprocess_exec(
             *mcp_suite.command("server", "--url", url, "--scenario", scenario),
-            *("--spec-version", mcp_suite.VERSION, "--output-dir", str(folder / "results")),
+            *("--spec-version", VERSIONS[0], "--output-dir", str(folder / "results")),
             *("--expected-failures", str(mcp_suite.EXPECTED)),
             *("--timeout", str(1000 * mcp_suite.LIMIT_S)),
             env=mcp_suite.environ(folder),
@@ -134,4 +135,4 @@ async def test_the_suite_is_content(
 
 def test_every_scenario_of_the_suite_is_run_or_has_its_reason(tmp_path: Path) -> None:
     assert not set(SCENARIOS) & set(NOT_CLAIMED)
-    assert mcp_suite.scenarios("server", tmp_path) == {*SCENARIOS, *NOT_CLAIMED}
+    assert mcp_suite.scenarios("server", VERSIONS[0], tmp_path) == {*SCENARIOS, *NOT_CLAIMED}
