@@ -21,12 +21,12 @@ from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
 from tests.fakes.said import words
 
-_HELD_BY = {"type": "object", "properties": {"street": {"type": "string"}}}
+_ADDRESS = {"type": "object", "properties": {"street": {"type": "string"}}}
 # Whatever the dialect has that a server may lose on the way
 _SCHEMA: Mapping[str, object] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
-    "$defs": {"address": {"$anchor": "addressDef", **_HELD_BY}},
+    "$defs": {"address": {"$anchor": "addressDef", **_ADDRESS}},
     "properties": {
         "name": {"type": "string"},
         "address": {"$ref": "#/$defs/address"},

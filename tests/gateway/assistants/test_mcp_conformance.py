@@ -33,7 +33,7 @@ SCENARIOS = (
     "tools-call-mixed-content",
     "tools-call-error",
     "tools-call-with-progress",
-    # The form is the gate's question, and what it is not answered to the owner answers
+    # The form is the gate's; what the suite fills in says neither yes nor no, so the owner is asked
     "tools-call-elicitation",
     "json-schema-2020-12",
     "resources-list",

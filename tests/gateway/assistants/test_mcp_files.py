@@ -137,15 +137,17 @@ async def test_a_file_is_what_it_is_and_shows_no_key(
     workspace.mkdir()
     (workspace / "a.txt").write_text("the key is hunter2")
     (workspace / "b.txt").write_bytes(b"\xff\xfe")
-    (workspace / "c.wav").write_bytes(b"RIFF")
+    (workspace / "c.wav").write_bytes(b"RIFF\x80")
+    (workspace / "g.png").write_text("no picture: hunter2")
     (workspace / "d.bin").write_bytes(b"x" * 2049)
     (workspace / "e.txt").symlink_to(outside)
     made = MadeFiles(workspace, lambda text: text.replace("hunter2", "[key]"))
-    paths = ("a.txt", "b.txt", "c.wav", "d.bin", "e.txt", "../secret", "f.txt")
+    paths = ("a.txt", "b.txt", "c.wav", "g.png", "d.bin", "e.txt", "../secret", "f.txt")
     blocks = [file.block() for file in await made.of(ToolResult.done(own("made"), paths))]
     assert blocks[0]["resource"]["text"] == "the key is [key]"  # type: ignore[index]  # an object
     assert blocks[1]["resource"]["blob"] == base64.b64encode(b"\xff\xfe").decode()  # type: ignore[index]  # an object
     assert (blocks[2]["type"], blocks[2]["mimeType"]) == ("audio", "audio/wav")
-    told = [str(one["text"]) for one in blocks[3:]]
-    assert [one.partition(" is not sent: ")[0] for one in told] == [f"({one}" for one in paths[3:]]
+    assert blocks[3]["resource"]["text"] == "no picture: [key]"  # type: ignore[index]  # an object
+    told = [str(one["text"]) for one in blocks[4:]]
+    assert [one.partition(" is not sent: ")[0] for one in told] == [f"({one}" for one in paths[4:]]
     assert "hunter2" not in str(blocks)

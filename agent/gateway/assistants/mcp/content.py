@@ -28,7 +28,7 @@ class MadeFile(Struct, frozen=True):
     """File that a call made.
 
     Args:
-        text: of a file of words, without keys; None where it has none.
+        text: of a file of words, without keys, whatever its name says; None of any other.
         refused: why it does not go; empty if it goes.
     """
 
@@ -43,7 +43,7 @@ class MadeFile(Struct, frozen=True):
         if self.refused:
             return {"type": "text", "text": f"({self.path} is not sent: {self.refused})"}
         kind = self.media.partition("/")[0]
-        if kind in {"image", "audio"}:
+        if kind in {"image", "audio"} and self.text is None:
             return {"type": kind, "data": self._base64, "mimeType": self.media}
         return {"type": "resource", "resource": self.contents(f"{_URI}{self.path}")}
 
@@ -81,12 +81,9 @@ class MadeFiles:
         if len(content) > MAX_FILE_BYTES:
             return MadeFile(path, refused=f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB")
         guessed = mimetypes.guess_type(path)[0] or _UNKNOWN
-        media = _NAMED.get(guessed, guessed)
-        return MadeFile(path, media, content, self._text(media, content))
+        return MadeFile(path, _NAMED.get(guessed, guessed), content, self._text(content))
 
-    def _text(self, media: str, content: bytes) -> str | None:
-        if not media.startswith(("text/", JSON)):
-            return None
+    def _text(self, content: bytes) -> str | None:
         try:
             return self._redact(content.decode())
         except UnicodeDecodeError:
