@@ -1,6 +1,6 @@
 """Client for the conformance suite of the protocol: our side of a server, with an owner who agrees.
 
-Usage: mcp_conformance_client.py URL; lists the tools and calls each of them once.
+Usage: mcp_conformance_client.py URL; lists the tools and calls each of them as the suite wants it.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
@@ -35,9 +36,8 @@ async def agree(question: ServerQuestion) -> ReplyRequest:
     return ReplyRequest("", "accept", values)  # type: ignore[arg-type]  # the suite's own defaults
 
 
-def settings(url: str) -> McpSettings:
+def settings(url: str, told: Mapping[str, str]) -> McpSettings:
     """Return the settings of the server, with the client that the suite has registered."""
-    told = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     if "client_id" not in told:
         return McpSettings(url=url)
     secret = Secret(told.get("client_secret", ""))
@@ -45,19 +45,18 @@ def settings(url: str) -> McpSettings:
 
 
 async def main() -> None:
+    told = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    wanted = {one["name"]: one["arguments"] for one in told.get("toolCalls", ())}
     with tempfile.TemporaryDirectory() as folder:
-        server = McpServer("suite", settings(sys.argv[1]), Path(folder), SystemClock())
+        server = McpServer("suite", settings(sys.argv[1], told), Path(folder), SystemClock())
         try:
             offers = await server.offers(agree)
             schemas = {one.tool: one.schema for one in offers}
+            wanted |= {ECHO: {"schema": schemas.get(SHOWN)}}
             for one in offers:
-                wanted = set(one.schema["properties"])  # type: ignore[call-overload]  # an object
-                arguments: dict[str, object] = {
-                    name: NUMBERS[name] for name in wanted & set(NUMBERS)
-                }
-                if one.tool == ECHO:
-                    arguments = {"schema": schemas[SHOWN]}
-                await server.call(one.tool, one.digest, arguments, agree)
+                asked = set(one.schema["properties"])  # type: ignore[call-overload]  # an object
+                numbers = {name: NUMBERS[name] for name in asked & set(NUMBERS)}
+                await server.call(one.tool, one.digest, wanted.get(one.tool, numbers), agree)
         finally:
             await server.aclose()
 

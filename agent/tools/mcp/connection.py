@@ -198,7 +198,8 @@ def _invalid(schema: dict[str, Any]) -> str:
 
 async def _called(client: Client, request: CallRequest) -> BridgeAnswer:
     try:
-        result = await client.session.call_tool(request.tool, request.arguments)
+        # Its session's own call gives up where a server without sessions asks a question
+        result = await client.call_tool(request.tool, request.arguments)
     except (MCPError, RuntimeError, ValueError) as err:
         return BridgeAnswer(trouble=sentence(err))
     text = printable_text("\n".join(texts(result)), MAX_TEXT_CHARS)
