@@ -58,7 +58,7 @@ class BlankWatch:
 
     async def run(self, confirm: "Confirm", tell: Tell) -> None:
         """Until cancelled."""
-        leave = [board.on_status(self._hear) for board in self._boards]
+        leave = [board.standing.watch(self._hear) for board in self._boards]
         try:
             await self._look_and_wait(confirm, tell)
         finally:

@@ -55,6 +55,28 @@ class BoardStatus(Struct, frozen=True):
     trouble: str = ""
 
 
+class Standing:
+    """Status of a link as it is now, and whoever is told that it has become another one."""
+
+    def __init__(self, now: BoardStatus) -> None:
+        self.now = now
+        self._watchers: list[Callable[[], None]] = []
+
+    def watch(self, watcher: Callable[[], None]) -> Unsubscribe:
+        """Call `watcher` after each change."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    def becomes(self, status: BoardStatus) -> bool:
+        """Note the status; return true if it is another one."""
+        if status == self.now:
+            return False
+        self.now = status
+        for watcher in list(self._watchers):
+            watcher()
+        return True
+
+
 class Board(Protocol):
     """A board behind the link."""
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
 from agent.link import frame as wire
 from agent.link import output_lock
-from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe, Value
+from agent.link.base import BoardIdentity, BoardState, BoardStatus, Standing, Unsubscribe, Value
 from agent.link.connection import BoardConnection
 from agent.link.counters import Counters
 from agent.link.discovery import LOOK_S, BackOff, Ports, SerialPorts
@@ -87,7 +87,6 @@ class SerialBoard:
         self._back_off = BackOff()
         self._live: _Live | None = None
         self._listeners: list[Callable[[Manifest], None]] = []
-        self._watchers: list[Callable[[], None]] = []
         self._last_identity: BoardIdentity | None = None
         self._is_stopped = False
         # There from before the greeting, so that a stop never waits for one
@@ -95,7 +94,8 @@ class SerialBoard:
         # What a person should know while it is ready, by subject
         self._notes: dict[str, str] = {}
         self._why = own("not searched for yet")
-        self._status = BoardStatus(BoardState.ABSENT, settings.port, trouble=self._why.text)
+        absent = BoardStatus(BoardState.ABSENT, settings.port, trouble=self._why.text)
+        self.standing = Standing(absent)
         self.counters = Counters()
         self._subscriptions = Subscriptions(clock)
         self._wiring = PinConfiguration(settings.pins, folder)
@@ -108,7 +108,7 @@ class SerialBoard:
 
     @property
     def status(self) -> BoardStatus:
-        return self._status
+        return self.standing.now
 
     @property
     def manifest(self) -> Manifest | None:
@@ -119,11 +119,6 @@ class SerialBoard:
         if self._manifest is not None:
             listener(self._manifest)
         return lambda: self._listeners.remove(listener)
-
-    def on_status(self, watcher: Callable[[], None]) -> Unsubscribe:
-        """Call `watcher` whenever the status has become another one."""
-        self._watchers.append(watcher)
-        return lambda: self._watchers.remove(watcher)
 
     def subscribe(self, watch: Watch) -> BoardSubscription:
         """Events of that watch, from now on, whenever the board is there."""
@@ -220,7 +215,7 @@ class SerialBoard:
                     await self._pause(path, seen)
         finally:
             self._ports.close()
-            self._become(BoardState.CLOSED, self._status.port, own(_RELEASED))
+            self._become(BoardState.CLOSED, self.status.port, own(_RELEASED))
 
     async def _seek(self) -> str:
         while (path := await self._ports.find()) is None:
@@ -239,7 +234,7 @@ class SerialBoard:
                 return
 
     async def _attempt(self, path: str) -> None:
-        if self._status.state is BoardState.ABSENT:
+        if self.status.state is BoardState.ABSENT:
             self._become(BoardState.CONNECTING, path, own(""))
         try:
             port = await self._ports.open(path)
@@ -353,7 +348,7 @@ class SerialBoard:
     def _note(self, **notes: str) -> None:
         """Log troubles of a working board."""
         self._notes |= notes
-        status = self._status
+        status = self.status
         if status.state is BoardState.READY:
             trouble = "; ".join(sentence for sentence in self._notes.values() if sentence)
             self._become(status.state, status.port, trouble, status.identity)
@@ -365,12 +360,8 @@ class SerialBoard:
         if not isinstance(trouble, Passage):
             trouble = outside(trouble, Provenance.SENSOR)
         self._why = trouble
-        status = BoardStatus(state, port, identity, trouble.text)
-        if status == self._status:
+        if not self.standing.becomes(BoardStatus(state, port, identity, trouble.text)):
             return
-        self._status = status
-        for watcher in list(self._watchers):
-            watcher()
         if trouble.text and state is not BoardState.CLOSED:
             _log.warning("link: state changed (board=%s, trouble=%s)", self.name, trouble)
         else:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +12,7 @@ import pytest
 from agent.app import blank
 from agent.app.blank import LOOK_AGAIN_S, LOOK_AT_LEAST_S, SETTLE_S, BlankWatch
 from agent.channels.base import Answer, Question
+from agent.link.base import Standing
 from agent.settings import Settings
 from tests.fakes.board import FakeBoard
 from tests.fakes.watches import no_watches_left
@@ -34,7 +35,9 @@ class StillClock:
 
     async def sleep(self, duration_s: float) -> None:
         self.slept_s.append(duration_s)
-        await asyncio.sleep(0 if duration_s <= SETTLE_S else 3600)
+        if duration_s > SETTLE_S:
+            await asyncio.Event().wait()
+        await asyncio.sleep(0)
 
 
 class ToldBoard(FakeBoard):
@@ -43,16 +46,11 @@ class ToldBoard(FakeBoard):
     def __init__(self) -> None:
         super().__init__()
         self.plugged_in = False
-        self.watchers: list[Callable[[], None]] = []
-
-    def on_status(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        self.watchers.append(watcher)
-        return lambda: self.watchers.remove(watcher)
+        self.standing = Standing(self.status)
 
     def says(self, trouble: str) -> None:
         self.trouble = trouble
-        for watcher in self.watchers:
-            watcher()
+        assert self.standing.becomes(self.status)
 
 
 @dataclass
@@ -155,7 +153,7 @@ async def test_a_board_that_a_link_meets_at_its_prompt_is_looked_at(
         await wait_until(lambda: looking.looks == 1)
         # Nobody could be asked: somebody may pair
         await wait_until(lambda: LOOK_AGAIN_S in place.clock.slept_s)
-    assert place.link.watchers == []
+    assert place.link.standing._watchers == []
 
 
 async def test_where_the_kernel_tells_nothing_it_looks_now_and_then(
