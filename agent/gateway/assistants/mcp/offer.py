@@ -83,19 +83,14 @@ class OfferedResource(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True):
-    """Offer: the beginnings of the tools' names, and the resources.
-
-    Args:
-        withheld: names that begin so and are not lent.
-    """
+    """Offer: the beginnings of the tools' names, and the resources."""
 
     families: tuple[str, ...]
     resources: tuple[OfferedResource, ...]
-    withheld: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
         """Return true if callers outside may use the tool."""
-        return name.startswith(self.families) and name not in self.withheld
+        return name.startswith(self.families)
 
     def tools_of(self, specs: Sequence[ToolSpec]) -> list[dict[str, object]]:
         """Return the tools as they are listed."""
