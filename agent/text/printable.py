@@ -37,6 +37,8 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 def printable_line(raw: str, limit: int) -> str:
     """One line of at most `limit` characters; line breaks and tabs become spaces."""
+    if raw.isprintable():
+        return raw[:limit]
     spaced = "".join(" " if char in "\r\n\t\u2028\u2029" else char for char in raw[: 4 * limit])
     return _cleaned(spaced, frozenset())[:limit]
 
@@ -97,6 +99,9 @@ def spelled_text(raw: str, limit: int) -> str:
 
 
 def _cleaned(raw: str, kept: frozenset[str]) -> str:
+    if raw.isprintable():
+        # Nothing of what hides is: most texts are read once instead of letter by letter
+        return raw
     return "".join(
         char
         for char in raw

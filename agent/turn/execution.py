@@ -55,7 +55,8 @@ def for_model(result: ToolResult) -> Passage:
 
 def shown_by(message: ChatMessage) -> Passage:
     """Return what a model sees of a message, with the pictures that a person's words name."""
-    if message.role is Role.USER and _PICTURE.search(message.text):
+    # A history is long, and hardly a message has a bracket
+    if message.role is Role.USER and "[" in message.text and _PICTURE.search(message.text):
         return message.words.below(Provenance.WEB, "a picture")
     return message.words
 

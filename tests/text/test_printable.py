@@ -104,3 +104,9 @@ def test_marks_of_no_script_and_piles_of_marks_have_names() -> None:
 def test_ordinary_answers_keep_marks_and_joiners() -> None:
     for text in ("हिन्दी", "مُحَمَّد", "❤️", "👨\u200d👩", "e\u0301"):
         assert printable_text(text, 20) == text
+
+
+@given(st.text(st.characters(max_codepoint=0x2FFF)), st.integers(1, 40))
+def test_what_is_not_looked_at_letter_by_letter_is_the_same(text: str, limit: int) -> None:
+    assert printable_line(text, limit) == printable_line(f"{text}\u200e", limit)
+    assert printable_text(text, limit) == printable_text(f"{text}\u200e", limit)

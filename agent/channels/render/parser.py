@@ -5,7 +5,7 @@ What cannot be shown at all is shown as the text it is; nothing that a model wro
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -41,6 +41,8 @@ def read(markdown: str) -> Styled:
     return joined((block.shown for block in blocks(markdown)), "\n\n")
 
 
+# An answer is parsed to be split and again to be sent; some people are answered at once
+@lru_cache(maxsize=8)
 def blocks(markdown: str) -> tuple[MarkdownBlock, ...]:
     """Return the visible blocks in order."""
     as_is = (MarkdownBlock("", Styled(cleaned(markdown).strip())),)
@@ -62,6 +64,8 @@ def blocks(markdown: str) -> tuple[MarkdownBlock, ...]:
 
 def cleaned(text: str) -> str:
     """Remove characters that no platform shows and some refuse."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "".join(
         char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cs"}
     )
