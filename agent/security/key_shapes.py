@@ -105,7 +105,9 @@ class _Search(Struct, frozen=True):
             yield 0, len(text)
             return
         joined: list[tuple[int, int]] = []
-        for at in sorted(at for stem in self.stems for at in _places(stem, lowered)):
+        # Few texts have any: which ones is asked before where
+        found = [stem for stem in self.stems if stem in lowered]
+        for at in sorted(at for stem in found for at in _places(stem, lowered)):
             begin, end = max(0, at - self.before), at + self.after
             if joined and begin <= joined[-1][1]:
                 begin, _ = joined.pop()

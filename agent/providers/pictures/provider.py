@@ -130,8 +130,10 @@ class PicturesProvider(Provider):
         await self._inner.aclose()
 
     async def _with_pictures(self, request: ChatRequest) -> ChatRequest:
-        # Mostly nobody has sent one, and a history is long: it is looked at as one text
-        if not _MARKER.search("".join([message.text for message in request.messages])):
+        # Mostly nobody has sent one, and a history is long: what people said is looked at as one
+        # text. The prompt is none of it: it says how a picture is named
+        said = "".join([one.text for one in request.messages if one.role is Role.USER])
+        if not _MARKER.search(said):
             return request
         album = _Album(self._limit, self._inner.capabilities(request.model).vision)
         messages = list(request.messages)
