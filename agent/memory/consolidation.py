@@ -145,6 +145,9 @@ class Consolidation:
                 # Most messages leave nothing: to read them again is cheaper than to write each down
                 self._progress = progress
                 read += len(heard)
+                if len(heard) < MOST_READ:
+                    # All there were; whoever answers another says so
+                    break
             return read
 
     async def catch_up(self) -> int:
