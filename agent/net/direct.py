@@ -193,7 +193,7 @@ class DirectConnection(asyncio.Protocol):
         # Why it was closed from here
         self._reason: Exception | None = None
         # Called at the end of the request that it is used for
-        self.over: Callable[[], None] = lambda: None
+        self.over: Callable[[], None] = _nothing
         self.idle_until_s = 0.0
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -297,7 +297,9 @@ class DirectConnection(asyncio.Protocol):
 
     async def aclose(self) -> None:
         """End the request; what is not read to its end is cut off."""
-        self.over()
+        # Once, and it leads back here: forgotten, it does not wait for the garbage collector
+        over, self.over = self.over, _nothing
+        over()
 
     def close(self, reason: Exception | None = None) -> None:
         self._reason = reason
@@ -343,6 +345,10 @@ class DirectConnection(asyncio.Protocol):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+def _nothing() -> None:
+    """Be called where nobody is told."""
 
 
 def _too_late(waiter: "asyncio.Future[None]") -> None:

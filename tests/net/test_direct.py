@@ -1,10 +1,12 @@
 """Requests straight to a server: what httpx did with them, and what it did not."""
 
 import asyncio
+import contextlib
 import random
 import socket
 import string
 from collections.abc import Coroutine
+from pathlib import Path
 
 import httpx
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from agent.net import direct
 from agent.net.direct import PIECE_BYTES, target_of
 from agent.net.http import MAX_CONNECTIONS, HttpClient, HttpRequest
+from tests.fakes.certificates import trusted
 from tests.fakes.raw_server import serving
 from tests.net.test_http_call import Slow, body, cut_off, idle_connections
 from tests.waits import wait_until
@@ -212,12 +215,16 @@ async def test_whoever_is_connecting_when_the_agent_ends_is_told(
             await asking
 
 
-def test_in_the_loop_that_people_run_calls_that_are_cut_off_take_nothing() -> None:
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_in_the_loop_that_people_run_calls_that_are_cut_off_take_nothing(
+    scheme: str, tmp_path: Path
+) -> None:
     uvloop = pytest.importorskip("uvloop", reason="it has no wheel for this machine")
+    own = trusted(tmp_path, "IP:127.0.0.1") if scheme == "https" else contextlib.nullcontext()
 
     async def cut_and_ask() -> None:
         http, dice, slow = HttpClient(), random.Random(11), Slow()
-        async with serving(slow.serve) as url:
+        async with serving(slow.serve, context=context) as url:
             assert await body(http, f"{url}/fresh") == b"here"
             for _ in range(10):
                 await asyncio.gather(*(cut_off(http, url, "", dice) for _ in range(40)))
@@ -227,7 +234,8 @@ def test_in_the_loop_that_people_run_calls_that_are_cut_off_take_nothing() -> No
             await http.aclose()
             await wait_until(lambda: slow.connections == 0)
 
-    _in_uvloop(uvloop, cut_and_ask())
+    with own as context:
+        _in_uvloop(uvloop, cut_and_ask())
 
 
 def _in_uvloop(uvloop: object, work: Coroutine[object, object, None]) -> None:
