@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 
@@ -34,26 +34,32 @@ class Crowd(msgspec.Struct, frozen=True):
 
     Args:
         refused: visits that a busy console put off; a page asks again.
+        left: kinds of files and connections that the console has more than before.
     """
 
     before_kib: int
     looks_kib: Sequence[int]
     visits: int
     refused: int
-    left: int
+    left: Mapping[str, int]
 
     @property
     def more_kib(self) -> int:
         return self.looks_kib[-1] - self.before_kib
 
 
-def open_files(pid: int) -> int:
-    """Return the files and connections that a process holds."""
-    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+def open_files(pid: int) -> Counter[str]:
+    """Return the files and connections that a process holds, by their kinds."""
+    found: Counter[str] = Counter()
+    for handle in Path(f"/proc/{pid}/fd").iterdir():
+        # One that was closed meanwhile
+        with contextlib.suppress(FileNotFoundError):
+            found[handle.readlink().as_posix().partition("[")[0]] += 1
+    return found
 
 
 async def crowd(
-    whole: WholeConsole, people: Sequence[Browser], for_s: float, open_before: int
+    whole: WholeConsole, people: Sequence[Browser], for_s: float, open_before: Counter[str]
 ) -> Crowd:
     """Have 20 browsers open and leave pages for a while, each from an address of its own."""
     assert whole.console is not None
@@ -92,11 +98,11 @@ async def _come_and_go(
     return counts
 
 
-async def _left(pid: int, open_before: int) -> int:
+async def _left(pid: int, open_before: Counter[str]) -> Counter[str]:
     """Return what the console holds of browsers that have gone: their and the agent's ends."""
     for _ in range(int(LINGER_S) + 40):
-        if (left := open_files(pid) - open_before) <= 0:
-            return 0
+        if not (left := open_files(pid) - open_before):
+            break
         await asyncio.sleep(1)
     return left
 

@@ -94,9 +94,9 @@ def _memories(found: Found, idle: Idle, churned: str) -> Iterator[Row]:
     yield Row(
         f"{churned}, {crowd.visits} visits: left behind",
         "<= 0",
-        str(crowd.left),
+        ", ".join(f"{count} {kind}" for kind, count in crowd.left.items()) or "0",
         f"{crowd.refused} put off",
-        crowd.left == 0,
+        not crowd.left,
     )
     looks = ", ".join(f"{kib / 1024:.1f}" for kib in crowd.looks_kib)
     yield _memory("the same: console's RSS more than before", FLAT_KIB, crowd.more_kib, looks)
