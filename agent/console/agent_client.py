@@ -17,7 +17,7 @@ ANSWER_TIMEOUT_S = 10.0
 # A form may start a program of the agent's
 ACT_TIMEOUT_S = 75.0
 # As many as pages ask at once; the agent ends those that nobody uses
-_MOST_KEPT = 6
+MOST_KEPT = 6
 
 
 class NoAccess(Exception):
@@ -168,7 +168,7 @@ class AgentClient:
             if line is None:
                 raise ChannelUnavailable("the agent closed the connection")
             told = frames.to_console(line)
-            if is_kept := len(self._kept) < _MOST_KEPT:
+            if is_kept := len(self._kept) < MOST_KEPT:
                 self._kept.append(wire)
         except TimeoutError as err:
             raise ChannelUnavailable("the agent does not answer") from err

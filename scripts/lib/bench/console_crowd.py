@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from agent.console.agent_client import MOST_KEPT
 from agent.console.conversation import LINGER_S
 from agent.console.server import IDLE_END_S
 from scripts.lib.console_parts import WholeConsole, environ, rss_kib
@@ -25,6 +26,9 @@ BROWSERS = 20
 _WARM_S = 10.0
 # How many times the memory is looked at, to see whether it grows all the time
 _LOOKS = 10
+_TO_AGENT = "connection to the agent"
+# Ends of the pair that wakes its loop
+_LOOPS_OWN = 2
 # Beyond the idle end: systemd starts it, and it looks at its own idleness every few seconds
 _END_SPARE_S = 30.0
 
@@ -49,13 +53,19 @@ class Crowd(msgspec.Struct, frozen=True):
 
 
 def open_files(pid: int) -> Counter[str]:
-    """Return the files and connections that a process holds, by their kinds."""
+    """Return the files and connections that a process holds, by their kinds.
+
+    Connections to the agent are kept for the next question, up to a number: those are not counted.
+    """
+    local = {line.split()[6] for line in Path(f"/proc/{pid}/net/unix").read_text().splitlines()}
     found: Counter[str] = Counter()
     for handle in Path(f"/proc/{pid}/fd").iterdir():
         # One that was closed meanwhile
         with contextlib.suppress(FileNotFoundError):
-            found[handle.readlink().as_posix().partition("[")[0]] += 1
-    return found
+            kind, _, number = handle.readlink().as_posix().partition("[")
+            found[_TO_AGENT if number.removesuffix("]") in local else kind] += 1
+    found[_TO_AGENT] = max(0, found[_TO_AGENT] - MOST_KEPT - _LOOPS_OWN)
+    return +found
 
 
 async def crowd(
