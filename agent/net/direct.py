@@ -7,6 +7,7 @@ that has been read to the end of its answer is kept. Importing this module loads
 import asyncio
 import contextlib
 import re
+import select
 import ssl
 from collections import deque
 from collections.abc import Callable
@@ -232,7 +233,12 @@ class DirectConnection(asyncio.Protocol):
 
     def is_fresh(self, now_s: float) -> bool:
         """Return true if nothing came while nobody asked, and it is not too old."""
-        return not self._is_ended and not self._pieces and now_s < self.idle_until_s
+        if self._is_ended or self._pieces or now_s >= self.idle_until_s or not self._transport:
+            return False
+        # What has come just now the loop does not know yet: mostly the server's end
+        ready = select.poll()
+        ready.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return not ready.poll(0)
 
     def write(self, request: HttpRequest, to: Target, content: bytes) -> None:
         """Begin to send a request."""

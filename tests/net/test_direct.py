@@ -5,6 +5,7 @@ import contextlib
 import random
 import socket
 import string
+import threading
 from collections.abc import Coroutine
 from pathlib import Path
 
@@ -163,6 +164,31 @@ async def test_a_connection_that_its_server_has_closed_is_not_used_again() -> No
             await wait_until(lambda: all(one._is_ended for one in ways._idle))  # noqa: B023 - called at once
             assert connections == number + 1
     await http.aclose()
+
+
+async def test_an_end_that_the_loop_has_not_seen_yet_is_heeded() -> None:
+    is_over = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        with contextlib.suppress(TimeoutError):
+            for _ in range(2):
+                accepted, _ = listener.accept()
+                with accepted:
+                    accepted.recv(65536)
+                    accepted.sendall(OK + b"Content-Length: 2\r\n\r\nok")
+                is_over.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+        serving_thread = threading.Thread(target=serve, args=[listener])
+        serving_thread.start()
+        http, url = HttpClient(), f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        assert await body(http, url) == b"ok"
+        # The loop stands still meanwhile
+        assert is_over.wait(5)
+        assert await body(http, url) == b"ok"
+        await http.aclose()
+        serving_thread.join()
 
 
 async def test_a_name_whose_first_address_leads_nowhere_is_reached_by_the_next(
