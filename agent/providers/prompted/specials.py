@@ -65,7 +65,7 @@ END_OF_THOUGHT = re.compile(
 STARTS: Final = "<[◁"
 _MOST_CHARS = max(map(len, _ALL))
 # Each piece of an answer asks for them at its end
-_BEGINNINGS = frozenset(one[:end] for one in _ALL for end in range(len(one) + 1))
+_PREFIXES = frozenset(one[:end] for one in _ALL for end in range(len(one) + 1))
 
 
 def special_at(text: str, place: int) -> FoundSpecial | None:
@@ -83,4 +83,4 @@ def before_turn_end(text: str) -> str:
 def may_become_special(text: str, place: int) -> bool:
     """Return true if the rest of the text is a beginning of a special token."""
     rest = text[place : place + _MOST_CHARS]
-    return place + len(rest) == len(text) and rest in _BEGINNINGS
+    return place + len(rest) == len(text) and rest in _PREFIXES
