@@ -23,7 +23,7 @@ def hold(folder: Path) -> Iterator[None]:
     try:
         # What people told the agent is nobody else's on this machine
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = _opened(folder / _LOCK_NAME)
     except OSError as err:
         raise StorageFull(f"the state folder {folder} cannot be used: {err.strerror}") from err
     try:
@@ -46,7 +46,7 @@ def locked(path: Path) -> Iterator[None]:
     """Lock a file for the time of one change."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = _opened(Path(f"{path}.lock"))
     except OSError as err:
         raise StorageFull(f"{path} cannot be written: {err.strerror}") from err
     try:
@@ -54,6 +54,20 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _opened(path: Path) -> int:
+    """Open a lock; one that root makes belongs to whoever the folder belongs to."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.geteuid() == 0:
+            # A restore is root's, and the agent that is started after it is not
+            whose = path.parent.stat()
+            os.fchown(handle, whose.st_uid, whose.st_gid)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
 
 
 def _in_use(folder: Path, holder: bytes) -> str:

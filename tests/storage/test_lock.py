@@ -8,6 +8,8 @@ import pytest
 from agent.errors import StateInUse, StorageFull
 from agent.storage import lock
 
+# Any user but root
+_AGENT = 12_345
 HOLD = (
     "import sys, pathlib; from agent.storage import lock\n"
     "with lock.hold(pathlib.Path(sys.argv[1])):\n"
@@ -39,3 +41,13 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageFull, match="cannot be used"), lock.hold(tmp_path / "file" / "x"):
         pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can lock for another user")
+def test_a_lock_that_root_makes_is_the_agents(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    os.chown(state, _AGENT, _AGENT)
+    with lock.hold(state), lock.locked(state / "jobs.json"):
+        owners = {path.name: path.stat().st_uid for path in state.iterdir()}
+    assert owners == {"lock": _AGENT, "jobs.json.lock": _AGENT}
