@@ -37,7 +37,7 @@ _ANSWERS = {
 # The service that takes the answers over, and the agent's next start, emulated
 _PATIENCE_S = 300.0
 _LOOK_S = 1.0
-_LOOKS = ("the name", "the time zone", "no secret in them", "the connection", "the agent")
+_LOOKS = ("the time zone", "no secret in them", "the connection", "the agent")
 
 
 def run(bench: Bench, amount: int) -> str:
@@ -62,6 +62,8 @@ async def _set_up(bench: Bench) -> str:
     for what in _LOOKS:
         said, is_right = first_boot.LOOKS[what](bench.shell.run)
         expect(is_right, f"{what}: {said}")
+    name = bench.shell.run("cat /etc/hostname")
+    expect(name == _ANSWERS["Name of the device"], f"its name at the next start is {name}")
     page = await browser.send("/say", text="turn+on+the+led")
     expect(page.status == HTTPStatus.SEE_OTHER, f"/say has status {page.status}")
     while not [level for level, *_ in bench.board.changes("led") if level]:
