@@ -39,7 +39,7 @@ from firmware.host import image, interpreter
 from firmware.host.board_source import kinds_of
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, bundle, lay_out
 from firmware.host.compiler import compiled, for_board
-from firmware.host.parts import PARTS
+from firmware.host.parts import BLOCK_BYTES, PARTS, SlotPlace
 from firmware.host.shrink import shrunk
 
 # Of the 92 KB of an STM32F411
@@ -120,7 +120,7 @@ def measure(board: str) -> Measured:
     files = for_board(bundle(board), native)
     with tempfile.TemporaryDirectory(prefix="barnacle-ram-") as name:
         folder = Path(name)
-        lay_out(image.installed_of(board, files), folder)
+        lay_out(image.installed_of(board, files, native), folder)
         stand_ins = [*_STAND_INS.glob("*.py"), FIRMWARE / "simulator" / "stm.py"]
         # Their names are no names of the board's, and would fill its table of names before it does
         parts = [BundledFile(path.name, path.read_bytes()) for path in stand_ins]
@@ -133,12 +133,14 @@ def measure(board: str) -> Measured:
             folder,
         )
         (folder / "steps").write_text("\n".join([*_steps(board), "end"]) + "\n")
-        found = _run(command, folder, _ROOMY_BYTES)
+        flash = _flash(board, (folder / "slot_a").read_bytes())
+        found = _run(command, folder, flash, _ROOMY_BYTES)
         if UPDATE not in found:
             raise NotMeasured(f"it went no further than {', '.join(found)}")
         added = found[START].taken - found[BARE].taken
         size = PARTS[board].heap_bytes + added
-        return Measured(board, found, _run(command, folder, round(size / _FOR_OBJECTS)))
+        tight = _run(command, folder, flash, round(size / _FOR_OBJECTS))
+        return Measured(board, found, tight)
 
 
 def _architecture(command: list[str]) -> str:
@@ -147,11 +149,23 @@ def _architecture(command: list[str]) -> str:
     return interpreter.architecture(command)
 
 
-def _run(command: list[str], folder: Path, heap_bytes: int) -> dict[str, Taken]:
+def _flash(board: str, slot: bytes) -> bytes:
+    """Return the blocks of a new board, divided as `firmware/prompt/small_fat.py` does it."""
+    part = PARTS[board]
+    kept, apart = (part.blocks - 32, 0) if part.slots is SlotPlace.FILES else (32, 32)
+    boot = bytearray(BLOCK_BYTES)
+    boot[3:11] = b"BARNACLE"
+    struct.pack_into("<HHH", boot, 62, kept, apart, part.slots is SlotPlace.WORDS)
+    blocks = boot.ljust(part.blocks * BLOCK_BYTES, b"\0")
+    if part.slots is SlotPlace.BLOCKS:
+        at = (kept + 2 * apart) * BLOCK_BYTES
+        blocks[at : at + len(slot)] = slot
+    return bytes(blocks)
+
+
+def _run(command: list[str], folder: Path, flash: bytes, heap_bytes: int) -> dict[str, Taken]:
     """Return the figures of every moment that was reached in such a heap."""
-    for kept in folder.glob("*.bin"):
-        # Of a run before: this one is of a new board
-        kept.unlink()
+    (folder / "flash.bin").write_bytes(flash)
     done = subprocess.run(  # noqa: S603  - our firmware in the person's interpreter
         [*command, "-X", f"heapsize={heap_bytes}", "-c", "import ram; ram.main()"],
         cwd=folder,

@@ -2,7 +2,10 @@
 #
 # A pin of an STM32 lies in flash: here all pins are one. Whatever is on the bus answers with ones.
 
+import sys
+
 import ram
+import uctypes
 
 PWRON_RESET = 1
 HARD_RESET = 2
@@ -78,7 +81,19 @@ class _Memory:
         pass
 
 
-mem32 = _Memory()
+mem32 = mem16 = _Memory()
+
+
+class _Addresses:
+    # In the place of MicroPython's uctypes: flash, where a slot takes no memory, is here in it.
+
+    _slot = open("slot_a", "rb").read()  # noqa: SIM115  - once
+
+    def bytearray_at(self, address, size):
+        return uctypes.bytearray_at(uctypes.addressof(self._slot) + address - 0x08010000, size)
+
+
+sys.modules["uctypes"] = _Addresses()
 
 
 def UART(*_where, **_how):  # noqa: N802  - MicroPython's name

@@ -62,7 +62,6 @@ def main():
     measure("bare")
     import machine  # noqa: F401, PLC0415  - counted as the board's
     import pyb  # noqa: F401, PLC0415  - as above
-    import raw_slots  # noqa: F401, PLC0415  - as above
     import stm  # noqa: F401, PLC0415  - as above
 
     space = {"__name__": "__main__"}
