@@ -125,9 +125,9 @@ class Image:
 
 
 def open_store():
-    # A build of MicroPython that keeps slots of raw flash brings a module for them
+    # Where scripts/flash has found flash of its own for the slots there is a module for it
     try:
-        import raw_slots  # type: ignore[import-not-found]  # noqa: PLC0415  - most builds have none
+        import raw_slots  # type: ignore[import-not-found]  # noqa: PLC0415  - not on every board
     except ImportError:
         return Files()
     return raw_slots
@@ -193,6 +193,7 @@ def choose(store):
 
 # Of no use once a version runs, until there is an update: a twentieth of what an F411 has
 _AT_START = (
+    "Files",
     "choose",
     "header",
     "is_marked",
@@ -218,7 +219,7 @@ def __getattr__(name):
     import slots as again  # noqa: PLC0415  - anew
 
     sys.modules["slots"] = own
-    again.Files, again.Image = Files, Image  # type: ignore[misc]  # ours, not its own
+    again.Image = Image  # type: ignore[misc]  # ours, not its own
     for one in _AT_START:
         globals()[one] = getattr(again, one)
     return globals()[name]

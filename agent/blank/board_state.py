@@ -1,5 +1,6 @@
 """State of a board at its prompt, asked before anything on it changes."""
 
+import enum
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -28,7 +29,8 @@ OWN_FILES = (
         for name in ("frame", "board", "description", "slots")
         for ending in ("py", "mpy")
     ),
-    *("boot.py.new", "main.py.new", "slots.mpy.new"),
+    *("raw_slots.mpy", "flash_words.mpy"),
+    *("boot.py.new", "main.py.new", "slots.mpy.new", "raw_slots.mpy.new", "flash_words.mpy.new"),
     *SLOTS,
 )
 # MicroPython's own, on a board that is new
@@ -37,7 +39,33 @@ _FACTORY_FILES = ("README.txt", "pybcdc.inf")
 KEPT_BLOCKS = 24
 # Of a file system as firmware/prompt/small_fat.py makes it: its tables, and what is kept behind it
 _TABLE_BLOCKS, _BEHIND_BLOCKS = 4, 32
+# Where the slots are elsewhere: the file system of their programs, and each place of what is kept
+FILES_BLOCKS = PLACE_BLOCKS = 32
 OWN_FOLDERS = ("node/devices", "node")
+# MicroPython's names for parts whose flash is erased in pages of 2 or 4 KB
+_PAGED = ("STM32WB5", "STM32L4", "STM32G4")
+# As many blocks only a flash chip has, which is erased in pages of 4 KB
+_CHIP_BLOCKS = 4_096
+# Two of these, behind the file system and what is kept
+_TWO_SLOTS_BLOCKS = 2 * 160 + 96
+
+# What a place of slots needs on the board, beside the programs that start them
+_OF_WORDS, _OF_BLOCKS = "flash_words.mpy", "raw_slots.mpy"
+
+
+class SlotPlace(enum.Enum):
+    """Place of the versions of the firmware on a board; `firmware/slots.py` starts them."""
+
+    # Files of the file system
+    FILES = "files"
+    # Blocks behind the file system, in pages of their own: slots_in_blocks.py
+    BLOCKS = "blocks"
+    # Sectors of an STM32F4 that no file system has: slots_in_words.py
+    WORDS = "words"
+
+
+# The smallest slots of firmware/slots_in_words.py, and of slots_in_blocks.py where it may be used
+_SLOT_BYTES = {SlotPlace.WORDS: 61_440, SlotPlace.BLOCKS: 160 * 512}
 
 # A slot counts by its number only when it would be started
 QUESTION = f"""
@@ -64,9 +92,30 @@ try:
     block = bytearray(512)
     pyb.Flash(start=0).readblocks(0, block)
     is_ours = block[3:11] == b"BARNACLE"
+    is_laid_out = is_ours and block[62:66] == bytes(({FILES_BLOCKS}, 0, {PLACE_BLOCKS}, 0))
 except (ImportError, AttributeError):
     flash_blocks = 0
-    is_ours = False
+    is_ours = is_laid_out = False
+place = "files"
+machine_name = getattr(sys.implementation, "_machine", "")
+has_last = is_last_taken = False
+try:
+    if "STM32F4" in machine_name and flash_blocks in (128, 224):
+        import machine, uctypes
+        if bytes(uctypes.bytearray_at(0x08004000, 512)) == bytes(block):
+            place = "words"
+            has_last = machine.mem16[0x1FFF7A22] == 1024
+        if has_last and not is_laid_out:
+            for at in range(0x080E0000, 0x08100000, 512):
+                if bytes(uctypes.bytearray_at(at, 512)) != b"\xff" * 512:
+                    is_last_taken = True
+                    break
+    elif flash_blocks >= {_TWO_SLOTS_BLOCKS} and (
+        flash_blocks >= {_CHIP_BLOCKS} or any(name in machine_name for name in {_PAGED!r})
+    ):
+        place = "blocks"
+except (ImportError, AttributeError):
+    pass
 numbers = []
 is_frozen = False
 try:
@@ -92,6 +141,10 @@ print(json.dumps({{
     "is_ours": is_ours,
     "is_frozen": is_frozen,
     "machine": getattr(sys.implementation, "_machine", ""),
+    "is_laid_out": is_laid_out,
+    "place": place,
+    "has_second": has_last or place == "blocks",
+    "is_last_taken": is_last_taken,
 }}))
 """
 
@@ -121,6 +174,10 @@ class FlashState(Struct, frozen=True):
         is_ours: the file system is one of firmware/prompt/small_fat.py.
         is_frozen: its MicroPython has a firmware of ours in itself.
         machine: the board and chip that its MicroPython was built for.
+        place: where its slots are to be, beside files or as files.
+        is_laid_out: its flash is divided as that place wants it.
+        has_second: there is a second slot at that place.
+        is_last_taken: the sector of the second slot has content of somebody else.
     """
 
     version: tuple[int, int]
@@ -135,6 +192,10 @@ class FlashState(Struct, frozen=True):
     is_ours: bool = False
     is_frozen: bool = False
     machine: str = ""
+    place: SlotPlace = SlotPlace.FILES
+    is_laid_out: bool = False
+    has_second: bool = False
+    is_last_taken: bool = False
 
     def holds_beside(self, files: Sequence[OnBoard]) -> bool:
         """Return True when the files fit without giving back what is there."""
@@ -177,6 +238,32 @@ class FlashState(Struct, frozen=True):
                 f" {board} --freeze FOLDER` makes what a MicroPython with the firmware frozen in is"
                 " built from"
             )
+        if place_of(files) is not self.place:
+            raise Unsuitable(
+                f"its flash is divided in another way than {board}'s usually is: use"
+                f" `scripts/flash --board {board}` on a PC, which finds the place by itself"
+            )
+        if self.place is SlotPlace.FILES:
+            self._require_files(files)
+        elif self.foreign and not self.is_laid_out:
+            raise Unsuitable(
+                f"its flash has to be divided anew, and would lose {', '.join(self.foreign)}:"
+                " remove these first"
+            )
+        elif max(len(file.content) for file in files) > _SLOT_BYTES[self.place]:
+            raise Unsuitable(
+                f"the firmware is larger than a slot of {_SLOT_BYTES[self.place]:,} bytes: freeze"
+                " it (--freeze)"
+            )
+        elif self.is_last_taken:
+            raise Unsuitable(
+                "something is in the last 128 KB of its flash (from 0x080E0000), where a second"
+                " version of the firmware belongs: erase the chip, or freeze the firmware"
+                " (--freeze)"
+            )
+
+    def _require_files(self, files: Sequence[OnBoard]) -> None:
+        """Raise Unsuitable where the files have no room in the file system."""
         if self.holds(files):
             return
         needed, there = self._blocks(files), self.free_blocks + self.own_blocks
@@ -191,6 +278,14 @@ class FlashState(Struct, frozen=True):
 
     def _blocks(self, files: Sequence[OnBoard]) -> int:
         return sum(-(-len(file.content) // self.block_bytes) for file in files)
+
+
+def place_of(files: Sequence[OnBoard]) -> SlotPlace:
+    """Return the place of slots that the start programs among these files know."""
+    names = {file.target for file in files}
+    if _OF_WORDS in names:
+        return SlotPlace.WORDS
+    return SlotPlace.BLOCKS if _OF_BLOCKS in names else SlotPlace.FILES
 
 
 def read_state(said: str) -> FlashState:

@@ -20,6 +20,11 @@ FRAME = REPOSITORY / "agent" / "link" / "frame.py"
 _HELPERS = frozenset({"guarded", "sensirion", "stepwise"})
 # Where the versions of the firmware lie, as files and frozen
 _SLOTS = {False: "slots.py", True: "frozen_slots.py"}
+# What divides the flash where no scripts/flash does it
+_DIVISION = (
+    ("node/division.py", "frozen_division.py"),
+    ("small_fat.py", "prompt/small_fat.py"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,10 @@ def bundle(name: str, *, is_frozen: bool = False) -> list[BundledFile]:
     files += [
         BundledFile(path.relative_to(FIRMWARE).as_posix(), path.read_bytes()) for path in node
     ]
+    if is_frozen:
+        files += [
+            BundledFile(target, (FIRMWARE / source).read_bytes()) for target, source in _DIVISION
+        ]
     text = describe.source(board, build_number(files))
     return [*files, BundledFile("description.py", text.encode())]
 

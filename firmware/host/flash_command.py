@@ -76,11 +76,10 @@ def main() -> int:
         _say_what_is_here()
         return 2 if given.board or given.port else 0
     try:
-        files = installed(given.board)
-        for line in flash.listing(files):
-            _say(line)
-        if not given.dry_run:
-            _flash(given.board, given.port, files)
+        if given.dry_run:
+            _list(installed(given.board))
+        else:
+            _flash(given.board, given.port)
     except _FAILURES as err:
         sys.stderr.write(f"flash: {err}\n")
         return 1
@@ -111,11 +110,19 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _flash(board: str, port: str, files: list[BundledFile]) -> None:
+def _list(files: list[BundledFile]) -> None:
+    for line in flash.listing(files):
+        _say(line)
+
+
+def _flash(board: str, port: str) -> None:
     _require_rights(port)
     prompt.reach(port, hint=_say)
     found = flash.state(port)
+    files = installed(board, found.place)
     found.require_room(board, files)
+    flash.require_writable(board, port, found)
+    _list(files)
     flash.copy(files, port, found)
     _say(f"{len(files)} files are on the board, every hash compared")
     flash.restart(port)

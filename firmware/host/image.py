@@ -6,8 +6,10 @@ import struct
 import zlib
 from collections.abc import Iterable
 
-from firmware.host.bundle import BundledFile, board_file, build_number, bundle
-from firmware.host.compiler import for_board
+from agent.blank.board_state import SLOTS, SlotPlace
+from firmware.host.bundle import FIRMWARE, BundledFile, board_file, build_number, bundle
+from firmware.host.compiler import ARCHITECTURE, compiled, for_board
+from firmware.host.parts import PARTS
 from firmware.host.shrink import shrunk
 from firmware.host.version import firmware_version
 
@@ -34,14 +36,46 @@ def image(name: str) -> bytes:
     return image_of(name, board_bundle(name))
 
 
-def installed(name: str) -> list[BundledFile]:
-    """Return the files that `scripts/flash` copies: three at the top, and slot a, confirmed."""
-    return installed_of(name, board_bundle(name))
+# Of the modules that know the place of the slots: what each is called on the board
+_PLACES = {
+    SlotPlace.FILES: {},
+    SlotPlace.BLOCKS: {"raw_slots": "slots_in_blocks.py"},
+    SlotPlace.WORDS: {"raw_slots": "slots_in_words.py", "flash_words": "flash_words.py"},
+}
 
 
-def installed_of(name: str, files: list[BundledFile]) -> list[BundledFile]:
+def slot_sources(place: SlotPlace) -> list[BundledFile]:
+    """Return the modules that know that place, as they are imported on a board."""
+    return [
+        BundledFile(f"{target}.py", (FIRMWARE / source).read_bytes())
+        for target, source in _PLACES[place].items()
+    ]
+
+
+def installed(name: str, place: SlotPlace | None = None) -> list[BundledFile]:
+    """Return the files that `scripts/flash` copies: programs at the top, and slot a, confirmed.
+
+    Args:
+        name: the board.
+        place: where its slots are; by default where a board of that name has them.
+    """
+    return installed_of(name, board_bundle(name), place=place)
+
+
+def installed_of(
+    name: str,
+    files: list[BundledFile],
+    architecture: str = ARCHITECTURE,
+    place: SlotPlace | None = None,
+) -> list[BundledFile]:
     """The same, of those files."""
+    if place is None:
+        place = PARTS[name].slots if name in PARTS else SlotPlace.FILES
     outside = [file for file in files if file.target in OUTSIDE]
+    outside += [
+        BundledFile(file.target.replace(".py", ".mpy"), compiled(file, architecture))
+        for file in shrunk(slot_sources(place))
+    ]
     content = image_of(name, files)
     head = bytearray(b"\xff" * IMAGE_AT)
     struct.pack_into(HEADER, head, 0, hashlib.sha256(content).digest(), len(content), 1)
@@ -53,8 +87,8 @@ def start_archive(name: str, files: list[BundledFile]) -> bytes:
     """Return what `barnacle board install` needs beside the image: start programs, slot's head."""
     machines = list(getattr(board_file(name), "MACHINES", ()))
     about = json.dumps({"machines": machines}, separators=(",", ":")).encode()
-    outside = [file for file in files if file.target in OUTSIDE]
-    (slot,) = (file for file in files if file.target not in OUTSIDE)
+    outside = [file for file in files if file.target not in SLOTS]
+    (slot,) = (file for file in files if file.target in SLOTS)
     head = BundledFile("slot_head", slot.content[:IMAGE_AT])
     return joined([BundledFile("about.json", about), head, *outside])
 

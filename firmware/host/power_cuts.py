@@ -14,6 +14,8 @@ from firmware.host.compiler import for_board
 from firmware.host.parts import PARTS
 
 ACTIONS = ("commit", "stop", "update")
+# Of a board whose firmware is frozen into MicroPython: the third is its first start
+FROZEN_ACTIONS = ("commit", "stop", "divide")
 _SIMULATOR = FIRMWARE / "simulator"
 # Thousands of cuts, on a slow and busy machine
 _LIMIT_S = 900.0
@@ -52,7 +54,9 @@ class Cuts:
         return self.configuration_old + self.configuration_new
 
 
-def trials(board: str, actions: Iterable[str] = ACTIONS, every: int = 1) -> list[Cuts]:
+def trials(
+    board: str, actions: Iterable[str] = ACTIONS, every: int = 1, *, is_frozen: bool = False
+) -> list[Cuts]:
     """Cut in every operation, or in each of so many.
 
     Raises:
@@ -61,10 +65,10 @@ def trials(board: str, actions: Iterable[str] = ACTIONS, every: int = 1) -> list
     """
     with tempfile.TemporaryDirectory(prefix="barnacle-cuts-") as name:
         folder = Path(name)
-        lay_out(image.installed_of(board, for_board(bundle(board))), folder / "installed")
-        sectors = PARTS[board].sectors_blocks
-        part = {"sectors": sectors, "erase_ms": [0] * len(sectors), "program_ms": 0}
-        (folder / "part.json").write_text(json.dumps(part))
+        if not is_frozen:
+            lay_out(image.installed_of(board, for_board(bundle(board))), folder / "installed")
+        told = PARTS[board].told(is_frozen=is_frozen)
+        (folder / "part.json").write_text(json.dumps(told))
         return [Cuts(board=board, **json.loads(line)) for line in _said(folder, actions, every)]
 
 

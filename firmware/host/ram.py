@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.blank.board_state import SlotPlace
 from agent.link.devices.device_row import DeviceRow
 from agent.link.frame import (
     ACK,
@@ -39,7 +40,7 @@ from firmware.host import image, interpreter
 from firmware.host.board_source import kinds_of
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, bundle, lay_out
 from firmware.host.compiler import compiled, for_board
-from firmware.host.parts import BLOCK_BYTES, PARTS, SlotPlace
+from firmware.host.parts import BLOCK_BYTES, PARTS
 from firmware.host.shrink import shrunk
 
 # Of the 92 KB of an STM32F411

@@ -192,7 +192,7 @@ class _Machine:
             lay_out([file for file in there if file.target not in AS_SOURCE], self._folder)
             return
         lay_out([file for file in files if file.target == "board.py"], self._folder)
-        lay_out(image.installed_of(board, there), self._folder / "installed")
+        lay_out(image.installed_of(board, there, native), self._folder / "installed")
 
     def _boot(self, cause: int = 0) -> subprocess.Popen[bytes]:
         orders, taken = socket.socketpair()
@@ -250,13 +250,9 @@ def _part_settings(part: Part | None, setup: Setup) -> dict[str, object] | None:
     if part is None:
         return None
     named = {"typical": part.typical, "worst": part.worst}.get(setup.flash_times)
-    return {
-        "heap_bytes": part.heap_bytes + (FROZEN_BYTES if setup.is_frozen else 0),
-        "sectors": part.sectors_blocks,
-        "light": part.light,
-        "erase_ms": named.erase_ms if named else [0] * len(part.sectors_blocks),
-        "program_ms": named.program_ms if named else 0,
-    }
+    told = part.told(named, is_frozen=setup.is_frozen)
+    # Played, what is frozen in is loaded
+    return told | {"heap_bytes": part.heap_bytes + (FROZEN_BYTES if setup.is_frozen else 0)}
 
 
 def _judge(first_words: bytes) -> None:

@@ -1,6 +1,7 @@
 # Who this board is, for the greeting.
 
 import struct
+import sys
 
 import frame
 import machine
@@ -52,7 +53,8 @@ def greeting(board, description):
         reset_cause(),
         count_boot(),
         board.RECEIVE_WINDOW_BYTES,
-        board.FLASH_CLASS,
+        # Of the place that its versions really have
+        sys.modules["raw_slots"].CLASS if "raw_slots" in sys.modules else board.FLASH_CLASS,
         description.MANIFEST_HASH,
         bytes(8),
         machine.unique_id(),

@@ -1,10 +1,10 @@
 # What the board keeps over a restart: for each text two places, written in turn, each with a number
 # that grows. The newest that bears its own hash counts, so one that was cut leaves the one before.
 #
-# A board that scripts/flash has formatted has blocks for it behind its file system: a save is one
-# erase, and the files of the firmware are never at risk. Elsewhere the places are files. Nothing is
-# renamed, since on FAT that is unlink and then rename, with nothing there in between. A board that
-# has no flash for it keeps the text in memory.
+# A board that scripts/flash has formatted has blocks for it behind its file system, each place in a
+# sector of its own: a save is one erase, and neither what was there before nor a file is at risk.
+# Elsewhere the places are files. Nothing is renamed, since on FAT that is unlink and then rename,
+# with nothing there in between. A board that has no flash for it keeps the text in memory.
 
 import hashlib
 import struct
@@ -20,12 +20,14 @@ _HEAD_BYTES = const(16)
 # In neither place
 _NOWHERE = const(-1)
 _BLOCK_BYTES = const(512)
-# As firmware/prompt/small_fat.py lays them out: the first block of what is kept; one that was made
-# before that was noted has it where the file system ends
+# As firmware/prompt/small_fat.py lays them out: the first block of what is kept, how far apart its
+# places are and whether each is a sector; one that was made before that was noted has it where the
+# file system ends
 _MAKER = b"BARNACLE"
 _MAKER_AT = const(3)
 _BLOCKS_AT = const(19)
 _KEPT_AT = const(62)
+_KEPT_FIELDS = "<HHH"
 
 
 def digest(text):
@@ -39,10 +41,15 @@ def _places(name):
         block = bytearray(_BLOCK_BYTES)
         device.readblocks(0, block)
         if block[_MAKER_AT : _MAKER_AT + len(_MAKER)] == _MAKER:
+            first, apart, is_shared = struct.unpack_from(_KEPT_FIELDS, block, _KEPT_AT)
+            if is_shared:
+                from node.kept_sectors import Sectors  # noqa: PLC0415  - on demand
+
+                return Sectors(device, first, apart, name)
             from node.kept_blocks import Blocks  # noqa: PLC0415  - on demand
 
-            first = struct.unpack_from("<H", block, _KEPT_AT)[0]
-            return Blocks(device, first or struct.unpack_from("<H", block, _BLOCKS_AT)[0], name)
+            first = first or struct.unpack_from("<H", block, _BLOCKS_AT)[0]
+            return Blocks(device, first, apart, name)
     return _files(name)
 
 
@@ -94,9 +101,8 @@ class Store:
             return
         if self._at is None:
             self.load()
-        packed = struct.pack(_FIELDS, self._number + 1, len(text))
-        at = 1 if self._at == 0 else 0
-        self._places.write(at, _hash(packed, text) + packed, text)
+        at = self._places.next(self._at)
+        self._places.write(at, head_of(self._number + 1, text), text)
         self._number += 1
         self._at = at
 
@@ -113,6 +119,12 @@ class Store:
             return None
         text = self._places.read(at, _HEAD_BYTES, length)
         return text if _hash(head[HASH_BYTES:], text) == head[:HASH_BYTES] else None
+
+
+def head_of(number, text):
+    # What stands before a text
+    packed = struct.pack(_FIELDS, number, len(text))
+    return _hash(packed, text) + packed
 
 
 def _is_written(head):

@@ -35,6 +35,8 @@ _RESET_AFTER_MS = const(300)
 _BUFFER_BYTES = const(2_048)
 # Erasing and writing 16 KB takes up to 0.8 s on an F4
 _WRITE_BUSY_MS = const(1_000)
+# And one of 128 KB up to 2 s
+_ERASE_BUSY_MS = const(2_500)
 # A version that leaves less than this cannot work for long
 _HEAP_LEAST_BYTES = const(6_000)
 # Smaller steps than this are not written twice into flash with error correction
@@ -113,8 +115,9 @@ class Update:
     def _state(self, answer):
         running = _NO_SLOT if slots.running is None else slots.running
         room = 0
-        keeps_two = self._board.FLASH_CLASS if running != _FROZEN else 0
-        if keeps_two:
+        keeps_two = 0
+        if self._board.FLASH_CLASS and running != _FROZEN:
+            keeps_two = self._store.CLASS
             room = max(0, self._store.size(self._slot) - slots.IMAGE_AT)
         flags = 1 if self._on_trial else 0
         struct.pack_into("<BBBI", answer, AT, keeps_two, running, flags, room)
@@ -156,7 +159,7 @@ class Update:
         raise Refusal(frame.BUSY_CODE, "erasing")
 
     def _erase_page(self):
-        self._system.announce_busy(_WRITE_BUSY_MS)
+        self._system.announce_busy(_ERASE_BUSY_MS)
         try:
             self._store.erase(self._slot, self._page)
             self._page += 1

@@ -1,5 +1,6 @@
 # Makes a FAT on a board's flash that leaves more room: MicroPython's own spends a quarter of 64 KB
-# on a root directory of 512 entries. Runs at the prompt, before the firmware is there.
+# on a root directory of 512 entries. Runs at the prompt, before the firmware is there, and where
+# the firmware is frozen in (firmware/frozen_slots.py).
 
 import struct
 
@@ -7,55 +8,55 @@ _BLOCK_BYTES = 512
 _NUM_BLOCKS = 4
 _SYNC = 3
 _ROOT_ENTRIES = 32
-# Behind the file system, for what firmware/node/store.py keeps: on an F4 of 64 KB a sector of its
-# own, so that writing it puts no file at risk
+# Behind the file system, for what firmware/node/store.py keeps, so that writing it puts no file at
+# risk: the two places of a layout that has them in one sector
 _KEPT_BLOCKS = 32
-# On a Pyboard (112 KB) the last sector is the large one, which holds files: there it is the third,
-# in the middle of the file system, which has these blocks as bad ones
-_KEPT_WITHIN = {224: 64}
-# In the boot block, behind its fields: the first block of what is kept
+# In the boot block, behind its fields: the first block of what is kept, the blocks from its first
+# place to its second (0: that layout), 1 where all texts of a place share a sector
 _KEPT_AT = 62
-_BAD = 0xFF7
-_ENTRY_BYTES = 32
+_KEPT_FIELDS = "<HHH"
 _BOOT = b"\xeb\xfe\x90BARNACLE"
 _MEDIA = 0xF8
 _SIGNATURE = b"\x55\xaa"
 
 
-def make(device):
-    # One cluster a block, one table of 12 bits for each
-    whole = device.ioctl(_NUM_BLOCKS, 0)
-    is_within = whole in _KEPT_WITHIN
-    blocks = whole if is_within else whole - _KEPT_BLOCKS
-    kept = _KEPT_WITHIN.get(whole, blocks)
-    table_blocks = -(-(blocks * 3 // 2 + 3) // _BLOCK_BYTES)
-    boot = bytearray(_BLOCK_BYTES)
-    boot[: len(_BOOT)] = _BOOT
-    fields = (_BLOCK_BYTES, 1, 1, 1, _ROOT_ENTRIES, blocks, _MEDIA, table_blocks, 63, 255, 0, 0)
-    struct.pack_into("<HBHBHHBHHHII", boot, len(_BOOT), *fields)
-    boot[36], boot[38] = 0x80, 0x29
-    boot[43:62] = b"NO NAME    FAT12   "
-    struct.pack_into("<H", boot, _KEPT_AT, kept)
-    boot[-2:] = _SIGNATURE
-    device.writeblocks(0, boot)
-    table = bytearray(_BLOCK_BYTES)
-    table[:3] = bytes((_MEDIA, 0xFF, 0xFF))
+def is_divided(device):
+    # Whether the places of what is kept lie in sectors of their own
+    block = bytearray(_BLOCK_BYTES)
+    device.readblocks(0, block)
+    return block[: len(_BOOT)] == _BOOT and struct.unpack_from(_KEPT_FIELDS, block, _KEPT_AT)[1] > 0
+
+
+def make(device, files=0, apart=0, *, is_shared=False):
+    # `files` are the blocks of the file system: all, but for what is kept, unless they are given.
+    # What is kept is made first: until the boot block is there, nothing has changed for a start.
+    files = files or device.ioctl(_NUM_BLOCKS, 0) - _KEPT_BLOCKS
+    make_places(device, files, apart)
+    make_files(device, files, apart, is_shared=is_shared)
+
+
+def make_places(device, files, apart):
     empty = bytearray(_BLOCK_BYTES)
-    root_blocks = _ROOT_ENTRIES * _ENTRY_BYTES // _BLOCK_BYTES
-    if is_within:
-        first = kept - (1 + table_blocks + root_blocks) + 2
-        for cluster in range(first, first + _KEPT_BLOCKS):
-            _mark_bad(table, cluster)
-    for at in range(1, 1 + table_blocks + root_blocks):
-        device.writeblocks(at, table if at == 1 else empty)
-    for at in range(kept, kept + _KEPT_BLOCKS):
+    for at in range(files, files + (2 * apart or _KEPT_BLOCKS)):
         device.writeblocks(at, empty)
     device.ioctl(_SYNC, 0)
 
 
-def _mark_bad(table, cluster):
-    # Two entries of 12 bits in three bytes
-    at = cluster * 3 // 2
-    word = table[at] | table[at + 1] << 8
-    word = word & 0x000F | _BAD << 4 if cluster % 2 else word & 0xF000 | _BAD
-    table[at], table[at + 1] = word & 0xFF, word >> 8
+def make_files(device, files, apart, *, is_shared):
+    # One cluster a block, one table of 12 bits for each
+    table_blocks = -(-(files * 3 // 2 + 3) // _BLOCK_BYTES)
+    boot = bytearray(_BLOCK_BYTES)
+    boot[: len(_BOOT)] = _BOOT
+    fields = (_BLOCK_BYTES, 1, 1, 1, _ROOT_ENTRIES, files, _MEDIA, table_blocks, 63, 255, 0, 0)
+    struct.pack_into("<HBHBHHBHHHII", boot, len(_BOOT), *fields)
+    boot[36], boot[38] = 0x80, 0x29
+    boot[43:62] = b"NO NAME    FAT12   "
+    struct.pack_into(_KEPT_FIELDS, boot, _KEPT_AT, files, apart, is_shared)
+    boot[-2:] = _SIGNATURE
+    device.writeblocks(0, boot)
+    empty = bytearray(_BLOCK_BYTES)
+    for at in range(1, 1 + table_blocks + _ROOT_ENTRIES * 32 // _BLOCK_BYTES):
+        device.writeblocks(at, empty)
+    empty[:3] = bytes((_MEDIA, 0xFF, 0xFF))
+    device.writeblocks(1, empty)
+    device.ioctl(_SYNC, 0)

@@ -1,5 +1,6 @@
 # The flash that MicroPython's stm32 port makes of a microcontroller: blocks of 512 bytes on sectors
-# that are erased and written as a whole, one of them cached in RAM. In a file of the host.
+# that are erased and written as a whole, one of them cached in RAM. In a file of the host, which
+# may have more flash behind it, for registers.py.
 #
 # The sector of the cache is erased half a second after its first change at the latest. It is
 # written when another one is needed, when a file is closed, or five seconds after the last change;
@@ -36,12 +37,13 @@ class Flash:
             self._first_blocks.append((blocks, count))
             blocks += count
         self._blocks = blocks
+        self._erased_blocks = part.get("erased_blocks") or part["sectors"]
         try:
             self._file = open(path, "r+b")  # noqa: SIM115  - open for the life of the board
             self.is_new = False
         except OSError:
             self._file = open(path, "w+b")  # noqa: SIM115  - as above
-            for _ in range(blocks):
+            for _ in range(max(blocks, part.get("chip_blocks", 0))):
                 self._file.write(_ERASED)
             self._file.flush()
             self.is_new = True
@@ -126,19 +128,18 @@ class Flash:
         with interrupts.step:
             fails = wires.flash_operation()
             world.record({"event": "erase", "block": first, "blocks": count})
-            self._file.seek(first * _BLOCK_BYTES)
-            for _ in range(count // 2 if fails else count):
-                self._file.write(_ERASED)
-            if fails:
-                self._fail()
-            time.sleep_ms(int(self._time_to_erase_ms(first)))
+            at = self._first_blocks.index((first, count))
+            self._erase_blocks(first, self._erased_blocks[at], fails)
+            time.sleep_ms(int(max(self._erase_ms[at], wires.erase_ms)))
         self._is_erased = True
 
-    def _time_to_erase_ms(self, first):
-        for at in range(len(self._first_blocks)):
-            if self._first_blocks[at][0] == first:
-                return max(self._erase_ms[at], wires.erase_ms)
-        raise OSError(22)
+    def _erase_blocks(self, first, count, fails):
+        # Of the whole sector, of which the cache may have less
+        self._file.seek(first * _BLOCK_BYTES)
+        for _ in range(count // 2 if fails else count):
+            self._file.write(_ERASED)
+        if fails:
+            self._fail()
 
     def _program(self, first, block):
         if wires.flash_operation():

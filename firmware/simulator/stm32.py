@@ -7,15 +7,16 @@ import os
 import sys
 
 import flash
+import installing
+import machine
 import pyb
-import small_fat
 import vfs
 import world
+from registers import Memory, Registers
 
 _HOST = "/host"
 # What the world itself takes and gives back while the firmware runs
 _WORLD_BYTES = 12_288
-_PIECE_BYTES = 4_096
 
 
 def enter(path, part, installed):
@@ -24,8 +25,12 @@ def enter(path, part, installed):
     made = flash.Flash(path, part, lambda value: world.light(part["light"], value))
     world.on_pass(made.look)
     if made.is_new:
-        small_fat.make(made)
+        installing.lay_out(made, part)
     pyb.Flash = lambda **_where: made
+    if part["flash_kb"]:
+        registers = Registers(path, part["flash_kb"], machine.mem32, int(max(part["erase_ms"])))
+        machine.mem32 = machine.mem16 = registers
+        sys.modules["uctypes"] = Memory(registers)
     vfs.umount("/")
     vfs.mount(vfs.VfsPosix("/"), _HOST)
     vfs.mount(made, "/flash")
@@ -34,17 +39,8 @@ def enter(path, part, installed):
     os.chdir("/flash")
     sys.argv[5:7] = [_HOST + name for name in sys.argv[5:7]]
     if made.is_new:
-        _copy(_HOST + installed)
+        installing.install(_HOST + installed)
     return made
-
-
-def _copy(folder):
-    for name in os.listdir(folder):
-        with open(folder + "/" + name, "rb") as source, open(name, "wb") as target:
-            piece = source.read(_PIECE_BYTES)
-            while piece:
-                target.write(piece)
-                piece = source.read(_PIECE_BYTES)
 
 
 def limit_memory(heap_bytes):

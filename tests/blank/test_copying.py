@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.blank import copying
-from agent.blank.board_state import FlashState
+from agent.blank.board_state import FlashState, SlotPlace
 from agent.blank.carried import MAIN, BoardFile, carried_boards
 from agent.errors import LinkLost
 from agent.link.port import open_port
@@ -60,13 +60,15 @@ def test_every_file_of_a_real_firmware_arrives(tmp_path: Path) -> None:
     flash.mkdir()
     name = "nucleo_f411re"
     (carried / f"{name}.fw").write_bytes(image(name))
-    (carried / f"{name}.start").write_bytes(start_archive(name, installed(name)))
+    (carried / f"{name}.start").write_bytes(start_archive(name, installed(name, SlotPlace.FILES)))
     (board,) = carried_boards(carried)
     told: list[tuple[int, int]] = []
     with prompt_board(flash) as path:
         found = asyncio.run(put(path, board.files, lambda *progress: told.append(progress)))
     # As `scripts/flash` would have put them there
-    assert contents(flash) == {file.target: file.content for file in installed(name)}
+    assert contents(flash) == {
+        file.target: file.content for file in installed(name, SlotPlace.FILES)
+    }
     assert told[-1][0] == told[-1][1] == sum(len(file.content) for file in board.files)
     assert found.version >= (1, 24)
     found.require_room(name, board.files)

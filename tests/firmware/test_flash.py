@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.blank.board_state import OWN_FILES, FlashState, Unsuitable
+from agent.blank.board_state import OWN_FILES, FlashState, SlotPlace, Unsuitable
 from agent.blank.copying import format_program
 from firmware.host import flash, interpreter, prompt
 from firmware.host.bundle import FIRMWARE, BundledFile
@@ -103,7 +103,7 @@ def contents(folder: Path) -> Mapping[str, bytes]:
 def files() -> list[BundledFile]:
     if reason := unavailable_reason():
         pytest.skip(reason)
-    return installed("nucleo_f411re")
+    return installed("nucleo_f411re", SlotPlace.FILES)
 
 
 def test_every_file_arrives_and_what_was_there_before_is_gone(
@@ -229,6 +229,8 @@ def test_files_of_somebody_else_are_named_and_not_formatted_away(
     is_refused(files, board, "of your own from it .there are mine.py.")
 
 
+# A board whose slots are files
+FILES_STATE = FlashState((1, 28), 6, 92_288, 512, 92, 0, (0, 0))
 FORMATTED = """
 import os, sys, vfs
 import flash
@@ -263,7 +265,7 @@ def test_a_format_of_our_own_has_room_for_the_firmware_and_a_sector_behind_it(
 ) -> None:
     simulator = FIRMWARE / "simulator"
     (tmp_path / "program.py").write_text(FORMATTED)
-    (tmp_path / "format").write_text(format_program())
+    (tmp_path / "format").write_text(format_program(FILES_STATE))
     said = subprocess.check_output(
         [*interpreter.find(), "program.py", str(tmp_path / "part")],
         cwd=tmp_path,
@@ -279,7 +281,7 @@ class NewBoard(FullBoard):
     formatted = 0
 
     def __call__(self, arguments: Sequence[str]) -> str:
-        if list(arguments[3:]) == ["exec", format_program()]:
+        if list(arguments[3:]) == ["exec", format_program(FILES_STATE)]:
             self.formatted += 1
             for path in self.flash.iterdir():
                 path.unlink()
@@ -363,17 +365,18 @@ def test_what_is_flashed_is_started_and_on_no_trial(
 
 
 @pytest.mark.parametrize(
-    ("board", "files_kb", "holds_two"),
+    ("board", "slot_bytes"),
     [
-        ("nucleo_f401re", 64, False),
-        ("nucleo_f411re", 64, False),
-        ("nucleo_f446re", 64, False),
-        ("pyboard_v11", 112, True),
-        ("nucleo_wb55", 256, True),
+        ("nucleo_f401re", 61_440),
+        ("nucleo_f411re", 61_440),
+        ("nucleo_f446re", 61_440),
+        ("weact_blackpill_f411", 61_440),
+        ("nucleo_wb55", 106_496),
     ],
 )
-def test_two_versions_fit_where_the_readme_says_so(
-    board: str, files_kb: int, *, holds_two: bool
-) -> None:
-    # A tenth is for boot.py and its like, and for what the file system needs itself
-    assert (2 * len(image(board)) < files_kb * 1024 * 0.9) is holds_two
+def test_a_slot_has_a_quarter_to_spare(board: str, slot_bytes: int) -> None:
+    assert len(image(board)) + 256 < slot_bytes * 3 // 4
+
+
+def test_the_largest_version_that_a_pyboard_can_have_fits_into_either_slot() -> None:
+    assert len(image("pyboard_v11")) + 256 < 61_440

@@ -5,21 +5,47 @@ import pytest
 from firmware.host import power_cuts
 from tests.fakes.board_sim import unavailable_reason
 
-# A sector for what is kept: one cut in the middle of its erase or before its own blocks loses it
-SHARED = ("nucleo_f401re", "nucleo_f411re")
+WHOLE = ("commit", "stop")
 
 
-@pytest.mark.parametrize(("board", "every"), [("nucleo_f411re", 3), ("nucleo_wb55", 1)])
-def test_no_cut_while_something_is_kept_stops_a_board_from_starting(board: str, every: int) -> None:
+@pytest.mark.parametrize(
+    ("board", "every", "is_frozen"),
+    [
+        ("nucleo_f411re", 3, False),
+        ("pyboard_v11", 5, False),
+        ("nucleo_wb55", 1, False),
+        ("nucleo_f401re", 1, True),
+        ("nucleo_wb55", 1, True),
+    ],
+)
+def test_no_cut_while_something_is_kept_costs_the_configuration_or_the_stop(
+    board: str, every: int, *, is_frozen: bool
+) -> None:
     if reason := unavailable_reason():
         pytest.skip(reason)
-    commit, stop = power_cuts.trials(board, ("commit", "stop"), every)
+    commit, stop = power_cuts.trials(board, WHOLE, every, is_frozen=is_frozen)
     for found in (commit, stop):
         assert found.erases == 1
-        assert found.cuts >= 9
+        assert found.cuts >= 8
         assert found.starts == found.cuts
+        assert found.configured == found.cuts
     # A stop is found whenever it was begun: what is torn counts as one
     assert stop.stopped == stop.cuts
     assert commit.configuration_new >= 1
-    if board not in SHARED:
-        assert commit.configured == commit.cuts
+
+
+@pytest.mark.parametrize(("board", "every"), [("pyboard_v11", 7), ("nucleo_wb55", 79)])
+def test_no_cut_in_an_update_stops_a_board_from_starting(board: str, every: int) -> None:
+    if reason := unavailable_reason():
+        pytest.skip(reason)
+    (found,) = power_cuts.trials(board, ("update",), every)
+    assert found.cuts >= 9
+    assert found.starts == found.configuration_old == found.cuts
+
+
+def test_no_cut_in_the_first_start_of_a_frozen_board_stops_it_from_starting() -> None:
+    if reason := unavailable_reason():
+        pytest.skip(reason)
+    (found,) = power_cuts.trials("nucleo_f401re", ("divide",), is_frozen=True)
+    assert found.erases == 3
+    assert found.starts == found.cuts >= 99

@@ -185,3 +185,58 @@ def test_blocks_of_another_file_system_are_left_alone(
         module.Store(1, "stop").save(b"stopped")
         assert module.Store(1, "stop").load() == b"stopped"
     assert device.blocks[1:] == [bytes(512)] * 127
+
+
+@pytest.fixture
+def in_sectors(
+    device: BlockDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Any]:
+    monkeypatch.chdir(tmp_path)
+    boot = bytearray(device.blocks[0])
+    boot[62:68] = bytes((96, 0, 32, 0, 1, 0))
+    device.blocks = [bytes(boot)] + [bytes(512)] * 191
+    pyb: Any = ModuleType("pyb")
+    pyb.Flash = lambda **_where: device
+    with node_module("store", pyb=pyb) as module:
+        yield lambda name: module.Store(1, name)
+
+
+def sector(device: BlockDevice, place: int) -> list[bytes]:
+    return device.blocks[96 + 32 * place : 128 + 32 * place]
+
+
+def test_a_sector_that_is_written_has_all_texts(in_sectors: Any, device: BlockDevice) -> None:
+    for text in (b"one", b"two"):
+        in_sectors("reflexes").save(text)
+    in_sectors("stop").save(b"stopped")
+    # Whichever sector is lost: the other one has what was there before
+    for place in range(2):
+        whole = list(device.blocks)
+        device.blocks[96 + 32 * place : 128 + 32 * place] = [b"\xff" * 512] * 32
+        assert in_sectors("reflexes").load() == b"two"
+        assert in_sectors("stop").load() == (b"" if place == 0 else b"stopped")[:7]
+        device.blocks = whole
+
+
+def test_a_sector_without_its_last_block_counts_as_nothing(
+    in_sectors: Any, device: BlockDevice
+) -> None:
+    for text in (b"one", b"two"):
+        in_sectors("configuration").save(text)
+    device.blocks[96 + 32 + 31] = b"\xff" * 512
+    store = in_sectors("configuration")
+    assert store.load() == b"one"
+    assert store.is_torn()
+    # And what another text's save makes of it is not what was cut
+    in_sectors("stop").save(b"")
+    assert in_sectors("configuration").load() == b"one"
+    assert not in_sectors("configuration").is_torn()
+
+
+def test_a_save_into_sectors_is_one_erase(in_sectors: Any, device: BlockDevice) -> None:
+    in_sectors("configuration").save(b"text" * 900)
+    before = sector(device, 0)
+    syncs = device.syncs
+    in_sectors("reflexes").save(b"rules")
+    assert device.syncs == syncs + 1
+    assert sector(device, 0) == before

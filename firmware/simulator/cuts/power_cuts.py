@@ -11,14 +11,18 @@ import struct
 import sys
 
 import flash
+import installing
+import machine
 import pyb
-import small_fat
 import vfs
 import wires
 import world
 from node.store import Store
+from registers import Memory, Registers
 
 _FOLDER = sys.argv[1]
+with open(_FOLDER + "/part.json") as _file:
+    _PART = json.load(_file)
 _CLASS_FAT = 1
 _OLD = b'{"pins":[{"kind":"output","name":"pump","pin":"PA8"}],"v":1}' * 12
 _NEW = b'{"pins":[{"kind":"output","name":"fan","pin":"PA9"}],"v":1}' * 14
@@ -42,8 +46,18 @@ class CutBoard(flash.Flash):
             super().flush()
 
 
-def _put_on(board):
+def _power_on(path):
+    # With the flash as it is, and nothing mounted
+    board = CutBoard(path, _PART)
     pyb.Flash = lambda **_where: board
+    if _PART["flash_kb"]:
+        machine.mem32 = machine.mem16 = Registers(path, _PART["flash_kb"], {})
+        sys.modules["uctypes"] = Memory(machine.mem32)
+    installing.forget()
+    return board
+
+
+def _put_on(board):
     vfs.mount(board, "/flash")
     os.chdir("/flash")
 
@@ -51,25 +65,29 @@ def _put_on(board):
 def _take_off(board):
     board.is_off = True
     os.chdir("/")
-    vfs.umount("/flash")
+    try:
+        vfs.umount("/flash")
+    except OSError:  # cut while its file system was being made
+        pass
     gc.collect()
 
 
 def _copy(source, target):
     with open(source, "rb") as read, open(target, "wb") as write:
-        piece = read.read(4096)
-        while piece:
-            write.write(piece)
-            piece = read.read(4096)
+        installing.copy(read, write.write)
 
 
-def _installed(part, path):
-    # A board as scripts/flash leaves it, configured twice and stopped and cleared once
-    board = CutBoard(path, part)
-    small_fat.make(board)
+def _installed(path):
+    # A board as scripts/flash leaves it, or at its first start, configured twice and stopped and
+    # cleared once
+    board = _power_on(path)
+    installing.lay_out(board, _PART)
     _put_on(board)
-    for name in os.listdir(_FOLDER + "/installed"):
-        _copy(_FOLDER + "/installed/" + name, "/flash/" + name)
+    if _PART["is_frozen"]:
+        _copy(path, path + ".new")
+        _divide()
+    else:
+        installing.install(_FOLDER + "/installed")
     for text in (_NEW, _OLD):
         _kept("configuration").save(text)
     for text in (_STOPPED, b""):
@@ -99,10 +117,11 @@ def _update():
     # The image that runs, once more into the other slot, then on trial and confirmed
     import slots  # noqa: PLC0415  - from the board's own sources
 
-    store = slots.Files("/flash")
+    store = slots.open_store()
     digest, length, number = slots.header(store, 0)
     world.erases = wires.operations = 0
-    store.erase(1, 0)
+    for page in range(store.PAGES):
+        store.erase(1, page)
     store.write(1, 0, struct.pack(slots.HEADER, digest, length, number + 1))
     for at in range(0, length, _PIECE_BYTES):
         size = min(_PIECE_BYTES, length - at)
@@ -113,13 +132,23 @@ def _update():
     slots.mark(store, 1, slots.CONFIRMED)
 
 
-_ACTIONS = {"commit": _commit, "stop": _stop, "update": _update}
+def _divide():
+    # The first start of a board whose firmware is frozen in
+    import frozen_division  # noqa: PLC0415  - as above
+
+    frozen_division.divide(_PART["slots"] == "blocks")
+
+
+_ACTIONS = {"commit": _commit, "stop": _stop, "update": _update, "divide": _divide}
 
 
 def _starts():
     # The files that MicroPython runs are as they were, and a version is found
     import slots  # noqa: PLC0415  - from the board's own sources
 
+    if _PART["is_frozen"]:
+        _divide()
+        return True
     for name in os.listdir(_FOLDER + "/installed"):
         if name.startswith("slot_"):
             continue
@@ -129,7 +158,7 @@ def _starts():
                 digests.append(hashlib.sha256(file.read()).digest())
         if digests[0] != digests[1]:
             return False
-    return slots.choose(slots.Files("/flash"))[0] is not None
+    return slots.choose(slots.open_store())[0] is not None
 
 
 def _look(found):
@@ -147,12 +176,13 @@ def _look(found):
     found["stopped"] += stop.load() == _STOPPED or stop.is_torn()
 
 
-def _try(action, part, work, operations):
+def _try(action, work, operations):
     # Cut in that operation; negative: not at all
-    _copy(work + ".base", work)
-    board = CutBoard(work, part)
+    _copy(work + (".new" if action == "divide" else ".base"), work)
+    board = _power_on(work)
     _put_on(board)
     try:
+        world.erases = wires.operations = 0
         wires.operations_left = -1 if operations < 0 else operations
         _ACTIONS[action]()
     except (wires.PowerLost, OSError):
@@ -161,31 +191,37 @@ def _try(action, part, work, operations):
     _take_off(board)
 
 
-def _tried(action, part, work, every):
-    _try(action, part, work, -1)
+def _tried(action, work, every):
+    _try(action, work, -1)
     found = {"action": action, "erases": world.erases, "operations": wires.operations, "cuts": 0}
     names = ("starts", "configuration_old", "configuration_new", "stopped")
     found.update(dict.fromkeys(names, 0))
-    for at in range(0, wires.operations, every):
-        _try(action, part, work, at)
+    # The last cut comes after all of them
+    last = wires.operations
+    for at in list(range(0, last, every)) + [last]:  # noqa: RUF005  - MicroPython has no [*range]
+        _try(action, work, at)
         found["cuts"] += 1
-        board = CutBoard(work, part)
+        board = _power_on(work)
         try:
             _put_on(board)
         except OSError:
-            continue
+            if not _PART["is_frozen"]:
+                continue
+            # What MicroPython does with a file system that is none
+            vfs.VfsFat.mkfs(board)
+            _put_on(board)
         _look(found)
         _take_off(board)
     return found
 
 
 def main():
-    with open(_FOLDER + "/part.json") as file:
-        part = json.load(file)
+    sys.path.append("/flash")
     work = _FOLDER + "/flash.bin"
-    _installed(part, work + ".base")
+    _installed(work)
+    _copy(work, work + ".base")
     for action in sys.argv[3:]:
-        sys.stdout.write(json.dumps(_tried(action, part, work, int(sys.argv[2]))) + "\n")
+        sys.stdout.write(json.dumps(_tried(action, work, int(sys.argv[2]))) + "\n")
 
 
 main()

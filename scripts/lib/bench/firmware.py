@@ -13,14 +13,16 @@ from firmware.host.bundle import board_file, board_names
 from firmware.host.image import UNCOMPILED
 from firmware.host.interpreter import NoInterpreter
 from firmware.host.parts import PARTS
-from scripts.lib.bench.table import NO_BAR, Row, show
+from scripts.lib.bench.table import Row, show
 
 _BOARD = "nucleo_f411re"
 # In one piece
 _FREE_LEAST_BYTES = 36_000
-# Boards with room for a second version: an update has so many operations that only each of so many
-# is cut. With every commit and stop of all boards these are some 1,000 cuts.
-_UPDATED = {"nucleo_wb55": 3, "pyboard_v11": 20}
+# Boards with room for a second version, and each of how many operations of an update is cut. With
+# every commit and stop of all boards, and every first start of those that have the firmware frozen
+# in, these are more than 1,000 cuts.
+_UPDATED = {"nucleo_wb55": 5, "pyboard_v11": 1}
+_FROZEN = ("nucleo_f401re", "nucleo_f411re", "pyboard_v11", "nucleo_wb55")
 _MOMENTS = {
     ram.EVENTS: "with an event subscribed to",
     ram.PINS: f"and {ram.PINS_CONFIGURED} pins configured",
@@ -70,32 +72,27 @@ def _show(rows: Sequence[Row]) -> int:
 def _cuts() -> list[Row]:
     """Return a row for each board that keeps anything, and each thing that it writes."""
     names = [name for name in PARTS if board_file(name).FLASH_CLASS]
-    tried = [found for name in names for found in power_cuts.trials(name, ("commit", "stop"))]
+    found = [("", cut) for name in names for cut in power_cuts.trials(name, ("commit", "stop"))]
     for name, every in _UPDATED.items():
-        tried += power_cuts.trials(name, ("update",), every)
-    return [_updated(found) if found.action == "update" else _cut(found) for found in tried]
+        found += [("", cut) for cut in power_cuts.trials(name, ("update",), every)]
+    for name in _FROZEN:
+        tried = power_cuts.trials(name, power_cuts.FROZEN_ACTIONS, is_frozen=True)
+        found += [(", frozen", cut) for cut in tried]
+    return [_cut(cut, way) for way, cut in found]
 
 
-def _updated(found: power_cuts.Cuts) -> Row:
-    """Return the row of an update, which may cost files: the firmware says so beforehand."""
+def _cut(found: power_cuts.Cuts, way: str) -> Row:
+    is_small = found.action in {"commit", "stop"}
+    kept = {"commit": found.configured, "stop": found.stopped, "update": found.configuration_old}
+    has = kept.get(found.action, found.starts)
+    what = {"commit": "a configuration", "stop": "the stop", "update": "the configuration"}
+    told = f", has {what[found.action]} after {has}" if found.action in what else ""
     return Row(
-        f"update on {found.board}",
-        NO_BAR,
-        f"{found.erases} erases; of {found.cuts} cuts it starts after {found.starts}",
+        f"{found.action} on {found.board}{way}",
+        "<= 1 erase, every cut" if is_small else "every cut",
+        f"{found.erases} erases; of {found.cuts} cuts it starts after {found.starts}{told}",
         f"{found.operations} operations",
-        None,
-    )
-
-
-def _cut(found: power_cuts.Cuts) -> Row:
-    kept = found.configured if found.action == "commit" else found.stopped
-    return Row(
-        f"{found.action} on {found.board}",
-        "<= 1 erase, every cut",
-        f"{found.erases} erases; of {found.cuts} cuts it starts after {found.starts},"
-        f" has it after {kept}",
-        f"{found.operations} operations",
-        found.erases <= 1 and found.starts == found.cuts == kept,
+        (found.erases <= 1 or not is_small) and found.starts == found.cuts == has,
     )
 
 
