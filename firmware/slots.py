@@ -105,7 +105,8 @@ class Image:
 
         at, size = self._find(path.strip("/").encode())
         gc.collect()
-        packed = io.BytesIO(self._store.read(self._slot, at, size))
+        # Bytes are read where they are, anything else would be copied while it grows
+        packed = io.BytesIO(bytes(self._store.read(self._slot, at, size)))
         # Unpacked while it is read: the whole of it would not fit beside what it becomes
         return deflate.DeflateIO(packed, deflate.ZLIB)
 
