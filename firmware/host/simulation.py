@@ -179,17 +179,15 @@ class _Machine:
         try:
             # A computer that only plays the simulated board need not have the compiler
             from firmware.host import image  # noqa: PLC0415
-            from firmware.host.compiler import AS_SOURCE, for_board  # noqa: PLC0415
+            from firmware.host.compiler import for_board  # noqa: PLC0415
         except ImportError as err:
             raise SimulationFailed(f"{err.name} is missing: scripts/setup installs it") from err
         native = interpreter.architecture(self._command)
         there = for_board(files, native)
         if is_frozen:
-            # Started by name, and everything else beside the board's file system
-            lay_out(
-                [file for file in there if file.target in AS_SOURCE], self._folder / "installed"
-            )
-            lay_out([file for file in there if file.target not in AS_SOURCE], self._folder)
+            # Beside the board's file system, which has nothing of it
+            (self._folder / "installed").mkdir()
+            lay_out(there, self._folder)
             return
         lay_out([file for file in files if file.target == "board.py"], self._folder)
         lay_out(image.installed_of(board, there, native), self._folder / "installed")

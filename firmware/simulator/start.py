@@ -81,7 +81,8 @@ else:
     import stm32
 
     stm32.enter(sys.argv[7], _part, sys.argv[4] + "/installed")
-    sys.argv[4] = ""
+    # Where the firmware is frozen in, boot.py and main.py are no files of the board's
+    sys.argv[4] = stm32.HOST + sys.argv[4] if _part["is_frozen"] else ""
     _ballast = stm32.limit_memory(_part["heap_bytes"])
 _play("boot.py")
 # Joined files have no such names: what a board of its own kind runs is counted by nobody

@@ -14,7 +14,7 @@ import vfs
 import world
 from registers import Memory, Registers
 
-_HOST = "/host"
+HOST = "/host"
 # What the world itself takes and gives back while the firmware runs
 _WORLD_BYTES = 12_288
 
@@ -32,14 +32,14 @@ def enter(path, part, installed):
         machine.mem32 = machine.mem16 = registers
         sys.modules["uctypes"] = Memory(registers)
     vfs.umount("/")
-    vfs.mount(vfs.VfsPosix("/"), _HOST)
+    vfs.mount(vfs.VfsPosix("/"), HOST)
     vfs.mount(made, "/flash")
-    host_path = [_HOST + at for at in sys.path if at.startswith("/")]
+    host_path = [HOST + at for at in sys.path if at.startswith("/")]
     sys.path[:] = ["", ".frozen", "/flash", "/flash/lib"] + host_path  # noqa: RUF005  - as on a board
     os.chdir("/flash")
-    sys.argv[5:7] = [_HOST + name for name in sys.argv[5:7]]
+    sys.argv[5:7] = [HOST + name for name in sys.argv[5:7]]
     if made.is_new:
-        installing.install(_HOST + installed)
+        installing.install(HOST + installed)
     return made
 
 
