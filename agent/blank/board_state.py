@@ -107,7 +107,7 @@ try:
             has_last = machine.mem16[0x1FFF7A22] == 1024
         if has_last and not is_laid_out:
             for at in range(0x080E0000, 0x08100000, 512):
-                if bytes(uctypes.bytearray_at(at, 512)) != b"\xff" * 512:
+                if bytes(uctypes.bytearray_at(at, 512)) != bytes([255] * 512):
                     is_last_taken = True
                     break
     elif flash_blocks >= {_TWO_SLOTS_BLOCKS} and (

@@ -15,8 +15,11 @@ from firmware.host.version import firmware_version
 
 # Started by name, or needed to find the slots: these are beside the slots, never inside
 OUTSIDE = ("boot.py", "main.py", "slots.py", "slots.mpy")
-# The board needs a buffer of this size to unpack a file
+# The board needs a buffer of this size to unpack a file: a smaller one for what is loaded while
+# memory is short, of which a larger one makes little less
 WINDOW_BITS = 10
+_SMALL_WINDOW_BITS = 9
+_SMALL_BYTES = 4_096
 # As firmware/slots.py has them
 IMAGE_AT = 256
 HEADER = "<32sII"
@@ -123,5 +126,6 @@ def joined(files: Iterable[BundledFile]) -> bytes:
 
 
 def _packed(content: bytes) -> bytes:
-    packer = zlib.compressobj(9, zlib.DEFLATED, WINDOW_BITS)
+    bits = _SMALL_WINDOW_BITS if len(content) < _SMALL_BYTES else WINDOW_BITS
+    packer = zlib.compressobj(9, zlib.DEFLATED, bits)
     return packer.compress(content) + packer.flush()

@@ -49,6 +49,7 @@ class Loop:
             Store(board.FLASH_CLASS, "stop"),
         )
         found = features.of(board, pins, self._system, self._configuration)
+        unload("places")
         events = Events(pins, self._system, found)
         self._calls = Calls(found + (events,))  # noqa: RUF005  - MicroPython has no (*found, ...)
         self._session = Session(

@@ -9,7 +9,6 @@
 import hashlib
 import struct
 
-import pyb
 from micropython import const
 
 HASH_BYTES = 8
@@ -19,44 +18,10 @@ _FIELDS = "<II"
 _HEAD_BYTES = const(16)
 # In neither place
 _NOWHERE = const(-1)
-_BLOCK_BYTES = const(512)
-# As firmware/prompt/small_fat.py lays them out: the first block of what is kept, how far apart its
-# places are and whether each is a sector; one that was made before that was noted has it where the
-# file system ends
-_MAKER = b"BARNACLE"
-_MAKER_AT = const(3)
-_BLOCKS_AT = const(19)
-_KEPT_AT = const(62)
-_KEPT_FIELDS = "<HHH"
 
 
 def digest(text):
     return hashlib.sha256(text).digest()[:HASH_BYTES]
-
-
-def _places(name):
-    # The two places of a text; the code of only one kind is ever loaded
-    if hasattr(pyb, "Flash"):
-        device = pyb.Flash(start=0)
-        block = bytearray(_BLOCK_BYTES)
-        device.readblocks(0, block)
-        if block[_MAKER_AT : _MAKER_AT + len(_MAKER)] == _MAKER:
-            first, apart, is_shared = struct.unpack_from(_KEPT_FIELDS, block, _KEPT_AT)
-            if is_shared:
-                from node.kept_sectors import Sectors  # noqa: PLC0415  - on demand
-
-                return Sectors(device, first, apart, name)
-            from node.kept_blocks import Blocks  # noqa: PLC0415  - on demand
-
-            first = first or struct.unpack_from("<H", block, _BLOCKS_AT)[0]
-            return Blocks(device, first, apart, name)
-    return _files(name)
-
-
-def _files(name):
-    from node.kept_files import Files  # noqa: PLC0415  - on demand
-
-    return Files(name)
 
 
 class Store:
@@ -64,7 +29,7 @@ class Store:
         self.has_flash = flash_class != _CLASS_NONE
         # Whether the last load found a place that is not whole, and none that is
         self.is_damaged = False
-        self._places = _places(name) if self.has_flash else _files(name)
+        self._places = _found(name) if self.has_flash else None
         self._text = b""
         # Of the newest that is whole: its number and its place
         self._number = 0
@@ -119,6 +84,12 @@ class Store:
             return None
         text = self._places.read(at, _HEAD_BYTES, length)
         return text if _hash(head[HASH_BYTES:], text) == head[:HASH_BYTES] else None
+
+
+def _found(name):
+    from node import places  # noqa: PLC0415  - loaded while the board starts, and dropped then
+
+    return places.find(name)
 
 
 def head_of(number, text):
