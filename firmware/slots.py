@@ -21,6 +21,8 @@ STRIKES = (96, 128, 160)
 CONFIRMED = 192
 REJECTED = 224
 IMAGE_AT = 256
+# What is not packed begins so
+_COMPILED = b"M"
 
 # So much may be taken between two collections while the firmware starts
 _COLLECT_EVERY_BYTES = 4_096
@@ -105,6 +107,8 @@ class Image:
 
         at, size = self._find(path.strip("/").encode())
         gc.collect()
+        if bytes(self._store.read(self._slot, at, 1)) == _COMPILED:
+            return Plain(self._store, self._slot, at, at + size)
         # Bytes are read where they are, anything else would be copied while it grows
         packed = io.BytesIO(bytes(self._store.read(self._slot, at, size)))
         # Unpacked while it is read: the whole of it would not fit beside what it becomes
@@ -123,6 +127,25 @@ class Image:
             file_at += size
             at += length
         raise OSError(2)
+
+
+class Plain(io.IOBase):
+    # A file of a slot that is not packed, read as it lies: that takes no memory.
+
+    def __init__(self, store, slot, at, end):
+        self._store = store
+        self._slot = slot
+        self._at = at
+        self._end = end
+
+    def readinto(self, buffer):
+        size = min(len(buffer), self._end - self._at)
+        buffer[:size] = self._store.read(self._slot, self._at, size)
+        self._at += size
+        return size
+
+    def ioctl(self, _request, _argument):
+        return 0
 
 
 def open_store():

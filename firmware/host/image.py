@@ -5,8 +5,10 @@ import json
 import struct
 import zlib
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from agent.blank.board_state import SLOTS, SlotPlace
+from firmware.host.board_source import is_small
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, build_number, bundle
 from firmware.host.compiler import ARCHITECTURE, compiled, for_board
 from firmware.host.parts import PARTS
@@ -20,6 +22,8 @@ OUTSIDE = ("boot.py", "main.py", "slots.py", "slots.mpy")
 WINDOW_BITS = 10
 _SMALL_WINDOW_BITS = 9
 _SMALL_BYTES = 4_096
+_DRIVERS = "node/devices/"
+_PLAIN_LEAST_BYTES = 1_000
 # As firmware/slots.py has them
 IMAGE_AT = 256
 HEADER = "<32sII"
@@ -114,11 +118,24 @@ def image_of(name: str, files: list[BundledFile]) -> bytes:
     }
     text = json.dumps(about, separators=(",", ":"), sort_keys=True).encode()
     inside = [file for file in files if file.target not in OUTSIDE]
-    return joined([BundledFile("about.json", text), *inside])
+    # A board that takes no update over the link has a program that reads these: drivers are loaded
+    # when memory is shortest
+    has_plain = is_small(board_file(name)) and name not in UNCOMPILED
+    plain = [file.target for file in inside if has_plain and _DRIVERS in file.target]
+    return joined([BundledFile("about.json", text), *inside], frozenset(plain))
 
 
-def joined(files: Iterable[BundledFile]) -> bytes:
-    entries = [(file.target.encode(), _packed(file.content)) for file in files]
+def joined(files: Iterable[BundledFile], plain: AbstractSet[str] = frozenset()) -> bytes:
+    """Return the files in one piece; `plain` are those that are not packed.
+
+    Of these only compiled ones of some size: a small one takes no memory to unpack.
+    """
+    entries = [
+        (file.target.encode(), file.content)
+        if file.target in plain and len(file.content) > _PLAIN_LEAST_BYTES
+        else (file.target.encode(), _packed(file.content))
+        for file in files
+    ]
     index = struct.pack("<H", len(entries))
     for name, content in entries:
         index += struct.pack("<IB", len(content), len(name)) + name
