@@ -21,8 +21,6 @@ STRIKES = (96, 128, 160)
 CONFIRMED = 192
 REJECTED = 224
 IMAGE_AT = 256
-# What is not packed begins so
-_COMPILED = b"M"
 
 # So much may be taken between two collections while the firmware starts
 _COLLECT_EVERY_BYTES = 4_096
@@ -107,7 +105,8 @@ class Image:
 
         at, size = self._find(path.strip("/").encode())
         gc.collect()
-        if bytes(self._store.read(self._slot, at, 1)) == _COMPILED:
+        # What is not packed begins so
+        if bytes(self._store.read(self._slot, at, 1)) == b"M":
             return Plain(self._store, self._slot, at, at + size)
         # Bytes are read where they are, anything else would be copied while it grows
         packed = io.BytesIO(bytes(self._store.read(self._slot, at, size)))

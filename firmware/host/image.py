@@ -22,6 +22,10 @@ OUTSIDE = ("boot.py", "main.py", "slots.py", "slots.mpy")
 WINDOW_BITS = 10
 _SMALL_WINDOW_BITS = 9
 _SMALL_BYTES = 4_096
+# None is smaller: room is shorter than memory
+_TIGHT_BYTES = 0
+# The modules of a flash that is divided into sectors, of no use where the slots are files
+_OF_SECTORS = ("node/kept_sectors.py", "node/kept_sectors.mpy")
 _DRIVERS = "node/devices/"
 _PLAIN_LEAST_BYTES = 1_000
 # As firmware/slots.py has them
@@ -76,14 +80,13 @@ def installed_of(
     place: SlotPlace | None = None,
 ) -> list[BundledFile]:
     """The same, of those files."""
-    if place is None:
-        place = PARTS[name].slots if name in PARTS else SlotPlace.FILES
+    place = place or _usual_place(name)
     outside = [file for file in files if file.target in OUTSIDE]
     outside += [
         BundledFile(file.target.replace(".py", ".mpy"), compiled(file, architecture))
         for file in shrunk(slot_sources(place))
     ]
-    content = image_of(name, files)
+    content = image_of(name, files, place)
     head = bytearray(b"\xff" * IMAGE_AT)
     struct.pack_into(HEADER, head, 0, hashlib.sha256(content).digest(), len(content), 1)
     head[READY] = head[CONFIRMED] = 0
@@ -108,8 +111,13 @@ def in_slot(file: BundledFile, slot: str, number: int) -> BundledFile:
     return BundledFile(slot, bytes(content))
 
 
-def image_of(name: str, files: list[BundledFile]) -> bytes:
-    """Return the same, of those files."""
+def _usual_place(name: str) -> SlotPlace:
+    return PARTS[name].slots if name in PARTS else SlotPlace.FILES
+
+
+def image_of(name: str, files: list[BundledFile], place: SlotPlace | None = None) -> bytes:
+    """Return the same, of those files, for that place."""
+    place = place or _usual_place(name)
     about = {
         "board": board_file(name).NAME,
         "build": build_number(bundle(name)[:-1]),
@@ -117,23 +125,34 @@ def image_of(name: str, files: list[BundledFile]) -> bytes:
         "version": list(firmware_version()),
     }
     text = json.dumps(about, separators=(",", ":"), sort_keys=True).encode()
-    inside = [file for file in files if file.target not in OUTSIDE]
+    is_tight = place is SlotPlace.FILES
+    outside = (*OUTSIDE, *(_OF_SECTORS if is_tight else ()))
+    inside = [file for file in files if file.target not in outside]
     # A board that takes no update over the link has a program that reads these: drivers are loaded
-    # when memory is shortest
-    has_plain = is_small(board_file(name)) and name not in UNCOMPILED
+    # when memory is shortest. Where the slots are files, room is shorter.
+    has_plain = is_small(board_file(name)) and not is_tight and name not in UNCOMPILED
     plain = [file.target for file in inside if has_plain and _DRIVERS in file.target]
-    return joined([BundledFile("about.json", text), *inside], frozenset(plain))
+    packed = [BundledFile("about.json", text), *inside]
+    return joined(packed, frozenset(plain), _TIGHT_BYTES if is_tight else _SMALL_BYTES)
 
 
-def joined(files: Iterable[BundledFile], plain: AbstractSet[str] = frozenset()) -> bytes:
-    """Return the files in one piece; `plain` are those that are not packed.
+def joined(
+    files: Iterable[BundledFile],
+    plain: AbstractSet[str] = frozenset(),
+    small_bytes: int = _TIGHT_BYTES,
+) -> bytes:
+    """Return the files in one piece.
 
-    Of these only compiled ones of some size: a small one takes no memory to unpack.
+    Args:
+        files: what is joined.
+        plain: those that are not packed, if they have some size: a small one takes no memory to
+            unpack.
+        small_bytes: below it a file is packed for a smaller buffer.
     """
     entries = [
         (file.target.encode(), file.content)
         if file.target in plain and len(file.content) > _PLAIN_LEAST_BYTES
-        else (file.target.encode(), _packed(file.content))
+        else (file.target.encode(), _packed(file.content, small_bytes))
         for file in files
     ]
     index = struct.pack("<H", len(entries))
@@ -142,7 +161,7 @@ def joined(files: Iterable[BundledFile], plain: AbstractSet[str] = frozenset()) 
     return index + b"".join(content for _name, content in entries)
 
 
-def _packed(content: bytes) -> bytes:
-    bits = _SMALL_WINDOW_BITS if len(content) < _SMALL_BYTES else WINDOW_BITS
+def _packed(content: bytes, small_bytes: int) -> bytes:
+    bits = _SMALL_WINDOW_BITS if len(content) < small_bytes else WINDOW_BITS
     packer = zlib.compressobj(9, zlib.DEFLATED, bits)
     return packer.compress(content) + packer.flush()

@@ -294,7 +294,7 @@ def test_a_board_with_too_little_room_is_formatted_anew(
 ) -> None:
     (tmp_path / "README.txt").write_text("MicroPython's own")
     board = NewBoard(tmp_path, 92)
-    board.answers["flash_blocks"] = 160
+    board.answers["flash_blocks"] = 128
     put(files, board)
     assert board.formatted == 1
     assert contents(tmp_path) == {file.target: file.content for file in files}
