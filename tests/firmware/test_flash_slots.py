@@ -7,6 +7,7 @@ import pytest
 
 from agent.blank.board_state import SlotPlace, Unsuitable
 from firmware.host import flash
+from firmware.host.bundle import FIRMWARE
 from firmware.host.image import installed
 from tests.fakes.board_sim import unavailable_reason
 from tests.fakes.chip_board import ChipBoard
@@ -51,7 +52,7 @@ def started(board: ChipBoard) -> tuple[int | None, str | None, list[str]]:
 
 def kept(board: ChipBoard, text: bytes = b"") -> str:
     """Save that text, unless it is empty, with the firmware's own code; what is kept then."""
-    return board.run(KEEP.format(firmware=str(flash.FIRMWARE), text=text)).strip()
+    return board.run(KEEP.format(firmware=str(FIRMWARE), text=text)).strip()
 
 
 @pytest.mark.parametrize(
