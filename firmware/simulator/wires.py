@@ -14,6 +14,7 @@ _PULLED_OUT = 3
 _unread = b""
 # Of the flash, until the power is cut; negative: it is not
 operations_left = -1
+operations = 0
 # An erase takes that long at least: of flash that is worn out
 erase_ms = 0
 
@@ -87,7 +88,8 @@ def restart():
 
 def flash_operation():
     # Whether the power fails in the middle of this one
-    global operations_left  # noqa: PLW0603  - there is one power supply
+    global operations_left, operations  # noqa: PLW0603  - there is one power supply
+    operations += 1
     if operations_left < 0:
         return False
     operations_left -= 1

@@ -28,6 +28,7 @@ SPI_TRANSFER = 31
 UART_WRITE = 32
 UART_READ = 33
 SUPPLY_READ = 34
+UPDATE_BEGIN, UPDATE_WRITE = 1, 2
 RELEASED = -1
 CHUNK_BYTES = 200
 # The slowest sensor, several times
@@ -65,6 +66,30 @@ def configure(wire: Wire, entries: Sequence[Mapping[str, Any]] = ENTRIES) -> Non
         piece = text[at : at + CHUNK_BYTES]
         wire.call(codec.METHOD_CONFIG_WRITE, struct.pack("<I", at) + piece)
     wire.call(codec.METHOD_CONFIG_COMMIT, digest)
+
+
+def update(wire: Wire, action: int, arguments: bytes = b"") -> bytes:
+    """Run an action of an update over the link."""
+    return wire.call(codec.METHOD_UPDATE, bytes([action]) + arguments)
+
+
+def begin_update(wire: Wire, content: bytes) -> int:
+    """Return the offset from which the board wants that image, once its slot is erased."""
+    arguments = struct.pack("<I", len(content)) + hashlib.sha256(content).digest()
+    while True:
+        try:
+            return int(struct.unpack("<I", update(wire, UPDATE_BEGIN, arguments))[0])
+        except Refused as refused:
+            if refused.code != codec.BUSY_CODE:
+                raise
+
+
+def send_update(wire: Wire, content: bytes) -> None:
+    """Send that image."""
+    offset = begin_update(wire, content)
+    while offset < len(content):
+        arguments = struct.pack("<I", offset) + content[offset : offset + CHUNK_BYTES]
+        (offset,) = struct.unpack("<I", update(wire, UPDATE_WRITE, arguments))
 
 
 def ask(wire: Wire, method: int, name: str, arguments: bytes = b"") -> bytes:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from firmware.host import power_cuts
+from firmware.host import interpreter, power_cuts
+from scripts.lib.bench import board_cuts
 from tests.fakes.board_sim import unavailable_reason
 
 WHOLE = ("commit", "stop")
@@ -49,3 +50,37 @@ def test_no_cut_in_the_first_start_of_a_frozen_board_stops_it_from_starting() ->
     (found,) = power_cuts.trials("nucleo_f401re", ("divide",), is_frozen=True)
     assert found.erases == 3
     assert found.starts == found.cuts >= 99
+
+
+ON, OFF, LIT = (
+    {"event": "pin", "pin": pin, "level": level}
+    for pin, level in (("PA8", 1), ("PA8", 0), ("PB5", 1))
+)
+ERASE, BOOT = {"event": "erase"}, {"event": "boot"}
+
+
+@pytest.mark.parametrize(
+    ("events", "was_on"),
+    [
+        ([ON, OFF, ERASE, BOOT, LIT], False),
+        ([ON, ERASE], True),
+        ([ON, BOOT, ERASE, OFF], False),
+        ([OFF, ERASE, BOOT, ON], True),
+    ],
+)
+def test_an_output_that_is_on_in_an_erase_or_after_a_cut_is_found(
+    events: list[dict[str, object]], *, was_on: bool
+) -> None:
+    assert board_cuts.was_on(events, "PB5") is was_on
+
+
+@pytest.mark.timeout(240)  # the times are real
+@pytest.mark.parametrize("board", ["nucleo_wb55", "nucleo_f411re"])
+def test_a_played_board_that_is_cut_starts_with_outputs_safe(board: str) -> None:
+    if reason := unavailable_reason():
+        pytest.skip(reason)
+    if not interpreter.has_words_of_32_bits(interpreter.find()):
+        pytest.skip("the boards' memory is modelled with words of 32 bits only")
+    for tried in board_cuts.attempts(board, ("commit", "stop"), "typical", 3):
+        assert len(tried.outcomes) == 3
+        assert board_cuts.row(tried).held

@@ -1,6 +1,5 @@
 """Updates over the link with the real firmware in the real interpreter, on flash in a file."""
 
-import hashlib
 import struct
 import time
 from collections.abc import Iterator
@@ -13,11 +12,12 @@ from firmware.host import image as images
 from firmware.host.bundle import BundledFile, bundle
 from firmware.host.wire import Refused, Silence, Wire
 from tests.fakes.board_sim import BoardSim
+from tests.firmware.bench import begin_update, send_update, update
 from tests.firmware.conftest import simulated
 from tests.firmware.methods import ON, switch
 from tests.waits import wait_until_sync
 
-STATE, BEGIN, WRITE, FINISH, CONFIRM = range(5)
+STATE, FINISH, CONFIRM = 0, 3, 4
 START_LIMIT_S = 8.0
 BUILD = 5
 
@@ -36,27 +36,6 @@ def new() -> bytes:
 def board(tmp_path: Path) -> Iterator[BoardSim]:
     with simulated(tmp_path) as started:
         yield started
-
-
-def update(wire: Wire, action: int, arguments: bytes = b"") -> bytes:
-    return wire.call(frame.METHOD_UPDATE, bytes([action]) + arguments)
-
-
-def begin(wire: Wire, content: bytes) -> int:
-    arguments = struct.pack("<I", len(content)) + hashlib.sha256(content).digest()
-    while True:
-        try:
-            return int(struct.unpack("<I", update(wire, BEGIN, arguments))[0])
-        except Refused as refused:
-            if refused.code != frame.BUSY_CODE:
-                raise
-
-
-def send(wire: Wire, content: bytes) -> None:
-    offset = begin(wire, content)
-    while offset < len(content):
-        arguments = struct.pack("<I", offset) + content[offset : offset + 200]
-        (offset,) = struct.unpack("<I", update(wire, WRITE, arguments))
 
 
 def finish(wire: Wire, board: BoardSim) -> None:
@@ -87,7 +66,7 @@ def greeted(board: BoardSim) -> Wire:
 def test_a_new_version_is_tried_confirmed_and_kept(board: BoardSim, new: bytes) -> None:
     with greeted(board) as wire:
         assert wire.greeting[BUILD] != 77
-        send(wire, new)
+        send_update(wire, new)
         finish(wire, board)
     with greeted(board) as wire:
         assert wire.greeting[BUILD] == 77
@@ -101,7 +80,7 @@ def test_an_output_that_is_on_refuses_the_update(board: BoardSim, new: bytes) ->
     with greeted(board) as wire:
         switch(wire, "pump", ON)
         with pytest.raises(Refused) as refused:
-            begin(wire, new)
+            begin_update(wire, new)
         assert refused.value.code == frame.UNSAFE_STATE
         assert board.value("pump") == 1
 
@@ -111,7 +90,7 @@ def test_a_version_that_cannot_start_is_given_up(board: BoardSim) -> None:
     broken = images.joined([about, BundledFile("board.py", b"raise ValueError\n")])
     with greeted(board) as wire:
         before = wire.greeting[BUILD]
-        send(wire, broken)
+        send_update(wire, broken)
         finish(wire, board)
     with greeted(board) as wire:
         assert wire.greeting[BUILD] == before
@@ -126,10 +105,10 @@ def test_a_power_cut_leaves_a_board_that_boots_and_can_be_updated(
         before = wire.greeting[BUILD]
         board.order({"cut_power_after": cut_after})
         with pytest.raises(Silence):
-            send(wire, new)
+            send_update(wire, new)
     with greeted(board) as wire:
         assert wire.greeting[BUILD] == before
-        send(wire, new)
+        send_update(wire, new)
         finish(wire, board)
     with greeted(board) as wire:
         assert wire.greeting[BUILD] == 77

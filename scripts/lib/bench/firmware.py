@@ -8,11 +8,13 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
+from agent.blank.board_state import HEAP_LEAST_BYTES
 from firmware.host import power_cuts, ram
 from firmware.host.bundle import board_file, board_names
 from firmware.host.image import UNCOMPILED
 from firmware.host.interpreter import NoInterpreter
 from firmware.host.parts import PARTS
+from scripts.lib.bench import board_cuts
 from scripts.lib.bench.table import Row, show
 
 _BOARD = "nucleo_f411re"
@@ -51,12 +53,20 @@ def main(arguments: Sequence[str]) -> int:
         action="store_true",
         help="cut the power in every operation of each board's flash instead",
     )
+    parser.add_argument(
+        "--played",
+        type=int,
+        metavar="N",
+        help="cut the power N times in each thing that each played board writes instead",
+    )
     given = parser.parse_args(arguments)
     try:
         if given.cuts:
             return _show(_cuts())
+        if given.played:
+            return _show(list(_played(given.played)))
         measured = {name: ram.measure(name) for name in known}
-    except (ram.NotMeasured, power_cuts.NotTried, NoInterpreter) as err:
+    except (ram.NotMeasured, power_cuts.NotTried, board_cuts.NotTried, NoInterpreter) as err:
         print(f"bench-firmware: {err}", file=sys.stderr)
         return 2
     rows = [_after_boot(found) for found in measured.values()]
@@ -79,6 +89,17 @@ def _cuts() -> list[Row]:
         tried = power_cuts.trials(name, power_cuts.FROZEN_ACTIONS, is_frozen=True)
         found += [(", frozen", cut) for cut in tried]
     return [_cut(cut, way) for way, cut in found]
+
+
+def _played(cuts: int) -> Iterator[Row]:
+    """Yield a row for each played board, each thing that it writes, and each time of its flash."""
+    for name in (name for name in PARTS if board_file(name).FLASH_CLASS):
+        # One with so little memory carries the firmware only so
+        is_frozen = PARTS[name].heap_bytes < HEAP_LEAST_BYTES
+        actions = ("commit", "stop", *(("update",) if name in _UPDATED else ()))
+        for times in board_cuts.TIMES:
+            for tried in board_cuts.attempts(name, actions, times, cuts, is_frozen=is_frozen):
+                yield board_cuts.row(tried, ", frozen" if is_frozen else "")
 
 
 def _cut(found: power_cuts.Cuts, way: str) -> Row:
