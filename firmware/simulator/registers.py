@@ -121,7 +121,7 @@ class Registers:
         self._file.write((word & was).to_bytes(4, "little"))
 
 
-class Memory:
+class FlashAddresses:
     # In the place of MicroPython's uctypes, which cannot be told where the flash is.
 
     def __init__(self, registers):

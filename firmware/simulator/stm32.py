@@ -12,7 +12,7 @@ import machine
 import pyb
 import vfs
 import world
-from registers import Memory, Registers
+from registers import FlashAddresses, Registers
 
 HOST = "/host"
 # What the world itself takes and gives back while the firmware runs
@@ -30,7 +30,7 @@ def enter(path, part, installed):
     if part["flash_kb"]:
         registers = Registers(path, part["flash_kb"], machine.mem32, int(max(part["erase_ms"])))
         machine.mem32 = machine.mem16 = registers
-        sys.modules["uctypes"] = Memory(registers)
+        sys.modules["uctypes"] = FlashAddresses(registers)
     vfs.umount("/")
     vfs.mount(vfs.VfsPosix("/"), HOST)
     vfs.mount(made, "/flash")

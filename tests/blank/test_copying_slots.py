@@ -27,7 +27,7 @@ print(json.dumps([at, about and about["board"], sorted(os.listdir())]))
 """
 
 
-class CutOff(Exception):
+class CableOut(Exception):
     """The cable is pulled out here."""
 
 
@@ -43,7 +43,7 @@ class ChipPrompt:
 
     async def run(self, program: str) -> str:
         if self._steps_left == 0:
-            raise CutOff
+            raise CableOut
         self._steps_left -= 1
         if self._writing or program.startswith("import binascii\nfile = open"):
             # A file is open from one program to the next
@@ -114,7 +114,7 @@ def test_a_cable_that_comes_out_leaves_a_board_that_can_be_begun_again(
     tmp_path: Path, steps: int
 ) -> None:
     board, wanted = ChipBoard(tmp_path, "nucleo_f411re"), carried(tmp_path / "c", "nucleo_f411re")
-    with pytest.raises(CutOff):
+    with pytest.raises(CableOut):
         put(board, wanted, steps)
     put(board, wanted)
     assert started(board)[0] == 0

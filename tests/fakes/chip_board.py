@@ -28,7 +28,7 @@ pyb.Flash = lambda **_where: chip
 if part["flash_kb"]:
     kind = Sealed if {{is_sealed}} else registers.Registers
     machine.mem32 = machine.mem16 = kind({{path!r}}, part["flash_kb"], {{{{}}}})
-    sys.modules["uctypes"] = registers.Memory(machine.mem32)
+    sys.modules["uctypes"] = registers.FlashAddresses(machine.mem32)
 if chip.is_new:
     vfs.VfsFat.mkfs(chip)
 vfs.mount(chip, "/flash")

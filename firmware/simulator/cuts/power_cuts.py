@@ -18,7 +18,7 @@ import vfs
 import wires
 import world
 from node.store import Store
-from registers import Memory, Registers
+from registers import FlashAddresses, Registers
 
 _FOLDER = sys.argv[1]
 with open(_FOLDER + "/part.json") as _file:
@@ -52,7 +52,7 @@ def _power_on(path):
     pyb.Flash = lambda **_where: board
     if _PART["flash_kb"]:
         machine.mem32 = machine.mem16 = Registers(path, _PART["flash_kb"], {})
-        sys.modules["uctypes"] = Memory(machine.mem32)
+        sys.modules["uctypes"] = FlashAddresses(machine.mem32)
     installing.forget()
     return board
 

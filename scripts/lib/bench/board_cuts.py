@@ -20,6 +20,7 @@ from agent.link import frame as codec
 from firmware.host import image
 from firmware.host.bundle import board_file
 from firmware.host.parts import PARTS
+from firmware.host.power_cuts import NotTried
 from firmware.host.wire import Refused, Silence, Wire
 from scripts.lib.bench.table import Row
 from tests.fakes.board_sim import BoardSim
@@ -35,11 +36,7 @@ _ON, _OFF = b"\x01", b"\x00"
 _STOP = bytes([codec.REASON_ESTOP])
 
 
-class NotTried(Exception):
-    """A board did not come back; the text says which and when."""
-
-
-class Outcome(Struct, frozen=True):
+class AfterCut(Struct, frozen=True):
     """State of a board after its power was cut.
 
     Args:
@@ -63,7 +60,7 @@ class Attempt(Struct, frozen=True):
     times: str
     operations: int
     whole_ms: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[AfterCut, ...]
 
 
 def attempts(
@@ -168,7 +165,7 @@ class _Board:
             raise NotTried(f"{action} on {self._name} has written nothing")
         return taken
 
-    def _cut(self, action: str, at: int) -> Outcome:
+    def _cut(self, action: str, at: int) -> AfterCut:
         with self._greeted() as wire:
             self._settle(wire)
             if action != "update":
@@ -181,7 +178,7 @@ class _Board:
             is_stopped = self._is_stopped(wire)
             self._settle(wire)
             events = self._played.record()[seen:]
-            return Outcome(
+            return AfterCut(
                 is_configured=wire.configuration_hash in hashes,
                 is_stopped=is_stopped,
                 was_on=was_on(events, PARTS[self._name].light),

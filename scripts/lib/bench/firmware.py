@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
         if given.played:
             return _show(list(_played(given.played)))
         measured = {name: ram.measure(name) for name in known}
-    except (ram.NotMeasured, power_cuts.NotTried, board_cuts.NotTried, NoInterpreter) as err:
+    except (ram.NotMeasured, power_cuts.NotTried, NoInterpreter) as err:
         print(f"bench-firmware: {err}", file=sys.stderr)
         return 2
     rows = [_after_boot(found) for found in measured.values()]
