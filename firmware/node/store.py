@@ -29,7 +29,7 @@ class Store:
         self.has_flash = flash_class != _CLASS_NONE
         # Whether the last load found a place that is not whole, and none that is
         self.is_damaged = False
-        self._places = _found(name) if self.has_flash else None
+        self._places = _found(name, self.has_flash)
         self._text = b""
         # Of the newest that is whole: its number and its place
         self._number = 0
@@ -86,7 +86,9 @@ class Store:
         return text if _hash(head[HASH_BYTES:], text) == head[:HASH_BYTES] else None
 
 
-def _found(name):
+def _found(name, has_flash):
+    if not has_flash:
+        return None
     from node import places  # noqa: PLC0415  - loaded while the board starts, and dropped then
 
     return places.find(name)
