@@ -366,13 +366,9 @@ def _report():
             pins[row["name"]] = driven ^ (1 if row.get("active_low", False) else 0)
     values = {name: quantity.now() for name, quantity in _world.quantities.items()}
     gc.collect()
-    return {
-        "outputs": pins,
-        "values": values,
-        "runs": _world.runs,
-        "heap_free": gc.mem_free(),
-        "flash_operations": wires.operations,
-    }
+    found = {"outputs": pins, "values": values, "runs": _world.runs, "heap_free": gc.mem_free()}
+    found["flash_operations"] = wires.operations
+    return found
 
 
 def _all_safe():

@@ -3,7 +3,7 @@
 import pytest
 
 from firmware.host import interpreter, power_cuts
-from scripts.lib.bench import board_cuts
+from scripts.lib.bench import board_cuts, played_board
 from tests.fakes.board_sim import unavailable_reason
 
 WHOLE = ("commit", "stop")
@@ -71,7 +71,7 @@ ERASE, BOOT = {"event": "erase"}, {"event": "boot"}
 def test_an_output_that_is_on_in_an_erase_or_after_a_cut_is_found(
     events: list[dict[str, object]], *, was_on: bool
 ) -> None:
-    assert board_cuts.was_on(events, "PB5") is was_on
+    assert played_board.was_on(events, "PB5") is was_on
 
 
 @pytest.mark.timeout(240)  # the times are real

@@ -4,52 +4,18 @@ firmware/host/power_cuts.py cuts in every operation, with the code that writes a
 board is played as it is installed, and cut in some: outputs, light and watchdog count as well.
 """
 
-import contextlib
-import hashlib
-import json
-import struct
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
-from agent.link import frame as codec
-from firmware.host import image
-from firmware.host.bundle import board_file
-from firmware.host.parts import PARTS
-from firmware.host.power_cuts import NotTried
-from firmware.host.wire import Refused, Silence, Wire
+from scripts.lib.bench.played_board import AfterCut, PlayedBoard
 from scripts.lib.bench.table import Row
 from tests.fakes.board_sim import BoardSim
-from tests.firmware.bench import configure, send_update
-from tests.firmware.methods import GPIO_WRITE
 
 TIMES = ("typical", "worst")
-# Whole restarts of a board on a busy machine
-_LIMIT_S = 120.0
-# More operations than anything takes
-_NO_CUT = 1_000_000
-_ON, _OFF = b"\x01", b"\x00"
-_STOP = bytes([codec.REASON_ESTOP])
-
-
-class AfterCut(Struct, frozen=True):
-    """State of a board after its power was cut.
-
-    Args:
-        is_configured: it has the configuration before or the one after.
-        is_stopped: nothing can be switched because of an emergency stop.
-        was_on: an output was on while its flash was erased, or after the cut.
-        resets: times that its watchdog has reset it.
-    """
-
-    is_configured: bool
-    is_stopped: bool
-    was_on: bool
-    resets: int
 
 
 class Attempt(Struct, frozen=True):
@@ -75,13 +41,13 @@ def attempts(
         folder, flash = Path(name), Path(name) / "flash.bin"
         with BoardSim(folder, flash=flash, board=board, is_frozen=is_frozen) as new:
             # What is put onto a new board would take a minute
-            _Board(new, board).configure()
+            PlayedBoard(new, board).configure()
         with BoardSim(
             folder, flash=flash, board=board, flash_times=times, is_frozen=is_frozen
         ) as played:
-            on = _Board(played, board)
+            on = PlayedBoard(played, board)
             for action in actions:
-                yield on.attempt(action, times, cuts)
+                yield _attempt(on, board, action, times, cuts)
 
 
 def row(tried: Attempt, way: str = "") -> Row:
@@ -102,147 +68,12 @@ def row(tried: Attempt, way: str = "") -> Row:
     )
 
 
-def was_on(events: Sequence[Mapping[str, Any]], light: str) -> bool:
-    """Return true if a pin but the light was high in an erase, or at any time after a start."""
-    high: set[str] = set()
-    is_started = False
-    for event in events:
-        if event["event"] == "boot":
-            # Nothing drives a pin of a board without power
-            high, is_started = set(), True
-        elif event["event"] == "pin" and event["pin"] != light:
-            (high.add if event["level"] else high.discard)(event["pin"])
-        if high and (is_started or event["event"] == "erase"):
-            return True
-    return False
-
-
-class _Board:
-    """A played board with an output that is wired to one of two pins."""
-
-    def __init__(self, played: BoardSim, name: str) -> None:
-        self._played = played
-        self._name = name
-        uses = board_file(name).USABLE.items()
-        pins = [pin for pin, usable in uses if "gpio" in usable.split()]
-        # The first of the configured ones
-        self._index = bytes([len(board_file(name).PINS)])
-        self._entries = [
-            [{"name": "pump", "kind": "output", "safe": 0, "pin": pin}] for pin in pins[:2]
-        ]
-        self._hashes = [_hash(entries) for entries in self._entries]
-        self._updates = 0
-        self._acts: Mapping[str, Callable[[Wire], None]] = {
-            "commit": self._commit,
-            "stop": lambda wire: wire.send(codec.ESTOP),
-            "update": self._update,
-        }
-
-    def configure(self) -> None:
-        with self._greeted() as wire:
-            self._act("commit", wire)
-
-    def attempt(self, action: str, times: str, cuts: int) -> Attempt:
-        """Without a cut, and then in operations that lie evenly between the first and the last."""
-        began_s = time.monotonic()
-        operations = self._write(action)
-        whole_ms = round((time.monotonic() - began_s) * 1000)
-        count = min(cuts, operations)
-        places = [at * (operations - 1) // max(1, count - 1) for at in range(count)]
-        outcomes = tuple(self._cut(action, at) for at in places)
-        return Attempt(self._name, action, times, operations, whole_ms, outcomes)
-
-    def _write(self, action: str) -> int:
-        """Return the operations that it took."""
-        with self._greeted() as wire:
-            before = self._operations()
-            self._act(action, wire)
-        with self._greeted() as wire:
-            # The first greeting may be heard in the pass in which a stop is
-            wire.greet()
-            taken = self._operations() - before
-        if not taken:
-            raise NotTried(f"{action} on {self._name} has written nothing")
-        return taken
-
-    def _cut(self, action: str, at: int) -> AfterCut:
-        with self._greeted() as wire:
-            self._settle(wire)
-            if action != "update":
-                wire.call(GPIO_WRITE, self._index + _ON)
-            hashes = self._hashes if action == "commit" else [wire.configuration_hash]
-            seen = len(self._played.record())
-            self._played.order({"cut_power_after": at})
-            self._act(action, wire)
-        with self._started(seen) as wire:
-            is_stopped = self._is_stopped(wire)
-            self._settle(wire)
-            events = self._played.record()[seen:]
-            return AfterCut(
-                is_configured=wire.configuration_hash in hashes,
-                is_stopped=is_stopped,
-                was_on=was_on(events, PARTS[self._name].light),
-                resets=[event["event"] for event in events].count("watchdog"),
-            )
-
-    def _act(self, action: str, wire: Wire) -> None:
-        # One whose power is cut does not answer, and a busy one answers late: what counts is looked
-        # at after it
-        with contextlib.suppress(Silence):
-            self._acts[action](wire)
-
-    def _commit(self, wire: Wire) -> None:
-        other = self._hashes[0] == wire.configuration_hash
-        configure(wire, self._entries[other])
-
-    def _update(self, wire: Wire) -> None:
-        # Another one each time: of the same one only the rest would be sent
-        self._updates += 1
-        send_update(wire, image.image(self._name) + struct.pack("<I", self._updates))
-
-    def _is_stopped(self, wire: Wire) -> bool:
-        try:
-            wire.call(GPIO_WRITE, self._index + _OFF)
-        except Refused as refused:
-            return "emergency stop" in refused.text
-        return False
-
-    def _settle(self, wire: Wire) -> None:
-        """Leave no stop."""
-        if self._is_stopped(wire):
-            wire.call(codec.METHOD_CLEAR, _STOP)
-
-    def _operations(self) -> int:
-        return int(self._played.order({"get": True})["flash_operations"])
-
-    @contextlib.contextmanager
-    def _started(self, seen: int) -> Iterator[Wire]:
-        """A session with the board once it has started again."""
-        until_s = time.monotonic() + _LIMIT_S
-        while time.monotonic() < until_s:
-            with self._greeted() as wire:
-                events = self._played.record()[seen:]
-                if any(event["event"] == "boot" for event in events):
-                    # The one before may have been with what ran before it
-                    wire.greet()
-                    yield wire
-                    return
-        raise NotTried(f"{self._name} was not cut")
-
-    @contextlib.contextmanager
-    def _greeted(self) -> Iterator[Wire]:
-        until_s = time.monotonic() + _LIMIT_S
-        with Wire(str(self._played.port)) as wire:
-            while True:
-                try:
-                    wire.greet()
-                    break
-                except Silence as err:
-                    if time.monotonic() > until_s:
-                        raise NotTried(f"{self._name} does not greet any more") from err
-            yield wire
-
-
-def _hash(entries: object) -> bytes:
-    text = json.dumps({"v": 1, "pins": entries}, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).digest()[:8]
+def _attempt(board: PlayedBoard, name: str, action: str, times: str, cuts: int) -> Attempt:
+    began_s = time.monotonic()
+    operations = board.write(action)
+    whole_ms = round((time.monotonic() - began_s) * 1000)
+    count = min(cuts, operations)
+    # Evenly from the first to the last
+    places = [at * (operations - 1) // max(1, count - 1) for at in range(count)]
+    outcomes = tuple(board.cut(action, at) for at in places)
+    return Attempt(name, action, times, operations, whole_ms, outcomes)

@@ -14,6 +14,7 @@ from firmware.host.bundle import board_file, board_names
 from firmware.host.image import UNCOMPILED
 from firmware.host.interpreter import NoInterpreter
 from firmware.host.parts import PARTS
+from firmware.host.wire import Silence
 from scripts.lib.bench import board_cuts
 from scripts.lib.bench.table import Row, show
 
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
         if given.played:
             return _show(list(_played(given.played)))
         measured = {name: ram.measure(name) for name in known}
-    except (ram.NotMeasured, power_cuts.NotTried, NoInterpreter) as err:
+    except (ram.NotMeasured, power_cuts.NotTried, Silence, NoInterpreter) as err:
         print(f"bench-firmware: {err}", file=sys.stderr)
         return 2
     rows = [_after_boot(found) for found in measured.values()]
