@@ -22,6 +22,7 @@ from tests.firmware.methods import GPIO_WRITE
 
 # Whole restarts of a board on a busy machine
 _LIMIT_S = 120.0
+_TRIES = 20
 _ON, _OFF = b"\x01", b"\x00"
 _STOP = bytes([codec.REASON_ESTOP])
 
@@ -85,16 +86,16 @@ class PlayedBoard:
 
     def write(self, action: str) -> int:
         """Commit, stop or update; return the operations of the flash that it took."""
-        with self._greeted() as wire:
-            before = self._operations()
-            self._act(action, wire)
-        with self._greeted() as wire:
-            # The first greeting may be heard in the pass in which a stop is
-            wire.greet()
-            taken = self._operations() - before
-        if not taken:
-            raise NotTried(f"{action} on {self._name} has written nothing")
-        return taken
+        before = self._operations()
+        for _ in range(_TRIES):
+            with self._greeted() as wire:
+                self._act(action, wire)
+            with self._greeted() as wire:
+                # The first greeting may be heard in the pass in which a stop is
+                wire.greet()
+            if taken := self._operations() - before:
+                return taken
+        raise NotTried(f"{action} on {self._name} has written nothing")
 
     def cut(self, action: str, at: int) -> AfterCut:
         """Write, and cut the power in that operation."""
@@ -109,7 +110,6 @@ class PlayedBoard:
         self._await_start(action, seen)
         with self._greeted() as wire:
             is_stopped = self._is_stopped(wire)
-            self._settle(wire)
             events = self._played.record()[seen:]
             return AfterCut(
                 is_configured=wire.configuration_hash in hashes,
@@ -141,9 +141,14 @@ class PlayedBoard:
         return False
 
     def _settle(self, wire: Wire) -> None:
-        """Leave no stop."""
-        if self._is_stopped(wire):
-            wire.call(codec.METHOD_CLEAR, _STOP)
+        """Leave no stop; a busy machine answers late, and is asked again."""
+        for _ in range(_TRIES):
+            with contextlib.suppress(Silence):
+                if not self._is_stopped(wire):
+                    return
+                wire.call(codec.METHOD_CLEAR, _STOP)
+            wire.greet()
+        raise NotTried(f"{self._name} stays stopped")
 
     def _operations(self) -> int:
         return int(self._played.order({"get": True})["flash_operations"])
