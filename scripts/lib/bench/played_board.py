@@ -86,6 +86,9 @@ class PlayedBoard:
 
     def write(self, action: str) -> int:
         """Commit, stop or update; return the operations of the flash that it took."""
+        with self._greeted() as wire:
+            # A cut before this may have left a stop, and a second one writes nothing
+            self._settle(wire)
         before = self._operations()
         for _ in range(_TRIES):
             with self._greeted() as wire:
