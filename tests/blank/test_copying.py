@@ -14,7 +14,7 @@ from agent.errors import LinkLost
 from agent.link.port import open_port
 from agent.link.prompt import Prompt
 from agent.link.settings import START_BAUD
-from firmware.host.image import image, installed, start_archive
+from firmware.host.image import board_bundle, image_of, installed_of, start_archive
 from tests.fakes.board_sim import unavailable_reason
 from tests.fakes.prompt_board import prompt_board
 
@@ -59,16 +59,16 @@ def test_every_file_of_a_real_firmware_arrives(tmp_path: Path) -> None:
     carried.mkdir()
     flash.mkdir()
     name = "nucleo_f411re"
-    (carried / f"{name}.fw").write_bytes(image(name))
-    (carried / f"{name}.start").write_bytes(start_archive(name, installed(name, SlotPlace.FILES)))
+    files = board_bundle(name)
+    (carried / f"{name}.fw").write_bytes(image_of(name, files, SlotPlace.FILES))
+    wanted = installed_of(name, files, place=SlotPlace.FILES)
+    (carried / f"{name}.start").write_bytes(start_archive(name, wanted))
     (board,) = carried_boards(carried)
     told: list[tuple[int, int]] = []
     with prompt_board(flash) as path:
         found = asyncio.run(put(path, board.files, lambda *progress: told.append(progress)))
     # As `scripts/flash` would have put them there
-    assert contents(flash) == {
-        file.target: file.content for file in installed(name, SlotPlace.FILES)
-    }
+    assert contents(flash) == {file.target: file.content for file in wanted}
     assert told[-1][0] == told[-1][1] == sum(len(file.content) for file in board.files)
     assert found.version >= (1, 24)
     found.require_room(name, board.files)

@@ -118,7 +118,8 @@ def test_no_class_but_the_codec_s_shares_its_private_names_with_another_file() -
             for base in node.bases
         }
         expected = {"frame.Encoder", "frame.Decoder"} if file.target == "node/codec.py" else set()
-        assert bases - {"Exception"} == expected, file.target
+        # MicroPython's own classes have no private names
+        assert bases - {"Exception", "io.IOBase"} == expected, file.target
 
 
 def test_what_is_caught_is_never_called_as_an_argument() -> None:
