@@ -24,7 +24,6 @@ from tests.firmware.methods import GPIO_WRITE
 _LIMIT_S = 120.0
 _TRIES = 20
 _ON, _OFF = b"\x01", b"\x00"
-_STOP = bytes([codec.REASON_ESTOP])
 
 
 class AfterCut(Struct, frozen=True):
@@ -112,7 +111,7 @@ class PlayedBoard:
             self._act(action, wire)
         self._await_start(action, seen)
         with self._greeted() as wire:
-            is_stopped = self._is_stopped(wire)
+            is_stopped = self._reason(wire) == codec.REASON_ESTOP
             events = self._played.record()[seen:]
             return AfterCut(
                 is_configured=wire.configuration_hash in hashes,
@@ -136,20 +135,22 @@ class PlayedBoard:
         self._updates += 1
         send_update(wire, image.image(self._name) + struct.pack("<I", self._updates))
 
-    def _is_stopped(self, wire: Wire) -> bool:
+    def _reason(self, wire: Wire) -> int:
+        """Return why nothing can be switched."""
         try:
             wire.call(GPIO_WRITE, self._index + _OFF)
         except Refused as refused:
-            return "emergency stop" in refused.text
-        return False
+            is_stop = "emergency stop" in refused.text
+            return codec.REASON_ESTOP if is_stop else codec.REASON_WATCHDOG
+        return codec.REASON_NONE
 
     def _settle(self, wire: Wire) -> None:
-        """Leave no stop; a busy machine answers late, and is asked again."""
+        """Leave nothing stopped; a busy machine answers late, and is asked again."""
         for _ in range(_TRIES):
-            with contextlib.suppress(Silence):
-                if not self._is_stopped(wire):
+            with contextlib.suppress(Silence, Refused):
+                if (reason := self._reason(wire)) == codec.REASON_NONE:
                     return
-                wire.call(codec.METHOD_CLEAR, _STOP)
+                wire.call(codec.METHOD_CLEAR, bytes([reason]))
             wire.greet()
         raise NotTried(f"{self._name} stays stopped")
 
