@@ -26,7 +26,7 @@ from agent.security.approvals import StandingApproval, StandingApprovals
 from agent.system.clock import SystemClock
 from scripts.lib.backup_findings import Findings, compare, count
 from scripts.lib.backup_world import ACTS, BACKUP, CHAT, DEVICE, READY, SENT, World
-from scripts.lib.bench.block_devices import CutDisk, cut_disk, keep_mounts_apart, missing
+from scripts.lib.bench.block_devices import LoopDisk, cut_disk, keep_mounts_apart, missing
 from tests.fakes.lives import Lives, lives_of
 from tests.fakes.llm_server import Call, Json, Reply, streamed, whole
 from tests.fakes.llm_thread import LlmThread
@@ -89,7 +89,7 @@ class Trial:
         chance: random.Random,
         found: Findings,
         lives: Lives,
-        disk: CutDisk | None = None,
+        disk: LoopDisk | None = None,
     ) -> None:
         self._world, self._chance, self._found, self._lives = world, chance, found, lives
         self._disk = disk

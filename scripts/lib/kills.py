@@ -26,7 +26,7 @@ from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
 from agent.storage.database import was_set_aside
 from agent.system.clock import SystemClock
-from scripts.lib.bench.block_devices import CutDisk, cut_disk, keep_mounts_apart, missing
+from scripts.lib.bench.block_devices import LoopDisk, cut_disk, keep_mounts_apart, missing
 
 OWNER = Scope("owner")
 _LIB = Path(__file__).parent
@@ -100,7 +100,7 @@ def kill(kills: int, seed: int = 0, *, has_power_cuts: bool = False) -> Losses:
     return Losses(len(acknowledged), lost, corrupt)
 
 
-def _killed(path: Path, after_s: float, disk: CutDisk | None) -> set[str]:
+def _killed(path: Path, after_s: float, disk: LoopDisk | None) -> set[str]:
     """Return the memories that one run acknowledged before it was killed."""
     command = [sys.executable, str(_LIB), "kills", "--store", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

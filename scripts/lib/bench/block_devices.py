@@ -63,7 +63,7 @@ def plain_device(folder: Path, size_mib: int) -> Iterator[Path]:
         content.unlink()
 
 
-class CutDisk:
+class LoopDisk:
     """ext4 whose power can be cut: it forgets what was not written yet, and takes nothing more."""
 
     def __init__(self, device: Path, root: Path, options: str) -> None:
@@ -99,13 +99,13 @@ class CutDisk:
 
 
 @contextmanager
-def cut_disk(folder: Path, options: str = "noatime") -> Iterator[CutDisk]:
+def cut_disk(folder: Path, options: str = "noatime") -> Iterator[LoopDisk]:
     """Yield an ext4 of its own."""
     with plain_device(folder, _FILE_SYSTEM_MIB) as device:
         _said(*_MKFS, str(device))
         root = folder / "mounted"
         root.mkdir()
-        disk = CutDisk(device, root, options)
+        disk = LoopDisk(device, root, options)
         try:
             yield disk
         finally:
