@@ -26,7 +26,7 @@ from agent.net.request import (
     HttpLimits,
     HttpRequest,
     NotReached,
-    Unfit,
+    UnfitRequest,
     closed,
 )
 
@@ -251,7 +251,7 @@ class DirectConnection(asyncio.Protocol):
                 sent.append(self._wire.send(h11.Data(data=content)))
             sent.append(self._wire.send(h11.EndOfMessage()))
         except (h11.LocalProtocolError, UnicodeEncodeError) as err:
-            raise Unfit(type(err).__name__) from err
+            raise UnfitRequest(type(err).__name__) from err
         self._transport.write(b"".join(filter(None, sent)))
 
     async def drain(self, timeout_s: float) -> None:

@@ -22,7 +22,7 @@ from agent.net.request import (
     HttpLimits,
     HttpRequest,
     NotReached,
-    Unfit,
+    UnfitRequest,
     closed,
 )
 from agent.net.tls import tls_context
@@ -331,4 +331,4 @@ def _translated() -> Iterator[None]:
     except (httpx.ReadError, httpx.RemoteProtocolError) as err:
         raise BrokenOff(str(err)) from err
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as err:
-        raise Unfit(type(err).__name__) from err
+        raise UnfitRequest(type(err).__name__) from err

@@ -57,7 +57,7 @@ class BrokenOff(Exception):
     """The connection ended before the answer did, or what came is no HTTP."""
 
 
-class Unfit(Exception):
+class UnfitRequest(Exception):
     """The request cannot be made; the text names the kind of mistake."""
 
 
@@ -72,7 +72,7 @@ def told(host: str, too_slow: str, connect_timeout_s: float) -> Iterator[None]:
         yield
     except TimeoutError as err:
         raise NetworkError(f"{host} {too_slow}") from err
-    except (NotReached, BrokenOff, Unfit, OSError) as err:
+    except (NotReached, BrokenOff, UnfitRequest, OSError) as err:
         raise NetworkError(f"{host} {_reason(err, connect_timeout_s)}") from err
 
 
@@ -88,7 +88,7 @@ def _reason(err: Exception, connect_timeout_s: float) -> str:
         return "could not be reached: is it running, and is there a network?"
     if isinstance(err, BrokenOff):
         return "broke off the connection"
-    return f"could not be used ({text if isinstance(err, Unfit) else type(err).__name__})"
+    return f"could not be used ({text if isinstance(err, UnfitRequest) else type(err).__name__})"
 
 
 def _likely_distrust(text: str) -> str:
