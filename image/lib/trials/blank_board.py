@@ -21,7 +21,8 @@ from tests.fakes.board_sim import BoardSim
 from tests.fakes.dfu_file import dfu_file
 from tests.fakes.prompt_board import prompt_board
 
-_NAME = "weact_blackpill_f411"
+# Its versions are files, as the stand-in has them; those of an F4 lie behind registers
+_NAME = "nucleo_h743zi"
 _PIECES = (
     Element(BASE, random.Random(1).randbytes(6_000)),  # noqa: S311 - no secret
     Element(BASE + 0x20000, random.Random(2).randbytes(30_000)),  # noqa: S311 - no secret
@@ -30,7 +31,7 @@ _PIECES = (
 _CUT_AFTER = 9
 _PLACE = "/run/boards-of-a-trial"
 _LINE_CHARS = 2_000
-# The agent looks every ten seconds; all else takes longer in an emulated machine
+# Everything takes longer in an emulated machine
 _STEP_S = 300.0
 
 
