@@ -59,14 +59,12 @@ def locked(path: Path) -> Iterator[None]:
 def _opened(path: Path) -> int:
     """Open a lock; one that root makes belongs to whoever the folder belongs to."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        if os.geteuid() == 0:
-            # A restore is root's, and the agent that is started after it is not
+    if os.geteuid() == 0:
+        # A restore is root's, and the agent that is started after it is not. A root that may give
+        # nothing away locks all the same
+        with contextlib.suppress(OSError):
             whose = path.parent.stat()
             os.fchown(handle, whose.st_uid, whose.st_gid)
-    except BaseException:
-        os.close(handle)
-        raise
     return handle
 
 
