@@ -14,6 +14,7 @@ from agent.channels.base import Deliver
 from agent.channels.telegram.channel import TelegramChannel
 from agent.channels.telegram.cursor import TelegramCursor
 from agent.messages import Inbound, Outbound
+from agent.messaging import worker
 from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, ChatResponse
 from tests.fakes.dispatching import running
@@ -70,7 +71,12 @@ def mortal(channel: TelegramChannel, step: str) -> None:
     TelegramCursor.advance = advancing  # type: ignore[method-assign]  # as above
 
 
+# Two kills that meet the same turn would park its message, as one that breaks turns
+_MOST_ATTEMPTS = 100
+
+
 async def main(url: str, token: str, folder: str, step: str = "") -> None:
+    worker.MAX_ATTEMPTS = _MOST_ATTEMPTS
     http = HttpClient()
     channel = channel_at(Where(url, token), http, Path(folder))
     mortal(channel, step)
