@@ -162,14 +162,17 @@ async def put(
     if found.place is not SlotPlace.FILES:
         await _put_into_slot(files, found, prompt, on_copied)
         return
-    if found.holds(files):
-        await _run(f"{CLEAR}clear({list(OWN_FILES)!r})\n", prompt)
-    else:
-        await _run(format_program(found), prompt)
+    await _make_room(found, prompt, keeps=found.holds(files))
     copied = _Copied(files, on_copied)
     for file in files:
         await _write(file, prompt, copied)
     await _compare(files, prompt)
+
+
+async def _make_room(found: FlashState, prompt: Prompt, *, keeps: bool) -> None:
+    """Take our own files off a file system that is kept, or make a new one."""
+    own = f"{CLEAR}clear({list(OWN_FILES)!r})\n"
+    await _run(own if keeps else format_program(found), prompt)
 
 
 class _Copied:
@@ -191,10 +194,7 @@ async def _put_into_slot(
     """Put the version into the first slot, which is no file, and leave no other one to start."""
     (image,) = (file for file in files if file.target in SLOTS)
     *programs, main = (file for file in files if file is not image)
-    if found.is_laid_out:
-        await _run(f"{CLEAR}clear({list(OWN_FILES)!r})\n", prompt)
-    else:
-        await _run(format_program(found), prompt)
+    await _make_room(found, prompt, keeps=found.is_laid_out)
     copied = _Copied(files, on_copied)
     for file in programs:
         await _write(file, prompt, copied)

@@ -1,4 +1,8 @@
-"""Connection to a name by the first of its addresses that answers."""
+"""Connection to a name by the first of its addresses that answers.
+
+asyncio's own loop does it by itself (`happy_eyeballs_delay`); uvloop, which the agent runs on, asks
+one address after the other, and each that leads nowhere takes the whole limit.
+"""
 
 import asyncio
 import contextlib
