@@ -68,6 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", metavar="NAME", help="this one; may be repeated")
     parser.add_argument("--sign-key", type=Path, help="the one of image/build, to try updates with")
     parser.add_argument(
+        "--older", type=Path, metavar="IMAGE", help="of an earlier version, signed by the same key"
+    )
+    parser.add_argument(
         "--seed",
         type=int,
         metavar="N",
@@ -116,7 +119,7 @@ def _try_all(given: argparse.Namespace, wanted: list[str], amounts: dict[str, in
     results = []
     seed = USUAL_SEED if given.seed is None else given.seed
     say(f"seed {seed}: {' '.join(map(_shown, wanted))}")
-    with Bench(given.image, given.keep, given.sign_key, seed) as bench:
+    with Bench(given.image, given.keep, given.sign_key, seed, given.older) as bench:
         for name in wanted:
             say(f"{_shown(name)}: {_summary(name)}")
             try:

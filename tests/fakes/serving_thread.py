@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, Self, TypeVar
 
@@ -27,11 +28,15 @@ class ServingThread(Generic[T]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._over.set)
+        self.in_loop(self._over.set)
         self._thread.join()
 
+    def in_loop(self, act: Callable[[], object]) -> None:
+        """Have it done where the service runs, soon."""
+        self.loop.call_soon_threadsafe(act)
+
     async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._over = asyncio.Event()
         async with self._opened as self.served:
             self._started.set()

@@ -80,6 +80,7 @@ class Bench:
         folder: for what is kept of it, if anything is.
         sign_key: the one that the image takes updates by, if it is known.
         seed: of everything that is left to chance.
+        older: an image of an earlier version, if there is one.
     """
 
     def __init__(
@@ -88,9 +89,11 @@ class Bench:
         folder: Path | None = None,
         sign_key: Path | None = None,
         seed: int = USUAL_SEED,
+        older: Path | None = None,
     ) -> None:
         self.image = image
         self.sign_key = sign_key
+        self.older = older
         self.seed = seed
         # How often the machine has restarted without being asked to
         self.restarts = 0
@@ -214,6 +217,12 @@ class Bench:
             self.card.write(name, content)
         self._is_provisioned = files is not None
         self._is_paired = self._is_paired and files is not None
+
+    def put_older_card(self) -> None:
+        """Throw the card away and put the usual device's in, as it was of an earlier version."""
+        assert self.older is not None
+        self.put_new_card()
+        self.card = self.guest.card = Card(self.older, self.card.path)
 
     def config(self) -> str:
         secrets = {"key": first_boot.KEY, "password": first_boot.PASSWORD}

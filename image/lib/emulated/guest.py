@@ -20,12 +20,9 @@ from image.lib.emulated.shell import Shell
 _LOOK_S = 0.5
 # As much as a Zero 2 W has; the kernel keeps some of it to itself
 MEMORY_MIB = 512
-_MACHINE = (
-    *("qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a72", "-smp", "2"),
-    *("-m", str(MEMORY_MIB)),
-)
+_MACHINE = ("qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a72", "-smp", "2")
 # What the guest reaches, by the address that it finds it at
-PLACES = {"model": "10.0.2.100", "telegram": "10.0.2.101"}
+PLACES = {"model": "10.0.2.100", "telegram": "10.0.2.101", "signal": "10.0.2.102"}
 _CONSOLE = "console=ttyAMA0,115200"
 # What the kernel says when it is told to restart so
 _TRYBOOT = "Restarting system with command '0 tryboot'"
@@ -46,6 +43,7 @@ class Conditions:
         disk: a file that is plugged in as a second disk, to be read.
         config: what the boot loader reads.
         is_pi: the machine says that it is a Raspberry Pi, whose kernel has then to know its ways.
+        memory_mib: of the machine.
     """
 
     clock: str = ""
@@ -53,6 +51,7 @@ class Conditions:
     disk: Path | None = None
     config: str = "config.txt"
     is_pi: bool = False
+    memory_mib: int = MEMORY_MIB
 
 
 def with_console(line: str) -> str:
@@ -166,9 +165,10 @@ class Guest:
         work = self._work
         for name in ("shell", "control", *(f"usb-{port}" for port in USB_PORTS)):
             (work / name).unlink(missing_ok=True)
-        tree = device_tree.of_a_pi(list(_MACHINE), work, by_name=conditions.is_pi)
+        machine = [*_MACHINE, "-m", str(conditions.memory_mib)]
+        tree = device_tree.of_a_pi(machine, work, by_name=conditions.is_pi)
         return [
-            *(*_MACHINE, "-accel", "tcg,thread=multi", "-display", "none", "-dtb", str(tree)),
+            *(*machine, "-accel", "tcg,thread=multi", "-display", "none", "-dtb", str(tree)),
             *("-kernel", f"{work}/vmlinuz", "-initrd", f"{work}/initrd.img"),
             *("-chardev", f"file,id=console,path={self.console},append=on"),
             *("-serial", "chardev:console", "-monitor", "none"),

@@ -1,4 +1,4 @@
-"""Services for the guest: a model and a messenger on loopback, and Anna, who writes to it."""
+"""Services for the guest: a model and messengers on loopback, and Anna, who writes to it."""
 
 import asyncio
 import json
@@ -10,11 +10,13 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from image.lib.emulated.faults import GuestFailed
-from tests.fakes import telegram_server
+from tests.fakes import signal_events, telegram_server
 from tests.fakes.llm_server import Call, Json, Reply, streamed, whole
 from tests.fakes.llm_thread import LlmThread
 from tests.fakes.obedient_model import obey
 from tests.fakes.serving_thread import ServingThread
+from tests.fakes.signal_daemon import SignalDaemon
+from tests.fakes.signal_thread import SignalThread
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_world import ANNA
 
@@ -35,6 +37,7 @@ class Outside:
             self._model = stack.enter_context(LlmThread(respond))
             self._telegram = stack.enter_context(ServingThread(telegram_server.running()))
             self.server.longest_poll_s = _POLL_S
+            self._signal = stack.enter_context(SignalThread(SignalDaemon()))
             self._stack = stack.pop_all()
         return self
 
@@ -48,6 +51,7 @@ class Outside:
     @property
     def ports(self) -> dict[str, int]:
         urls = {"model": self._model.server.base_url, "telegram": self.server.base_url}
+        urls["signal"] = self._signal.daemon.url
         return {name: urlsplit(url).port or 0 for name, url in urls.items()}
 
     @property
@@ -88,6 +92,24 @@ class Outside:
         self.wait_for(wanted, since, most_s)
         return time.monotonic() - begun_s
 
+    def ask_over_signal(self, text: str, wanted: str, most_s: float = ANSWER_S) -> float:
+        """Anna writes over Signal and is answered there; how long that took."""
+        daemon, begun_s = self._signal.daemon, time.monotonic()
+        since = len(daemon.shown(signal_events.ANNA))
+        # Its own time tells a message from one that has been seen
+        arrival = signal_events.message(text, timestamp=time.time_ns() // 10**6)
+        self._signal.in_loop(lambda: daemon.tell(arrival))
+
+        def told() -> list[str]:
+            return [one.text for one in daemon.shown(signal_events.ANNA)[since:]]
+
+        self.until(
+            lambda: any(wanted in one for one in told()),
+            lambda: f"{wanted!r} was not said over Signal; it said {told()}",
+            most_s,
+        )
+        return time.monotonic() - begun_s
+
     def wait_for_question(self, before: int, most_s: float = ANSWER_S) -> None:
         self.until(lambda: self.questions() > before, "no question with buttons", most_s)
 
@@ -107,8 +129,7 @@ class Outside:
         raise GuestFailed(f"{said} ({most_s:.0f} s)")
 
     def _in_loop(self, act: Coroutine[object, object, object]) -> None:
-        loop = self._telegram._loop  # noqa: SLF001 - the thread's own loop
-        asyncio.run_coroutine_threadsafe(act, loop).result(ANSWER_S)
+        asyncio.run_coroutine_threadsafe(act, self._telegram.loop).result(ANSWER_S)
 
 
 def respond(request: Json) -> Reply:

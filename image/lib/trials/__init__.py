@@ -27,6 +27,8 @@ ORDER = (
     "wrong_clock",
     "new_card",
     "browser_start",
+    "signal",
     "update",
     "update_by_switch",
+    "older_card",
 )

@@ -11,7 +11,7 @@ from image.lib.trials.expectation import NotTried, expect
 
 NEXT = "99.0.0"
 # 300 MB are read, checked and written, all of it emulated
-_INSTALL_S = 900.0
+INSTALL_S = 900.0
 # As much as a system, and nothing in it that starts
 _BAD_MIB = 8
 
@@ -41,7 +41,7 @@ def install(bench: Bench, update: Path, *, is_pi: bool = False) -> str:
     """Into the other slot, and restarted to try it; what was said of it."""
     bench.start(Conditions(disk=update, is_pi=is_pi))
     bench.chatting()
-    said = bench.shell.run("barnacle update /dev/vdb --later 2>&1 | tail -4", _INSTALL_S)
+    said = bench.shell.run("barnacle update /dev/vdb --later 2>&1 | tail -4", INSTALL_S)
     expect("verified" in said and LATER_TEXT in said, f"not installed: {said}")
     bench.shell.send("barnacle update try")
     bench.guest.wait_for_end(START_S)
