@@ -26,6 +26,7 @@ from agent.providers.section import MainProviderSettings
 from agent.providers.settings import HINT, ProviderSettings
 from agent.readings.settings import ReadingsSettings
 from agent.schedule.settings import BackupSettings, ScheduleSettings
+from agent.storage.epoch import Lineage, read_lineage
 from agent.system.logs import LogSettings
 from agent.tools.mcp.settings import McpSettings
 from agent.tools.settings import (
@@ -256,6 +257,10 @@ class Paths(Struct, frozen=True):
         """Return the folder of that board's data."""
         is_first = board.name == BoardSettings().name
         return self.manifests if is_first else self.manifests / "boards" / board.name
+
+    def lineage(self) -> Lineage:
+        """Return the device's lineage, which its boards keep too."""
+        return read_lineage(self.state_dir)
 
     def watches(self, board: BoardSettings) -> Path:
         """Return the file of that board's watches from chats."""

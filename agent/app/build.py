@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from agent.access.audience import audience_of
 from agent.access.owner import Tell
 from agent.app.access import AccessControl, OpenedAccess
+from agent.app.boards import open_boards
 from agent.app.embedder import open_embedder
 from agent.app.machine_health import MachineHealth
 from agent.app.mcp import McpSupport
@@ -124,7 +125,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     embedder = open_embedder(settings, paths, environ, http, redactor)
     memory = open_memory(settings, paths, embedder, clock)
     every = settings.every_board()
-    boards = tuple(SerialBoard(board, paths.board_folder(board), clock) for board in every)
+    boards = open_boards(settings, paths, clock)
     keep_secrets(redactor, settings, environ)
     lights = tuple(map(light_on, boards, every, [clock] * len(boards)))
     recorded, access = RecordedParts(settings, paths, clock, boards), AccessControl(paths, clock)

@@ -52,6 +52,7 @@ class BackupHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         epoch: number of restores in the device's past.
+        born_as: its name before the first of them; empty in a backup of an earlier version.
         is_dated: the clock was believed when the backup was made.
         left_out: sentences about what the backup lacks.
     """
@@ -61,6 +62,7 @@ class BackupHeader(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     made_at_s: float
     epoch: int = 0
+    born_as: str = ""
     is_dated: bool = True
     left_out: tuple[str, ...] = ()
 

@@ -19,7 +19,6 @@ from agent.backup import switching
 from agent.backup.aftermath import RestoreNote, write_note
 from agent.backup.database_copy import trouble_of
 from agent.backup.encryption import Keys
-from agent.backup.epoch import read_epoch, write_epoch
 from agent.backup.inventory import KEPT, STAGED
 from agent.backup.manifest import Area, BackupManifest, PartKind
 from agent.backup.settlement import JOBS, people_of, settle, settle_jobs
@@ -27,6 +26,7 @@ from agent.backup.switching import FolderSwitch, SwitchPlan, SystemPlaces
 from agent.backup.verification import unpack
 from agent.errors import BackupRefused, StorageFull
 from agent.storage import lock
+from agent.storage.epoch import Lineage, read_lineage, write_lineage
 from agent.storage.files import PRIVATE_FOLDER
 from agent.system.crash_points import crash_point
 
@@ -188,8 +188,8 @@ def _settled(
     closed = settle(state, header.device, header.made_at_s)
     if now_s:
         closed += settle_jobs(state / JOBS, header.made_at_s, now_s, target.zone)
-    epoch = max(header.epoch, read_epoch(target.state_dir)) + 1
-    write_epoch(state, epoch)
+    epoch = max(header.epoch, read_lineage(target.state_dir).epoch) + 1
+    write_lineage(state, Lineage(header.born_as or header.device, epoch))
     note = RestoreNote(
         made_at_s=header.made_at_s,
         device=header.device,

@@ -17,7 +17,6 @@ from agent import __version__
 from agent.backup.archive import PIECE_BYTES, ArchiveStream, Member
 from agent.backup.database_copy import copy_database
 from agent.backup.encryption import Recipients, encrypt
-from agent.backup.epoch import read_epoch
 from agent.backup.inventory import RING, SCRATCH, Inventory, Source
 from agent.backup.manifest import (
     FORMAT,
@@ -32,6 +31,7 @@ from agent.backup.manifest import (
 )
 from agent.backup.ring_copy import copy_ring
 from agent.errors import BackupRefused, StorageFull
+from agent.storage.epoch import read_lineage
 from agent.storage.files import PRIVATE_FILE, PRIVATE_FOLDER, sync_folder
 
 # A file up to this is read at once, so that no change comes in between
@@ -106,6 +106,7 @@ class BackupPlan(Struct, frozen=True):
         return parts.manifest
 
     def _header(self) -> BackupHeader:
+        lineage = read_lineage(self.state_dir)
         links = [str(path) for path in self.inventory.links()]
         left_out = self.inventory.left_out
         if links:
@@ -115,7 +116,8 @@ class BackupPlan(Struct, frozen=True):
             version=__version__,
             device=self.device,
             made_at_s=round(time.time(), 3),
-            epoch=read_epoch(self.state_dir),
+            epoch=lineage.epoch,
+            born_as=lineage.device,
             is_dated=self.is_dated,
             left_out=left_out,
         )

@@ -26,13 +26,14 @@ from agent.backup.verification import PartCheck, verify
 from agent.backup.writer import BackupPlan
 from agent.cli import exits
 from agent.cli.backup_secrets import file_of, keys_of, passphrase_of
-from agent.cli.backup_source import device_name, inventory_of, surroundings
+from agent.cli.backup_source import inventory_of, surroundings
 from agent.cli.file_ownership import hand_over
 from agent.cli.output import say, say_json, say_table
 from agent.config import expanded
 from agent.errors import BackupRefused, BadArguments, StorageFull
 from agent.schedule.settings import BackupSettings
 from agent.schedule.trust import is_trusted
+from agent.storage.epoch import device_name
 
 # A screen; the rest is in JSON
 _MOST_ROWS = 30

@@ -1,7 +1,6 @@
 """Everything that a backup holds of this machine, as far as this user may read it."""
 
 import os
-import socket
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -64,12 +63,6 @@ def inventory_of(
         left_out=tuple(left_out),
         skipped=skipped | {paths.state_dir / FOLDER},
     )
-
-
-def device_name() -> str:
-    """Return the machine's name, as a part of a file name."""
-    name = socket.gethostname().partition(".")[0]
-    return "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in name) or "barnacle"
 
 
 def _named_files(value: object, name: str = "") -> Iterator[Path]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
+from agent.app.boards import open_board
 from agent.errors import BadArguments, LinkLost
 from agent.health.status import read_status
 from agent.health.visit import visit
@@ -36,7 +37,7 @@ async def ready_board(
         LinkLost: it is not, and why.
     """
     refuse_if_taken(settings, paths)
-    board = SerialBoard(settings, paths.board_folder(settings), SystemClock())
+    board = open_board(settings, paths, SystemClock())
     if is_agreed:
         board.agree()
     async with visit(board, _show_progress):

@@ -8,6 +8,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 
+from agent.app.boards import open_boards
 from agent.cli import configuration, exits
 from agent.cli.output import say
 from agent.health.status import AgentStatus, read_status
@@ -69,10 +70,7 @@ def _comes_true(paths: Paths, is_so: Callable[[AgentStatus], bool]) -> bool:
 
 
 async def _tell_boards(settings: Settings, paths: Paths, *, is_clear: bool) -> bool:
-    boards = [
-        SerialBoard(board, paths.board_folder(board), SystemClock())
-        for board in settings.every_board()
-    ]
+    boards = open_boards(settings, paths, SystemClock())
     return all(await asyncio.gather(*(_tell(board, is_clear=is_clear) for board in boards)))
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from agent.access.people import PeopleStore
+from agent.app.boards import open_boards
 from agent.app.embedder import embedder_of
 from agent.channels.attached.socket import NAME, connected
 from agent.channels.settings import ChannelsSettings
@@ -20,7 +21,6 @@ from agent.embeddings.none import NoEmbedder
 from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.gateway.settings import GatewaySettings
 from agent.health.base import MemoryStore, ModelService, Patient, Probe
-from agent.link.board import SerialBoard
 from agent.machine.readings import Readings
 from agent.memory.backends import BackendPlace, may_hold_memories, open_backend, where
 from agent.memory.former_backend import left_behind
@@ -62,10 +62,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         status_file=paths.status_file,
         embedder=embedder_of(settings, paths, os.environ),
         find_service=lambda: _service(settings.provider, os.environ),
-        make_boards=lambda: [
-            SerialBoard(board, paths.board_folder(board), SystemClock())
-            for board in settings.every_board()
-        ],
+        make_boards=lambda: open_boards(settings, paths, SystemClock()),
         needs_board=any(board.port for board in settings.every_board()),
         enable_gpios=enable_gpios(settings),
         pins=settings.pins,

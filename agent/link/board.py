@@ -30,6 +30,7 @@ from agent.link.settings import BoardSettings
 from agent.link.transfer import fetch_manifest
 from agent.link.value_codec import BadAnswer, pack, unpack
 from agent.passage import Passage, Provenance, configured, echo, outside, own
+from agent.storage.epoch import NEVER_RESTORED, Lineage
 from agent.system import logs
 from agent.system.clock import Clock
 
@@ -74,10 +75,16 @@ class SerialBoard:
     Args:
         folder: where manifests are kept; the last one gives tools while the board is away.
         ports: where the board is looked for; by default the ports of this machine.
+        lineage: of this device; a board that a later copy of it drives is left alone.
     """
 
     def __init__(
-        self, settings: BoardSettings, folder: Path, clock: Clock, ports: Ports | None = None
+        self,
+        settings: BoardSettings,
+        folder: Path,
+        clock: Clock,
+        ports: Ports | None = None,
+        lineage: Lineage = NEVER_RESTORED,
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -94,12 +101,12 @@ class SerialBoard:
         # What a person should know while it is ready, by subject
         self._notes: dict[str, str] = {}
         self._why = own("not searched for yet")
-        absent = BoardStatus(BoardState.ABSENT, settings.port, trouble=self._why.text)
-        self.standing = Standing(absent)
+        self.standing = Standing(
+            BoardStatus(BoardState.ABSENT, settings.port, trouble=self._why.text)
+        )
         self.counters = Counters()
         self._subscriptions = Subscriptions(clock)
-        self._wiring = PinConfiguration(settings.pins, folder)
-        self._pending: tuple[str, ...] = ()
+        self._wiring = PinConfiguration(settings.pins, folder, lineage)
         self._manifest = self._remembered()
 
     @property
@@ -180,7 +187,7 @@ class SerialBoard:
 
     @property
     def pending(self) -> tuple[str, ...]:
-        return self._pending
+        return self._wiring.pending
 
     @property
     def misconfigured(self) -> str:
@@ -189,7 +196,7 @@ class SerialBoard:
 
     def agree(self) -> None:
         self._wiring.is_agreed = True
-        if self._live is not None and self._pending:
+        if self._live is not None and self.pending:
             # The next greeting puts it in place
             self._live.connection.drop("its new configuration is being activated")
 
@@ -258,7 +265,6 @@ class SerialBoard:
         in_force = await self._wiring.settle(connection, greeting.configuration_hash)
         manifest = self._wiring.over(read_manifest(raw), in_force)
         live = _Live(connection, manifest, Leases(connection.keep_alive))
-        self._pending = in_force.pending
         self._learn(manifest)
         self._live = live
         self._back_off.reset()
@@ -276,8 +282,7 @@ class SerialBoard:
     async def _hold(self, live: _Live, raw: bytes, identity: BoardIdentity) -> str:
         """Renew leases until the session ends; the reason of its end."""
         async with asyncio.TaskGroup() as group:
-            serving = self._subscriptions.serve(live.connection, live.manifest)
-            listening = group.create_task(serving)
+            listening = group.create_task(self._subscriptions.serve(live.connection, live.manifest))
             renewing = group.create_task(self._keep_renewing(live))
             group.create_task(self._look_for_lock(live))
             await asyncio.to_thread(self._cache.put, raw)
@@ -324,21 +329,19 @@ class SerialBoard:
             _report_lost(live.manifest, live.leases.renewed(asked, granted))
 
     def _remembered(self) -> Manifest | None:
-        raw = self._cache.last()
+        if (raw := self._cache.last()) is None:
+            return None
         try:
-            if raw is None:
-                return None
             return self._wiring.over(read_manifest(raw), self._wiring.remembered())
         except WrongDevice:
             # Written by a newer version of this agent
             return None
 
     def _learn(self, manifest: Manifest) -> None:
-        if manifest == self._manifest:
-            return
-        self._manifest = manifest
-        for listener in list(self._listeners):
-            listener(manifest)
+        if manifest != self._manifest:
+            self._manifest = manifest
+            for listener in list(self._listeners):
+                listener(manifest)
 
     def _become_ready(self, path: str, identity: BoardIdentity) -> None:
         last, self._last_identity = self._last_identity, identity
@@ -365,8 +368,7 @@ class SerialBoard:
         if trouble.text and state is not BoardState.CLOSED:
             _log.warning("link: state changed (board=%s, trouble=%s)", self.name, trouble)
         else:
-            where = port or "no port"
-            _log.info("link: %s is %s (port=%s)", self.name, state.value, where)
+            _log.info("link: %s is %s (port=%s)", self.name, state.value, port or "no port")
 
 
 def _urgent(method: int, arguments: bytes = b"") -> Request:

@@ -17,6 +17,7 @@ from agent.link.devices.device_table import BY_KIND, LINES
 from agent.link.manifest import BoardPin, Manifest, clean_pin
 from agent.link.manifest_cache import HASH_BYTES, hash_of
 from agent.link.pin_settings import PinSettings
+from agent.storage.epoch import NEVER_RESTORED, Lineage
 
 VERSION = 1
 NO_HASH = bytes(HASH_BYTES)
@@ -71,18 +72,37 @@ class _Document(msgspec.Struct, frozen=True):
     pins: tuple[PinEntry, ...]
 
 
-def wire_of(pins: Mapping[str, PinSettings]) -> bytes:
-    """The configuration as the board stores it; empty where nothing is configured."""
-    if not pins:
+class _Configurer(msgspec.Struct, frozen=True):
+    # The board keeps it and does not look at it
+    by: Lineage = NEVER_RESTORED
+
+
+def wire_of(pins: Mapping[str, PinSettings], by: Lineage = NEVER_RESTORED) -> bytes:
+    """The configuration as the board stores it; empty where nothing is configured.
+
+    Args:
+        by: who configures it; a device that was never restored says nothing of itself.
+    """
+    if not pins and not by.epoch:
         return b""
     entries = [_entry_of(name, pins[name]) for name in sorted(pins)]
-    document = {"v": VERSION, "pins": entries}
+    document: dict[str, object] = {"v": VERSION, "pins": entries}
+    if by.epoch:
+        document["by"] = {"device": by.device, "epoch": by.epoch}
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
 
 def hash_of_wire(wire: bytes) -> bytes:
     """Return the hash that a board with this configuration sends in its greeting."""
     return hash_of(wire) if wire else NO_HASH
+
+
+def read_configurer(wire: bytes) -> Lineage:
+    """Return who configured the board, as far as its configuration says it."""
+    try:
+        return msgspec.json.decode(wire, type=_Configurer).by
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return Lineage()
 
 
 def read_entries(wire: bytes) -> tuple[PinEntry, ...]:

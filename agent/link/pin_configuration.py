@@ -18,6 +18,7 @@ from agent.link.configuration import (
     PinEntry,
     hash_of_wire,
     overlaid,
+    read_configurer,
     read_entries,
     wire_of,
 )
@@ -27,6 +28,7 @@ from agent.link.manifest import Manifest
 from agent.link.manifest_cache import ManifestCache
 from agent.link.pin_settings import PinSettings
 from agent.link.transfer import fetch_configuration, upload
+from agent.storage.epoch import NEVER_RESTORED, Lineage
 from agent.text.printable import printable_line
 
 # A name is shorter; one that a board made up may not be
@@ -101,6 +103,11 @@ _log = logging.getLogger(__name__)
 HOW_TO_AGREE = "send `/configure yes` in a chat, or run `barnacle board configure --yes`"
 # Nothing is configured, as bytes that can be kept
 _NOTHING = b'{"pins":[],"v":1}'
+_RETURNING = ("this card drives it again",)
+_SUPERSEDED = (
+    "a device that was restored from a backup of this one drives the board: this is the old card, "
+    f"take it out. If it is the right one after all, {HOW_TO_AGREE}"
+)
 
 
 class InForce(Struct, frozen=True):
@@ -108,19 +115,22 @@ class InForce(Struct, frozen=True):
 
     entries: tuple[PinEntry, ...] = ()
     trouble: str = ""
-    # What the wanted one would loosen, while that waits for the owner
-    pending: tuple[str, ...] = ()
 
 
 class PinConfiguration:
     """The wanted configuration of one board, and those that were seen on it."""
 
-    def __init__(self, pins: Mapping[str, PinSettings], folder: Path) -> None:
+    def __init__(
+        self, pins: Mapping[str, PinSettings], folder: Path, lineage: Lineage = NEVER_RESTORED
+    ) -> None:
         self._pins = pins
-        self._wanted = wire_of(pins)
+        self._lineage = lineage
+        self._wanted = wire_of(pins, lineage)
         # A configuration is kept as a manifest is: by the same hash, in a file of its own
         self._seen = ManifestCache(folder / "configurations")
-        # The owner has agreed to what is looser
+        # What waits for the owner, such as each limit that would be looser
+        self.pending: tuple[str, ...] = ()
+        # The owner has agreed to it
         self.is_agreed = False
 
     def over(self, manifest: Manifest, in_force: InForce) -> Manifest:
@@ -138,7 +148,8 @@ class PinConfiguration:
         """Bring the board to the wanted configuration, where that needs nobody's word.
 
         Raises:
-            WrongDevice: what the board has makes no sense.
+            WrongDevice: what the board has makes no sense, or a device that was restored from a
+                backup of this one configured it.
             LinkLost, OutcomeUnknown: the session ended; it begins again at the next one.
         """
         in_force, raw = await self._settled(connection, has_hash)
@@ -147,16 +158,28 @@ class PinConfiguration:
 
     async def _settled(self, connection: BoardConnection, has_hash: bytes) -> tuple[InForce, bytes]:
         if has_hash == hash_of_wire(self._wanted):
+            self.pending = ()
             return InForce(read_entries(self._wanted)), self._wanted
         wanted = self._wanted or _NOTHING
         if not self.is_agreed:
             stored = await self._stored(connection, has_hash)
             old = read_entries(stored)
-            if stored != wanted and (pending := loosened(old, read_entries(wanted))):
-                return InForce(old, _waiting(pending), pending), stored
+            self.pending = self._waiting_for(stored, wanted, old)
+            if self.pending == _RETURNING:
+                raise WrongDevice(_SUPERSEDED)
+            if self.pending:
+                return InForce(old, _waiting(self.pending)), stored
+        self.pending = ()
         if has_hash == hash_of_wire(wanted):
             return InForce(read_entries(wanted)), wanted
         return await self._replaced(connection, has_hash, wanted)
+
+    def _waiting_for(
+        self, stored: bytes, wanted: bytes, old: tuple[PinEntry, ...]
+    ) -> tuple[str, ...]:
+        if self._lineage.is_before(read_configurer(stored)):
+            return _RETURNING
+        return loosened(old, read_entries(wanted)) if stored != wanted else ()
 
     async def _replaced(
         self, connection: BoardConnection, has_hash: bytes, wanted: bytes
@@ -166,6 +189,9 @@ class PinConfiguration:
         except CallRefused as err:
             stored = await self._stored(connection, has_hash)
             trouble = f"the board rejects its configuration: {_reason(err)}"
+            if not self._pins and err.code == wire.CODES[wire.NOT_SUPPORTED]:
+                # Only the lineage has no place on it, and nobody wired anything
+                trouble = ""
             return InForce(read_entries(stored), trouble), stored
         _log.info("link: the board has a new configuration")
         return InForce(read_entries(wanted)), wanted

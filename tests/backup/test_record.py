@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from agent.backup.epoch import read_epoch, write_epoch
 from agent.backup.record import NAME, LastBackup, read_record, write_record
+from agent.storage.epoch import Lineage, read_lineage, write_lineage
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -14,6 +14,6 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_an_epoch_is_kept(tmp_path: Path) -> None:
-    assert read_epoch(tmp_path) == 0
-    write_epoch(tmp_path, 3)
-    assert read_epoch(tmp_path) == 3
+    assert read_lineage(tmp_path).epoch == 0
+    write_lineage(tmp_path, Lineage("greenhouse", 3))
+    assert read_lineage(tmp_path).epoch == 3

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from agent.backup import restore as restoring
 from agent.backup import switching
 from agent.backup.aftermath import read_note
-from agent.backup.epoch import read_epoch, write_epoch
 from agent.backup.restore import go_on, restore
 from agent.errors import BackupRefused, StateInUse, StorageFull
 from agent.storage import lock
+from agent.storage.epoch import Lineage, read_lineage, write_lineage
 from agent.system import crash_points
 from tests.fakes.backed_up import KEYS, BackedUpDevice
 
@@ -115,10 +115,10 @@ def test_credentials_that_no_service_takes_are_said(backup: Path, new: BackedUpD
 
 def test_each_restore_raises_the_epoch(backup: Path, new: BackedUpDevice) -> None:
     restore(backup, KEYS, new.target(NOW_S))
-    assert read_epoch(new.state) == 1
-    write_epoch(new.state, 7)
+    assert read_lineage(new.state).epoch == 1
+    write_lineage(new.state, Lineage("greenhouse", 7))
     note = restore(backup, KEYS, new.target(NOW_S))
-    assert read_epoch(new.state) == note.epoch == 8
+    assert read_lineage(new.state).epoch == note.epoch == 8
 
 
 def test_the_note_says_what_was_open(backup: Path, new: BackedUpDevice) -> None:

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import board_visit, exits
+from agent.app import boards
+from agent.cli import exits
 from agent.cli.main import main
 from agent.health import visit
 from agent.health.status import AgentStatus, BoardReport, own_start_ticks, write_status
 from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.storage.epoch import Lineage
 from agent.system.clock import Clock
 from tests.fakes.peer import TEMPERATURE, ScriptedBoard
 from tests.fakes.ports import FakePort, FakePorts
@@ -38,11 +40,13 @@ def scripted(silent_port: str, monkeypatch: pytest.MonkeyPatch) -> ScriptedBoard
     """A board that answers, wherever the command looks for one."""
     peer = ScriptedBoard()
 
-    def linked(settings: BoardSettings, folder: Path, clock: Clock) -> SerialBoard:
+    def linked(
+        settings: BoardSettings, folder: Path, clock: Clock, *, lineage: Lineage
+    ) -> SerialBoard:
         machine = FakePorts(lambda: FakePort(peer), settings.port or silent_port)
-        return SerialBoard(settings, folder, clock, machine)
+        return SerialBoard(settings, folder, clock, machine, lineage)
 
-    monkeypatch.setattr(board_visit, "SerialBoard", linked)
+    monkeypatch.setattr(boards, "SerialBoard", linked)
     return peer
 
 

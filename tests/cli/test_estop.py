@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.app import boards
 from agent.cli import estop as command
 from agent.cli import exits
 from agent.cli.main import main
@@ -13,6 +14,7 @@ from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
 from agent.security.estop import read_reason, record
+from agent.storage.epoch import Lineage
 from agent.system.clock import Clock
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.ports import FakePort, FakePorts
@@ -35,11 +37,13 @@ def peer(state: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedBoard:
     """A board wherever the command looks for one."""
     scripted = ScriptedBoard()
 
-    def linked(settings: BoardSettings, folder: Path, clock: Clock) -> SerialBoard:
+    def linked(
+        settings: BoardSettings, folder: Path, clock: Clock, *, lineage: Lineage
+    ) -> SerialBoard:
         assert folder.is_relative_to(state)
-        return SerialBoard(settings, folder, clock, FakePorts(lambda: FakePort(scripted)))
+        return SerialBoard(settings, folder, clock, FakePorts(lambda: FakePort(scripted)), lineage)
 
-    monkeypatch.setattr(command, "SerialBoard", linked)
+    monkeypatch.setattr(boards, "SerialBoard", linked)
     return scripted
 
 

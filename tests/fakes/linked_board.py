@@ -9,6 +9,7 @@ from pathlib import Path
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.storage.epoch import NEVER_RESTORED, Lineage
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.ports import FakePort, FakePorts, Peer
 from tests.fakes.virtual_time import LoopClock
@@ -41,10 +42,11 @@ async def linked(
     port: type[FakePort] = FakePort,
     settings: BoardSettings | None = None,
     ports: FakePorts | None = None,
+    lineage: Lineage = NEVER_RESTORED,
 ) -> AsyncIterator[LinkedBoard]:
     """Run the board's link for as long as the block lasts."""
     machine = ports or FakePorts(lambda: port(peer, seed=len(machine.opened) + 1))
-    board = SerialBoard(settings or BoardSettings(), folder, LoopClock(), machine)
+    board = SerialBoard(settings or BoardSettings(), folder, LoopClock(), machine, lineage)
     running = asyncio.create_task(board.run())
     try:
         yield LinkedBoard(board, machine)

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from agent.errors import LinkLost
 from agent.link import frame as wire
 from agent.link.base import BoardState
 from agent.link.configuration import wire_of
 from agent.link.pin_configuration import PinConfiguration
 from agent.link.pin_settings import PinSettings
 from agent.link.settings import BoardSettings
+from agent.storage.epoch import Lineage
 from tests.fakes.linked_board import LinkedBoard, linked
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.ports import CutPort
@@ -244,3 +246,52 @@ def test_what_was_remembered_and_makes_no_sense_is_forgotten(tmp_path: Path) -> 
     wiring = PinConfiguration({}, tmp_path)
     wiring._seen.put(b'{"v":9,"pins":[]}')
     assert wiring.remembered().entries == ()
+
+
+OLD_CARD, RESTORED = Lineage("greenhouse"), Lineage("greenhouse", 1)
+
+
+@in_virtual_time
+async def test_an_old_card_leaves_the_board_of_its_restored_copy_alone(tmp_path: Path) -> None:
+    peer = ScriptedBoard(configuration=wire_of(TIGHT, RESTORED))
+    async with linked(peer, tmp_path, settings=BoardSettings(pins=LOOSE), lineage=OLD_CARD) as link:
+        await link.until(BoardState.REFUSED, "this is the old card")
+        await elapse(30)
+        assert asked(peer) == {wire.METHOD_CONFIG_READ}
+        with pytest.raises(LinkLost):
+            await link.board.call("gpio_write", {"pin": "led", "value": "on"})
+        link.board.agree()
+        await link.until(BoardState.READY)
+    assert peer.configuration == wire_of(LOOSE)
+
+
+@in_virtual_time
+@pytest.mark.parametrize("other", [Lineage("shed", 1), OLD_CARD], ids=["another", "its own past"])
+async def test_a_board_that_others_configured_is_taken(other: Lineage, tmp_path: Path) -> None:
+    peer = ScriptedBoard(configuration=wire_of(TIGHT, other))
+    async with linked(peer, tmp_path, settings=BoardSettings(pins=TIGHT), lineage=RESTORED) as link:
+        await link.until(BoardState.READY)
+    assert peer.configuration == wire_of(TIGHT, RESTORED)
+
+
+@in_virtual_time
+async def test_a_restored_device_without_pins_leaves_its_lineage_on_the_board(
+    tmp_path: Path,
+) -> None:
+    peer = ScriptedBoard()
+    async with linked(peer, tmp_path, lineage=RESTORED) as link:
+        await link.until(BoardState.READY)
+        assert link.board.status.trouble == ""
+    async with linked(peer, tmp_path / "old", lineage=OLD_CARD) as link:
+        await link.until(BoardState.REFUSED, "this is the old card")
+
+
+@in_virtual_time
+async def test_a_board_that_keeps_nothing_is_no_trouble_for_who_wired_nothing(
+    tmp_path: Path,
+) -> None:
+    peer = ScriptedBoard()
+    peer.overrides[wire.METHOD_CONFIG_BEGIN] = (wire.NOT_SUPPORTED, b"")
+    async with linked(peer, tmp_path, lineage=RESTORED) as link:
+        await link.until(BoardState.READY)
+        assert link.board.status.trouble == ""
