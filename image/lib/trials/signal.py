@@ -20,13 +20,13 @@ base_url = "http://{PLACES["signal"]}"
 """
 _ADDRESS = "http://127.0.0.1:8080/api/v1"
 # The card has no curl
-_ASK = f"""/opt/barnacle/bin/python -I - <<'END' 2>/dev/null
-from urllib.request import Request, urlopen
-call = '{{"jsonrpc":"2.0","id":1,"method":"METHOD"}}'
-head = {{"content-type": "application/json"}}
-print(urlopen(Request("{_ADDRESS}/rpc", call.encode(), head), timeout=60).read().decode())
-END
-"""
+_ASK = (
+    "/opt/barnacle/bin/python -I -c 'from urllib.request import Request, urlopen; "
+    f'head = {{"content-type": "application/json"}}; '
+    'call = b"{\\"jsonrpc\\":\\"2.0\\",\\"id\\":1,\\"method\\":\\"METHOD\\"}"; '
+    f'asked = Request("{_ADDRESS}/rpc", call, head); '
+    "print(urlopen(asked, timeout=60).read().decode())' 2>/dev/null"
+)
 _VERSION = re.compile(r'"version":"([^"]+)"')
 # A Java machine, emulated; the unit itself has no limit
 _READY_S = 300.0
