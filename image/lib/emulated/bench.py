@@ -118,7 +118,7 @@ class Bench:
             self.bus_cable = Cable(self.bus, self.guest.port("i2c"))
             stack.callback(self.bus_cable.unplug)
             stack.callback(self.cable.unplug)
-            self._is_provisioned = self._is_paired = False
+            self._is_provisioned = self._is_paired = self._is_spent = False
             self._stack = stack.pop_all()
         return self
 
@@ -138,6 +138,8 @@ class Bench:
     def power_on(self, conditions: Conditions | None = None) -> None:
         """With everything plugged in; nothing is waited for."""
         self.stop()
+        if self._is_spent:
+            self.put_new_card()
         self.provision()
         given = conditions or Conditions()
         if given.log is None:
@@ -183,7 +185,7 @@ class Bench:
 
     def running(self) -> Shell:
         """A started system, as it is or started now."""
-        if not self.guest.is_running:
+        if not self.guest.is_running or self._is_spent:
             self.start()
         self.plug()
         return self.shell
@@ -215,8 +217,13 @@ class Bench:
         self.card = self.guest.card = Card(self.image, self.card.path)
         for name, content in (files or {}).items():
             self.card.write(name, content)
+        self._is_spent = False
         self._is_provisioned = files is not None
         self._is_paired = self._is_paired and files is not None
+
+    def spend_card(self) -> None:
+        """Let the next start have the usual card in it; this one may be evidence until then."""
+        self._is_spent = True
 
     def put_older_card(self) -> None:
         """Throw the card away and put the usual device's in, as it was of an earlier version."""

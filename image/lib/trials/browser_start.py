@@ -48,7 +48,7 @@ def run(bench: Bench, amount: int) -> str:
         told = asyncio.run(_set_up(bench))
     finally:
         # Without its messenger no other trial can use it
-        bench.put_new_card()
+        bench.spend_card()
     return f"started after {started_s:.0f} s, {told}"
 
 

@@ -26,7 +26,7 @@ def run(bench: Bench, amount: int) -> str:
         bench.put_older_card()
         return _try(bench, updates[0])
     finally:
-        bench.put_new_card()
+        bench.spend_card()
 
 
 def _try(bench: Bench, update: Path) -> str:
