@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from agent.approvals.button import LONG_S
 from scripts.lib.console_browser import PATIENCE_MS, TOOLS, Trial, Unavailable, failures, opened
@@ -114,8 +115,24 @@ def looks(trial: Trial) -> None:
                 page.screenshot(path=trial.shots / shot)
                 wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
                 grave += [f"{shot}: wider than the screen"] if wide else []
+                grave += [] if _can_stop(page) else [f"{shot}: something covers STOP"]
             grave += trial.violations(page)
     assert grave == [], "\n".join(grave)
+
+
+def _can_stop(page: Any) -> bool:
+    """Return true if STOP is what a finger meets there, wherever the page was scrolled to."""
+    return bool(
+        page.evaluate(
+            """[0, 50, 100, 1e6].every(top => {
+                scrollTo(0, top);
+                const place = document.querySelector(".estop button").getBoundingClientRect();
+                const met = document.elementFromPoint(
+                    place.x + place.width / 2, place.y + place.height / 2);
+                return met !== null && met.closest(".estop") !== null;
+            })"""
+        )
+    )
 
 
 def scriptless(trial: Trial) -> None:
