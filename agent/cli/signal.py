@@ -3,15 +3,24 @@
 import asyncio
 import contextlib
 import os
-import re
 import shutil
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from agent.channels.settings import SignalSettings
 from agent.channels.signal.client import SignalClient
-from agent.channels.signal.errors import SignalMethodMissing
+from agent.channels.signal.linking import (
+    DEVICE_NAME,
+    MAX_REASON_CHARS,
+    RAN_OUT_TEXT,
+    SCAN_TIMEOUT_S,
+    URI_TIMEOUT_S,
+    LinkRanOut,
+    Show,
+    checked,
+    link_by_daemon,
+)
 from agent.cli import configuration, exits
 from agent.cli.loop import run_in_loop
 from agent.cli.output import say
@@ -19,28 +28,18 @@ from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.net.http import HttpClient
 from agent.text.printable import printable_line
 
-# Signal shows it in the list of devices
-DEVICE_NAME = "Barnacle"
 _PROGRAM = "signal-cli"
 # White on black whatever the terminal's colours are: cameras read no inverted code
 _CODE = "\x1b[97;40m"
 _PLAIN = "\x1b[0m"
-# From the code on the screen to its being scanned; Signal forgets it about then
-SCAN_TIMEOUT_S = 300.0
-# Signal's servers give the code
-URI_TIMEOUT_S = 60.0
 # A program that was told to end
 END_TIMEOUT_S = 5.0
 MAX_LINE_BYTES = 4096
-MAX_REASON_CHARS = 200
 # What signal-cli and its Java need to find themselves and the accounts; keys of ours are not theirs
 _ENVIRONMENT = (
     *("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "XDG_DATA_HOME"),
     *("JAVA_HOME", "JAVA_OPTS", "SIGNAL_CLI_OPTS"),
 )
-_URI = re.compile(r"sgnl://linkdevice\?[A-Za-z0-9%&=_.~+/-]{20,1000}")
-_OLD_URI = re.compile(r"tsdevice:/?\?[A-Za-z0-9%&=_.~+/-]{20,1000}")
-Show = Callable[[str], None]
 
 
 def run(arguments: Namespace) -> int:
@@ -97,27 +96,6 @@ def qr_lines(text: str) -> list[str]:
     return out.getvalue().rstrip("\n").split("\n")
 
 
-async def link_by_daemon(daemon: SignalClient, name: str, show: Show) -> str:
-    """Link an account and return it; `show` gets the code to scan.
-
-    Raises:
-        ChannelError: it was not linked.
-    """
-    try:
-        told = await daemon.call("startLink", {}, URI_TIMEOUT_S)
-    except SignalMethodMissing as err:
-        raise ChannelRefused(
-            "this signal-cli daemon serves one account (option -a) and cannot link another: "
-            "start it without -a"
-        ) from err
-    uri = checked(told.get("deviceLinkUri") if isinstance(told, dict) else None)
-    show(uri)
-    asked = {"deviceLinkUri": uri, "deviceName": name}
-    linked = await daemon.call("finishLink", asked, SCAN_TIMEOUT_S)
-    known = (linked.get("number") or linked.get("aci")) if isinstance(linked, dict) else None
-    return printable_line(str(known or "the account"), MAX_REASON_CHARS)
-
-
 async def link_by_program(command: Sequence[str], name: str, show: Show) -> str:
     """Link with `signal-cli link`; `command` is the program with its options."""
     pipe = asyncio.subprocess.PIPE
@@ -134,17 +112,6 @@ async def link_by_program(command: Sequence[str], name: str, show: Show) -> str:
         await _end(process)
 
 
-def checked(uri: object) -> str:
-    """Return the address if it can be put on the screen.
-
-    Raises:
-        ChannelRefused: it is no such code.
-    """
-    if isinstance(uri, str) and (_URI.fullmatch(uri) or _OLD_URI.fullmatch(uri)):
-        return uri
-    raise ChannelRefused("signal-cli gave no code to scan: update signal-cli")
-
-
 async def _linked(process: asyncio.subprocess.Process, show: Show) -> str:
     assert process.stdout is not None
     assert process.stderr is not None
@@ -159,7 +126,7 @@ async def _linked(process: asyncio.subprocess.Process, show: Show) -> str:
             reason = await complaining
             status = await process.wait()
     except TimeoutError as err:
-        raise ChannelUnavailable("the code was not scanned in time: try again") from err
+        raise LinkRanOut(RAN_OUT_TEXT) from err
     finally:
         complaining.cancel()
         await asyncio.gather(complaining, return_exceptions=True)

@@ -28,12 +28,12 @@ class ServingThread(Generic[T]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.in_loop(self._over.set)
+        self.call(self._over.set)
         self._thread.join()
 
-    def in_loop(self, act: Callable[[], object]) -> None:
-        """Have it done where the service runs, soon."""
-        self.loop.call_soon_threadsafe(act)
+    def call(self, function: Callable[[], object]) -> None:
+        """Have the function called within that loop."""
+        self.loop.call_soon_threadsafe(function)
 
     async def _serve(self) -> None:
         self.loop = asyncio.get_running_loop()

@@ -17,10 +17,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.fakes.http_wire import Request, pieces, read_request, write
 from tests.fakes.raw_server import serving
-from tests.fakes.signal_faults import BreaksOff, Fails, Fault, Hangs, Status
+from tests.fakes.signal_faults import BreaksOff, Fails, Fault, Hangs, Status, Waits
 from tests.waits import PATIENCE_S
 
 NUMBER = "+4915112345678"
+# As long as Signal's
+LINK_URI = "sgnl://linkdevice?uuid=Q2hlY2tlZC1ieS1hLXRlc3Q%3D%3D&pub_key=BQ" + "k7" * 20 + "%3D"
 ACCOUNT_ID = "0e2a4f8c-5d6b-4c7a-9e1f-2b3c4d5e6f70"
 _STYLE = re.compile(r"\d+:\d+:(BOLD|ITALIC|SPOILER|STRIKETHROUGH|MONOSPACE)")
 _STREAM_HEAD = (
@@ -148,6 +150,9 @@ class SignalDaemon:
         if isinstance(fault, Hangs):
             self._note(asked)
             await asyncio.Event().wait()
+        if isinstance(fault, Waits):
+            await fault.over.wait()
+            fault = fault.then
         if isinstance(fault, Status):
             await write(writer, fault.status, b"<h1>no</h1>", "text/html")
             return
@@ -211,7 +216,7 @@ class SignalDaemon:
         if method == "listAccounts":
             return self.accounts
         if method == "startLink":
-            return {"deviceLinkUri": "sgnl://linkdevice?uuid=fake&pub_key=fake"}
+            return {"deviceLinkUri": LINK_URI}
         if not parameters.get("deviceLinkUri", "").startswith("sgnl://"):
             raise _RefusedError.of(-1, "Invalid device link uri.")
         self.accounts.append({"number": NUMBER})

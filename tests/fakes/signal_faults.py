@@ -1,6 +1,7 @@
 """What can become of a call of the daemon, instead of its being answered."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -37,4 +38,12 @@ class BreaksOff:
         self.is_done = is_done
 
 
-Fault = Fails | Status | Hangs | BreaksOff
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The call is answered as soon as it is over: as `then` says, or well."""
+
+    then: Fails | None = None
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+Fault = Fails | Status | Hangs | BreaksOff | Waits

@@ -98,7 +98,7 @@ class Outside:
         since = len(daemon.shown(signal_events.ANNA))
         # Its own time tells a message from one that has been seen
         arrival = signal_events.message(text, timestamp=time.time_ns() // 10**6)
-        self._signal.in_loop(lambda: daemon.tell(arrival))
+        self._signal.call(lambda: daemon.tell(arrival))
 
         def told() -> list[str]:
             return [one.text for one in daemon.shown(signal_events.ANNA)[since:]]
