@@ -17,6 +17,7 @@ from agent.channels.console import frames
 from agent.console import pages
 from agent.console.agent_client import AgentClient, NoAccess, NotForVisitor
 from agent.console.board_pages import BoardPages
+from agent.console.channel_pages import ChannelPages
 from agent.console.chat_files import MAX_FILES, ChatFiles
 from agent.console.conversation import Conversations
 from agent.console.device import DeviceNames
@@ -42,7 +43,7 @@ from agent.errors import ChannelError, MessageRefused
 _CODES_BURST, _CODES_PER_S = 6.0, 0.1
 _YEAR_S = 365 * 86_400
 # Pages that only show: their view, and how they are called in the wording
-_SHOWN = ("jobs", "memory", "audit", "people", "models", "channels")
+_SHOWN = ("jobs", "memory", "audit", "people", "models")
 # Open pages of one browser, and of all; a stream holds a connection
 MAX_STREAMS_OF_ONE = 12
 MAX_STREAMS = 64
@@ -65,7 +66,7 @@ class ConsoleApplication:
         self._streams: dict[str, int] = {}
         settings, upkeep = SettingsPages(client, self._shown), UpkeepPages(client, self._shown)
         first, board = FirstStartPages(client, self._shown), BoardPages(client, self._shown)
-        self._files = ChatFiles(client)
+        channels, self._files = ChannelPages(client, self._shown), ChatFiles(client)
         self._routes: dict[bytes, tuple[str, Handler]] = {
             b"/": ("GET", self._home),
             b"/chat": ("GET", self._chat),
@@ -73,6 +74,8 @@ class ConsoleApplication:
             b"/reflexes": ("GET", board.rules),
             b"/reflexes/rehearse": ("POST", board.rehearse),
             b"/readings": ("GET", board.readings),
+            b"/channels": ("GET", channels.look),
+            b"/channels/signal": ("POST", channels.link),
             b"/log": ("GET", self._log),
             b"/more": ("GET", self._more),
             b"/live": ("GET", self._live),
@@ -84,8 +87,8 @@ class ConsoleApplication:
             b"/say": ("POST", self._say),
             b"/break": ("POST", self._break),
             b"/answer": ("POST", self._answer),
-            b"/stop": ("POST", self._stop),
-            b"/release": ("POST", self._release),
+            b"/stop": ("POST", self._saying("/estop")),
+            b"/release": ("POST", self._saying("/estop clear")),
             b"/revoke": ("POST", self._revoke),
             b"/upkeep": ("GET", upkeep.look),
             b"/upkeep/backup": ("POST", upkeep.back_up),
@@ -124,8 +127,7 @@ class ConsoleApplication:
         await response(scope, receive, send_guarded)
 
     async def _answered(self, request: Request, scope: Scope) -> Response:
-        client = scope.get("client")
-        raw_path = scope.get("raw_path") or b""
+        client, raw_path = scope.get("client"), scope.get("raw_path") or b""
         head = RequestHead(scope["method"], raw_path, scope["query_string"], scope["headers"])
         visit = Visit(request, head, client[0] if client else "")
         if fault := fault_of(head, await self.names.hosts()):
@@ -315,15 +317,13 @@ class ConsoleApplication:
             await conversation.answer(int(number), fields.get("answer", ""))
         return _done(visit, fields)
 
-    async def _stop(self, visit: Visit) -> Response:
-        fields = await visit.form(visit.session)
-        await self._conversations.of(visit.session).say("/estop")
-        return _done(visit, fields)
+    def _saying(self, command: str) -> Handler:
+        async def handle(visit: Visit) -> Response:
+            fields = await visit.form(visit.session)
+            await self._conversations.of(visit.session).say(command)
+            return _done(visit, fields)
 
-    async def _release(self, visit: Visit) -> Response:
-        fields = await visit.form(visit.session)
-        await self._conversations.of(visit.session).say("/estop clear")
-        return _done(visit, fields)
+        return handle
 
     async def _revoke(self, visit: Visit) -> Response:
         fields = await visit.form(visit.session)

@@ -28,7 +28,7 @@ danger = "hazard"
 # What the pages show needs no vectors, and a busy machine loads them for many seconds
 [embeddings]
 provider = "none"
-{console}
+{console}{more}
 """
 _CONSOLE = """
 [console]
@@ -94,12 +94,14 @@ def rss_kib(pid: int) -> int:
 
 
 @contextmanager
-def whole_console(folder: Path, *, with_console: bool = True) -> Iterator[WholeConsole]:
-    """Run everything below `folder` until the end of the block."""
+def whole_console(
+    folder: Path, *, with_console: bool = True, more: str = ""
+) -> Iterator[WholeConsole]:
+    """Run everything below `folder` until the end of the block; `more` is of the configuration."""
     (folder / "board").mkdir(parents=True, exist_ok=True)
     sim = BoardSim(folder / "board")
     console = _CONSOLE if with_console else ""
-    config = _CONFIG.format(port=sim.port, console=console)
+    config = _CONFIG.format(port=sim.port, console=console, more=more)
     with sim, DaemonProcess(folder, config) as daemon:
         if not with_console:
             yield WholeConsole(folder, "", daemon, sim, None)

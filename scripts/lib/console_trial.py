@@ -18,6 +18,7 @@ from scripts.lib.console_first_trial import files, first_start
 from scripts.lib.console_lost_trial import comings, lost, revoked
 from scripts.lib.console_parts import environ, whole_console
 from scripts.lib.console_settings_trial import killed, meanwhile, opening, settings
+from scripts.lib.console_signal_trial import signal_link
 from scripts.lib.setup import ROOT
 
 _WIDTHS = (360, 768, 1280)
@@ -146,7 +147,7 @@ def scriptless(trial: Trial) -> None:
 CASES: tuple[Callable[[Trial], None], ...] = (
     *(door, button, first_start, conversation, files, board, looks, scriptless),
     *(revoked, comings, lost, firefox),
-    *(settings, opening, meanwhile, killed),
+    *(settings, opening, meanwhile, killed, signal_link),
 )
 
 

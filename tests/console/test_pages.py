@@ -27,6 +27,7 @@ def test_every_page_is_whole_in_every_language(code: str) -> None:
     models |= {"routes": [{"name": "fast", "model": "s"}], "fallbacks": ["a", "b"]}
     channel = {"name": "irc", "trouble": "x", "gap": "", "is_well": False, "heard_s": 3.5}
     channel |= {"last_s": 1.0, "waiting": 1, "lost": 1}
+    link = {"is_offered": True, "step": "failed", "number": 1, "account": "", "trouble": "x"}
     line = {"at_s": 1.0, "level": "error", "text": "link: cut"}
     shown = {
         "home": {"troubles": ["x"]},
@@ -38,7 +39,12 @@ def test_every_page_is_whole_in_every_language(code: str) -> None:
         "audit": {"told": [{"n": 1, "at_s": 1.0, "kind": "effect", "ok": True}]},
         "people": {"told": [{"name": "Ann", "role": "owner", "accounts": [account]}]},
         "models": {"told": models},
-        "channels": {"told": [{**channel, "state": one.value} for one in ChannelHealth]},
+        "channels": {
+            "told": [{**channel, "state": one.value} for one in ChannelHealth],
+            "link": link,
+            "code": "",
+            "is_well": False,
+        },
         "log": {"told": [line], "level": "error"},
         "more": {},
     }

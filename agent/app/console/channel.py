@@ -45,6 +45,11 @@ class ConsoleChannel(AttachedTerminals):
             return
         await super().send(message)
 
+    async def aclose(self) -> None:
+        for end in self._parts.ends:
+            await end()
+        await super().aclose()
+
     def _asked(self, target: str, question: Question, number: int) -> ApprovalFrame:
         plain, files = super()._asked(target, question, number), self._parts.files
         if not question.files or files is None:

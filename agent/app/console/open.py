@@ -16,6 +16,7 @@ from agent.app.console.reception import ConsoleParts, ConsoleView
 from agent.app.console.records import RecordViews
 from agent.app.console.settings import SettingsViews
 from agent.app.console.settings_program import ask_program
+from agent.app.console.signal_link import SignalLink
 from agent.app.console.talk import TalkView
 from agent.app.console.upkeep import UpkeepViews
 from agent.app.console.workings import WorkingViews
@@ -40,12 +41,11 @@ def open_console(
     """
     sessions = BrowserSessions(agent.access.pairing, agent.clock, DoorButton(agent.button))
     agent.access.pairing.let_browser_in = sessions.let_in
-    name, machine = agent.settings.agent.name, socket.gethostname()
-    hosts = (machine, f"{machine}.local", *wanted.hosts)
-    device = DeviceFrame(VERSION, name, wanted.listen, hosts, wanted.certificate, wanted.key)
-    files = _files(agent)
+    device, files = _device(wanted, agent), _files(agent)
     board, records = BoardView(agent, files), RecordViews(agent, sessions)
     workings = WorkingViews(agent, supervisors, RecentLog(agent.redactor.redact), environ)
+    settings, upkeep = SettingsViews(agent, ask_program), UpkeepViews(agent)
+    first, link = FirstStart(agent), SignalLink(agent)
     views = {
         "home": ConsoleView(PersonRole.GUEST, HomeView(agent, board).read),
         "talk": ConsoleView(PersonRole.GUEST, TalkView(agent.journal).read),
@@ -58,24 +58,34 @@ def open_console(
         "people": ConsoleView(PersonRole.OWNER, records.people),
         "models": ConsoleView(PersonRole.OWNER, workings.models),
         "channels": ConsoleView(PersonRole.OWNER, workings.channels),
+        "signal_link": ConsoleView(PersonRole.OWNER, link.read),
         "log": ConsoleView(PersonRole.OWNER, workings.log),
         "revoke": ConsoleView(PersonRole.OWNER, records.revoke),
+        "setup": ConsoleView(PersonRole.OWNER, first.read),
+        "settings": ConsoleView(PersonRole.OWNER, settings.read),
+        "upkeep": ConsoleView(PersonRole.OWNER, upkeep.read),
     }
-    settings, upkeep = SettingsViews(agent, ask_program), UpkeepViews(agent)
-    first = FirstStart(agent)
-    views["setup"] = ConsoleView(PersonRole.OWNER, first.read)
-    views["settings"] = ConsoleView(PersonRole.OWNER, settings.read)
-    views["upkeep"] = ConsoleView(PersonRole.OWNER, upkeep.read)
     acts = {
         "rehearse": ConsoleView(PersonRole.USER, board.rehearse),
         "settings_check": ConsoleView(PersonRole.OWNER, settings.check),
         "settings_take": ConsoleView(PersonRole.OWNER, settings.take),
         "setup_begin": ConsoleView(PersonRole.OWNER, first.begin),
         "setup_answer": ConsoleView(PersonRole.OWNER, first.answer),
+        "signal_link": ConsoleView(PersonRole.OWNER, link.begin),
         "upkeep_backup": ConsoleView(PersonRole.OWNER, upkeep.back_up),
     }
+    parts = ConsoleParts(device, sessions, views, acts, files, (link.aclose,))
+    return _channel(agent, environ, parts)
+
+
+def _device(wanted: ConsoleSettings, agent: Agent) -> DeviceFrame:
+    name, machine = agent.settings.agent.name, socket.gethostname()
+    hosts = (machine, f"{machine}.local", *wanted.hosts)
+    return DeviceFrame(VERSION, name, wanted.listen, hosts, wanted.certificate, wanted.key)
+
+
+def _channel(agent: Agent, environ: Mapping[str, str], parts: ConsoleParts) -> ConsoleChannel:
     place = socket_path(environ, agent.paths.state_dir, SOCKET)
-    parts = ConsoleParts(device, sessions, views, acts, files)
     return ConsoleChannel(place, agent.paths.state_dir, agent.clock, parts)
 
 

@@ -9,7 +9,7 @@ import logging
 import os
 import pwd
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -58,6 +58,7 @@ class ConsoleParts(Struct, frozen=True):
         views: pages, which change nothing.
         acts: forms.
         files: of the conversations; None where there are none.
+        ends: what an act has begun, and ends with the agent.
     """
 
     device: frames.DeviceFrame
@@ -65,6 +66,7 @@ class ConsoleParts(Struct, frozen=True):
     views: Mapping[str, ConsoleView]
     acts: Mapping[str, ConsoleView] = field(default_factory=dict)
     files: ConsoleFiles | None = None
+    ends: Sequence[Callable[[], Awaitable[None]]] = ()
 
 
 Serve = Callable[[AdmittedTerminal], Awaitable[None]]

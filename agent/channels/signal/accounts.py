@@ -43,7 +43,8 @@ def _chosen(accounts: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
         raise ChannelRefused(unknown(wanted))
     if not accounts:
         raise ChannelRefused(
-            "the signal-cli daemon has no account yet: `barnacle signal link` links one"
+            "the signal-cli daemon has no account yet: `barnacle signal link` or the page Channels "
+            "of the console links one"
         )
     if len(accounts) > 1:
         raise ChannelRefused(
