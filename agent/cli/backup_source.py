@@ -10,8 +10,8 @@ import msgspec
 from agent.backup.inventory import FOLDER, Inventory
 from agent.channels.credentials import OURS
 from agent.cli import configuration
-from agent.cli.doctor import adopt
 from agent.cli.places import places_of
+from agent.cli.service import adopt
 from agent.config import expanded
 from agent.errors import ConfigRefused
 from agent.provision import device, wifi
@@ -29,7 +29,7 @@ _ON_SERVER = "memories in PostgreSQL: back that server up by its own means"
 def surroundings(arguments: Namespace) -> tuple[Settings, Paths]:
     """Return settings and paths; for root those of the machine's service."""
     adopt(os.environ, arguments)
-    return configuration.load(arguments)
+    return configuration.load_own(arguments)
 
 
 def service_environment(arguments: Namespace) -> Mapping[str, str]:

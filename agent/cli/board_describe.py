@@ -28,7 +28,7 @@ _HEAD = """\
 async def run(arguments: Namespace) -> int:
     places = places_of(arguments)
     check_writable(places.config, "board describe")
-    settings, paths = configuration.load(arguments)
+    settings, paths = configuration.load_as_root(arguments)
     wanted = chosen(settings, arguments)
     if not wanted.port:
         raise BadArguments("which port? `barnacle board list` shows them; add --port /dev/ttyACM0")

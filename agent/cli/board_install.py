@@ -31,7 +31,7 @@ NUCLEO the boot loader has no USB: put MicroPython onto it by its ST-Link (firmw
 
 
 async def run(arguments: Namespace) -> int:
-    settings, paths = configuration.load(arguments)
+    settings, paths = configuration.load_as_root(arguments)
     wanted = chosen(settings, arguments)
     boards, loaders = carried_boards(), boot_loaders()
     if arguments.model is None:

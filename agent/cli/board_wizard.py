@@ -60,7 +60,7 @@ def run(arguments: Namespace) -> int:
         )
     places = places_of(arguments)
     check_writable(places.config, "board wizard")
-    settings, paths = configuration.load(arguments)
+    settings, paths = configuration.load_as_root(arguments)
     before = settings_plan.existing(places.config)
     bench = _Bench(chosen(settings, arguments), paths, Asker(CommandTerminal()))
     try:

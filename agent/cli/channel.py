@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _list(arguments: Namespace) -> int:
-    settings, paths = configuration.load(arguments)
+    settings, paths = configuration.load_as_root(arguments)
     there = {one.name for one in configured(settings.channels)}
     status = read_status(paths.status_file)
     is_running = status is not None and status.is_running
@@ -82,7 +82,7 @@ def _state(name: str, there: set[str], troubles: dict[str, str]) -> str:
 
 
 def _test(arguments: Namespace) -> int:
-    settings, paths = configuration.load(arguments)
+    settings, paths = configuration.load_as_root(arguments)
     there = [one.name for one in configured(settings.channels)]
     named = [arguments.name] if arguments.name else there
     if not named:
@@ -103,7 +103,7 @@ def _test(arguments: Namespace) -> int:
 def _record(arguments: Namespace) -> int:
     from agent.channels.record.recording import record  # noqa: PLC0415 - for those who record
 
-    settings, paths = configuration.load(arguments)
+    settings, paths = configuration.load_as_root(arguments)
     wanted = _known(arguments.name)
     if wanted.name not in {one.name for one in configured(settings.channels)}:
         raise BadArguments(f"{wanted.name} is not configured: `barnacle channel add {wanted.name}`")
@@ -156,7 +156,7 @@ def _add(arguments: Namespace) -> int:
 
 def _converse(arguments: Namespace, name: str, places: ProvisionPaths) -> int:
     before = settings_plan.existing(places.config)
-    paths = configuration.load(arguments)[1]
+    paths = configuration.load_as_root(arguments)[1]
 
     def prove(channels: ChannelsSettings) -> Proof:
         return run_in_loop(prove_platform(name, channels, paths))

@@ -41,7 +41,7 @@ class _Way:
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = configuration.load(arguments)
+    settings, paths = configuration.load_own(arguments)
     return run_in_loop(_chat(arguments, settings, paths))
 
 

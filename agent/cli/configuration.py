@@ -1,35 +1,50 @@
-"""Settings and paths of one command line."""
+"""Settings and paths of one command line; for root those of the machine's service."""
 
 import os
 from argparse import Namespace
-from collections.abc import MutableMapping
 
 from agent import settings
-from agent.channels.credentials import find_credential
-from agent.providers.credentials import KEY_VARIABLES
+from agent.cli import service
 from agent.settings import Paths, Settings
 
-# What the credential of a model's key is called
-_KEY = "api_key"
+# Options that name a file or a folder of whoever runs the command
+_FILES = ("file", "output", "folder", "image")
 
 
 def load(arguments: Namespace) -> tuple[Settings, Paths]:
     """Return the settings and paths that options and environment choose.
 
+    Root means the machine's service, and goes on as its user, unless files are named: those may be
+    root's alone.
+
     Raises:
         ConfigRefused: the file is wrong; one line for each thing.
     """
+    if any(getattr(arguments, name, None) for name in _FILES):
+        return load_as_root(arguments)
+    is_service = service.adopt(os.environ, arguments)
+    found = load_own(arguments)
+    if is_service:
+        service.become_owner(found[1].state_dir)
+    else:
+        service.tell_where(arguments, found[1].state_dir)
+    return found
+
+
+def load_as_root(arguments: Namespace) -> tuple[Settings, Paths]:
+    """As `load`, for what root alone may do; the service gets its files back at the end."""
+    is_service = service.adopt(os.environ, arguments)
+    found = load_own(arguments)
+    if is_service:
+        service.give_back_at_end(found[1].state_dir)
+    else:
+        service.tell_where(arguments, found[1].state_dir)
+    return found
+
+
+def load_own(arguments: Namespace) -> tuple[Settings, Paths]:
+    """As `load`, and root is a person like others, or has adopted the service before."""
     # The options are absent from the namespace unless they were given
     return settings.surroundings(
         os.environ, getattr(arguments, "config", None), getattr(arguments, "state_dir", None)
     )
-
-
-def take_key(environ: MutableMapping[str, str]) -> None:
-    """Put a model's key from systemd's credentials into the environment.
-
-    Raises:
-        ConfigRefused: it is there and cannot be read.
-    """
-    if key := find_credential(_KEY, environ):
-        environ.setdefault(KEY_VARIABLES[0], key.reveal())

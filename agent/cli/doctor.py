@@ -7,14 +7,13 @@ about the hardware, to send back.
 import asyncio
 import os
 from argparse import Namespace
-from collections.abc import Mapping, MutableMapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from agent import __version__
 from agent.cli import exits
-from agent.cli.configuration import take_key
 from agent.cli.output import clean, say_json
 from agent.cli.patient import patient_of
+from agent.cli.service import STATE, adopt
 from agent.health.base import Check, Finding, Level, Patient
 from agent.health.checks.board import check_board, check_enable, check_estop, check_firmware
 from agent.health.checks.channels import (
@@ -62,7 +61,6 @@ from agent.health.repairs.storage import (
     remove_leftovers,
     restrict_access,
 )
-from agent.health.status import read_status
 from agent.machine.hardware_form import form
 from agent.machine.readings import Readings
 
@@ -120,16 +118,6 @@ REPAIRS: Mapping[str, Repair] = {
     "rights": restrict_access,
     "service": restart_service,
 }
-STATE = Path("/var/lib/barnacle")
-_UNITS = (
-    "etc/systemd/system/barnacle.service",
-    "usr/lib/systemd/system/barnacle.service",
-    "lib/systemd/system/barnacle.service",
-)
-_CREDENTIALS = "run/credentials/barnacle.service"
-# Where the flashable image has it; a service that runs says so itself
-_MODEL = "usr/share/barnacle/model"
-_OURS = "BARNACLE_"
 
 
 def run(arguments: Namespace) -> int:
@@ -174,47 +162,3 @@ async def _seen_to(
 
 def _as_json(finding: Finding) -> dict[str, str]:
     return {"level": finding.level.value, "sentence": finding.sentence}
-
-
-def adopt(
-    environ: MutableMapping[str, str],
-    arguments: Namespace,
-    root: Path = Path("/"),
-    uid: int | None = None,
-) -> bool:
-    """Add the service's environment to `environ` if it is meant; return true if so.
-
-    Raises:
-        ConfigRefused: its key is there and cannot be read.
-    """
-    named = getattr(arguments, "state_dir", None) or environ.get("BARNACLE_STATE_DIR")
-    is_root = (os.geteuid() if uid is None else uid) == 0
-    is_meant = named is None or Path(named) == STATE
-    if not (is_root and is_meant and any((root / unit).exists() for unit in _UNITS)):
-        return False
-    for name, value in _told_to_service(root).items():
-        environ.setdefault(name, value)
-    take_key(environ)
-    return True
-
-
-def _told_to_service(root: Path) -> dict[str, str]:
-    told = {"STATE_DIRECTORY": str(STATE)}
-    if (root / _CREDENTIALS).is_dir():
-        told["CREDENTIALS_DIRECTORY"] = str(root / _CREDENTIALS)
-    if (root / _MODEL).is_dir():
-        told["BARNACLE_MODEL_DIR"] = str(root / _MODEL)
-    return told | _running(root)
-
-
-def _running(root: Path) -> dict[str, str]:
-    """Return the settings of the unit and its drop-ins."""
-    status = read_status(root / STATE.relative_to("/") / "status.json")
-    if status is None or not status.is_running:
-        return {}
-    try:
-        told = Path(f"/proc/{status.pid}/environ").read_text(errors="replace")
-    except OSError:
-        return {}
-    pairs = (line.partition("=") for line in told.split("\0"))
-    return {name: value for name, _, value in pairs if name.startswith(_OURS)}

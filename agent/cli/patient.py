@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def patient_of(arguments: Namespace) -> Patient:
     """Return the subject of the checks; after a rejected configuration, with the defaults."""
     try:
-        settings, paths = configuration.load(arguments)
+        settings, paths = configuration.load_own(arguments)
     except ConfigRefused as err:
         settings = Settings()
         state = getattr(arguments, "state_dir", None)

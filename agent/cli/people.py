@@ -11,7 +11,7 @@ from agent.cli import configuration, exits
 from agent.cli.output import say, say_json, say_table
 from agent.system.clock import SystemClock
 
-NOBODY_TEXT = "no people paired; `barnacle pair` makes a code for the owner"
+NOBODY_TEXT = "no people paired in {folder}; `barnacle pair` makes a code for the owner"
 
 
 def run(arguments: Namespace) -> int:
@@ -25,7 +25,7 @@ def run(arguments: Namespace) -> int:
     if everyone:
         say_table([row for person in everyone for row in _rows(person)])
     else:
-        say(NOBODY_TEXT)
+        say(NOBODY_TEXT.format(folder=paths.state_dir))
     for group in groups:
         say(f"listens in the group {group.channel}:{group.target}")
     return exits.OK

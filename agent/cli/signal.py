@@ -43,7 +43,7 @@ _ENVIRONMENT = (
 
 
 def run(arguments: Namespace) -> int:
-    settings = configuration.load(arguments)[0].channels.signal or SignalSettings()
+    settings = configuration.load_own(arguments)[0].channels.signal or SignalSettings()
     linked = run_in_loop(_link(settings, arguments.name or DEVICE_NAME, arguments.data))
     say(f"\nLinked: {linked}. With [channels.signal] in the configuration the agent answers there.")
     return exits.OK

@@ -13,8 +13,6 @@ _PACK_S = 300.0
 # Promised to whoever has a Pi, which is some ten times as fast
 _MOST_S = 300.0
 _THING = "barometer"
-# Root has a state folder of its own
-_OF_THE_SERVICE = "--state-dir /var/lib/barnacle"
 _RESTORED = "I was restored from the backup"
 
 
@@ -71,9 +69,9 @@ def _look(bench: Bench) -> None:
     shell = bench.shell
     name = shell.run("hostname")
     expect(name == "greenhouse", f"it is called {name}")
-    people = shell.run(f"barnacle people --json {_OF_THE_SERVICE}")
+    people = shell.run("barnacle people --json")
     expect("owner" in people, f"nobody owns it: {people}")
-    remembered = shell.run(f"barnacle memory list --json {_OF_THE_SERVICE}")
+    remembered = shell.run("barnacle memory list --json")
     expect(_THING in remembered, f"it has forgotten: {remembered[-300:]}")
 
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.configuration import take_key
+from agent.cli.service import take_key
 from agent.errors import ConfigRefused
 
 
