@@ -23,6 +23,7 @@ from agent.storage.worker import DatabaseWorker
 from agent.system.activity import Activity
 from agent.system.clock import Clock
 from agent.system.crash_points import crash_point
+from agent.system.repeats import RepeatedTrouble
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ class Delivery:
         self._lines: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
         # Until when a platform wants nothing for a chat
         self._not_before_s: dict[_Chat, float] = {}
+        self._unread = RepeatedTrouble(_log, clock.monotonic_s)
 
     def received(self, message: Inbound) -> Inbound:
         """A message as it may be kept: a person may have typed one of the agent's keys."""
@@ -113,27 +115,28 @@ class Delivery:
 
     async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
         """Send what waited for somebody who has come."""
-        for answer in await self.left_over():
-            is_theirs = (answer.channel, answer.recipient) == (channel, recipient)
-            if is_theirs and answer.outbox_id not in self._under_way:
-                tasks.create_task(self.send(answer))
+        for answer in await self._waiting(channel, recipient):
+            tasks.create_task(self.send(answer))
 
     async def make_way(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
         """Send what waited for this message first, on channels that only take answers."""
         channel = self._channels.get(message.channel)
         if channel is None or not channel.abilities.answers_only:
             return
+        waiting = await self._waiting(message.channel, message.reply_target)
+        late = [one for one in waiting if one.outbox_id not in self._lately]
+        await self._send_together(late, tasks)
+
+    async def _waiting(self, channel: str, recipient: str) -> list[Outbound]:
+        """Return what waits for them and is not on its way; without room it waits on."""
         try:
-            waiting = [
-                one
-                for one in await self.left_over()
-                if (one.channel, one.recipient) == (message.channel, message.reply_target)
-                and one.outbox_id not in self._under_way
-                and one.outbox_id not in self._lately
-            ]
-            await self._send_together(waiting, tasks)
+            left = await self.left_over()
         except StorageFull as err:
-            _log.error("delivery: outbox not readable (channel=%s, error=%s)", message.channel, err)
+            text = f"delivery: outbox not readable (channel={channel}, error={err})"
+            self._unread.met(text, logging.ERROR)
+            return []
+        theirs = [one for one in left if (one.channel, one.recipient) == (channel, recipient)]
+        return [one for one in theirs if one.outbox_id not in self._under_way]
 
     async def announce(
         self,

@@ -15,6 +15,7 @@ from agent.readings.settings import ReadingsSettings
 from agent.readings.sources import ChangeNote
 from agent.readings.store import ReadingStore
 from agent.system.clock import Clock
+from agent.system.repeats import RepeatedTrouble
 
 # The shortest cadence; switches are looked at as often, so that few changes are missed
 LOOK_S = 10
@@ -59,6 +60,7 @@ class Recorder:
         self._last: dict[str, float] = {}
         # Switches are looked at more often than they are written down
         self._switches: set[str] = set()
+        self._untaken = RepeatedTrouble(_log, clock.monotonic_s)
 
     async def run(self) -> None:
         """Until cancelled; what was taken is written at the end."""
@@ -78,7 +80,7 @@ class Recorder:
             try:
                 await self._store.open()
             except BarnacleError as err:
-                _log.error("readings: recording not begun (error=%s)", err)
+                self._untaken.met(f"readings: recording not begun (error={err})", logging.ERROR)
                 await self._clock.sleep(COMMIT_S)
             else:
                 return
@@ -90,7 +92,7 @@ class Recorder:
         try:
             await self._keep(kind, value, at_s)
         except BarnacleError as err:
-            _log.warning("readings: change not kept (error=%s)", err)
+            self._untaken.met(f"readings: change not kept (error={err})")
 
     async def _look_again_and_again(self) -> None:
         commit_s = self._clock.monotonic_s() + COMMIT_S
@@ -121,7 +123,7 @@ class Recorder:
             # Away: a gap
             return
         except BarnacleError as err:
-            _log.warning("readings: value not kept (error=%s)", err)
+            self._untaken.met(f"readings: value not kept (error={err})")
 
     async def _keep(self, kind: SeriesKind, value: float, now_s: float) -> None:
         name, cadence_s = kind.name, self._settings.cadence_s(kind.name)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from agent.errors import StorageFull
 from agent.storage.database import USUAL_PAGE_BYTES, open_database, open_unchecked
 from agent.storage.files import is_read_only
+from agent.system.repeats import RepeatedTrouble
 
 if TYPE_CHECKING:
     from agent.storage.soundness import SoundnessCheck
@@ -78,6 +79,7 @@ class DatabaseWorker:
         self._sharing: asyncio.TimerHandle | None = None
         # Shared transactions that came to nothing: whoever had a part in one does it again
         self.undone = 0
+        self._postponed = RepeatedTrouble(_log)
 
     @property
     def is_unchecked(self) -> bool:
@@ -228,7 +230,7 @@ class DatabaseWorker:
         except (sqlite3.OperationalError, StorageFull) as err:
             connection.rollback()
             self.undone += 1
-            _log.warning("storage: write postponed: %s", err)
+            self._postponed.met(f"storage: write postponed: {err}")
 
     def _named(self, err: sqlite3.OperationalError) -> Exception:
         """Return the error, by a name of ours if there was no room."""
@@ -265,6 +267,7 @@ class DatabaseWorker:
         if begin == _CHANGE:
             # It may have turned so meanwhile: seen until the next start, and on no disk
             self._refuse_read_only()
+            self._postponed.over()
         del self._later[: len(later)]
         for _, committed in later:
             committed()
@@ -274,7 +277,7 @@ class DatabaseWorker:
         try:
             self._run(lambda _db: None, _CHANGE)
         except StorageFull as err:
-            _log.warning("storage: write postponed: %s", err)
+            self._postponed.met(f"storage: write postponed: {err}")
 
     def _close(self) -> None:
         if self._later:

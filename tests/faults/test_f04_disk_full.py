@@ -3,10 +3,13 @@
 The limit is the kernel's, on the size of this process's files, with the real database.
 """
 
+import asyncio
 import contextlib
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation import NOT_KEPT_TEXT
@@ -142,3 +145,41 @@ async def test_what_nobody_was_told_is_answered_at_the_next_start(tmp_path: Path
         await settled(agent)
         left = [one.message.text for one in await agent.journal.transact(inbox.unanswered)]
     assert left == ["first", "second"]
+
+
+async def test_the_log_says_it_once_however_often_it_is_met(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(tmp_path, EchoProvider(), FakeChannel()) as agent:
+        await settled(agent)
+        with full_disk(log_bytes(tmp_path)):
+            for number in range(20):
+                agent.journal.later(lambda db, name=number: db.execute(f"CREATE TABLE t{name} (a)"))
+                await agent.journal.look(lambda _db: None)
+                await asyncio.get_running_loop().run_in_executor(
+                    agent.journal._thread, agent.journal._write_later
+                )
+        assert caplog.text.count("write postponed") == 1
+        await settled(agent)
+        tables = await agent.journal.look(
+            lambda db: db.execute(
+                "SELECT count(*) FROM sqlite_schema WHERE name GLOB 't[0-9]*'"
+            ).fetchone()[0]
+        )
+    assert tables == 20
+
+
+async def test_whoever_comes_meanwhile_is_let_in(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as agent:
+        await agent.say("before", "0")
+        await channel.wait_for(1)
+        await settled(agent)
+        agent.journal.later(lambda db: db.execute("CREATE TABLE waits (a)"))
+        with full_disk(log_bytes(tmp_path)):
+            for _ in range(20):
+                # A terminal looks every ten seconds; what waits for it stays where it is
+                await agent.dispatcher.catch_up("fake", "me", agent.tasks)
+    assert caplog.text.count("outbox not readable") == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import LinkLost
+from agent.errors import LinkLost, StorageFull
 from agent.machine.readings import Readings
 from agent.readings.packing import Retention
 from agent.readings.recorder import Recorder
@@ -95,6 +95,24 @@ async def test_a_board_that_is_away_leaves_a_gap_and_stops_nothing(store: Readin
         clock.advance(10)
     rows = await store.rows(await store.series(ROOM, 10), 1_799_999_000_000, 1_800_000_900_000)
     assert rows.at_ms == [1_800_000_000_000, 1_800_000_030_000]
+
+
+async def test_a_full_disk_is_one_line_and_a_gap(
+    store: ReadingStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def full(*_: object) -> None:
+        raise StorageFull("no room")
+
+    clock = SteppedClock()
+    recording = recorder(store, Weather(), clock, ReadingsSettings(record="10s"))
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "series", full)
+        for _ in range(20):
+            await recording.look()
+            clock.advance(10)
+    assert caplog.text.count("value not kept (error=no room)") == 1
+    await recording.look()
+    assert await values(store, ROOM) == [20.0]
 
 
 async def test_what_was_taken_is_written_within_ten_minutes_and_at_the_end(
