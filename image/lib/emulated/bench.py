@@ -139,7 +139,7 @@ class Bench:
         """With everything plugged in; nothing is waited for."""
         self.stop()
         if self._is_spent:
-            self.put_new_card()
+            self.put_usual_card()
         self.provision()
         given = conditions or Conditions()
         if given.log is None:
@@ -206,30 +206,39 @@ class Bench:
             self.card.write("barnacle.toml", self.config().encode())
             self._is_provisioned = True
 
-    def put_new_card(self, files: Mapping[str, bytes] | None = None) -> None:
-        """Throw the card away and put a new one in.
+    def put_usual_card(self) -> None:
+        """Put a new card in that becomes the usual device with its first start."""
+        self._put_new_card()
+        self._is_provisioned = self._is_paired = False
 
-        Args:
-            files: what a person wrote on it; None where it is to be the usual device.
-        """
-        self.stop()
-        self.card.path.unlink()
-        self.card = self.guest.card = Card(self.image, self.card.path)
-        for name, content in (files or {}).items():
+    def put_older_card(self) -> None:
+        """Put a card of an earlier version in that becomes the usual device."""
+        assert self.older is not None
+        self._put_new_card(self.older)
+        self._is_provisioned = self._is_paired = False
+
+    def put_blank_card(self) -> None:
+        """Put a new card in on which this bench writes nothing."""
+        self._put_new_card()
+        self._is_provisioned, self._is_paired = True, False
+
+    def put_restored_card(self, files: Mapping[str, bytes]) -> None:
+        """Put a new card in with a backup of the one before, whose owner it has then."""
+        self._put_new_card()
+        for name, content in files.items():
             self.card.write(name, content)
-        self._is_spent = False
-        self._is_provisioned = files is not None
-        self._is_paired = self._is_paired and files is not None
+        self._is_provisioned = True
 
     def spend_card(self) -> None:
         """Let the next start have the usual card in it; this one may be evidence until then."""
         self._is_spent = True
 
-    def put_older_card(self) -> None:
-        """Throw the card away and put the usual device's in, as it was of an earlier version."""
-        assert self.older is not None
-        self.put_new_card()
-        self.card = self.guest.card = Card(self.older, self.card.path)
+    def _put_new_card(self, image: Path | None = None) -> None:
+        """Throw the card away and put one in as it was flashed."""
+        self.stop()
+        self.card.path.unlink()
+        self.card = self.guest.card = Card(image or self.image, self.card.path)
+        self._is_spent = False
 
     def config(self) -> str:
         secrets = {"key": first_boot.KEY, "password": first_boot.PASSWORD}

@@ -42,7 +42,7 @@ _LOOKS = ("the time zone", "no secret in them", "the connection", "the agent")
 
 def run(bench: Bench, amount: int) -> str:
     del amount
-    bench.put_new_card({})
+    bench.put_blank_card()
     started_s = bench.start()
     try:
         told = asyncio.run(_set_up(bench))

@@ -29,7 +29,7 @@ def run(bench: Bench, amount: int) -> str:
     bench.shell.send("poweroff")
     bench.guest.wait_for_end(START_S)
     settings = f'[restore]\nkey = "{secret}"\n'.encode()
-    bench.put_new_card({_BACKUP: content, "barnacle.toml": settings})
+    bench.put_restored_card({_BACKUP: content, "barnacle.toml": settings})
     bench.start()
     # No time server is there; without one it waits ten minutes before it takes a moment for old
     bench.shell.run(f"mkdir -p {SYNCHRONIZED.parent}; touch {SYNCHRONIZED}")
