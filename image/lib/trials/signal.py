@@ -44,7 +44,8 @@ def run(bench: Bench, amount: int) -> str:
 
 
 def _try(bench: Bench) -> str:
-    bench.put_new_card({"barnacle.toml": (bench.config() + _CONFIG).encode()})
+    bench.put_blank_card()
+    bench.card.write("barnacle.toml", (bench.config() + _CONFIG).encode())
     bench.start(Conditions(memory_mib=_MEMORY_MIB))
     ready_s = _until_it_answers(bench)
     shell, outside = bench.shell, bench.outside
