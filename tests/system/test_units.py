@@ -184,3 +184,11 @@ def test_the_unit_fits_the_agent() -> None:
     assert int(_values("barnacle.service", "StartLimitBurst")[0]) > MANY_STARTS
     assert _values("barnacle.service", "StartLimitIntervalSec") == ["30min"]
     assert WITHIN_S < 30 * 60
+
+
+def test_the_agent_waits_for_no_network() -> None:
+    # Without one it goes on offline, and a house's router may start later than the Pi
+    before = {"barnacle.service", *" ".join(_values("barnacle.service", "After")).split()}
+    for unit in sorted(path.name for path in UNITS.glob("*.service")):
+        if unit in before or "barnacle.service" in " ".join(_values(unit, "Before")).split():
+            assert "network-online.target" not in " ".join(_values(unit, "After")), unit
