@@ -179,7 +179,8 @@ def _system(base: Path, work: Path, progress: Progress) -> tuple[Path, Path]:
     system_tree.strip(root)
     uv = agent_tree.installer(work, progress)
     agent_tree.fill(root, uv, work, progress)
-    library = PinsLibrary(work, agent_tree.PYTHON, progress)
+    # Debian's own Python may be without pip; the one that uv is in is not
+    library = PinsLibrary(work, agent_tree.PYTHON, uv.with_name("python"), progress)
     library.install(root / agent_tree.PACKAGES, _archive())
     system_tree.overlay(root)
     system_tree.install_units(root)

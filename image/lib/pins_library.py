@@ -6,7 +6,6 @@ wheel: with everything of it inside. Nothing of it runs on this machine.
 
 import os
 import shutil
-import sys
 import tarfile
 from pathlib import Path
 
@@ -21,11 +20,17 @@ _REMEDY = "Is the network there? The log says more."
 
 
 class PinsLibrary:
-    """Made in `work`; the headers of the image's Python come from the archive of its base."""
+    """Made in `work`; the headers of the image's Python come from the archive of its base.
 
-    def __init__(self, work: Path, python: str, progress: Progress) -> None:
+    Args:
+        python: version of the image's Python.
+        fetching: a Python of this machine with pip.
+    """
+
+    def __init__(self, work: Path, python: str, fetching: Path, progress: Progress) -> None:
         self._work = work / NAME
         self._python = python
+        self._fetching = fetching
         self._progress = progress
 
     def install(self, packages: Path, archive: str) -> None:
@@ -82,7 +87,7 @@ class PinsLibrary:
                 for name in ("requirements.lock", "requirements-extras.lock")
             ).replace("platform_machine == 'aarch64'", "python_version > '3'")
         )
-        fetch = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary"]
+        fetch = [self._fetching, "-m", "pip", "download", "-q", "--no-deps", "--no-binary"]
         fetch += [":all:", "--require-hashes", "--dest", self._work]
         self._run("fetch the source of lgpio", [*fetch, "-r", lock])
         [packed] = self._work.glob("lgpio-*.tar.gz")
