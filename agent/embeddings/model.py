@@ -3,7 +3,6 @@
 Importing this module loads numpy and onnxruntime; `onnx.py` does so on first use.
 """
 
-import ctypes
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +16,7 @@ from agent.embeddings.base import PassageReading, TextPassage
 from agent.embeddings.folder import ModelFolder
 from agent.embeddings.pooling import PoolingHead, SentenceHead, Vectors, head_of, token_output
 from agent.errors import EmbedderUnavailable
+from agent.system import pages
 
 # More characters than 512 tokens of any prose; the rest would only be tokenised and cut
 MAX_CHARS = 8192
@@ -30,9 +30,6 @@ _MAPPED = (
     "session.use_memory_mapped_ort_model",
     "session.use_ort_model_bytes_for_initializers",
 )
-# By the kernel: what this process has mapped, and what it has written of it
-_SMAPS = Path("/proc/self/smaps")
-_MADV_DONTNEED = 4
 # Any text will do to see how long the vectors are
 _PROBE = "a"
 # Of what came before a text: two turns of a conversation; each token costs 0.1 ms
@@ -69,6 +66,9 @@ class ModelSession:
             self._runtime.get_outputs(), self._head, self._recipe.pooling
         )
         self.dimensions = self._head.dimensions or self._probed_dimensions()
+        self._mapped = pages.unwritten(folder.model) if folder.is_mapped else ()
+        # Most of what the libraries are was used to load them, and never again
+        pages.give_back()
 
     def vectors(self, texts: Sequence[str], *, asked: bool = False) -> Vectors:
         """Return unit vectors of shape (len(texts), dimensions), in the order of the texts."""
@@ -77,6 +77,7 @@ class ModelSession:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for batch in batches([len(ids) for ids in token_ids]):
             vectors[batch] = self._run([token_ids[place] for place in batch])
+        self._rest()
         return self._unit(vectors)
 
     def readings(
@@ -86,7 +87,9 @@ class ModelSession:
         if self._token_output is None:
             vectors = self.vectors([passage.text for passage in passages], asked=asked)
             return [PassageReading(vector, vectors[:0]) for vector in vectors]
-        return [self._reading(passage, self._token_output, asked=asked) for passage in passages]
+        found = [self._reading(passage, self._token_output, asked=asked) for passage in passages]
+        self._rest()
+        return found
 
     def _reading(self, passage: TextPassage, output: str, *, asked: bool) -> PassageReading:
         prefix = self._recipe.query_prefix if asked else self._recipe.passage_prefix
@@ -109,6 +112,11 @@ class ModelSession:
         spans = [own.offsets[place] for place in kept]
         moved = [(start - len(prefix), end - len(prefix)) for start, end in spans]
         return PassageReading(self._unit(mean[None])[0], tokens, moved, self._splitter.drops_marks)
+
+    def _rest(self) -> None:
+        """Give back the rows of words that were read: the kernel brings sixteen pages for each."""
+        for piece in self._mapped:
+            piece.give_back()
 
     def _states(self, output: str, token_ids: Sequence[_Ids]) -> Vectors:
         ids = np.array(token_ids, np.int64)
@@ -209,29 +217,9 @@ def _runtime(folder: ModelFolder) -> onnxruntime.InferenceSession:
     if folder.is_mapped:
         for name in _MAPPED:
             options.add_session_config_entry(name, "1")
-    runtime = onnxruntime.InferenceSession(
+    return onnxruntime.InferenceSession(
         str(folder.model), options, providers=["CPUExecutionProvider"]
     )
-    if folder.is_mapped:
-        _give_back(folder.model)
-    return runtime
-
-
-def _give_back(path: Path) -> None:
-    """Give back what was read of a mapped file; what is used again comes from the file again."""
-    try:
-        lines = _SMAPS.read_text(errors="replace").splitlines()
-    except OSError:
-        return
-    name, place, libc = str(path.resolve()), "", ctypes.CDLL(None)
-    for line in lines:
-        key, value, *_ = line.split()
-        if "-" in key:
-            place = key if line.endswith(name) else ""
-        # Where nobody has written, each page is the file's
-        elif place and (key, value) == ("Anonymous:", "0"):
-            start, end = (int(one, 16) for one in place.split("-"))
-            libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_DONTNEED)
 
 
 class TextSplitter(Protocol):

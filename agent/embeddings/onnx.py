@@ -96,6 +96,9 @@ class OnnxEmbedder:
     def _drop(self) -> None:
         with self._loading:
             self._session = None
+        from agent.system import pages  # noqa: PLC0415 - once a model has been used
+
+        pages.give_back()
 
     def _embed(self, texts: list[str], asked: bool) -> "Vectors":  # noqa: FBT001 - an executor passes by place
         return self._loaded().vectors(texts, asked=asked)

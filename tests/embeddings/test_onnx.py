@@ -174,8 +174,9 @@ async def test_the_weights_are_not_in_memory_twice(own_model: Path) -> None:
     mapped = (own_model / "model.ort").resolve()
     read_bytes = _read_of(mapped)
     await embedder.aclose()
-    # Half of them are laid out for the processor in memory of their own
-    assert 0 < read_bytes < mapped.stat().st_size / 4
+    # Half of them are laid out for the processor in memory of their own, and of the others, the
+    # rows of words, none is kept
+    assert read_bytes < mapped.stat().st_size / 50
 
 
 def _read_of(mapped: Path) -> int:
