@@ -6,8 +6,11 @@ that Unicode has known for a few years only may be split otherwise.
 
 import re
 import unicodedata
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,8 @@ _PLAIN = re.compile(r"[\t\n\r -~]*")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 # Distinct characters of a household's texts
 _KNOWN_CHARACTERS = 8192
+# The words that are said most, and what the search for the longest piece passes on the way
+_KNOWN_PIECES = 4096
 _NORMALIZER = {
     "type": "BertNormalizer",
     "clean_text": True,
@@ -83,6 +88,33 @@ class Pieces(msgspec.Struct, frozen=True):
     special_tokens_mask: list[int]
 
 
+class _Vocabulary:
+    """Pieces and their ids, in a tenth of the memory that a dictionary takes.
+
+    Args:
+        pieces: by piece.
+    """
+
+    def __init__(self, pieces: Mapping[str, int]) -> None:
+        # Encoded, they are in the same order
+        in_order = sorted(pieces)
+        self._pieces = "".join(in_order).encode()
+        self._ends = array("I", accumulate(len(piece.encode()) for piece in in_order))
+        self._ids = array("I", map(pieces.__getitem__, in_order))
+        self._places = range(len(in_order))
+        # A household says the same words again and again
+        self.id_of = lru_cache(maxsize=_KNOWN_PIECES)(self._id_of)
+
+    def _id_of(self, piece: str) -> int | None:
+        wanted = piece.encode(errors="replace")
+        place = bisect_left(self._places, wanted, key=self._piece)
+        is_there = place in self._places and self._piece(place) == wanted
+        return self._ids[place] if is_there else None
+
+    def _piece(self, place: int) -> bytes:
+        return self._pieces[self._ends[place - 1] if place else 0 : self._ends[place]]
+
+
 class WordPiece:
     """Splits texts.
 
@@ -101,7 +133,7 @@ class WordPiece:
         most: int,
     ) -> None:
         self.unknown = model.vocab[model.unk_token]
-        self._vocabulary = model.vocab
+        self._id_of = _Vocabulary(model.vocab).id_of
         self._prefix = model.continuing_subword_prefix
         self._most_chars = model.max_input_chars_per_word
         self._added = added
@@ -154,7 +186,7 @@ class WordPiece:
         start, prefix = 0, ""
         while start < len(word):
             end = len(word)
-            while (piece := self._vocabulary.get(prefix + word[start:end])) is None:
+            while (piece := self._id_of(prefix + word[start:end])) is None:
                 end -= 1
                 if end == start:
                     return unknown
