@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -56,6 +57,8 @@ LOOKING_PATIENCE_S = 0.5
 HALF_RESTORED = Path(".restore/plan.json")
 # What a system of ours says of itself
 _IMAGE = Path("/usr/share/barnacle/image.json")
+# By then the channels have polled and the board has greeted: nothing more is loaded
+START_OVER_S = 2.0
 # How often a starting chat looks whether the board has answered
 BOARD_LOOK_S = 0.05
 # A chat's log is begun anew beyond this; the one before it is kept
@@ -295,8 +298,15 @@ def _begin_upkeep(agent: Agent, tasks: asyncio.TaskGroup, gateway: "Gateway | No
     if gateway is not None:
         tasks.create_task(gateway.run())
     tasks.create_task(Reserve(agent.paths.state_dir, agent.clock).run())
+    tasks.create_task(_end_start(agent))
     _tell_of_updates(agent, tasks)
     _back_up(agent, tasks)
+
+
+async def _end_start(agent: Agent) -> None:
+    """Give back what only the start has read of libraries: 4 MB."""
+    await agent.clock.sleep(START_OVER_S)
+    await asyncio.to_thread(lambda: import_module("agent.system.pages").give_back())
 
 
 def _tell_of_updates(agent: Agent, tasks: asyncio.TaskGroup) -> None:
