@@ -4,6 +4,7 @@ The writer replaces the file whole; a reader takes a missing or damaged one as s
 """
 
 import os
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -77,6 +78,7 @@ def start_ticks_of(pid: int) -> int | None:
     return int(line.rpartition(")")[2].split()[_START_FIELD])
 
 
+@cache
 def own_start_ticks() -> int:
     return start_ticks_of(os.getpid()) or 0
 

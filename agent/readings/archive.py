@@ -4,7 +4,7 @@ A batch is in the ring until an archive has it: its number is stored together wi
 that it is there once whatever was cut.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -37,8 +37,8 @@ class Archive(Protocol):
     async def state(self) -> ArchiveState:
         """Return what it knows of its readings, and its last batch."""
 
-    async def keep_series(self, kind: SeriesKind, cadence_s: int) -> Series:
-        """Return the series of that name after it is written."""
+    async def keep_series(self, cadences_s: Mapping[SeriesKind, int]) -> list[Series]:
+        """Return the series of these kinds after all of them are written together."""
 
     async def rows(self, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool) -> Kept:
         """Return the rows of a span: as fine as each day is kept, or quarters of an hour."""
@@ -61,8 +61,10 @@ class LocalArchive:
     async def state(self) -> ArchiveState:
         return await self.database.look(packing.read_state)
 
-    async def keep_series(self, kind: SeriesKind, cadence_s: int) -> Series:
-        return await self.database.transact(lambda db: packing.keep_series(db, kind, cadence_s))
+    async def keep_series(self, cadences_s: Mapping[SeriesKind, int]) -> list[Series]:
+        return await self.database.transact(
+            lambda db: [packing.keep_series(db, *one) for one in cadences_s.items()]
+        )
 
     async def rows(self, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool) -> Kept:
         return await self.database.look(

@@ -117,6 +117,8 @@ class Recorder:
         now_s = self._clock.monotonic_s()
         try:
             taken = await source.take(lambda name: self._is_due(name, now_s))
+            # At once: a board has many, and each by itself would be flushed to the card
+            await self._store.learn({kind: self._settings.cadence_s(kind.name) for kind in taken})
             for kind, value in taken.items():
                 await self._keep(kind, value, now_s)
         except LinkError:

@@ -90,8 +90,8 @@ class SharedArchive:
         self._server.mark = mark
         return replace(state, mark=mark)
 
-    async def keep_series(self, kind: SeriesKind, cadence_s: int) -> Series:
-        return await self.local.keep_series(kind, cadence_s)
+    async def keep_series(self, cadences_s: Mapping[SeriesKind, int]) -> list[Series]:
+        return await self.local.keep_series(cadences_s)
 
     async def rows(self, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool) -> Kept:
         here = await self.local.rows(series, begin_ms, end_ms, is_fine=is_fine)

@@ -116,11 +116,23 @@ class ReadingStore:
         Raises:
             StorageFull: there is no room for a new one.
         """
+        await self.learn({kind: cadence_s})
+        return self._known[kind.name]
+
+    async def learn(self, cadences_s: Mapping[SeriesKind, int]) -> None:
+        """Make the series that are new or have changed, all in one transaction.
+
+        Raises:
+            StorageFull: there is no room; none of them is made.
+        """
+        new = [one for one in cadences_s.items() if not self._knows(*one)]
+        if new:
+            made = await self._archive.keep_series(dict(new))
+            self._known |= {one.name: one for one in made}
+
+    def _knows(self, kind: SeriesKind, cadence_s: int) -> bool:
         found = self._known.get(kind.name)
-        if found is None or (found.kind, found.cadence_s) != (kind, cadence_s):
-            found = await self._archive.keep_series(kind, cadence_s)
-            self._known[kind.name] = found
-        return found
+        return found is not None and (found.kind, found.cadence_s) == (kind, cadence_s)
 
     def every_series(self) -> Sequence[Series]:
         return sorted(self._known.values(), key=lambda one: one.name)

@@ -48,15 +48,15 @@ async def nothing_is_there_at_first(archive: Archive) -> None:
 
 
 async def a_series_keeps_its_description(archive: Archive) -> None:
-    for kind, cadence_s in ((ROOM, 60), (PUMP, 10), (ROOM, 10)):
-        kept = await archive.keep_series(kind, cadence_s)
-        assert (kept.kind, kept.cadence_s) == (kind, cadence_s)
+    for cadences_s in ({ROOM: 60, PUMP: 10}, {ROOM: 10}):
+        kept = await archive.keep_series(cadences_s)
+        assert {one.kind: one.cadence_s for one in kept} == cadences_s
     every = (await archive.state()).series
     assert [(one.kind, one.cadence_s) for one in every] == [(ROOM, 10), (PUMP, 10)]
 
 
 async def values_and_the_number_of_their_batch_are_there_together(archive: Archive) -> None:
-    room = await archive.keep_series(ROOM, 60)
+    [room] = await archive.keep_series({ROOM: 60})
     await archive.pack(job(7, minutes(room, [20.5, -3.25, 1e6])))
     kept = await archive.rows(room, BEGIN_MS, BEGIN_MS + DAY_MS, is_fine=True)
     assert (kept.number, await archive.number(), kept.is_whole) == (7, 7, True)
@@ -67,7 +67,7 @@ async def values_and_the_number_of_their_batch_are_there_together(archive: Archi
 
 
 async def what_is_packed_twice_is_there_once(archive: Archive) -> None:
-    room = await archive.keep_series(ROOM, 60)
+    [room] = await archive.keep_series({ROOM: 60})
     for _ in range(2):
         await archive.pack(job(1, minutes(room, [1.0, 2.0])))
         await archive.pack(job(2, minutes(room, [3.0], first=2)))
@@ -77,7 +77,7 @@ async def what_is_packed_twice_is_there_once(archive: Archive) -> None:
 
 
 async def a_packed_value_lasts_until_the_next_pack(archive: Archive) -> None:
-    pump = await archive.keep_series(PUMP, 60)
+    [pump] = await archive.keep_series({PUMP: 60})
     await archive.pack(job(1, minutes(pump, [0.0, 1.0])))
     await archive.pack(job(2, minutes(pump, [1.0, 0.0, 1.0], first=2)))
     fine, quarters = await rows(archive, pump), await rows(archive, pump, days=5)
@@ -87,13 +87,13 @@ async def a_packed_value_lasts_until_the_next_pack(archive: Archive) -> None:
 
 
 async def a_gap_is_covered_by_nothing(archive: Archive) -> None:
-    room = await archive.keep_series(ROOM, 60)
+    [room] = await archive.keep_series({ROOM: 60})
     await archive.pack(job(1, minutes(room, [1.0]), minutes(room, [2.0], first=30)))
     assert (await rows(archive, room)).known_ms == [150_000, 0]
 
 
 async def a_day_has_its_lowest_mean_and_highest(archive: Archive) -> None:
-    room = await archive.keep_series(ROOM, 60)
+    [room] = await archive.keep_series({ROOM: 60})
     values = [minute % 96 / 8 for minute in range(MINUTES)]
     await archive.pack(job(1, minutes(room, values)))
     fine = summarize(await rows(archive, room))
@@ -108,7 +108,7 @@ async def a_day_has_its_lowest_mean_and_highest(archive: Archive) -> None:
 
 async def each_level_is_kept_for_its_days(archive: Archive) -> None:
     wanted = Retention(raw_days=1, minute_days=3, quarter_days=30)
-    room = await archive.keep_series(ROOM, 10)
+    [room] = await archive.keep_series({ROOM: 10})
     for day in range(6):
         # More than a value a minute
         times = [BEGIN_MS + day * DAY_MS + at * 10_000 for at in range(8640)]
@@ -123,7 +123,7 @@ async def each_level_is_kept_for_its_days(archive: Archive) -> None:
 
 async def a_late_value_joins_a_day_that_is_kept_by_the_minute(archive: Archive) -> None:
     wanted = Retention(raw_days=1, minute_days=30, quarter_days=90)
-    room = await archive.keep_series(ROOM, 10)
+    [room] = await archive.keep_series({ROOM: 10})
     await archive.pack(job(1, minutes(room, [1.0, 3.0]), today=TODAY, kept=wanted))
     await archive.pack(job(2, today=TODAY + 5, kept=wanted))
     await archive.pack(job(3, minutes(room, [9.0], first=20), today=TODAY + 5, kept=wanted))
@@ -135,7 +135,7 @@ async def a_late_value_joins_a_day_that_is_kept_by_the_minute(archive: Archive) 
 
 async def hostile_names_and_odd_values_come_back_as_they_were(archive: Archive) -> None:
     odd = SeriesKind("'; DROP TABLE reading_values; --%s", "%(unit)s °")
-    series = await archive.keep_series(odd, 60)
+    [series] = await archive.keep_series({odd: 60})
     values = [0.1 + 0.2, -0.0, 1e300, -1e-300, 12345678901234.5]
     await archive.pack(job(1, minutes(series, values)))
     assert (await rows(archive, series)).means == values

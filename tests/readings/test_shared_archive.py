@@ -283,7 +283,7 @@ async def test_what_was_recorded_before_there_was_a_server_is_moved_once(
 
 async def test_a_move_that_is_cut_goes_on_where_it_was(home: Home) -> None:
     local = LocalArchive(home.folder)
-    room = await local.keep_series(ROOM, 60)
+    [room] = await local.keep_series({ROOM: 60})
     for day in range(6):
         times = [BEGIN_MS + day * DAY_MS + minute * 60_000 for minute in range(60)]
         await local.pack(PackJob([news_of(room, times)], day + 1, 20_880 + day, Retention()))

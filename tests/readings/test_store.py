@@ -302,3 +302,12 @@ async def test_the_newest_values_have_their_times_as_soon_as_it_is_known(
     assert store.newest() == {room: Moment(1.0, BEGIN_MS + 60_000)}
     store.add(room, 120.0, 2.0)
     assert store.newest() == {room: Moment(2.0, BEGIN_MS + 120_000)}
+
+
+async def test_series_that_come_together_are_made_in_one_transaction(store: ReadingStore) -> None:
+    begun: list[str] = []
+    await store.database.look(lambda db: db.set_trace_callback(begun.append))
+    await store.learn({ROOM: 60, PUMP: 60})
+    await store.learn({ROOM: 60, PUMP: 60})
+    assert begun.count("BEGIN IMMEDIATE") == 1
+    assert {one.kind for one in store.every_series()} == {ROOM, PUMP}

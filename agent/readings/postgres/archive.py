@@ -50,14 +50,14 @@ class PostgresArchive:
     async def state(self) -> ArchiveState:
         return await self._server.look(self._state)
 
-    async def keep_series(self, kind: SeriesKind, cadence_s: int) -> Series:
-        wanted = Series(0, kind, cadence_s)
+    async def keep_series(self, cadences_s: Mapping[SeriesKind, int]) -> list[Series]:
+        wanted = [Series(0, *one) for one in cadences_s.items()]
 
-        async def keep(connection: Connection) -> Series:
+        async def keep(connection: Connection) -> list[Series]:
             await self._begin(connection, 0, Retention())
-            await self._put_series(connection, [wanted])
-            every = await self._every_series(connection)
-            return next(one for one in every if one.name == kind.name)
+            await self._put_series(connection, wanted)
+            every = {one.name: one for one in await self._every_series(connection)}
+            return [every[one.name] for one in wanted]
 
         return await self._server.run(keep)
 

@@ -46,7 +46,7 @@ async def server_with(server: PostgresServer, *scripts: str) -> str:
 async def opened(url: str) -> PostgresArchive:
     """An archive that has packed three values."""
     archive = PostgresArchive(Secret(url), SteppedClock(), "garden")
-    room = await archive.keep_series(ROOM, 60)
+    [room] = await archive.keep_series({ROOM: 60})
     await archive.pack(job(1, minutes(room, [1.0, 2.0, 3.0])))
     assert (await rows(archive, room)).means == [1.0, 2.0, 3.0]
     return archive
@@ -124,7 +124,7 @@ async def test_the_view_has_each_moment_once_as_finely_as_it_is_kept(
 ) -> None:
     url = debian_server.fresh_url()
     archive = await opened(url)
-    room = await archive.keep_series(ROOM, 60)
+    [room] = await archive.keep_series({ROOM: 60})
     await archive.pack(job(2, today=20_880 + 30))
     await archive.pack(job(3, minutes(room, [7.0], first=30 * 1440), today=20_880 + 30))
     await archive.aclose()
