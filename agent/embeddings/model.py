@@ -67,7 +67,8 @@ class ModelSession:
         )
         self.dimensions = self._head.dimensions or self._probed_dimensions()
         self._mapped = pages.unwritten(folder.model) if folder.is_mapped else ()
-        # Most of what the libraries are was used to load them, and never again
+        # Most of what was read was needed for the load, and never again
+        self.give_back()
         pages.give_back()
 
     def vectors(self, texts: Sequence[str], *, asked: bool = False) -> Vectors:
@@ -77,7 +78,6 @@ class ModelSession:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for batch in batches([len(ids) for ids in token_ids]):
             vectors[batch] = self._run([token_ids[place] for place in batch])
-        self._rest()
         return self._unit(vectors)
 
     def readings(
@@ -87,9 +87,12 @@ class ModelSession:
         if self._token_output is None:
             vectors = self.vectors([passage.text for passage in passages], asked=asked)
             return [PassageReading(vector, vectors[:0]) for vector in vectors]
-        found = [self._reading(passage, self._token_output, asked=asked) for passage in passages]
-        self._rest()
-        return found
+        return [self._reading(passage, self._token_output, asked=asked) for passage in passages]
+
+    def give_back(self) -> None:
+        """Give back the rows of words that were read: the kernel brings sixteen pages for each."""
+        for piece in self._mapped:
+            piece.give_back()
 
     def _reading(self, passage: TextPassage, output: str, *, asked: bool) -> PassageReading:
         prefix = self._recipe.query_prefix if asked else self._recipe.passage_prefix
@@ -112,11 +115,6 @@ class ModelSession:
         spans = [own.offsets[place] for place in kept]
         moved = [(start - len(prefix), end - len(prefix)) for start, end in spans]
         return PassageReading(self._unit(mean[None])[0], tokens, moved, self._splitter.drops_marks)
-
-    def _rest(self) -> None:
-        """Give back the rows of words that were read: the kernel brings sixteen pages for each."""
-        for piece in self._mapped:
-            piece.give_back()
 
     def _states(self, output: str, token_ids: Sequence[_Ids]) -> Vectors:
         ids = np.array(token_ids, np.int64)
