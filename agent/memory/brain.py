@@ -44,6 +44,10 @@ _DAMAGED = frozenset(
 )
 
 
+# What sqlite3 says of a text that is no UTF-8; it has no code for it
+_CANNOT_DECODE = "Could not decode to UTF-8"
+
+
 class Brain:
     """The database, opened on first use; `failures` counts jobs with an unknown end."""
 
@@ -113,7 +117,8 @@ class Brain:
                     transact = worker.look
                 elif redoable:
                     transact = worker.redoable
-                result = await transact(lambda db: _tolerantly(db, job))
+                read = _strictly_first if is_look else _tolerantly
+                result = await transact(lambda db: read(db, job))
             done = True
         except TimeoutError as err:
             raise MemoryUnavailable(f"{self._path} took longer than {CALL_TIMEOUT_S} s") from err
@@ -273,6 +278,20 @@ async def _saved(worker: DatabaseWorker) -> list[MemoryEntry]:
         return await worker.transact(lambda db: _tolerantly(db, salvage.readable))
     except (sqlite3.Error, UnicodeError, StorageFull):
         return []
+
+
+def _strictly_first(db: sqlite3.Connection, job: Callable[[sqlite3.Connection], R]) -> R:
+    """Run a job that changes nothing, and again where it meets damaged letters.
+
+    There are none, nearly always, and SQLite's own decoding takes a tenth of ours.
+    """
+    db.text_factory = str
+    try:
+        return job(db)
+    except sqlite3.OperationalError as err:
+        if not str(err).startswith(_CANNOT_DECODE):
+            raise
+    return _tolerantly(db, job)
 
 
 def _tolerantly(db: sqlite3.Connection, job: Callable[[sqlite3.Connection], R]) -> R:

@@ -44,7 +44,7 @@ def closest(asked: AskedWords, stored: Mapping[int, bytes]) -> dict[int, float]:
     near = _cosines(asked.tokens, rows)
     best = np.maximum.reduceat(near, np.cumsum([0, *lengths[:-1]]), axis=0)
     means = best @ np.asarray(asked.weights, np.float32) / total
-    return dict(zip(sound, map(float, means), strict=True))
+    return dict(zip(sound, means.tolist(), strict=True))
 
 
 def _cosines(tokens: Vectors, rows: NDArray[np.uint8]) -> Vectors:

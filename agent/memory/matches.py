@@ -51,15 +51,14 @@ class Matches(Struct, frozen=True):
     def strongest(self, limit: int) -> list[int]:
         # By strength, the newest first among equals
         best = np.lexsort((self.memory_ids, self.strengths))[::-1][:limit]
-        return [int(one) for one in self.memory_ids[best]]
+        found: list[int] = self.memory_ids[best].tolist()
+        return found
 
     def strengths_of(self, memory_ids: Collection[int]) -> dict[int, float]:
         wanted = np.fromiter(memory_ids, np.int64, len(memory_ids))
         places, known = found_in(self.memory_ids, wanted)
-        return {
-            int(one): float(self.strengths[place])
-            for one, place in zip(wanted[known], places[known], strict=True)
-        }
+        strengths = self.strengths[places[known]]
+        return dict(zip(wanted[known].tolist(), strengths.tolist(), strict=True))
 
     def coverage(self, memory_ids: Collection[int]) -> Coverage:
         wanted = np.fromiter(memory_ids, np.int64, len(memory_ids))
@@ -67,7 +66,7 @@ class Matches(Struct, frozen=True):
         for token, having in self.having.items():
             parts[found_in(having, wanted)[1]] += self.weights[token]
         parts /= sum(self.weights.values()) or 1.0
-        return Coverage(dict(zip(map(int, wanted), map(float, parts), strict=True)), self.weights)
+        return Coverage(dict(zip(wanted.tolist(), parts.tolist(), strict=True)), self.weights)
 
 
 def search(

@@ -14,11 +14,12 @@ What is missing is left out, and the rest counts whole.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from msgspec import Struct, field
 
-from agent.memory.base import MemoryEntry
+from agent.memory.base import MemoryEntry, Scope
 from agent.memory.candidate import MemoryCandidate
 from agent.memory.cues import Cues, is_question, speaker_of
 from agent.memory.sessions import MemoryNeighbours
@@ -54,6 +55,8 @@ ANSWER_CUE_WEIGHT = 1.6
 # A neighbour that nobody has found stands out by less than the mean
 _UNKNOWN_NEIGHBOUR = -0.5
 _BESIDE = 4
+# Conversations that a household's memories came up in
+_KNOWN_SCOPES = 256
 _BEST_OF_SESSION = 3
 # In a store of a few memories, chance differences must not look like much: as if this many others
 # were there, spread as usual
@@ -152,7 +155,7 @@ class CandidateRelations(Struct, frozen=True):
         standings = {one.entry.memory_id: scales.standing(one) for one in candidates}
         sessions: dict[tuple[str, str], list[float]] = {}
         for one in candidates:
-            if (place := _conversation(one.entry)) is not None:
+            if (place := _conversation(one.entry.scope)) is not None:
                 sessions.setdefault(place, []).append(standings[one.entry.memory_id])
         best = {
             place: sum(sorted(values)[-_BEST_OF_SESSION:]) / _BEST_OF_SESSION
@@ -170,7 +173,7 @@ class CandidateRelations(Struct, frozen=True):
         memory_id, cues = entry.memory_id, self.cues
         weight = AROUND_WEIGHT * self._around(memory_id)
         # Outside of any conversation nothing is known but the memory itself
-        place = _conversation(entry)
+        place = _conversation(entry.scope)
         weight += SESSION_WEIGHT * (
             self.standings[memory_id] if place is None else self.sessions[place]
         )
@@ -267,9 +270,9 @@ def relevance(candidate: MemoryCandidate, understood: float = 1.0) -> float:
     return _mean(covered, 1.0, near, understood)
 
 
-def _conversation(entry: MemoryEntry) -> tuple[str, str] | None:
-    session = entry.scope.session
-    return None if session is None else (entry.scope.owner, session)
+@lru_cache(maxsize=_KNOWN_SCOPES)
+def _conversation(scope: Scope) -> tuple[str, str] | None:
+    return None if scope.session is None else (scope.owner, scope.session)
 
 
 def _mean(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from agent.memory.base import DEFAULT_IMPORTANCE, MemoryEntry, Scope
@@ -26,6 +27,8 @@ NAMES = (
 )
 COLUMNS = ", ".join(NAMES)
 PLACES = ", ".join(f":{name}" for name in NAMES)
+# Conversations whose memories are looked at: of a household all of them
+_KNOWN_SCOPES = 256
 _PROVENANCES = {one.name.lower(): one for one in Provenance}
 
 
@@ -41,7 +44,7 @@ def entry_of(row: Sequence[Any]) -> MemoryEntry:
         str(content),
         str(category),
         provenance_of(str(provenance)),
-        Scope(_name(person), _name(session), _name(group), _name(device)),
+        _scope(person, session, group, device),
         _number(created_at_s, 0.0),
         _number(updated_at_s, 0.0),
         importance=min(1.0, max(0.0, _number(importance, DEFAULT_IMPORTANCE))),
@@ -77,6 +80,11 @@ def provenance_of(name: str) -> Provenance:
     """Return the provenance of that name; an unknown one is trusted least."""
     found = _PROVENANCES.get(name)
     return _PROVENANCES.get(name.lower(), Provenance.WEB) if found is None else found
+
+
+@lru_cache(maxsize=_KNOWN_SCOPES)
+def _scope(person: object, session: object, group: object, device: object) -> Scope:
+    return Scope(_name(person), _name(session), _name(group), _name(device))
 
 
 def _name(value: object) -> str | None:

@@ -17,13 +17,19 @@ _SAID_BEFORE = """
 SELECT content FROM entries WHERE session = ? AND owner = ? AND id < ?
 ORDER BY id DESC LIMIT ?
 """
-# One statement, and numbers alone: a question asks for the window of every candidate
-_WINDOW = """
-SELECT id FROM (SELECT id FROM entries WHERE session = :session AND owner = :owner AND id < :id
-ORDER BY id DESC LIMIT :turns)
-UNION ALL
-SELECT id FROM (SELECT id FROM entries WHERE session = :session AND owner = :owner AND id > :id
-ORDER BY id LIMIT :turns)
+# One statement for all of them, and numbers alone: a question asks for the window of fifty
+_WINDOWS = """
+SELECT turn.id, (
+    SELECT group_concat(id) FROM (
+        SELECT id FROM entries AS said WHERE said.session = turn.session
+        AND said.owner = turn.owner AND said.id < turn.id ORDER BY id DESC LIMIT :turns
+    )
+), (
+    SELECT group_concat(id) FROM (
+        SELECT id FROM entries AS said WHERE said.session = turn.session
+        AND said.owner = turn.owner AND said.id > turn.id ORDER BY id LIMIT :turns
+    )
+) FROM memories AS turn WHERE turn.id IN (SELECT value FROM json_each(:ids))
 """
 _END = 2**63 - 1
 
@@ -82,7 +88,9 @@ def said_before(db: sqlite3.Connection, memory_id: int) -> str:
 
 def around(db: sqlite3.Connection, turns: Iterable[SessionTurn]) -> MemoryNeighbours:
     """Return these memories with two turns either side of each."""
-    return joined(_window(db, turn) for turn in turns)
+    ids = json.dumps([turn.memory_id for turn in turns])
+    found = db.execute(_WINDOWS, {"ids": ids, "turns": TURNS_AROUND})
+    return joined(_window(*row) for row in found)
 
 
 def joined(windows: Iterable[Sequence[int]]) -> MemoryNeighbours:
@@ -96,17 +104,9 @@ def joined(windows: Iterable[Sequence[int]]) -> MemoryNeighbours:
     return MemoryNeighbours(frozenset(ids), following, preceding)
 
 
-def _window(db: sqlite3.Connection, turn: SessionTurn) -> list[int]:
-    if turn.session is None:
-        return [turn.memory_id]
-    asked = {
-        "session": turn.session,
-        "owner": turn.owner,
-        "id": turn.memory_id,
-        "turns": TURNS_AROUND,
-    }
-    beside = [memory_id for (memory_id,) in db.execute(_WINDOW, asked)]
-    return sorted([*beside, turn.memory_id])
+def _window(memory_id: int, before: str | None, after: str | None) -> list[int]:
+    beside = ",".join(filter(None, (before, after)))
+    return sorted([memory_id, *map(int, beside.split(",") if beside else ())])
 
 
 def _texts(db: sqlite3.Connection, session: str, owner: str, memory_id: int) -> str:
