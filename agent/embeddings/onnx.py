@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # Nobody has asked for so long: some 30 MB are of more use to others, and loading takes a second
 IDLE_S = 600.0
-# All that a turn asks comes within this, and in a row of turns it is a hundredth of their time: what
-# was read of the words' rows goes back, 8 MB, and comes again in half a millisecond
+# All that a turn asks comes within this, and in a row of turns it is a hundredth of their time:
+# what was read of the words' rows goes back, 8 MB, and comes again in half a millisecond
 REST_S = 0.5
 # Without it onnxruntime keeps a number of this machine and a database of what it did in the home
 # folder, with a thread that sends it to its makers

@@ -272,6 +272,11 @@ class KeepsMessages(Protocol):
     async def kept_until(self) -> int | None:
         """Return the number of the last message that was kept; None if there was none."""
 
+    async def held(
+        self, key: str, scope: Scope, newest: int
+    ) -> tuple[MemoryEntry | None, list[MemoryEntry]]:
+        """Return the memory of that key, and so many of the newest in any conversation."""
+
     async def keep(self, heard_id: int, said: Sequence[SaidMemory]) -> None:
         """Keep what a message leaves, close what it contradicts, and note its number.
 

@@ -69,6 +69,7 @@ class Brain:
 
     @property
     def failures(self) -> int:
+        """Return a number that grows whenever something that was done may have come to nothing."""
         return self._failures + self._worker.undone
 
     async def run(self, job: Callable[[sqlite3.Connection], R]) -> R:
@@ -251,6 +252,7 @@ class Brain:
     async def _recover(self, worker: DatabaseWorker, err: Exception) -> None:
         """Open the file again, which sets a damaged one aside; otherwise save its content."""
         _log.error("memory: database damaged (file=%s): %s", self._path, err)
+        self._failures += worker.undone + 1
         self._worker = DatabaseWorker(self._path, MIGRATIONS, SMALL_PAGE_BYTES)
         if not self._distrusted:
             self._distrusted = True

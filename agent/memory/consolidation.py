@@ -96,6 +96,7 @@ class Consolidation:
         self._heard = asyncio.Event()
         self._listen = listen
         self._memory = memory
+        self._keeper = memory if isinstance(memory, KeepsMessages) else None
         self._provider = provider
         self._state_file = state_file
         self._progress: _Progress | None = None
@@ -183,8 +184,8 @@ class Consolidation:
             # Whoever was there heard it: it is the group's beside being the person's
             scopes.append(Scope(None, heard.conversation, heard.group))
         said = [self._said(heard, scope) for scope in scopes if await self._is_new(heard, scope)]
-        if isinstance(self._memory, KeepsMessages):
-            await self._memory.keep(heard.heard_id, said)
+        if self._keeper is not None:
+            await self._keeper.keep(heard.heard_id, said)
             self._noted = heard.heard_id
             return False
         for one in said:
@@ -192,10 +193,21 @@ class Consolidation:
         return True
 
     async def _is_new(self, heard: HeardMessage, scope: Scope) -> bool:
-        if await self._memory.get(key_of(heard.text[:MAX_MESSAGE_CHARS]), scope) is not None:
+        known, newest = await self._held(key_of(heard.text[:MAX_MESSAGE_CHARS]), scope)
+        if known is not None:
             # It is known already, perhaps as a fact, which is worth more
             return False
-        return is_standing(heard) or not await self._was_stored(heard, scope)
+        return is_standing(heard) or not _was_stored(heard, newest)
+
+    async def _held(
+        self, key: str, scope: Scope
+    ) -> tuple[MemoryEntry | None, Sequence[MemoryEntry]]:
+        """Return the memory of that key, and what was stored lately."""
+        if self._keeper is not None:
+            return await self._keeper.held(key, scope, LATELY_STORED)
+        known = await self._memory.get(key, scope)
+        anywhere = replace(scope, session=None)
+        return known, await self._memory.list(anywhere, None, LATELY_STORED)
 
     def _said(self, heard: HeardMessage, scope: Scope) -> SaidMemory:
         return SaidMemory(
@@ -223,19 +235,6 @@ class Consolidation:
         await self._settle(entry, heard)
         if said.pinned:
             await self._pin(entry)
-
-    async def _was_stored(self, heard: HeardMessage, scope: Scope) -> bool:
-        """Return true if its turn has stored it: "remember that" around a memory tells no more."""
-        if heard.at_s is None:
-            return False
-        newest = await self._memory.list(replace(scope, session=None), None, LATELY_STORED)
-        return any(
-            # What was said before may be denied now; a kept message has the time of its saying
-            one.created_at_s > heard.at_s
-            and one.content in heard.text
-            and len(heard.text) - len(one.content) <= MAX_AROUND_CHARS
-            for one in newest
-        )
 
     async def _pin_the_last(self, heard: HeardMessage) -> None:
         """Pin what the person said right before it in the same conversation."""
@@ -330,9 +329,9 @@ class Consolidation:
 
     async def _still_kept(self, progress: _Progress) -> _Progress:
         """Return the progress without what a full disk took back since."""
-        if not isinstance(self._memory, KeepsMessages) or self._noted is None:
+        if self._keeper is None or self._noted is None:
             return progress
-        kept = await self._memory.kept_until()
+        kept = await self._keeper.kept_until()
         if kept is None or kept >= self._noted:
             return progress
         return msgspec.structs.replace(progress, kept=kept)
@@ -342,22 +341,34 @@ class Consolidation:
         progress = await asyncio.to_thread(_load, self._state_file)
         if progress is None:
             return await self._save(_Progress())
-        if isinstance(self._memory, KeepsMessages):
+        if self._keeper is not None:
             # What a power cut took from the memory is kept again
-            kept = await self._memory.kept_until()
+            kept = await self._keeper.kept_until()
             progress = msgspec.structs.replace(
                 progress, kept=progress.kept if kept is None else kept
             )
         return progress
 
     async def _save(self, progress: _Progress) -> _Progress:
-        if isinstance(self._memory, KeepsMessages):
+        if self._keeper is not None:
             # Small talk leaves nothing but this
-            await self._memory.keep(progress.kept, ())
+            await self._keeper.keep(progress.kept, ())
         content = msgspec.json.encode(progress)
         await asyncio.to_thread(write_atomic, self._state_file, content)
         self._progress = progress
         return progress
+
+
+def _was_stored(heard: HeardMessage, newest: Sequence[MemoryEntry]) -> bool:
+    """Return true if its turn has stored it: "remember that" around a memory tells no more."""
+    at_s = heard.at_s
+    return at_s is not None and any(
+        # What was said before may be denied now; a kept message has the time of its saying
+        one.created_at_s > at_s
+        and one.content in heard.text
+        and len(heard.text) - len(one.content) <= MAX_AROUND_CHARS
+        for one in newest
+    )
 
 
 async def _asked(provider: Provider, texts: Sequence[str], trust: Provenance) -> str:

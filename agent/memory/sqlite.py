@@ -75,6 +75,8 @@ class SqliteMemory:
         self._brain = Brain(path)
         self._meanings = MemoryVectors(embedder, self._brain)
         self._clock = clock
+        # The number of the last kept message, and the failures until it was known
+        self._kept: tuple[int, int | None] | None = None
 
     async def store(
         self,
@@ -92,7 +94,21 @@ class SqliteMemory:
         return await self._brain.run(lambda db: self._put(db, draft, reading))
 
     async def kept_until(self) -> int | None:
-        return await self._brain.look(facts.kept_until)
+        as_of = self._brain.failures
+        if self._kept is None or self._kept[0] != as_of:
+            self._kept = as_of, await self._brain.look(facts.kept_until)
+        return self._kept[1]
+
+    async def held(
+        self, key: str, scope: Scope, newest: int
+    ) -> tuple[MemoryEntry | None, _Entries]:
+        anywhere = replace(scope, session=None)
+        return await self._brain.look(
+            lambda db: (
+                rows.get(db, _clean(key), scope),
+                rows.newest(db, anywhere, None, newest),
+            )
+        )
 
     async def keep(self, heard_id: int, said: Sequence[SaidMemory]) -> None:
         """Keep what a message leaves, and its number, in one transaction."""
@@ -107,7 +123,9 @@ class SqliteMemory:
                 self._close(db, put)
             facts.put_kept(db, heard_id)
 
+        as_of = self._brain.failures
         await self._brain.redoable(kept)
+        self._kept = as_of, heard_id
 
     async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
         """Return the most relevant first; `ranking.relevance` explains the score."""

@@ -368,14 +368,15 @@ class Conversations:
 
     async def _read(self, message: Inbound) -> _Read:
         key = message.conversation
-        earlier, model = await self._parts.journal.look(
-            lambda db: (self._histories.history(db, key), model_choice.chosen(db, key))
-        )
-        own = (one.text for one in earlier.messages if one.role is Role.ASSISTANT)
-        # Files are read
-        return await asyncio.to_thread(
-            lambda: (earlier, model, spoken(message, own), self._parts.briefing())
-        )
+
+        def read(db: sqlite3.Connection) -> _Read:
+            earlier = self._histories.history(db, key)
+            own = (one.text for one in earlier.messages if one.role is Role.ASSISTANT)
+            # Files are read, for which this thread is as good as another
+            said = spoken(message, own)
+            return earlier, model_choice.chosen(db, key), said, self._parts.briefing()
+
+        return await self._parts.journal.look(read)
 
     def _has_hardware(self) -> bool:
         moving = (Effect.ACTUATE, Effect.HAZARD)

@@ -149,7 +149,9 @@ class DirectConnections:
 
     def _taken(self, to: Target) -> "DirectConnection | None":
         now_s = asyncio.get_running_loop().time()
-        for connection in [one for one in self._idle if not one.is_fresh(now_s)]:
+        for connection in [
+            one for one in self._idle if one.is_over(now_s) or (one.is_to(to) and one.is_readable)
+        ]:
             self._idle.remove(connection)
             connection.close()
         found = next((one for one in reversed(self._idle) if one.is_to(to)), None)
@@ -231,14 +233,18 @@ class DirectConnection(asyncio.Protocol):
     def is_to(self, to: Target) -> bool:
         return self._server == to.server
 
-    def is_fresh(self, now_s: float) -> bool:
-        """Return true if nothing came while nobody asked, and it is not too old."""
-        if self._is_ended or self._pieces or now_s >= self.idle_until_s or not self._transport:
-            return False
-        # What has come just now the loop does not know yet: mostly the server's end
+    def is_over(self, now_s: float) -> bool:
+        """Return true if something came while nobody asked, or it is too old."""
+        is_known = self._is_ended or bool(self._pieces) or self._transport is None
+        return is_known or now_s >= self.idle_until_s
+
+    @property
+    def is_readable(self) -> bool:
+        """Return true if something has come that the loop does not know yet: mostly the end."""
+        assert self._transport is not None
         ready = select.poll()
         ready.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return not ready.poll(0)
+        return bool(ready.poll(0))
 
     def write(self, request: HttpRequest, to: Target, content: bytes) -> None:
         """Begin to send a request."""
