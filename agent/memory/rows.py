@@ -135,7 +135,7 @@ def get(db: sqlite3.Connection, key: str, scope: Scope) -> MemoryEntry | None:
 
 
 def newest(
-    db: sqlite3.Connection, scope: Scope, category: str | None, limit: int
+    db: sqlite3.Connection, scope: Scope, category: str | None = None, limit: int = PAGE_ROWS
 ) -> list[MemoryEntry]:
     """Return memories, newest first, filtered by session and category if given."""
     rows = db.execute(

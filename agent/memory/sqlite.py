@@ -58,6 +58,7 @@ _EVERYBODY = Scope()
 
 # Inside the class, `list` is a method
 _Entries = list[MemoryEntry]
+_Held = tuple[MemoryEntry | None, _Entries]
 Keys = list[str]
 
 
@@ -99,16 +100,9 @@ class SqliteMemory:
             self._kept = as_of, await self._brain.look(facts.kept_until)
         return self._kept[1]
 
-    async def held(
-        self, key: str, scope: Scope, newest: int
-    ) -> tuple[MemoryEntry | None, _Entries]:
-        anywhere = replace(scope, session=None)
-        return await self._brain.look(
-            lambda db: (
-                rows.get(db, _clean(key), scope),
-                rows.newest(db, anywhere, None, newest),
-            )
-        )
+    async def held(self, key: str, scope: Scope, newest: int) -> _Held:
+        lately = partial(rows.newest, scope=replace(scope, session=None), limit=newest)
+        return await self._brain.look(lambda db: (rows.get(db, _clean(key), scope), lately(db)))
 
     async def keep(self, heard_id: int, said: Sequence[SaidMemory]) -> None:
         """Keep what a message leaves, and its number, in one transaction."""
@@ -127,6 +121,9 @@ class SqliteMemory:
         await self._brain.redoable(kept)
         self._kept = as_of, heard_id
 
+    def expect(self, query: str) -> None:
+        self._meanings.expect(_clean(query).strip())
+
     async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
         """Return the most relevant first; `ranking.relevance` explains the score."""
         query = _clean(query).strip()
@@ -139,7 +136,7 @@ class SqliteMemory:
         if by_words is not None:
             self._meanings.work_in_background(query)
             return by_words
-        reading = await self._meanings.read(query, asked=True)
+        reading = await self._meanings.read_question(query)
         if not understanding.is_understood(query, reading):
             reading = None
         found = await self._brain.look(

@@ -30,7 +30,7 @@ from agent.messaging import inbox, outbox
 from agent.messaging.conversation_parts import ConversationParts
 from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState
-from agent.messaging.recall import recall
+from agent.messaging.recall import expect, recall
 from agent.passage import Passage
 from agent.system import logs
 from agent.tools.base import ToolContext
@@ -121,6 +121,10 @@ class Conversations:
     def shows(self) -> tuple[bool, bool]:
         """Return if tool calls and thoughts are told in the conversation, from the next turn on."""
         return self._agent.show_tool_calls, self._agent.show_thoughts
+
+    def expect(self, message: Inbound) -> None:
+        """Begin with what a turn on this message will ask, while it is being committed."""
+        expect(message, self._parts.memory)
 
     async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound | None:
         """The answer, committed to the outbox together with the history of the turn.
@@ -257,9 +261,8 @@ class Conversations:
 
     async def forget(self, conversation: str) -> int:
         """Begin the conversation anew; the number of messages that are gone."""
-        return await self._parts.journal.transact(
-            lambda db: self._histories.clear(db, conversation)
-        )
+        clear = partial(self._histories.clear, conversation=conversation)
+        return await self._parts.journal.transact(clear)
 
     async def prepare(self) -> None:
         """Load what turns need; once, and the loop goes on meanwhile."""
@@ -297,16 +300,14 @@ class Conversations:
         from agent.messaging.model_commands import ModelCommands  # noqa: PLC0415 - for those who ask
 
         parts = self._parts
-        return await ModelCommands(parts.journal, parts.runner.provider, parts.offer).obey(
-            command, message
-        )
+        models = ModelCommands(parts.journal, parts.runner.provider, parts.offer)
+        return await models.obey(command, message)
 
     async def use_tool(self, message: Inbound, call: ToolCall, ask: "Ask", turn: str) -> ToolResult:
         """Run a tool call of a caller outside, who has a model of their own."""
         from agent.messaging.outside_calls import use_tool  # noqa: PLC0415 - for those who are lent it
 
-        limit_s = self._agent.turn_timeout_s
-        return await use_tool(self._parts, message, call, ask, turn, limit_s)
+        return await use_tool(self._parts, message, call, ask, turn, self._agent.turn_timeout_s)
 
     @cached_property
     def _learner(self) -> "Learner | None":
@@ -370,11 +371,10 @@ class Conversations:
         key = message.conversation
 
         def read(db: sqlite3.Connection) -> _Read:
-            earlier = self._histories.history(db, key)
+            earlier, model = self._histories.history(db, key), model_choice.chosen(db, key)
             own = (one.text for one in earlier.messages if one.role is Role.ASSISTANT)
             # Files are read, for which this thread is as good as another
-            said = spoken(message, own)
-            return earlier, model_choice.chosen(db, key), said, self._parts.briefing()
+            return earlier, model, spoken(message, own), self._parts.briefing()
 
         return await self._parts.journal.look(read)
 

@@ -99,6 +99,8 @@ class Dispatcher:
             await self._desk.oversight.engage(message)
         message = self._delivery.received(message)
         begins = command is None and self._queues.is_free_for(message.conversation)
+        if begins:
+            self._conversations.expect(message)
         # Claimed before the first await: only one of two quick messages is the answer
         with self._user_questions.claimed(message.conversation if command is None else "") as asker:
             accepted = await self._accept(message, begins=begins)

@@ -3,12 +3,18 @@
 import logging
 
 from agent.errors import MemoryUnavailable
-from agent.memory.base import Catalogued, Chronicled, Memory, MemoryEntry, Scope
+from agent.memory.base import Catalogued, Chronicled, Foresighted, Memory, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
 from agent.messages import Inbound
 from agent.turn.prompt import recalled
 
 _log = logging.getLogger(__name__)
+
+
+def expect(message: Inbound, memory: Memory) -> None:
+    """Have the memory begin with what `recall` will ask."""
+    if isinstance(memory, Foresighted):
+        memory.expect(message.text)
 
 
 async def recall(message: Inbound, memory: Memory, settings: MemorySettings) -> list[MemoryEntry]:
