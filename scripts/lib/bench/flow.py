@@ -19,8 +19,11 @@ from scripts.lib.bench.process import Used
 from scripts.lib.bench.table import show
 
 TURNS, QUICK_TURNS = 400, 50
-# What a start or a turn leaves to be done is done by then
-SETTLED_S = 3.0
+# What a start leaves to be done is done by then: the record of readings begins at the next ten
+# seconds of the clock, and makes its database
+SETTLED_S = 15.0
+# What a turn leaves to be done
+TURN_SETTLED_S = 3.0
 STARTS = 5
 IDLE_S, QUICK_IDLE_S = 600.0, 0.0
 LOOKED_AT_S = 20.0
@@ -69,7 +72,7 @@ async def _paused() -> list[tuple[float, str]]:
         both.agent.seen.write_bytes(b"")
         for kind in ("plain", "tool", "plain"):
             await flow_turns.turn(both.agents, flow_turns.ASKED[kind].format(number=1))
-            await asyncio.sleep(SETTLED_S)
+            await asyncio.sleep(TURN_SETTLED_S)
         lines = both.agent.seen.read_text().splitlines()
     return sorted(((ms, place) for ms, place in map(json.loads, lines)), reverse=True)
 
