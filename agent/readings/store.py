@@ -120,19 +120,10 @@ class ReadingStore:
         return self._known[kind.name]
 
     async def learn(self, cadences_s: Mapping[SeriesKind, int]) -> None:
-        """Make the series that are new or have changed, all in one transaction.
-
-        Raises:
-            StorageFull: there is no room; none of them is made.
-        """
-        new = [one for one in cadences_s.items() if not self._knows(*one)]
-        if new:
-            made = await self._archive.keep_series(dict(new))
-            self._known |= {one.name: one for one in made}
-
-    def _knows(self, kind: SeriesKind, cadence_s: int) -> bool:
-        found = self._known.get(kind.name)
-        return found is not None and (found.kind, found.cadence_s) == (kind, cadence_s)
+        """Make the series that are new or have changed, in one transaction; raises as `series`."""
+        known = {(one.kind, one.cadence_s) for one in self._known.values()}
+        if new := {one: each for one, each in cadences_s.items() if (one, each) not in known}:
+            self._known |= {one.name: one for one in await self._archive.keep_series(new)}
 
     def every_series(self) -> Sequence[Series]:
         return sorted(self._known.values(), key=lambda one: one.name)
