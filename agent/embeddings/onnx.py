@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from agent.embeddings.model import ModelSession
     from agent.embeddings.pooling import Vectors
 
-# Nobody has asked for so long: some 30 MB are of more use to others, and loading takes a second
-IDLE_S = 600.0
+# Nobody has asked for so long: some 20 MB are of more use to others, and loading takes a second.
+# After ten minutes without a word nothing of it is left
+IDLE_S = 540.0
 # All that a turn asks comes within this, and in a row of turns it is a hundredth of their time:
 # what was read of the words' rows goes back, 8 MB, and comes again in half a millisecond
 REST_S = 0.5
