@@ -79,6 +79,17 @@ class PreparedMemory:
         return
 
 
+class ForesightedMemory(PreparedMemory):
+    """Is told what will be recalled."""
+
+    def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
+        super().__init__(entries)
+        self.expected: list[str] = []
+
+    def expect(self, query: str) -> None:
+        self.expected.append(query)
+
+
 class LostMemory(PreparedMemory):
     """Its disk is gone."""
 
