@@ -39,7 +39,14 @@ from agent.memory.message_facts import (
     is_standing,
     question,
 )
-from agent.memory.telling import MAX_MESSAGE_CHARS, batches, is_stated, says_something, trusted
+from agent.memory.telling import (
+    MAX_MESSAGE_CHARS,
+    batches,
+    is_stated,
+    says_something,
+    trusted,
+    was_stored,
+)
 from agent.messages import ChatMessage, Provenance
 from agent.passage import outside, own
 from agent.providers.base import ChatRequest, Provider
@@ -57,8 +64,6 @@ MODEL_TIMEOUT_S = 120.0
 MAX_TOKENS = 1500
 # What a turn stores of one message
 LATELY_STORED = 5
-# "Please remember that", "Merke dir bitte, dass"
-MAX_AROUND_CHARS = 24
 # A batch that no answer fits is left as it is
 MAX_ATTEMPTS = 3
 
@@ -197,7 +202,7 @@ class Consolidation:
         if known is not None:
             # It is known already, perhaps as a fact, which is worth more
             return False
-        return is_standing(heard) or not _was_stored(heard, newest)
+        return is_standing(heard) or not was_stored(heard, newest)
 
     async def _held(
         self, key: str, scope: Scope
@@ -357,18 +362,6 @@ class Consolidation:
         await asyncio.to_thread(write_atomic, self._state_file, content)
         self._progress = progress
         return progress
-
-
-def _was_stored(heard: HeardMessage, newest: Sequence[MemoryEntry]) -> bool:
-    """Return true if its turn has stored it: "remember that" around a memory tells no more."""
-    at_s = heard.at_s
-    return at_s is not None and any(
-        # What was said before may be denied now; a kept message has the time of its saying
-        one.created_at_s > at_s
-        and one.content in heard.text
-        and len(heard.text) - len(one.content) <= MAX_AROUND_CHARS
-        for one in newest
-    )
 
 
 async def _asked(provider: Provider, texts: Sequence[str], trust: Provenance) -> str:

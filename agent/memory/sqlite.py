@@ -41,6 +41,7 @@ from agent.memory.base import (
 )
 from agent.memory.brain import Brain
 from agent.memory.curation import evict, hide_duplicates, is_sound, note_tidied, prune
+from agent.memory.kept_messages import KeptMessages
 from agent.memory.keys import key_of, searched_text
 from agent.memory.memory_vectors import MemoryVectors
 from agent.memory.rows import MemoryDraft
@@ -76,8 +77,7 @@ class SqliteMemory:
         self._brain = Brain(path)
         self._meanings = MemoryVectors(embedder, self._brain)
         self._clock = clock
-        # The number of the last kept message, and the failures until it was known
-        self._kept: tuple[int, int | None] | None = None
+        self._kept = KeptMessages(self._brain)
 
     async def store(
         self,
@@ -95,10 +95,7 @@ class SqliteMemory:
         return await self._brain.run(lambda db: self._put(db, draft, reading))
 
     async def kept_until(self) -> int | None:
-        as_of = self._brain.failures
-        if self._kept is None or self._kept[0] != as_of:
-            self._kept = as_of, await self._brain.look(facts.kept_until)
-        return self._kept[1]
+        return await self._kept.until()
 
     async def held(self, key: str, scope: Scope, newest: int) -> _Held:
         lately = partial(rows.newest, scope=replace(scope, session=None), limit=newest)
@@ -106,20 +103,16 @@ class SqliteMemory:
 
     async def keep(self, heard_id: int, said: Sequence[SaidMemory]) -> None:
         """Keep what a message leaves, and its number, in one transaction."""
-        drafts = [_draft_of(one) for one in said]
-        readings = [await self._read(draft) for draft in drafts]
+        told = [(one, draft := _draft_of(one), await self._read(draft)) for one in said]
 
         def kept(db: sqlite3.Connection) -> None:
-            for one, draft, reading in zip(said, drafts, readings, strict=True):
+            for one, draft, reading in told:
                 put = self._put(db, draft, reading)
                 marks = curation.Marks(one.pinned or None, None, one.said_at_s)
                 curation.mark(db, put.key, put.scope, marks)
                 self._close(db, put)
-            facts.put_kept(db, heard_id)
 
-        as_of = self._brain.failures
-        await self._brain.redoable(kept)
-        self._kept = as_of, heard_id
+        await self._kept.keep(heard_id, kept)
 
     def expect(self, query: str) -> None:
         self._meanings.expect(_clean(query).strip())
@@ -199,8 +192,7 @@ class SqliteMemory:
         return await self._brain.look(partial(curation.former, entry=entry))
 
     async def settle(self, entry: MemoryEntry) -> Keys:
-        closed = await self._brain.run(lambda db: self._close(db, entry))
-        return [old.key for old in closed]
+        return [old.key for old in await self._brain.run(lambda db: self._close(db, entry))]
 
     async def with_former(self, found: _Entries, question: str) -> _Entries:
         from agent.memory import contradiction  # noqa: PLC0415 - turns alone need it
@@ -213,9 +205,8 @@ class SqliteMemory:
     async def about(self, thing: str, scope: Scope) -> _Entries:
         from agent.memory import contradiction  # noqa: PLC0415 - for those who ask
 
-        return await self._brain.look(
-            partial(contradiction.timeline, thing=_clean(thing), scope=scope)
-        )
+        timeline = partial(contradiction.timeline, thing=_clean(thing), scope=scope)
+        return await self._brain.look(timeline)
 
     async def doomed(self, key: str, scope: Scope) -> _Entries:
         return await self._brain.look(partial(forgetting.doomed, key=_clean(key), scope=scope))
@@ -305,8 +296,7 @@ class SqliteMemory:
     ) -> MemoryEntry:
         entry = rows.put(db, draft, self._clock.wall_s())
         self._brain.allow(entry)
-        length = len(entry.content)
-        self._meanings.put(db, entry.memory_id, entry.scope.owner, reading, length)
+        self._meanings.put(db, entry.memory_id, entry.scope.owner, reading, len(entry.content))
         return entry
 
     def _close(self, db: sqlite3.Connection, entry: MemoryEntry) -> Sequence[MemoryEntry]:

@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from agent.memory.base import HeardMessage
+from agent.memory.base import HeardMessage, MemoryEntry
 from agent.memory.statement import is_lasting
 from agent.memory.text import tokens
 from agent.messages import Provenance
@@ -15,6 +15,8 @@ MAX_MESSAGE_CHARS = 2000
 MIN_TOKENS = 2
 # Longer than people type: such a message was pasted, and who pastes vouches for nothing in it
 PASTED_CHARS = 600
+# "Please remember that", "Merke dir bitte, dass"
+MAX_AROUND_CHARS = 24
 # Messages put before a model at a time
 BATCH_MESSAGES = 20
 BATCH_CHARS = 6000
@@ -88,3 +90,15 @@ def batches(heard: Sequence[HeardMessage]) -> Iterator[list[HeardMessage]]:
                 batch = []
             batch.append(one)
         yield batch
+
+
+def was_stored(heard: HeardMessage, newest: Sequence[MemoryEntry]) -> bool:
+    """Return true if its turn has stored it: "remember that" around a memory tells no more."""
+    at_s = heard.at_s
+    return at_s is not None and any(
+        # What was said before may be denied now; a kept message has the time of its saying
+        one.created_at_s > at_s
+        and one.content in heard.text
+        and len(heard.text) - len(one.content) <= MAX_AROUND_CHARS
+        for one in newest
+    )

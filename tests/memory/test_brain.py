@@ -286,3 +286,16 @@ async def test_one_that_was_changed_since_is_believed_no_more(path: Path, spoile
     finally:
         await memory.aclose()
     assert {one.provenance for one in found} <= {Provenance.WEB}
+
+
+async def test_a_damaged_letter_is_read_as_a_sign(path: Path) -> None:
+    store = brain.Brain(path)
+
+    def damage(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO memory_facts VALUES ('torn', CAST(x'61ff62' AS TEXT))")
+
+    await store.run(damage)
+    assert await store.look(lambda db: facts.get(db, "torn")) == "a\N{REPLACEMENT CHARACTER}b"
+    # And the next one is read by SQLite itself again
+    assert await store.look(lambda db: db.text_factory) is str
+    await store.aclose()
