@@ -5,7 +5,7 @@ Functions take a connection inside a transaction, so that a caller can combine t
 
 import logging
 import sqlite3
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -293,7 +293,6 @@ def _accepted(row: tuple[Any, ...]) -> Accepted:
     return Accepted(inbox_id, message, tries, bool(acted))
 
 
-@cache
 def _boot_id() -> str:
     from agent.machine.boot import boot_id  # noqa: PLC0415 - a message needs it, no start
 
