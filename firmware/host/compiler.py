@@ -57,8 +57,13 @@ def for_board(files: list[BundledFile], architecture: str = ARCHITECTURE) -> lis
         BundledFile(file.target, _without_comments(file.content))
         if file.target in AS_SOURCE
         else BundledFile(file.target.replace(".py", ".mpy"), compiled(file, architecture))
-        for file in in_flash(shrunk(without_constants(linked(files)), has_machine_code=True))
+        for file in sources_for_board(files)
     ]
+
+
+def sources_for_board(files: list[BundledFile]) -> list[BundledFile]:
+    """Return what is compiled for a real board: joined, and with short names."""
+    return in_flash(shrunk(without_constants(linked(files)), has_machine_code=True))
 
 
 def _without_comments(source: bytes) -> bytes:

@@ -161,8 +161,7 @@ def _freeze(board: str, folder: Path) -> int:
     except (OSError, BadBoardFile) as err:
         sys.stderr.write(f"flash: {err}\n")
         return 1
-    build = build_number(freeze.sources(board)[:-1])
-    _say(HOW_TO_FREEZE.format(manifest=manifest.absolute(), build=build))
+    _say(HOW_TO_FREEZE.format(manifest=manifest.absolute(), build=freeze.build(board)))
     return 0
 
 

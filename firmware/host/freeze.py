@@ -1,18 +1,25 @@
 """The firmware as sources that a build of MicroPython freezes in, and the manifest for it.
 
-Frozen code stays in flash. What the board keeps for itself, its configuration, stays in files.
+Frozen code stays in flash, of which a part of 512 KB has little left beside MicroPython: the sources
+are shrunk like the files of a board that is not frozen.
 """
 
 from pathlib import Path
 
-from firmware.host.bundle import BundledFile, bundle, lay_out
+from firmware.host.bundle import BundledFile, build_number, bundle, lay_out
+from firmware.host.compiler import sources_for_board
 
 MANIFEST = "manifest.py"
 
 
 def sources(name: str) -> list[BundledFile]:
     """Return the files to freeze for that board."""
-    return bundle(name, is_frozen=True)
+    return sources_for_board(bundle(name, is_frozen=True))
+
+
+def build(name: str) -> int:
+    """Return the number by which the board greets once they are frozen in."""
+    return build_number(bundle(name, is_frozen=True)[:-1])
 
 
 def write(name: str, folder: Path) -> Path:
