@@ -72,8 +72,8 @@ class Files:
 
 
 class Image:
-    # A slot as a folder to import from. Its table of files stays as it lies in flash: taken apart
-    # it would need five times the memory.
+    # A slot as a folder to import from. Its table of files stays in flash and is read anew each
+    # time: two kilobytes where it cannot be read as it lies, and five times that taken apart.
 
     def __init__(self, store, slot):
         self._store = store
@@ -82,7 +82,6 @@ class Image:
         at = IMAGE_AT + 2
         for _ in range(count):
             at += 5 + store.read(slot, at + 4, 1)[0]
-        self._table = store.read(slot, IMAGE_AT + 2, at - IMAGE_AT - 2)
         self._files_at = at
 
     def mount(self, _readonly, _mkfs):
@@ -93,10 +92,11 @@ class Image:
 
     def stat(self, path):
         name = path.strip("/").encode()
+        table = self._table()
         # The byte before a name is its length, so that only whole names are found
-        if bytes([len(name)]) + name in self._table:
+        if bytes([len(name)]) + name in table:
             return (0x8000, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-        if name + b"/" in self._table:
+        if name + b"/" in table:
             return (0x4000, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         raise OSError(2)
 
@@ -113,9 +113,13 @@ class Image:
         # Unpacked while it is read: the whole of it would not fit beside what it becomes
         return deflate.DeflateIO(packed, deflate.ZLIB)
 
+    def _table(self):
+        at = IMAGE_AT + 2
+        return self._store.read(self._slot, at, self._files_at - at)
+
     def _find(self, name):
         # Where that file lies, and its size
-        table = self._table
+        table = self._table()
         file_at = self._files_at
         at = 0
         while at < len(table):

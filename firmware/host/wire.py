@@ -4,6 +4,7 @@ It shares nothing with the agent's own link but the frame codec, so that both ca
 in the same way. One request at a time; no window.
 """
 
+import json
 import os
 import struct
 import time
@@ -150,6 +151,20 @@ class Wire:
             total = struct.unpack_from("<I", part)[0]
             packed += part[4:]
         return zlib.decompress(packed)
+
+    def free_pins(self, manifest: dict[str, Any]) -> list[dict[str, Any]]:
+        """The manifest's pins that no entry of the board's configuration has taken."""
+        text, total = b"", 1
+        while len(text) < total:
+            part = self.call(codec.METHOD_CONFIG_READ, struct.pack("<I", len(text)))
+            total = struct.unpack_from("<I", part)[0]
+            text += part[4:]
+        entries = json.loads(text)["pins"] if text else []
+        taken = {str(value) for entry in entries for value in entry.values()}
+        names = {entry["name"] for entry in entries}
+        return [
+            pin for pin in manifest["pins"] if pin["name"] not in names and pin["pin"] not in taken
+        ]
 
     def status(self) -> tuple[int, ...]:
         """State, uptime in ms, outputs under lease, frames received, frames dropped, reason."""

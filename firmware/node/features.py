@@ -4,11 +4,9 @@
 
 import frame
 import slots
-from node.analog import Analog
 from node.attached import Attached
 from node.gpio import Gpio
 from node.on_demand import OnDemand
-from node.own_sensors import OwnSensors
 from node.store import Store
 from node.unload import unload
 
@@ -18,10 +16,11 @@ def of(board, pins, system, configuration):
         system,
         configuration,
         Gpio(pins),
-        Analog(pins),
         Attached(pins, board.DEVICE_METHODS),
     ]
     if board.HAS_MCU_TEMPERATURE:
+        from node.own_sensors import OwnSensors  # noqa: PLC0415  - of no use to the others
+
         features.append(OwnSensors())
     make = _update(board, pins, system)
     features.append(OnDemand(frame.METHOD_UPDATE, make, slots.trial, _drop_update))

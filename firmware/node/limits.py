@@ -18,7 +18,7 @@ def limits_of(options, now_ms):
     for name in _OPTIONS:
         if options.get(name):
             return Limits(options, now_ms)
-    return _FREE
+    return FREE
 
 
 class Limits:
@@ -78,4 +78,4 @@ def _told(left_ms):
     return "%d.%d s" % (tenths // 10, tenths % 10)
 
 
-_FREE = Limits({}, 0)
+FREE = Limits({}, 0)

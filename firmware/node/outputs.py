@@ -10,7 +10,7 @@ from time import ticks_add, ticks_diff, ticks_ms
 
 import frame
 from node.calls import Refusal
-from node.limits import limits_of
+from node.limits import FREE, limits_of
 
 # A board file or a configuration may ask for less, never for more
 LEASE_LONGEST_MS = 10_000
@@ -32,20 +32,27 @@ class Output:
     _trips = True
     # What must be so while it is on: (reading, value, name), where reading() gives a value
     needs = ()  # type: tuple
-    _inverted = 0
+    limits = FREE
+    safe = _safe_level = _inverted = 0
+    # Set when it is first driven, which no interrupt does
+    _driven = False
 
     def __init__(self, pin, options, now_ms, safe=None, needs=()):
         self.name = options.get("name", "")
         self._pin = pin
         if safe is None and options.get("active_low", False):
             self._inverted = 1
-        self._driven = False
-        self.safe = options.get("safe", 0) if safe is None else safe
-        self._safe_level = self.safe ^ self._inverted
+        safe = options.get("safe", 0) if safe is None else safe
+        if safe:
+            self.safe = safe
+        if safe ^ self._inverted:
+            self._safe_level = safe ^ self._inverted
         if "lease_ms" in options:
             self.lease_ms = min(options["lease_ms"], LEASE_LONGEST_MS)
         self.ends_ms = 0
-        self.limits = limits_of(options, now_ms)
+        limits = limits_of(options, now_ms)
+        if limits is not FREE:
+            self.limits = limits
         if needs:
             self.needs = needs
         if not getattr(pin, "TRIPS", True):

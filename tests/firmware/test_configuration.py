@@ -79,6 +79,20 @@ def garden(own_board: BoardSim) -> Any:
         yield own_board, wire
 
 
+def test_only_pins_that_no_entry_has_are_free(own_board: BoardSim) -> None:
+    with Wire(str(own_board.port)) as wire:
+        wire.greet()
+        manifest = json.loads(wire.manifest())
+        assert wire.free_pins(manifest) == manifest["pins"]
+        taken = next(pin for pin in manifest["pins"] if pin["can"] == ["in", "out"])
+        configure(wire, [{"name": "lamp", "kind": "output", "pin": taken["pin"]}])
+        free = wire.free_pins(manifest)
+        assert free == [pin for pin in manifest["pins"] if pin != taken]
+        for pin in free:
+            if "in" in pin["can"]:
+                assert wire.call(GPIO_READ, bytes([pin["index"]]))[0] in {0, 1}
+
+
 def test_a_configured_pin_takes_the_place_of_the_boards_own(garden: Any) -> None:
     board, wire = garden
     assert wire.status()[0] == codec.STATE_CONFIGURED

@@ -11,8 +11,6 @@ from firmware.host.image import UNCOMPILED
 from firmware.host.shrink import shrunk
 from tests.fakes.board_sim import unavailable_reason
 
-# It only goes down, until it is `ram.BAR_BYTES`
-CEILING_BYTES = 56_000
 MOMENTS = (ram.BOOT, ram.EVENTS, ram.PINS, ram.REFLEXES, ram.DRIVER, ram.UPDATE)
 
 
@@ -29,8 +27,8 @@ def measured(board: str) -> ram.Measured:
 
 
 @pytest.mark.parametrize("board", [name for name in board_names() if name not in UNCOMPILED])
-def test_after_boot_the_firmware_takes_no_more_memory_than_it_did(board: str) -> None:
-    assert measured(board).firmware_bytes(ram.BOOT) < CEILING_BYTES
+def test_after_boot_the_firmware_takes_no_more_memory_than_the_bar(board: str) -> None:
+    assert measured(board).firmware_bytes(ram.BOOT) < ram.BAR_BYTES
 
 
 def test_what_is_not_used_takes_nothing_until_it_is() -> None:
@@ -43,7 +41,7 @@ def test_what_is_not_used_takes_nothing_until_it_is() -> None:
 def test_what_stays_lies_together_in_a_memory_as_small_as_the_board_s() -> None:
     found = measured("nucleo_f411re")
     # What a start leaves behind once lay all over it, with 13,000 bytes in the largest piece
-    assert found.piece_bytes(ram.BOOT) > 36_000
+    assert found.piece_bytes(ram.BOOT) > 37_000
     assert found.piece_bytes(ram.REFLEXES) > 20_000
     # And a sensor beside sixteen pins had no room at all
     assert found.piece_bytes(ram.DRIVER) > 0
