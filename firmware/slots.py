@@ -25,6 +25,9 @@ IMAGE_AT = 256
 # So much may be taken between two collections while the firmware starts
 _COLLECT_EVERY_BYTES = 4_096
 
+_FILE = (0x8000,) + (0,) * 9
+_FOLDER = (0x4000,) + (0,) * 9
+
 # What was started: the slot, or None for plain files beside this one
 running = None
 trial = False
@@ -95,9 +98,9 @@ class Image:
         table = self._table()
         # The byte before a name is its length, so that only whole names are found
         if bytes([len(name)]) + name in table:
-            return (0x8000, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+            return _FILE
         if name + b"/" in table:
-            return (0x4000, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+            return _FOLDER
         raise OSError(2)
 
     def open(self, path, _mode):

@@ -110,7 +110,7 @@ def wire(request: pytest.FixtureRequest, simulated: BoardSim | None) -> Iterator
 
 @pytest.fixture
 def manifest(wire: Wire) -> dict[str, Any]:
-    """The board's manifest, without the pins that its configuration has taken: these answer no more."""
+    """The board's manifest, without the pins that its configuration has taken."""
     described: dict[str, Any] = json.loads(wire.manifest())
     described["pins"] = wire.free_pins(described)
     return described

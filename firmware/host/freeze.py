@@ -1,7 +1,7 @@
 """The firmware as sources that a build of MicroPython freezes in, and the manifest for it.
 
-Frozen code stays in flash, of which a part of 512 KB has little left beside MicroPython: the sources
-are shrunk like the files of a board that is not frozen.
+Frozen code stays in flash, of which a part of 512 KB has little left beside MicroPython: the
+sources are shrunk like the files of a board that is not frozen.
 """
 
 from pathlib import Path

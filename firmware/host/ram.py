@@ -1,10 +1,13 @@
 """Memory that the firmware takes of a board: compiled, from its slot, in the real MicroPython.
 
 With words of 32 bits, as on the board, so that objects, names and buffers have the board's size.
-What is measured includes the board's own files, never the stand-ins for its hardware.
+What is measured includes the board's own files, never the stand-ins for its hardware. Where the
+firmware is frozen in, its code runs where it lies and its names are there before: both are put
+into the interpreter's memory before anything is counted.
 """
 
 import hashlib
+import itertools
 import json
 import re
 import struct
@@ -36,7 +39,7 @@ from agent.link.frame import (
     Frame,
     encode,
 )
-from firmware.host import image, interpreter
+from firmware.host import code_in_flash, image, interpreter
 from firmware.host.board_source import kinds_of
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, bundle, lay_out
 from firmware.host.compiler import compiled, for_board
@@ -47,6 +50,8 @@ from firmware.host.shrink import shrunk
 BAR_BYTES = 45_000
 # More than a board has, so that every moment is reached and measured
 _ROOMY_BYTES = 204_800
+# And beside it what is in flash of a board that has the firmware frozen in
+_FROZEN_ROOMY_BYTES = 409_600
 # Of MicroPython's heap that is what is left for objects: the rest says which block is whose
 _FOR_OBJECTS = 0.9768
 _BLOCK_BYTES = 16
@@ -97,6 +102,7 @@ class Measured:
     board: str
     moments: dict[str, Taken]
     tight: dict[str, Taken]
+    is_frozen: bool = False
 
     def firmware_bytes(self, moment: str) -> int:
         """Return the firmware's own share: all but the interpreter and the stand-ins."""
@@ -109,8 +115,12 @@ class Measured:
         return there.piece if there is not None and whole else 0
 
 
-def measure(board: str) -> Measured:
+def measure(board: str, *, is_frozen: bool = False) -> Measured:
     """Run the firmware of that board through all the moments.
+
+    Args:
+        board: its name.
+        is_frozen: its MicroPython has the firmware in itself.
 
     Raises:
         NotMeasured: the interpreter has no native code here, or the firmware failed.
@@ -118,30 +128,36 @@ def measure(board: str) -> Measured:
     """
     command = interpreter.find()
     native = _architecture(command)
-    files = for_board(bundle(board), native)
+    sources = bundle(board, is_frozen=is_frozen)
+    files = for_board(sources, native)
     with tempfile.TemporaryDirectory(prefix="barnacle-ram-") as name:
         folder = Path(name)
-        lay_out(image.installed_of(board, files, native), folder)
-        stand_ins = [*_STAND_INS.glob("*.py"), FIRMWARE / "simulator" / "stm.py"]
-        # Their names are no names of the board's, and would fill its table of names before it does
-        parts = [BundledFile(path.name, path.read_bytes()) for path in stand_ins]
-        parts = shrunk([*parts, *bundle(board)])[: len(parts)]
-        lay_out(
-            [
-                BundledFile(part.target.replace(".py", ".mpy"), compiled(part, native))
-                for part in parts
-            ],
-            folder,
-        )
-        (folder / "steps").write_text("\n".join([*_steps(board), "end"]) + "\n")
-        flash = _flash(board, (folder / "slot_a").read_bytes())
-        found = _run(command, folder, flash, _ROOMY_BYTES)
-        if UPDATE not in found:
+        if is_frozen:
+            code_in_flash.lay_out_frozen(files, sources, folder)
+        else:
+            lay_out(image.installed_of(board, files, native), folder)
+        _lay_out_stand_ins(sources, native, folder)
+        last = REFLEXES if is_frozen else UPDATE
+        steps = itertools.takewhile(lambda step: step != f"={last}", _steps(board))
+        (folder / "steps").write_text("\n".join([*steps, f"={last}", "end"]) + "\n")
+        flash = _flash(board, b"" if is_frozen else (folder / "slot_a").read_bytes())
+        found = _run(command, folder, flash, _FROZEN_ROOMY_BYTES if is_frozen else _ROOMY_BYTES)
+        if last not in found:
             raise NotMeasured(f"it went no further than {', '.join(found)}")
-        added = found[START].taken - found[BARE].taken
-        size = PARTS[board].heap_bytes + added
+        size = PARTS[board].heap_bytes + found[START].taken - found[BARE].taken
         tight = _run(command, folder, flash, round(size / _FOR_OBJECTS))
-        return Measured(board, found, tight)
+        return Measured(board, found, tight, is_frozen)
+
+
+def _lay_out_stand_ins(sources: list[BundledFile], native: str, folder: Path) -> None:
+    stand_ins = [*_STAND_INS.glob("*.py"), FIRMWARE / "simulator" / "stm.py"]
+    # Their names are no names of the board's, and would fill its table of names before it does
+    parts = [BundledFile(path.name, path.read_bytes()) for path in stand_ins]
+    parts = shrunk([*parts, *sources])[: len(parts)]
+    lay_out(
+        [BundledFile(part.target.replace(".py", ".mpy"), compiled(part, native)) for part in parts],
+        folder,
+    )
 
 
 def _architecture(command: list[str]) -> str:

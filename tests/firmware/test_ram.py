@@ -14,12 +14,12 @@ from tests.fakes.board_sim import unavailable_reason
 MOMENTS = (ram.BOOT, ram.EVENTS, ram.PINS, ram.REFLEXES, ram.DRIVER, ram.UPDATE)
 
 
-def measured(board: str) -> ram.Measured:
+def measured(board: str, *, is_frozen: bool = False) -> ram.Measured:
     reason = unavailable_reason()
     if reason is not None:
         pytest.skip(reason)
     try:
-        return ram.measure(board)
+        return ram.measure(board, is_frozen=is_frozen)
     except ram.NotMeasured as err:
         if "words of 64 bits" in str(err):
             pytest.skip(str(err))
@@ -45,6 +45,12 @@ def test_what_stays_lies_together_in_a_memory_as_small_as_the_board_s() -> None:
     assert found.piece_bytes(ram.REFLEXES) > 20_000
     # And a sensor beside sixteen pins had no room at all
     assert found.piece_bytes(ram.DRIVER) > 0
+
+
+def test_frozen_in_it_leaves_a_large_piece_beside_sixteen_pins_and_three_reflexes() -> None:
+    files, frozen = measured("nucleo_f411re"), measured("nucleo_f411re", is_frozen=True)
+    assert frozen.firmware_bytes(ram.BOOT) < files.firmware_bytes(ram.BOOT) - 15_000
+    assert frozen.piece_bytes(ram.REFLEXES) > 36_000
 
 
 def small(target: str, text: str) -> str:

@@ -1,12 +1,13 @@
 """Measures how much memory the firmware takes, in the real MicroPython, and prints one table.
 
-Compiled and from its slot, with words of 32 bits, as on a board. Each board is measured after its
-start; then, for one of them, what it takes from one moment to the next, and what is left.
+Compiled and from its slot, and frozen in, with words of 32 bits, as on a board. Each board is
+measured after its start; then, for one of them, what it takes from one moment to the next, and what
+is left.
 """
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agent.blank.board_state import HEAP_LEAST_BYTES
 from firmware.host import power_cuts, ram
@@ -67,11 +68,13 @@ def main(arguments: Sequence[str]) -> int:
         if given.played:
             return _show(list(_played(given.played)))
         measured = {name: ram.measure(name) for name in known}
+        frozen = {name: ram.measure(name, is_frozen=True) for name in known}
     except (ram.NotMeasured, power_cuts.NotTried, Silence, NoInterpreter) as err:
         print(f"bench-firmware: {err}", file=sys.stderr)
         return 2
-    rows = [_after_boot(found) for found in measured.values()]
-    rows += _later(measured[given.board])
+    rows = [_after_boot(found) for found in (*measured.values(), *frozen.values())]
+    rows += _later(measured[given.board], {**_MOMENTS, **_BEYOND})
+    rows += _later(frozen[given.board], _MOMENTS)
     return _show(rows)
 
 
@@ -121,7 +124,7 @@ def _cut(found: power_cuts.Cuts, way: str) -> Row:
 def _after_boot(found: ram.Measured) -> Row:
     taken = found.firmware_bytes(ram.BOOT)
     return Row(
-        f"after boot, {found.board}",
+        f"after boot, {found.board}{_way(found)}",
         f"< {ram.BAR_BYTES:,} bytes",
         f"{taken:,} bytes, {_left(found, ram.BOOT):,} free",
         f"{found.moments[ram.BARE].taken:,} the bare interpreter",
@@ -129,13 +132,17 @@ def _after_boot(found: ram.Measured) -> Row:
     )
 
 
-def _later(found: ram.Measured) -> Iterator[Row]:
+def _way(found: ram.Measured) -> str:
+    return ", frozen" if found.is_frozen else ""
+
+
+def _later(found: ram.Measured, moments: Mapping[str, str]) -> Iterator[Row]:
     in_reach = dict.fromkeys(_MOMENTS, _FREE_LEAST_BYTES)
-    for moment, what in {**_MOMENTS, **_BEYOND}.items():
+    for moment, what in moments.items():
         piece = found.piece_bytes(moment)
         least = in_reach.get(moment, 0)
         yield Row(
-            what,
+            what + _way(found),
             f"> {least:,} in one piece" if least else "there is room",
             f"{found.firmware_bytes(moment):,} bytes, {_left(found, moment):,} free,"
             f" {piece:,} in one piece",
