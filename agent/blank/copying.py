@@ -57,10 +57,11 @@ for path in {paths!r}:
 """
 _REMOUNT = """
 import os, pyb, vfs
+device = pyb.Flash(start=0)
+stopped = is_stopped(device)
 os.chdir("/")
 vfs.umount("/flash")
-device = pyb.Flash(start=0)
-make(device{how})
+make(device{how}, is_stopped=stopped)
 vfs.mount(device, "/flash")
 os.chdir("/flash")
 """

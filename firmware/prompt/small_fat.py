@@ -2,6 +2,7 @@
 # on a root directory of 512 entries. Runs at the prompt, before the firmware is there, and where
 # the firmware is frozen in (firmware/frozen_slots.py).
 
+import hashlib
 import struct
 
 _BLOCK_BYTES = 512
@@ -17,6 +18,15 @@ _KEPT_AT = 62
 _KEPT_FIELDS = "<HHH"
 _BOOT = b"\xeb\xfe\x90BARNACLE"
 _MEDIA = 0xF8
+# As firmware/node/store.py keeps an emergency stop: hash, number and length, and the text
+_STOPPED = b"stopped"
+_HASH_BYTES = 8
+_TEXT_AT = 16
+_OLD_APART = 16
+_BLOCKS_AT = 19
+# The last block of a place whose texts share a sector says that it is whole
+_MARK = 31
+_ONES = 0xFFFFFFFF
 _SIGNATURE = b"\x55\xaa"
 
 
@@ -27,11 +37,47 @@ def is_divided(device):
     return block[: len(_BOOT)] == _BOOT and struct.unpack_from(_KEPT_FIELDS, block, _KEPT_AT)[1] > 0
 
 
-def make(device, files=0, apart=0, *, is_shared=False):
+def is_stopped(device):
+    # Whether an emergency stop is kept where the flash is divided as it is, or in files. What is
+    # torn may have been one.
+    newest = (0, b"")
+    for place in _stops(device):
+        number, length = struct.unpack_from("<II", place, _HASH_BYTES)
+        text = place[_TEXT_AT : _TEXT_AT + min(length, len(place))]
+        if place[:_HASH_BYTES] != hashlib.sha256(place[_HASH_BYTES:_TEXT_AT] + text).digest()[:8]:
+            return True
+        newest = max(newest, (number, text))
+    return newest[1] == _STOPPED
+
+
+def _stops(device):
+    # The places of a stop that were written
+    block = bytearray(_BLOCK_BYTES)
+    device.readblocks(0, block)
+    found = []
+    if block[: len(_BOOT)] == _BOOT:
+        first, apart = struct.unpack_from("<HH", block, _KEPT_AT)
+        first = first or struct.unpack_from("<H", block, _BLOCKS_AT)[0]
+        for at in (first, first + (apart or _OLD_APART)):
+            device.readblocks(at, block)
+            found.append(bytes(block))
+    else:
+        for name in ("stop_a.bin", "stop_b.bin"):
+            try:
+                with open(name, "rb") as file:
+                    found.append(file.read(_BLOCK_BYTES))
+            except OSError:
+                continue
+    return [place + bytes(_TEXT_AT) for place in found if any(place)]
+
+
+def make(device, files=0, apart=0, *, is_shared=False, is_stopped=False):
     # `files` are the blocks of the file system: all, but for what is kept, unless they are given.
     # What is kept is made first: until the boot block is there, nothing has changed for a start.
     files = files or device.ioctl(_NUM_BLOCKS, 0) - _KEPT_BLOCKS
     make_places(device, files, apart)
+    if is_stopped:
+        _stop(device, files, is_shared)
     make_files(device, files, apart, is_shared=is_shared)
 
 
@@ -39,6 +85,18 @@ def make_places(device, files, apart):
     empty = bytearray(_BLOCK_BYTES)
     for at in range(files, files + (2 * apart or _KEPT_BLOCKS)):
         device.writeblocks(at, empty)
+    device.ioctl(_SYNC, 0)
+
+
+def _stop(device, files, is_shared):
+    packed = struct.pack("<II", 1, len(_STOPPED)) + _STOPPED
+    block = bytearray(_BLOCK_BYTES)
+    block[: _HASH_BYTES + len(packed)] = hashlib.sha256(packed).digest()[:_HASH_BYTES] + packed
+    device.writeblocks(files, block)
+    if is_shared:
+        block = bytearray(_BLOCK_BYTES)
+        struct.pack_into("<II", block, 0, 1, 1 ^ _ONES)
+        device.writeblocks(files + _MARK, block)
     device.ioctl(_SYNC, 0)
 
 

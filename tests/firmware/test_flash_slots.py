@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.blank.board_state import SlotPlace, Unsuitable
+from agent.link.prompt import prompt_program
 from firmware.host import flash
 from firmware.host.bundle import FIRMWARE
 from firmware.host.image import installed
@@ -26,6 +27,30 @@ from node.store import Store
 if {text!r}:
     Store(1, "configuration").save({text!r})
 print(bytes(Store(1, "configuration").load()))
+"""
+# As an older `scripts/flash` has laid out the flash
+OLD_DIVISION = (
+    prompt_program("small_fat.py")
+    + """
+import os, pyb, vfs
+os.chdir("/")
+vfs.umount("/flash")
+make(pyb.Flash(start=0))
+vfs.mount(pyb.Flash(start=0), "/flash")
+os.chdir("/flash")
+"""
+)
+STOP = """
+sys.path.append({firmware!r})
+from node.store import Store
+print(bytes(Store(1, "stop").load()))
+"""
+# Stopped twice, and cleared between
+SAVE_STOP = """
+sys.path.append({firmware!r})
+from node.store import Store
+for text in (b"stopped", b"", {text!r}):
+    Store(1, "stop").save(text)
 """
 
 
@@ -53,6 +78,18 @@ def started(board: ChipBoard) -> tuple[int | None, str | None, list[str]]:
 def kept(board: ChipBoard, text: bytes = b"") -> str:
     """Save that text, unless it is empty, with the firmware's own code; what is kept then."""
     return board.run(KEEP.format(firmware=str(FIRMWARE), text=text)).strip()
+
+
+@pytest.mark.parametrize("name", ["nucleo_f411re", "nucleo_wb55"])
+@pytest.mark.parametrize("divided", ["", OLD_DIVISION], ids=["files", "divided"])
+@pytest.mark.parametrize("text", [b"stopped", b""], ids=["stopped", "cleared"])
+def test_a_stopped_board_stays_stopped_when_its_flash_is_divided(
+    tmp_path: Path, name: str, divided: str, text: bytes
+) -> None:
+    board = ChipBoard(tmp_path, name)
+    board.run(divided + SAVE_STOP.format(firmware=str(FIRMWARE), text=text))
+    put(board, name)
+    assert board.run(STOP.format(firmware=str(FIRMWARE))).strip() == repr(text)
 
 
 @pytest.mark.parametrize(
