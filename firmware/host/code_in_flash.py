@@ -1,6 +1,6 @@
 """Code of a board that has the firmware frozen in, for an interpreter that measures its memory.
 
-In a build of MicroPython that code and its names lie in flash. `firmware/simulator/bare/ram.py`
+In a build of MicroPython that code and its names lie in flash. `firmware/simulator/bare/rom.py`
 puts both of them into the interpreter before it counts, and has the code run where it lies.
 """
 

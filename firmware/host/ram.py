@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from agent.blank.board_state import SlotPlace
@@ -50,6 +51,8 @@ from firmware.host.shrink import shrunk
 BAR_BYTES = 45_000
 # More than a board has, so that every moment is reached and measured
 _ROOMY_BYTES = 204_800
+_PROGRAM = "import ram; ram.main()"
+_FROZEN_PROGRAM = "import ram, rom; ram.main(rom.put_in)"
 # And beside it what is in flash of a board that has the firmware frozen in
 _FROZEN_ROOMY_BYTES = 409_600
 # Of MicroPython's heap that is what is left for objects: the rest says which block is whose
@@ -141,11 +144,13 @@ def measure(board: str, *, is_frozen: bool = False) -> Measured:
         steps = itertools.takewhile(lambda step: step != f"={last}", _steps(board))
         (folder / "steps").write_text("\n".join([*steps, f"={last}", "end"]) + "\n")
         flash = _flash(board, b"" if is_frozen else (folder / "slot_a").read_bytes())
-        found = _run(command, folder, flash, _FROZEN_ROOMY_BYTES if is_frozen else _ROOMY_BYTES)
+        program = _FROZEN_PROGRAM if is_frozen else _PROGRAM
+        run = partial(_run, command, program, folder, flash)
+        found = run(_FROZEN_ROOMY_BYTES if is_frozen else _ROOMY_BYTES)
         if last not in found:
             raise NotMeasured(f"it went no further than {', '.join(found)}")
         size = PARTS[board].heap_bytes + found[START].taken - found[BARE].taken
-        tight = _run(command, folder, flash, round(size / _FOR_OBJECTS))
+        tight = run(round(size / _FOR_OBJECTS))
         return Measured(board, found, tight, is_frozen)
 
 
@@ -180,11 +185,13 @@ def _flash(board: str, slot: bytes) -> bytes:
     return bytes(blocks)
 
 
-def _run(command: list[str], folder: Path, flash: bytes, heap_bytes: int) -> dict[str, Taken]:
+def _run(
+    command: list[str], program: str, folder: Path, flash: bytes, heap_bytes: int
+) -> dict[str, Taken]:
     """Return the figures of every moment that was reached in such a heap."""
     (folder / "flash.bin").write_bytes(flash)
     done = subprocess.run(  # noqa: S603  - our firmware in the person's interpreter
-        [*command, "-X", f"heapsize={heap_bytes}", "-c", "import ram; ram.main()"],
+        [*command, "-X", f"heapsize={heap_bytes}", "-c", program],
         cwd=folder,
         env={"MICROPYPATH": str(folder)},
         capture_output=True,

@@ -4,7 +4,6 @@
 # or nothing, which is a pass without anything. Every figure goes to standard output.
 
 import gc
-import os
 import sys
 
 import micropython
@@ -59,35 +58,15 @@ def step():
         LINE.put(bytes.fromhex(said))
 
 
-def _frozen_in():
-    # What a MicroPython with the firmware in itself has in flash, None where it is not so
-    try:
-        rom = bytearray(os.stat("rom")[6])
-    except OSError:
-        return None
-    with open("rom", "rb") as file:
-        file.readinto(rom)
-    with open("names") as file:
-        for name in file:
-            hasattr(sys, name[:-1])
-            # Close together
-            gc.collect()
-    return rom
-
-
-def main():
+def main(prepare=None):
     measure("bare")
-    rom = _frozen_in()
+    if prepare is not None:
+        prepare()
     import machine  # noqa: F401, PLC0415  - counted as the board's
     import pyb  # noqa: F401, PLC0415  - as above
     import stm  # noqa: F401, PLC0415  - as above
 
     space = {"__name__": "__main__"}
-    if rom is not None:
-        import vfs  # noqa: PLC0415  - only there
-
-        vfs.mount(vfs.VfsRom(memoryview(rom)), "/rom")
-        sys.path.insert(0, "/rom")
     measure("start")
     for name in ("boot.py", "main.py"):
         with open(name) as file:
