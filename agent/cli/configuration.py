@@ -2,6 +2,8 @@
 
 import os
 from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
 
 from agent import settings
 from agent.cli import service
@@ -22,24 +24,23 @@ def load(arguments: Namespace) -> tuple[Settings, Paths]:
     """
     if any(getattr(arguments, name, None) for name in _FILES):
         return load_as_root(arguments)
-    is_service = service.adopt(os.environ, arguments)
-    found = load_own(arguments)
-    if is_service:
-        service.become_owner(found[1].state_dir)
-    else:
-        service.tell_where(arguments, found[1].state_dir)
-    return found
+    return _loaded(arguments, service.become_owner)
 
 
 def load_as_root(arguments: Namespace) -> tuple[Settings, Paths]:
     """As `load`, for what root alone may do; the service gets its files back at the end."""
+    return _loaded(arguments, service.give_back_at_end)
+
+
+def _loaded(arguments: Namespace, go_on: Callable[[Path], None]) -> tuple[Settings, Paths]:
+    """Load, and go on as is meant for the service's folder where the command is about it."""
     is_service = service.adopt(os.environ, arguments)
-    found = load_own(arguments)
+    settings, paths = load_own(arguments)
     if is_service:
-        service.give_back_at_end(found[1].state_dir)
+        go_on(paths.state_dir)
     else:
-        service.tell_where(arguments, found[1].state_dir)
-    return found
+        service.tell_where(arguments, paths.state_dir)
+    return settings, paths
 
 
 def load_own(arguments: Namespace) -> tuple[Settings, Paths]:
