@@ -6,7 +6,7 @@ one, outside, which has. What signal-cli takes is measured as it waits for its a
 
 import re
 
-from image.lib.emulated.bench import START_S, Bench
+from image.lib.emulated.bench import READY, START_S, Bench
 from image.lib.emulated.guest import PLACES, Conditions
 from image.lib.signal_parts import HOME
 from image.lib.trials.expectation import NotTried, expect
@@ -55,7 +55,7 @@ def _try(bench: Bench) -> str:
     accounts = _ask(bench, "listAccounts")
     expect('"result":[]' in accounts, f"it has accounts: {accounts}")
     outside.ask_over_signal(f"/pair {bench.pairing_code()}", "wner")
-    bench.until_status("board: simulated on ")
+    bench.until_status(READY)
     acted_s = outside.ask_over_signal("turn on the led", "The led is on now.")
     expect(bench.board.value("led") == 1, "the led is off")
     outside.ask_over_signal("turn off the led", "The led is off now.")

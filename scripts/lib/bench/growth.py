@@ -30,7 +30,7 @@ _MB = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What was measured with a share of the long life."""
+    """Measurements with a share of the long life."""
 
     messages: int
     start_cpu_s: float

@@ -12,7 +12,7 @@ _LINE = 'fill="none" stroke="#2b6cb0" stroke-width="2"'
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What is measured, and its values at each of these numbers."""
+    """Quantity that is measured, and its values at each of these numbers."""
 
     name: str
     at: Sequence[float]
