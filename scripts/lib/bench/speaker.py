@@ -28,8 +28,9 @@ from scripts.lib.bench.process import flush_s, rss_bytes, written_bytes
 from scripts.lib.bench.turn_service import ANSWER
 from tests.fakes.channel import FakeChannel, message
 
-# Files are open, caches filled and a conversation as long as it gets
-_WARM_UP = 60
+# Of every kind, before anything is measured: what each needs is loaded, files are open, caches filled
+# and the conversation as long as it gets
+_WARM_UP = 200
 _TOLD_EVERY = 500
 _LOOKED_AT_EVERY = 50
 # Between two looks whether an answer is marked as sent
@@ -60,8 +61,8 @@ class Taken:
     """Times and sizes of turns of one kind."""
 
     kind: str
+    first_request_bytes: int
     pairs: list[Pair] = field(default_factory=list)
-    first_request_bytes: int = 0
     stored_bytes: float = 0.0
     rss_bytes: list[int] = field(default_factory=list)
     flush_s: list[float] = field(default_factory=list)
@@ -78,8 +79,12 @@ async def measured(kinds: dict[str, str], turns: int, folder: Path | None) -> li
         ):
             posts = Posts(agent.http)
             speaker = Speaker(dispatcher, channel, tasks, posts, bare, agent.journal)
+            first_bytes = [await speaker.warm_up(text) for text in kinds.values()]
             scratch = Path(made) / "flushed"
-            return [await speaker.measure(*kind, turns, scratch) for kind in kinds.items()]
+            return [
+                await speaker.measure(Taken(kind, first), text, turns, scratch)
+                for (kind, text), first in zip(kinds.items(), first_bytes, strict=True)
+            ]
 
 
 class Posts:
@@ -111,19 +116,22 @@ class Speaker:
     journal: DatabaseWorker
     said: int = 0
 
-    async def measure(self, kind: str, text: str, turns: int, scratch: Path) -> Taken:
-        taken = Taken(kind)
+    async def warm_up(self, text: str) -> int:
+        """Say it often enough; return the bytes of the first request."""
         await self._pair(text)
-        taken.first_request_bytes = len(self.posts.sent[0].content)
+        first_bytes = len(self.posts.sent[0].content)
         for _ in range(_WARM_UP):
             await self._pair(text)
+        return first_bytes
+
+    async def measure(self, taken: Taken, text: str, turns: int, scratch: Path) -> Taken:
         written_before = written_bytes()
         for number in range(1, turns + 1):
             taken.pairs.append(await self._pair(text))
             if number % _LOOKED_AT_EVERY == 0 or number == turns:
                 taken.rss_bytes.append(rss_bytes())
             if number % _TOLD_EVERY == 0:
-                print(f"  {number:,} of {turns:,} turns with {kind}", flush=True)
+                print(f"  {number:,} of {turns:,} turns with {taken.kind}", flush=True)
         taken.stored_bytes = (written_bytes() - written_before) / turns
         taken.flush_s = [flush_s(scratch) for _ in range(_LOOKED_AT_EVERY)]
         return taken
