@@ -26,7 +26,7 @@ from agent.providers.section import MainProviderSettings
 from agent.providers.settings import HINT, ProviderSettings
 from agent.readings.settings import ReadingsSettings
 from agent.schedule.settings import BackupSettings, ScheduleSettings
-from agent.storage.epoch import Lineage, read_lineage
+from agent.storage.lineage import Lineage, read_lineage
 from agent.system.logs import LogSettings
 from agent.tools.mcp.settings import McpSettings
 from agent.tools.settings import (

@@ -26,8 +26,8 @@ from agent.backup.switching import FolderSwitch, SwitchPlan, SystemPlaces
 from agent.backup.verification import unpack
 from agent.errors import BackupRefused, StorageFull
 from agent.storage import lock
-from agent.storage.epoch import Lineage, read_lineage, write_lineage
 from agent.storage.files import PRIVATE_FOLDER
+from agent.storage.lineage import Lineage, read_lineage, write_lineage
 from agent.system.crash_points import crash_point
 
 _MARGIN_BYTES = 16 * 1024 * 1024

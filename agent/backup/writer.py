@@ -31,8 +31,8 @@ from agent.backup.manifest import (
 )
 from agent.backup.ring_copy import copy_ring
 from agent.errors import BackupRefused, StorageFull
-from agent.storage.epoch import read_lineage
 from agent.storage.files import PRIVATE_FILE, PRIVATE_FOLDER, sync_folder
+from agent.storage.lineage import read_lineage
 
 # A file up to this is read at once, so that no change comes in between
 _AT_ONCE_BYTES = 1024 * 1024

@@ -33,7 +33,7 @@ from agent.config import expanded
 from agent.errors import BackupRefused, BadArguments, StorageFull
 from agent.schedule.settings import BackupSettings
 from agent.schedule.trust import is_trusted
-from agent.storage.epoch import device_name
+from agent.storage.lineage import device_name
 
 # A screen; the rest is in JSON
 _MOST_ROWS = 30

@@ -30,7 +30,7 @@ from agent.link.settings import BoardSettings
 from agent.link.transfer import fetch_manifest
 from agent.link.value_codec import BadAnswer, pack, unpack
 from agent.passage import Passage, Provenance, configured, echo, outside, own
-from agent.storage.epoch import NEVER_RESTORED, Lineage
+from agent.storage.lineage import NEVER_RESTORED, Lineage
 from agent.system import logs
 from agent.system.clock import Clock
 

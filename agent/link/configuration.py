@@ -17,7 +17,7 @@ from agent.link.devices.device_table import BY_KIND, LINES
 from agent.link.manifest import BoardPin, Manifest, clean_pin
 from agent.link.manifest_cache import HASH_BYTES, hash_of
 from agent.link.pin_settings import PinSettings
-from agent.storage.epoch import NEVER_RESTORED, Lineage
+from agent.storage.lineage import NEVER_RESTORED, Lineage
 
 VERSION = 1
 NO_HASH = bytes(HASH_BYTES)

@@ -28,7 +28,7 @@ from agent.link.manifest import Manifest
 from agent.link.manifest_cache import ManifestCache
 from agent.link.pin_settings import PinSettings
 from agent.link.transfer import fetch_configuration, upload
-from agent.storage.epoch import NEVER_RESTORED, Lineage
+from agent.storage.lineage import NEVER_RESTORED, Lineage
 from agent.text.printable import printable_line
 
 # A name is shorter; one that a board made up may not be

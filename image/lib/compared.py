@@ -70,7 +70,7 @@ def _started(bench: Bench) -> Taken:
     bench.with_board()
     time.sleep(_SETTLE_S)
     ready_us = int(shell.run("systemctl show -P ActiveEnterTimestampMonotonic barnacle.service"))
-    used_mib = float(shell.run("free -m | head -2 | tail -1").split()[2])
+    _, used_mib = shell.memory_mib()
     group_bytes = int(shell.run("systemctl show -P MemoryCurrent barnacle.service"))
     shell.send("poweroff")
     bench.guest.wait_for_end(START_S)

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from agent.backup.record import NAME, LastBackup, read_record, write_record
-from agent.storage.epoch import Lineage, read_lineage, write_lineage
+from agent.storage.lineage import Lineage, read_lineage, write_lineage
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from agent.backup.aftermath import read_note
 from agent.backup.restore import go_on, restore
 from agent.errors import BackupRefused, StateInUse, StorageFull
 from agent.storage import lock
-from agent.storage.epoch import Lineage, read_lineage, write_lineage
+from agent.storage.lineage import Lineage, read_lineage, write_lineage
 from agent.system import crash_points
 from tests.fakes.backed_up import KEYS, BackedUpDevice
 

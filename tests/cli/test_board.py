@@ -13,7 +13,7 @@ from agent.health.status import AgentStatus, BoardReport, own_start_ticks, write
 from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
-from agent.storage.epoch import Lineage
+from agent.storage.lineage import Lineage
 from agent.system.clock import Clock
 from tests.fakes.peer import TEMPERATURE, ScriptedBoard
 from tests.fakes.ports import FakePort, FakePorts

@@ -14,7 +14,7 @@ from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
 from agent.security.estop import read_reason, record
-from agent.storage.epoch import Lineage
+from agent.storage.lineage import Lineage
 from agent.system.clock import Clock
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.ports import FakePort, FakePorts

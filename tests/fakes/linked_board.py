@@ -9,7 +9,7 @@ from pathlib import Path
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
-from agent.storage.epoch import NEVER_RESTORED, Lineage
+from agent.storage.lineage import NEVER_RESTORED, Lineage
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.ports import FakePort, FakePorts, Peer
 from tests.fakes.virtual_time import LoopClock

@@ -12,7 +12,7 @@ from agent.link.configuration import wire_of
 from agent.link.pin_configuration import PinConfiguration
 from agent.link.pin_settings import PinSettings
 from agent.link.settings import BoardSettings
-from agent.storage.epoch import Lineage
+from agent.storage.lineage import Lineage
 from tests.fakes.linked_board import LinkedBoard, linked
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.ports import CutPort

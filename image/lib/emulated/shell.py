@@ -39,6 +39,11 @@ class Shell:
             said = self._until(connection, f"end-{mark}", time.monotonic() + most_s)
         return said.partition(f"begin-{mark}")[2].partition(f"end-{mark}")[0].strip()
 
+    def memory_mib(self) -> tuple[int, int]:
+        """Return the machine's memory, and how much of it is in use."""
+        total, used = self.run("free -m | head -2 | tail -1").split()[1:3]
+        return int(total), int(used)
+
     def send(self, command: str) -> None:
         """For what gives no answer any more."""
         with socket.socket(socket.AF_UNIX) as connection:

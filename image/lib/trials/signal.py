@@ -62,9 +62,9 @@ def _try(bench: Bench) -> str:
     group_mib = int(shell.run(f"systemctl show -P MemoryCurrent {_UNIT}")) / 2**20
     pid = shell.run(f"systemctl show -P MainPID {_UNIT}")
     rss_mib = int(shell.run(f"awk '/^VmRSS/ {{print $2}}' /proc/{pid}/status")) / 1024
-    with_it_mib = _used_mib(bench)
+    _, with_mib = shell.memory_mib()
     shell.run(f"systemctl stop {_UNIT}")
-    more_mib = with_it_mib - _used_mib(bench)
+    more_mib = with_mib - shell.memory_mib()[1]
     shell.send("poweroff")
     bench.guest.wait_for_end(START_S)
     return (
@@ -86,7 +86,3 @@ def _until_it_answers(bench: Bench) -> float:
 
 def _ask(bench: Bench, method: str) -> str:
     return bench.shell.run(_ASK.replace("METHOD", method))
-
-
-def _used_mib(bench: Bench) -> int:
-    return int(bench.shell.run("free -m | head -2 | tail -1").split()[2])

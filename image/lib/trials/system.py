@@ -69,8 +69,7 @@ def _ports(shell: Shell) -> str:
 
 
 def _memory(shell: Shell) -> str:
-    words = shell.run("free -m | head -2 | tail -1").split()
-    total, used = int(words[1]), int(words[2])
+    total, used = shell.memory_mib()
     agent = int(shell.run("systemctl show -P MemoryCurrent barnacle.service")) / 2**20
     expect(used <= _MOST_MEMORY_MIB, f"{used} MiB of memory are in use")
     return f"memory {used} MiB used of {total}, the agent's group {agent:.0f}"

@@ -28,8 +28,8 @@ from scripts.lib.bench.process import flush_s, rss_bytes, written_bytes
 from scripts.lib.bench.turn_service import ANSWER
 from tests.fakes.channel import FakeChannel, message
 
-# Of every kind, before anything is measured: what each needs is loaded, files are open, caches filled
-# and the conversation as long as it gets
+# Of every kind, before anything is measured: what each needs is loaded, files are open, caches
+# filled, and the conversation is as long as it gets
 _WARM_UP = 200
 _TOLD_EVERY = 500
 _LOOKED_AT_EVERY = 50
