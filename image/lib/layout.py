@@ -111,6 +111,8 @@ def command_line(slot: str) -> str:
         *(f"root=PARTUUID={SLOTS[slot].partuuid}", "rootfstype=squashfs", "ro", "rootwait"),
         # A slot that cannot start gives way to the other one
         "panic=10",
+        # Pages of 2 MiB for whoever has a heap take memory that 512 MiB do not have
+        "transparent_hugepage=madvise",
         "net.ifnames=0",
         f"barnacle.slot={slot}",
     ]

@@ -52,6 +52,14 @@ _DROPPED = (
     *(f"usr/lib/modules/*/{name}" for name in ("dtb", "vmlinuz", "config", "System.map")),
     *("etc/machine-id", "var/lib/dbus/machine-id", "etc/systemd/system/getty.target.wants"),
     *("dev/*", "run/*", "tmp/*"),
+    # Kinds of network that nothing here can drive: NetworkManager loads each of them at every start
+    *(
+        f"usr/lib/*/NetworkManager/*/libnm-{name}.so"
+        for name in (
+            *("device-plugin-adsl", "device-plugin-bluetooth", "device-plugin-team"),
+            *("device-plugin-wwan", "wwan", "ppp-plugin", "settings-plugin-ifupdown"),
+        )
+    ),
 )
 
 
