@@ -16,7 +16,7 @@ _NUM_BLOCKS = const(4)
 _FILES_BLOCKS = const(32)
 _PLACE_BLOCKS = const(32)
 _LEAST_BLOCKS = const(96)
-_TEXTS = ("stop", "configuration", "reflexes")
+_TEXTS = ("configuration", "reflexes")
 # What MicroPython and this firmware have put there; the rest is somebody else's, and stays
 _OWN_FILES = ("boot.py", "main.py", "README.txt", "pybcdc.inf", "slot_a", "slot_b")
 _OWN_ENDINGS = ("_a.bin", "_b.bin", ".mpy", ".new")
@@ -24,7 +24,8 @@ _OWN_ENDINGS = ("_a.bin", "_b.bin", ".mpy", ".new")
 
 def divide(is_paged):
     # `is_paged`: its flash is erased in pieces smaller than a place.
-    # Once; a cut on the way leaves a board that starts, and may cost what an older firmware kept
+    # Once; a cut on the way leaves a board that starts, and that is stopped if it was; it may cost
+    # what else an older firmware kept
     if not hasattr(pyb, "Flash"):
         return
     device = pyb.Flash(start=0)
@@ -32,10 +33,11 @@ def divide(is_paged):
         return
     if any(not _is_own(name) for name in os.listdir()):
         return
-    texts = [(name, _newest(name)) for name in _TEXTS]
+    texts = [(name, Store(1, name).load()) for name in _TEXTS]
+    layout = {"is_shared": not is_paged, "is_stopped": small_fat.is_stopped(device)}
     os.chdir("/")
     vfs.umount("/flash")
-    small_fat.make_places(device, _FILES_BLOCKS, _PLACE_BLOCKS)
+    small_fat.make_places(device, _FILES_BLOCKS, _PLACE_BLOCKS, **layout)
     for name, text in texts:
         if text:
             places = (Blocks if is_paged else Sectors)(device, _FILES_BLOCKS, _PLACE_BLOCKS, name)
@@ -43,13 +45,6 @@ def divide(is_paged):
     small_fat.make_files(device, _FILES_BLOCKS, _PLACE_BLOCKS, is_shared=not is_paged)
     vfs.mount(device, "/flash")
     os.chdir("/flash")
-
-
-def _newest(name):
-    # One that was being written when the power failed may have been a stop
-    store = Store(1, name)
-    text = store.load()
-    return b"stopped" if name == "stop" and store.is_torn() else text
 
 
 def _is_own(name):

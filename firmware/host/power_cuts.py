@@ -16,6 +16,9 @@ from firmware.host.parts import PARTS
 ACTIONS = ("commit", "stop", "update")
 # Of a board whose firmware is frozen into MicroPython: the third is its first start
 FROZEN_ACTIONS = ("commit", "stop", "divide")
+# What scripts/flash does first with a board that an older firmware has stopped: in files of
+# MicroPython's own file system, and where an older scripts/flash has divided it
+FORMATS = ("format", "reformat")
 _SIMULATOR = FIRMWARE / "simulator"
 # Thousands of cuts, on a slow and busy machine
 _LIMIT_S = 900.0

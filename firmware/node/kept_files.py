@@ -11,11 +11,13 @@ class Files:
         return 1 if newest == 0 else 0
 
     def read(self, at, start, size):
-        # None when there is none
+        # None when there is none. One without content was being written when the power failed, and
+        # reads as if it were erased
         try:
             with open(self._names[at], "rb") as file:
                 file.seek(start)
-                return file.read(size)
+                found = file.read(size)
+                return found if any(found) else b"\xff" * size
         except OSError:
             return None
 

@@ -22,7 +22,10 @@ _MEDIA = 0xF8
 _STOPPED = b"stopped"
 _HASH_BYTES = 8
 _TEXT_AT = 16
+# Both layouts: blocks of the file system (0: all but what is kept), blocks from place to place
 _OLD_APART = 16
+_LAYOUTS = ((0, _OLD_APART), (32, 32))
+_LEAST_BLOCKS = 96
 _BLOCKS_AT = 19
 # The last block of a place whose texts share a sector says that it is whole
 _MARK = 31
@@ -38,66 +41,91 @@ def is_divided(device):
 
 
 def is_stopped(device):
-    # Whether an emergency stop is kept where the flash is divided as it is, or in files. What is
-    # torn may have been one.
-    newest = (0, b"")
-    for place in _stops(device):
-        number, length = struct.unpack_from("<II", place, _HASH_BYTES)
-        text = place[_TEXT_AT : _TEXT_AT + min(length, len(place))]
-        if place[:_HASH_BYTES] != hashlib.sha256(place[_HASH_BYTES:_TEXT_AT] + text).digest()[:8]:
-            return True
-        newest = max(newest, (number, text))
-    return newest[1] == _STOPPED
-
-
-def _stops(device):
-    # The places of a stop that were written
+    # Whether an emergency stop is kept, where the flash is divided or in files. What is torn may
+    # have been one.
     block = bytearray(_BLOCK_BYTES)
     device.readblocks(0, block)
-    found = []
-    if block[: len(_BOOT)] == _BOOT:
+    is_ours = block[: len(_BOOT)] == _BOOT
+    if is_ours:
         first, apart = struct.unpack_from("<HH", block, _KEPT_AT)
         first = first or struct.unpack_from("<H", block, _BLOCKS_AT)[0]
-        for at in (first, first + (apart or _OLD_APART)):
-            device.readblocks(at, block)
-            found.append(bytes(block))
+        # One that was made and never used bears zeros
+        kept = [place for place in _places(device, first, apart or _OLD_APART) if any(place)]
     else:
-        for name in ("stop_a.bin", "stop_b.bin"):
-            try:
-                with open(name, "rb") as file:
-                    found.append(file.read(_BLOCK_BYTES))
-            except OSError:
-                continue
-    return [place + bytes(_TEXT_AT) for place in found if any(place)]
+        kept = _files()
+    whole = [_whole(place) for place in kept]
+    return None in whole or _says_stop(whole) or (not is_ours and _is_begun(device))
+
+
+def _places(device, first, apart):
+    found = []
+    for at in (first, first + apart):
+        block = bytearray(_BLOCK_BYTES)
+        device.readblocks(at, block)
+        found.append(block)
+    return found
+
+
+def _files():
+    # An empty one, or one of zeros, was being written, or the flash divided, when the power failed
+    found = []
+    for name in ("stop_a.bin", "stop_b.bin"):
+        try:
+            with open(name, "rb") as file:
+                found.append(file.read(_BLOCK_BYTES))
+        except OSError:
+            continue
+    return found
+
+
+def _is_begun(device):
+    # Whether a stop is where it belongs already, because a cut has ended the work on this
+    blocks = device.ioctl(_NUM_BLOCKS, 0)
+    for files, apart in _LAYOUTS:
+        if blocks >= _LEAST_BLOCKS:
+            places = _places(device, files or blocks - _KEPT_BLOCKS, apart)
+            if _says_stop([one for one in map(_whole, places) if one]):
+                return True
+    return False
+
+
+def _whole(place):
+    # Number and text of a place; None where it is torn
+    if len(place) < _TEXT_AT:
+        return None
+    number, length = struct.unpack_from("<II", place, _HASH_BYTES)
+    text = bytes(place[_TEXT_AT : _TEXT_AT + min(length, _BLOCK_BYTES)])
+    digest = hashlib.sha256(bytes(place[_HASH_BYTES:_TEXT_AT]) + text).digest()
+    return (number, text) if place[:_HASH_BYTES] == digest[:_HASH_BYTES] else None
+
+
+def _says_stop(places):
+    return bool(places) and max(places)[1] == _STOPPED
 
 
 def make(device, files=0, apart=0, *, is_shared=False, is_stopped=False):
     # `files` are the blocks of the file system: all, but for what is kept, unless they are given.
     # What is kept is made first: until the boot block is there, nothing has changed for a start.
     files = files or device.ioctl(_NUM_BLOCKS, 0) - _KEPT_BLOCKS
-    make_places(device, files, apart)
-    if is_stopped:
-        _stop(device, files, is_shared)
+    make_places(device, files, apart, is_shared=is_shared, is_stopped=is_stopped)
     make_files(device, files, apart, is_shared=is_shared)
 
 
-def make_places(device, files, apart):
-    empty = bytearray(_BLOCK_BYTES)
-    for at in range(files, files + (2 * apart or _KEPT_BLOCKS)):
-        device.writeblocks(at, empty)
-    device.ioctl(_SYNC, 0)
-
-
-def _stop(device, files, is_shared):
-    packed = struct.pack("<II", 1, len(_STOPPED)) + _STOPPED
-    block = bytearray(_BLOCK_BYTES)
-    block[: _HASH_BYTES + len(packed)] = hashlib.sha256(packed).digest()[:_HASH_BYTES] + packed
-    device.writeblocks(files, block)
-    if is_shared:
-        block = bytearray(_BLOCK_BYTES)
-        struct.pack_into("<II", block, 0, 1, 1 ^ _ONES)
-        device.writeblocks(files + _MARK, block)
-    device.ioctl(_SYNC, 0)
+def make_places(device, files, apart, *, is_shared, is_stopped):
+    # One after the other, and a stop in both: a cut leaves it in one of them, or torn where it was,
+    # and so does MicroPython's own file system, which it makes where it finds none
+    apart = apart or _OLD_APART
+    stop = struct.pack("<II", 1, len(_STOPPED)) + _STOPPED
+    stop = hashlib.sha256(stop).digest()[:_HASH_BYTES] + stop
+    for number, first in ((1, files + apart), (2, files)):
+        for at in range(apart):
+            block = bytearray(_BLOCK_BYTES)
+            if is_stopped and at == 0:
+                block[: len(stop)] = stop
+            elif is_stopped and is_shared and at == _MARK:
+                struct.pack_into("<II", block, 0, number, number ^ _ONES)
+            device.writeblocks(first + at, block)
+        device.ioctl(_SYNC, 0)
 
 
 def make_files(device, files, apart, *, is_shared):

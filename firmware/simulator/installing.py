@@ -9,14 +9,15 @@ import vfs
 _PIECE_BYTES = 4_096
 
 
-def lay_out(device, part):
+def lay_out(device, part, *, is_stopped=False):
     # One that has the firmware in its MicroPython begins with the file system of that
     if part["is_frozen"]:
         vfs.VfsFat.mkfs(device)
     elif part["slots"] == "files":
-        small_fat.make(device)
+        small_fat.make(device, is_stopped=is_stopped)
     else:
-        small_fat.make(device, 32, 32, is_shared=part["slots"] == "words")
+        is_shared = part["slots"] == "words"
+        small_fat.make(device, 32, 32, is_shared=is_shared, is_stopped=is_stopped)
 
 
 def install(folder):

@@ -14,6 +14,7 @@ import flash
 import installing
 import machine
 import pyb
+import small_fat
 import vfs
 import wires
 import world
@@ -84,7 +85,8 @@ def _installed(path):
     installing.lay_out(board, _PART)
     _put_on(board)
     if _PART["is_frozen"]:
-        _copy(path, path + ".new")
+        _stopped_before()
+        _copy(path, path + _BEFORE["divide"])
         _divide()
     else:
         installing.install(_FOLDER + "/installed")
@@ -93,6 +95,24 @@ def _installed(path):
     for text in (_STOPPED, b""):
         _kept("stop").save(text)
     _take_off(board)
+
+
+def _laid_out_otherwise(path):
+    # The same board with MicroPython's own file system, and with an older one of scripts/flash
+    for action, make in (("format", vfs.VfsFat.mkfs), ("reformat", small_fat.make)):
+        _copy(path, path + _BEFORE[action])
+        board = _power_on(path + _BEFORE[action])
+        make(board)
+        _put_on(board)
+        _stopped_before()
+        _take_off(board)
+
+
+def _stopped_before():
+    # By an older firmware, for the second time
+    _kept("configuration").save(_OLD)
+    for text in (_STOPPED, b"", _STOPPED):
+        _kept("stop").save(text)
 
 
 def _kept(name):
@@ -139,15 +159,35 @@ def _divide():
     frozen_division.divide(_PART["slots"] == "blocks")
 
 
-_ACTIONS = {"commit": _commit, "stop": _stop, "update": _update, "divide": _divide}
+def _format():
+    # What scripts/flash runs at the prompt before it copies anything
+    device = pyb.Flash(start=0)
+    is_stopped = small_fat.is_stopped(device)
+    os.chdir("/")
+    vfs.umount("/flash")
+    installing.lay_out(device, _PART, is_stopped=is_stopped)
+    _put_on(device)
 
 
-def _starts():
-    # The files that MicroPython runs are as they were, and a version is found
+_ACTIONS = {
+    "commit": _commit,
+    "stop": _stop,
+    "update": _update,
+    "divide": _divide,
+    "format": _format,
+    "reformat": _format,
+}
+# The flash before these, where it is not one that is in use
+_BEFORE = {"divide": ".new", "format": ".files", "reformat": ".older"}
+
+
+def _starts(action):
+    # The files that MicroPython runs are as they were, and a version is found; where the flash was
+    # being divided, that is done again
     import slots  # noqa: PLC0415  - from the board's own sources
 
-    if _PART["is_frozen"]:
-        _divide()
+    if _PART["is_frozen"] or action in _BEFORE:
+        (_ACTIONS[action] if action in _BEFORE else _divide)()
         return True
     for name in os.listdir(_FOLDER + "/installed"):
         if name.startswith("slot_"):
@@ -161,10 +201,10 @@ def _starts():
     return slots.choose(slots.open_store())[0] is not None
 
 
-def _look(found):
+def _look(found, action):
     # After the cut: what a start finds
     try:
-        if not _starts():
+        if not _starts(action):
             return
     except OSError:
         return
@@ -178,7 +218,7 @@ def _look(found):
 
 def _try(action, work, operations):
     # Cut in that operation; negative: not at all
-    _copy(work + (".new" if action == "divide" else ".base"), work)
+    _copy(work + _BEFORE.get(action, ".base"), work)
     board = _power_on(work)
     _put_on(board)
     try:
@@ -205,12 +245,12 @@ def _tried(action, work, every):
         try:
             _put_on(board)
         except OSError:
-            if not _PART["is_frozen"]:
+            if not _PART["is_frozen"] and action not in _BEFORE:
                 continue
             # What MicroPython does with a file system that is none
             vfs.VfsFat.mkfs(board)
             _put_on(board)
-        _look(found)
+        _look(found, action)
         _take_off(board)
     return found
 
@@ -220,6 +260,8 @@ def main():
     work = _FOLDER + "/flash.bin"
     _installed(work)
     _copy(work, work + ".base")
+    if not _PART["is_frozen"]:
+        _laid_out_otherwise(work)
     for action in sys.argv[3:]:
         sys.stdout.write(json.dumps(_tried(action, work, int(sys.argv[2]))) + "\n")
 

@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from agent.blank.board_state import HEAP_LEAST_BYTES
+from agent.blank.board_state import HEAP_LEAST_BYTES, SlotPlace
 from firmware.host import power_cuts, ram
 from firmware.host.bundle import board_file, board_names
 from firmware.host.image import UNCOMPILED
@@ -23,8 +23,8 @@ _BOARD = "nucleo_f411re"
 # In one piece
 _FREE_LEAST_BYTES = 36_000
 # Boards with room for a second version, and each of how many operations of an update is cut. With
-# every commit and stop of all boards, and every first start of those that have the firmware frozen
-# in, these are more than 1,000 cuts.
+# every commit and stop of all boards, every division of their flash, and every first start of those
+# that have the firmware frozen in, these are more than 2,000 cuts.
 _UPDATED = {"nucleo_wb55": 5, "pyboard_v11": 1}
 _FROZEN = ("nucleo_f401re", "nucleo_f411re", "pyboard_v11", "nucleo_wb55")
 _MOMENTS = {
@@ -87,6 +87,9 @@ def _cuts() -> list[Row]:
     """Return a row for each board that keeps anything, and each thing that it writes."""
     names = [name for name in PARTS if board_file(name).FLASH_CLASS]
     found = [("", cut) for name in names for cut in power_cuts.trials(name, ("commit", "stop"))]
+    divided = [name for name in names if PARTS[name].slots is not SlotPlace.FILES]
+    for name in divided:
+        found += [("", cut) for cut in power_cuts.trials(name, power_cuts.FORMATS)]
     for name, every in _UPDATED.items():
         found += [("", cut) for cut in power_cuts.trials(name, ("update",), every)]
     for name in _FROZEN:
@@ -108,14 +111,15 @@ def _played(cuts: int) -> Iterator[Row]:
 
 def _cut(found: power_cuts.Cuts, way: str) -> Row:
     is_small = found.action in {"commit", "stop"}
-    kept = {"commit": found.configured, "stop": found.stopped, "update": found.configuration_old}
-    has = kept.get(found.action, found.starts)
-    what = {"commit": "a configuration", "stop": "the stop", "update": "the configuration"}
-    told = f", has {what[found.action]} after {has}" if found.action in what else ""
+    what, has = {
+        "commit": ("a configuration", found.configured),
+        "update": ("the configuration", found.configuration_old),
+    }.get(found.action, ("the stop", found.stopped))
     return Row(
         f"{found.action} on {found.board}{way}",
         "<= 1 erase, every cut" if is_small else "every cut",
-        f"{found.erases} erases; of {found.cuts} cuts it starts after {found.starts}{told}",
+        f"{found.erases} erases; of {found.cuts} cuts it starts after {found.starts}, "
+        f"has {what} after {has}",
         f"{found.operations} operations",
         (found.erases <= 1 or not is_small) and found.starts == found.cuts == has,
     )
