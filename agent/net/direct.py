@@ -99,15 +99,7 @@ class DirectConnections:
     async def ask(
         self, request: HttpRequest, limits: HttpLimits, release: Callable[[], None]
     ) -> "DirectConnection":
-        """Send a request; return its connection, which has read the head of the answer.
-
-        Args:
-            release: is called once, when the request is over.
-
-        Raises:
-            NotReached: and whatever else `request` names.
-            TimeoutError: it does not answer.
-        """
+        """As `HttpWay.ask`, for a request that it takes."""
         to = target_of(request.url)
         assert to is not None
         content = request.content

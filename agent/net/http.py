@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from agent.errors import NetworkError
-from agent.net.request import MAX_CONNECTIONS, HttpLimits, HttpRequest, told
+from agent.net.request import MAX_CONNECTIONS, HttpLimits, HttpRequest, HttpWay, told
 from agent.net.tls import tls_context
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class HttpClient:
                 if way is not None:
                     await way.aclose()
 
-    async def _way_of(self, request: HttpRequest) -> "DirectConnections | HttpCalls":
+    async def _way_of(self, request: HttpRequest) -> HttpWay:
         await self.open()
         if self._direct is not None and self._direct.takes(request):
             return self._direct

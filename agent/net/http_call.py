@@ -69,13 +69,9 @@ class HttpCalls:
     async def ask(
         self, request: HttpRequest, limits: HttpLimits, release: Callable[[], None]
     ) -> "HttpCall":
-        """Send a request; return its call, which has read the head of the answer.
-
-        Args:
-            release: is called once, when the request is over.
+        """As `HttpWay.ask`.
 
         Raises:
-            NotReached: and whatever else `request` names.
             ConfigRefused: the proxy named by the environment cannot be used.
         """
         try:

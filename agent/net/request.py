@@ -2,7 +2,8 @@
 
 import contextlib
 import time
-from collections.abc import AsyncIterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Callable, Iterator, Mapping
+from typing import Protocol
 
 from msgspec import Struct, field
 
@@ -47,6 +48,48 @@ class HttpLimits(Struct, frozen=True):
     connect_s: float
     write_s: float
     answer_s: float
+
+
+class BegunAnswer(Protocol):
+    """An answer whose head was read; its body comes piece by piece."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Return them by their names in lower case."""
+
+    async def piece(self, timeout_s: float) -> bytes:
+        """Return the next piece of the body, at most 64 KB; empty at its end.
+
+        Raises:
+            BrokenOff: the connection ended.
+            TimeoutError: nothing came in time.
+        """
+
+    async def aclose(self) -> None:
+        """Cut off what is still to come."""
+
+
+class HttpWay(Protocol):
+    """A way to servers; `http` knows two."""
+
+    async def ask(
+        self, request: HttpRequest, limits: HttpLimits, release: Callable[[], None]
+    ) -> BegunAnswer:
+        """Send a request; return its answer, of which the head has come.
+
+        Args:
+            release: is called once, when the request is over.
+
+        Raises:
+            NotReached, BrokenOff, UnfitRequest, OSError: as their names say.
+            TimeoutError: it does not answer.
+        """
+
+    async def aclose(self) -> None:
+        """Give up what is under way."""
 
 
 class NotReached(Exception):
