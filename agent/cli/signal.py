@@ -27,11 +27,9 @@ from agent.cli.output import say
 from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.net.http import HttpClient
 from agent.text.printable import printable_line
+from agent.text.qr_lines import qr_lines
 
 _PROGRAM = "signal-cli"
-# White on black whatever the terminal's colours are: cameras read no inverted code
-_CODE = "\x1b[97;40m"
-_PLAIN = "\x1b[0m"
 # A program that was told to end
 END_TIMEOUT_S = 5.0
 MAX_LINE_BYTES = 4096
@@ -78,22 +76,10 @@ async def _is_running(daemon: SignalClient) -> bool:
 def show(uri: str) -> None:
     """Print the QR code, and its address for terminals that cannot show it."""
     if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
-        for line in qr_lines(uri):
-            print(f"{_CODE}{line}{_PLAIN}")
+        print(*qr_lines(uri), sep="\n")
     say(f"\n{uri}\n")
     say("Scan the code with Signal: Settings, Linked devices, Link a new device.")
     sys.stdout.flush()
-
-
-def qr_lines(text: str) -> list[str]:
-    """Half a line of a terminal for each row; what is filled is white."""
-    import io  # noqa: PLC0415 - as below
-
-    import segno  # noqa: PLC0415 - for this command alone
-
-    out = io.StringIO()
-    segno.make_qr(text, error="l").terminal(out=out, border=2, compact=True)
-    return out.getvalue().rstrip("\n").split("\n")
 
 
 async def link_by_program(command: Sequence[str], name: str, show: Show) -> str:

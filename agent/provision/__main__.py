@@ -1,7 +1,8 @@
 """Programs of the image's units: `boot` before everything else, `pairing` beside the agent, `code`.
 
-`code` runs as the agent's own user: nothing of root's is written into that user's folder. `first`
-takes over what somebody answered in a browser, once, and only where nothing was said before.
+`signal` shows the code of a link on its standard output. `code` runs as the agent's own user:
+nothing of root's is written into that user's folder. `first` takes over what somebody answered in
+a browser, once, and only where nothing was said before.
 """
 
 import logging
@@ -26,6 +27,7 @@ STATE = Path("/var/lib/barnacle")
 # The same, where root reaches it before it is mounted for the agent
 _DATA_STATE = Path("/data/barnacle")
 SCREENS = (Path("/run/issue.d/barnacle.issue"), Path("/dev/tty1"))
+_RUNTIME = Path("/run/barnacle")
 _USER = "barnacle"
 # An interpreter starts, under load, on a slow card
 _CODE_TIMEOUT_S = 120.0
@@ -39,7 +41,13 @@ def main(words: list[str]) -> int:
     handler = logging.StreamHandler()
     handler.setFormatter(_Journal("%(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    actions = {"boot": _boot, "pairing": _pairing, "code": _code, "first": _first}
+    actions = {
+        "boot": _boot,
+        "pairing": _pairing,
+        "code": _code,
+        "first": _first,
+        "signal": _signal,
+    }
     if len(words) != 1 or words[0] not in actions:
         _log.error("usage: python -m agent.provision %s", " | ".join(actions))
         return 2
@@ -86,6 +94,13 @@ def _pairing() -> None:
     from agent.provision.pairing_display import PairingDisplay  # noqa: PLC0415 - the other actions do not
 
     PairingDisplay(_firmware(), DEVICE, STATE / "people.json", SCREENS, _open_code).run()
+
+
+def _signal() -> None:
+    from agent.channels.signal.shown_code import NAME  # noqa: PLC0415 - the other actions do not
+    from agent.provision.signal_display import SignalDisplay  # noqa: PLC0415 - as above
+
+    SignalDisplay(_RUNTIME / NAME, sys.stdout.buffer).run()
 
 
 def _open_code(known: str) -> str:

@@ -3,7 +3,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import segno
 
 from agent.cli import signal
 from agent.cli.main import main
@@ -54,19 +53,6 @@ def test_with_neither_it_says_what_to_install(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["signal", "link", "--config", config(tmp_path, "http://127.0.0.1:1")]) == 1
     assert "signal-cli is not on the PATH: install it" in capsys.readouterr().err
-
-
-def test_the_code_in_the_terminal_is_the_one_of_the_address() -> None:
-    # Of a half line, what is above and what is below; light is drawn, dark is left out
-    above, below = "█▀", "█▄"
-    lines = signal.qr_lines(URI)
-    rows = []
-    for line in lines:
-        rows.append([char not in above for char in line])
-        rows.append([char not in below for char in line])
-    expected = segno.make_qr(URI, error="l")
-    wanted = [[bool(dark) for dark in row] for row in expected.matrix_iter(border=2)]
-    assert rows[: len(wanted)] == wanted
 
 
 def test_in_a_terminal_the_code_is_white_on_black(monkeypatch: pytest.MonkeyPatch) -> None:

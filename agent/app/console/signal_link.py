@@ -1,6 +1,7 @@
 """Link of a Signal account, begun by the owner on a page: the code to scan, and what came of it.
 
-The code is a secret: it is told to the owner's pages while it is good, and to nothing else.
+The code is a secret: it is told to the owner's pages and the device's own screen while it is good,
+and to nothing else.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from agent.app.build import Agent
 from agent.channels.settings import SignalSettings
 from agent.channels.signal.client import SignalClient
 from agent.channels.signal.linking import LinkRanOut, link_by_daemon
+from agent.channels.signal.shown_code import ShownCode
 from agent.errors import BadArguments, ChannelError, StorageFull
 from agent.net.addresses import is_this_machine
 
@@ -64,8 +66,9 @@ class _Link(Struct, frozen=True):
 class SignalLink:
     """The part of the page Channels that links an account, and its button."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, screen: ShownCode | None = None) -> None:
         self._agent = agent
+        self._screen = screen or ShownCode()
         self._link = _Link()
         self._linking: asyncio.Task[None] | None = None
 
@@ -111,6 +114,7 @@ class SignalLink:
         if self._linking is not None:
             self._linking.cancel()
             await asyncio.wait([self._linking])
+            self._screen.show("")
 
     def _settings(self) -> SignalSettings | None:
         """Return the settings where signal-cli runs on this machine."""
@@ -141,6 +145,7 @@ class SignalLink:
 
     def _step(self, step: LinkStep, **known: str) -> None:
         self._link = replace(_Link(step, self._link.number + 1), **known)
+        self._screen.show(self._link.uri)
 
     async def _note(self, row: Mapping[str, str], result: str, *, is_linked: bool) -> None:
         log = _log.info if is_linked else _log.warning

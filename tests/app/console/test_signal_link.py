@@ -13,6 +13,7 @@ import pytest
 from agent.access.people import Person
 from agent.app.build import Agent, assemble
 from agent.app.console.signal_link import SignalLink
+from agent.channels.signal.shown_code import NAME, ShownCode
 from agent.config import load
 from agent.errors import BadArguments, StorageFull
 from agent.settings import Paths, Settings
@@ -90,6 +91,34 @@ async def test_an_account_is_linked_by_a_code_that_is_told_to_nobody_else(
     assert daemon.called("finishLink")[0]["deviceName"] == "Greenhouse"
     assert SECRET not in json.dumps(rows)
     assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize("is_scanned", [True, False])
+async def test_the_devices_screen_has_the_code_while_it_can_be_scanned(
+    tmp_path: Path, *, is_scanned: bool
+) -> None:
+    daemon, scanned, runtime = SignalDaemon(accounts=[]), Waits(), tmp_path / "run"
+    runtime.mkdir()
+    daemon.fail("finishLink", scanned)
+    code = runtime / NAME
+    async with running(daemon), agent_with(tmp_path, daemon.url) as agent:
+        link = SignalLink(agent, ShownCode({"RUNTIME_DIRECTORY": str(runtime)}))
+        await link.begin(OWNER, {})
+        await until(link, "shown")
+        assert code.read_text() == LINK_URI
+        assert code.stat().st_mode & 0o777 == 0o600
+        if is_scanned:
+            scanned.over.set()
+            await until(link, "linked")
+            assert not code.exists()
+        await link.aclose()
+    assert not code.exists()
+
+
+def test_a_screen_that_takes_no_code_stops_nothing(tmp_path: Path) -> None:
+    ShownCode({"RUNTIME_DIRECTORY": str(tmp_path / "gone")}).show(LINK_URI)
+    ShownCode({}).show(LINK_URI)
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_second_press_begins_no_second_link(tmp_path: Path) -> None:
