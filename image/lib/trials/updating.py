@@ -20,11 +20,16 @@ def bundle_of(bench: Bench, *, is_good: bool) -> Path:
     """A signed update: what was built once more, or a system of nothing but zeroes.
 
     Raises:
-        NotTried: there is no key to sign it with.
+        NotTried: there is no key to sign it with, or not what the image was built of.
     """
     if bench.sign_key is None:
         raise NotTried("an update has to be signed: name the --sign-key of image/build")
     work = bench.image.parent / "work"
+    if not work.is_dir():
+        raise NotTried(
+            f"an update is made of what the image was built of, and there is no {work}: try the "
+            "image where image/build puts it without --output, or link `work` of its cache there"
+        )
     target = bench.work / ("good.update" if is_good else "bad.update")
     system = work / "system.squashfs"
     if not is_good:
