@@ -30,6 +30,8 @@ _ASK = (
 # As signal-cli gives one; nobody has to scan it
 _LINK = "sgnl://linkdevice?uuid=Q2hlY2tlZA%3D%3D&pub_key=BQabcdefgh"
 _CODE = "/run/barnacle/signal-link"
+# An interpreter starts, emulated
+_SHOWN_S = 120.0
 _SCREEN = "tr -s ' ' < /dev/vcs1"
 _VERSION = re.compile(r'"version":"([^"]+)"')
 # A Java machine, emulated; the unit itself has no limit
@@ -94,9 +96,13 @@ def _show_code(bench: Bench) -> None:
     shell = bench.shell
     put = f"install -m 600 -o barnacle -g barnacle /dev/stdin {_CODE}"
     shell.run(f"printf %s '{_LINK}' | {put}")
-    bench.until(lambda: "Scan this code" in shell.run(_SCREEN), "no code is on the screen")
+    bench.until(
+        lambda: "Scan this code" in shell.run(_SCREEN), "no code is on the screen", _SHOWN_S
+    )
     shell.run(f"rm {_CODE}")
-    bench.until(lambda: "counts no more" in shell.run(_SCREEN), "the code stays on the screen")
+    bench.until(
+        lambda: "counts no more" in shell.run(_SCREEN), "the code stays on the screen", _SHOWN_S
+    )
 
 
 def _ask(bench: Bench, method: str) -> str:
