@@ -111,8 +111,8 @@ def command_line(slot: str) -> str:
         *(f"root=PARTUUID={SLOTS[slot].partuuid}", "rootfstype=squashfs", "ro", "rootwait"),
         # A slot that cannot start gives way to the other one
         "panic=10",
-        # Nobody here asks for pages of 2 MiB; only to have them at hand the kernel keeps a twentieth
-        # of the memory free, and gives them to every heap
+        # Nobody here asks for pages of 2 MiB; to have them at hand the kernel keeps a twentieth of
+        # the memory free, and gives them to every heap
         "transparent_hugepage=never",
         "net.ifnames=0",
         f"barnacle.slot={slot}",

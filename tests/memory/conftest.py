@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.embeddings.base import Embedder
+from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.sqlite import SqliteMemory
 from tests.fakes.clock import SteppedClock
 from tests.fakes.postgres import DEBIAN, PGVECTOR, PostgresServer, unavailable_reason
@@ -16,6 +17,15 @@ MakeMemory = Callable[[Embedder], SqliteMemory]
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "memory" / "brain.db"
+
+
+@pytest.fixture
+async def real_model(model_dir: Path) -> AsyncIterator[Embedder]:
+    """The model, loaded: on a busy machine that takes longer than a store waits."""
+    embedder = OnnxEmbedder(model_dir)
+    await embedder.embed(["loaded"])
+    yield embedder
+    await embedder.aclose()
 
 
 @pytest.fixture

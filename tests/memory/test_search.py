@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
-from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.base import Scope
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
@@ -27,13 +27,11 @@ def clock() -> SteppedClock:
 
 @pytest.fixture
 async def memory(
-    tmp_path: Path, model_dir: Path, clock: SteppedClock
+    tmp_path: Path, real_model: Embedder, clock: SteppedClock
 ) -> AsyncIterator[SqliteMemory]:
-    embedder = OnnxEmbedder(model_dir)
-    made = SqliteMemory(tmp_path / "brain.db", embedder, clock)
+    made = SqliteMemory(tmp_path / "brain.db", real_model, clock)
     yield made
     await made.aclose()
-    await embedder.aclose()
 
 
 async def remember(memory: SqliteMemory, *contents: str, scope: Scope = MEI) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
-from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory import memory_vectors
 from agent.memory.base import Memory
 from agent.memory.sqlite import SqliteMemory
@@ -51,11 +50,9 @@ async def test_it_tells_what_was_so_before(check: Check, make_memory: MakeMemory
 
 @pytest.mark.parametrize("check", KEEPING, ids=lambda check: check.__name__)
 async def test_the_real_model_changes_nothing_of_that(
-    check: Check, make_memory: MakeMemory, model_dir: Path
+    check: Check, make_memory: MakeMemory, real_model: Embedder
 ) -> None:
-    embedder = OnnxEmbedder(model_dir)
-    await check(make_memory(embedder))
-    await embedder.aclose()
+    await check(make_memory(real_model))
 
 
 async def filled(memory: SqliteMemory) -> None:
@@ -79,9 +76,10 @@ async def test_what_was_stored_is_there_after_a_restart(make_memory: MakeMemory)
     assert (found.memory_id, found.content) == (stored.memory_id, stored.content)
 
 
-async def test_meaning_finds_what_shares_no_word(make_memory: MakeMemory, model_dir: Path) -> None:
-    embedder = OnnxEmbedder(model_dir)
-    memory = make_memory(embedder)
+async def test_meaning_finds_what_shares_no_word(
+    make_memory: MakeMemory, real_model: Embedder
+) -> None:
+    memory = make_memory(real_model)
     for content in (
         "the boiler was repaired in March",
         "my brother lives in Osaka",
@@ -92,19 +90,18 @@ async def test_meaning_finds_what_shares_no_word(make_memory: MakeMemory, model_
     assert found.content == "my brother lives in Osaka"
     assert found.score is not None
     assert found.score > 0.2
-    await embedder.aclose()
 
 
-async def test_people_never_mix_by_meaning_either(make_memory: MakeMemory, model_dir: Path) -> None:
-    embedder = OnnxEmbedder(model_dir)
-    memory = make_memory(embedder)
+async def test_people_never_mix_by_meaning_either(
+    make_memory: MakeMemory, real_model: Embedder
+) -> None:
+    memory = make_memory(real_model)
     for number in range(60):
         await memory.store("", f"tom's secret number {number} is {number * 7}", scope=TOM)
     await memory.store("", "the weather was fine", scope=MEI)
     found = await memory.recall("tom's secret number", 20, MEI)
     assert [entry.content for entry in found] == ["the weather was fine"]
     assert await memory.recall("tom's secret number", 20, EVERYBODY) == []
-    await embedder.aclose()
 
 
 async def test_what_is_superseded_takes_no_place_in_the_limit(make_memory: MakeMemory) -> None:

@@ -10,8 +10,12 @@ from scripts.lib.bench.speaker import Pair, Taken
 _ROOT = Path(__file__).resolve().parents[2]
 
 
+def made_of(pairs: list[Pair]) -> Taken:
+    return Taken("no tool", first_request_bytes=4_000, pairs=pairs)
+
+
 def taken(turn_s: float, bare_s: float = 0.001, *, count: int = 200) -> Taken:
-    return Taken("no tool", [Pair(turn_s, bare_s)] * count)
+    return made_of([Pair(turn_s, bare_s)] * count)
 
 
 @pytest.mark.parametrize(("turn_s", "held"), [(0.0029, [True, True]), (0.0031, [False, True])])
@@ -30,11 +34,11 @@ def test_rare_slow_turns_are_judged_wherever_they_were() -> None:
 def test_the_median_is_of_the_blocks_in_which_nothing_bare_was_slow() -> None:
     disturbed = taken(0.02, 0.01, count=150)
     quiet = taken(0.004, 0.001, count=50)
-    both = Taken("no tool", [*disturbed.pairs, *quiet.pairs])
+    both = made_of([*disturbed.pairs, *quiet.pairs])
     assert next(turn._rows(both)).held is False
-    waited = Taken("no tool", [Pair(0.004, 0.001, hop_s=0.003)] * 150)
-    calm = Taken("no tool", [Pair(0.002, 0.001)] * 50)
-    assert next(turn._rows(Taken("no tool", [*waited.pairs, *calm.pairs]))).held is True
+    waited = made_of([Pair(0.004, 0.001, hop_s=0.003)] * 150)
+    calm = made_of([Pair(0.002, 0.001)] * 50)
+    assert next(turn._rows(made_of([*waited.pairs, *calm.pairs]))).held is True
 
 
 def test_memory_that_grows_with_the_turns_misses_its_bar() -> None:

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from agent.config import Secret
+from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
-from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.base import CONVERSATION, Memory, Scope
 from agent.memory.postgres import hits, schema
 from agent.memory.postgres.memory import PostgresMemory
@@ -107,12 +107,11 @@ async def test_without_pgvector_meaning_orders_what_words_have_found(
 
 
 async def test_with_the_model_the_best_is_that_of_sqlite(
-    pgvector_server: PostgresServer, tmp_path: Path, model_dir: Path
+    pgvector_server: PostgresServer, tmp_path: Path, real_model: Embedder
 ) -> None:
-    embedder = OnnxEmbedder(model_dir)
     memories: list[Memory] = [
-        SqliteMemory(tmp_path / "brain.db", embedder, SteppedClock()),
-        PostgresMemory(Secret(pgvector_server.fresh_url()), embedder, SteppedClock()),
+        SqliteMemory(tmp_path / "brain.db", real_model, SteppedClock()),
+        PostgresMemory(Secret(pgvector_server.fresh_url()), real_model, SteppedClock()),
     ]
     for memory in memories:
         await remember(memory, *TALK)
@@ -127,7 +126,6 @@ async def test_with_the_model_the_best_is_that_of_sqlite(
         assert shared[0].score == pytest.approx(local[0].score, abs=0.05)
     for memory in memories:
         await memory.aclose()
-    await embedder.aclose()
 
 
 async def test_a_brain_of_an_earlier_version_gets_its_stems(
