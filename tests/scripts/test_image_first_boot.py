@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.app.console.setup_lines import SOCKET
+from agent.channels.signal import shown_code
 from agent.config import decode
 from agent.errors import ConfigRefused
 from agent.provision.settings import CardSettings
@@ -20,10 +21,13 @@ UNITS = system_tree.OVERLAY / "usr/lib/systemd/system"
 OURS = ("barnacle-provision.service", "barnacle-pairing.service", "barnacle-ssh.service")
 # Started by the agent, over a socket of its own
 ASKED = ("barnacle-first-start.socket", "barnacle-first-start@.service")
+# Started by a file that the agent writes
+SHOWN = ("barnacle-signal-code.path", "barnacle-signal-code.service")
 MOST_EXPOSED = {
     "barnacle-provision.service": 3.0,
     "barnacle-pairing.service": 2.6,
     "barnacle-first-start@.service": 2.6,
+    "barnacle-signal-code.service": 1.5,
 }
 _PROGRAMS = re.compile(r"^(Exec\w+=)/(?:opt|usr/lib/barnacle|usr/sbin/sshd)\S*", re.MULTILINE)
 ANALYZE = shutil.which("systemd-analyze") or ""
@@ -80,10 +84,17 @@ def test_the_agent_alone_may_hand_over_answers() -> None:
     assert "SocketMode=0600\n" in told
 
 
+def test_a_code_that_links_signal_comes_to_the_screen_by_itself() -> None:
+    assert SHOWN[0] in system_tree.ENABLED
+    told = (UNITS / SHOWN[0]).read_text()
+    assert f"PathExists=/run/barnacle/{shown_code.NAME}\n" in told
+    assert "WantedBy=paths.target\n" in told
+
+
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
     """Copies whose programs exist here."""
-    for unit in (*OURS, *ASKED):
+    for unit in (*OURS, *ASKED, *SHOWN):
         (tmp_path / unit).write_text(_PROGRAMS.sub(r"\1/bin/true", (UNITS / unit).read_text()))
     return tmp_path
 

@@ -11,6 +11,7 @@ ORDER = (
     "security",
     "conversation",
     "console",
+    "signal_code",
     "unplugged",
     "own_pins",
     "simulated_pins",

@@ -27,12 +27,6 @@ _ASK = (
     f'asked = Request("{_ADDRESS}/rpc", call, head); '
     "print(urlopen(asked, timeout=60).read().decode())' 2>/dev/null"
 )
-# As signal-cli gives one; nobody has to scan it
-_LINK = "sgnl://linkdevice?uuid=Q2hlY2tlZA%3D%3D&pub_key=BQabcdefgh"
-_CODE = "/run/barnacle/signal-link"
-# An interpreter starts, emulated
-_SHOWN_S = 120.0
-_SCREEN = "tr -s ' ' < /dev/vcs1"
 _VERSION = re.compile(r'"version":"([^"]+)"')
 # A Java machine, emulated; the unit itself has no limit
 _READY_S = 600.0
@@ -69,7 +63,6 @@ def _try(bench: Bench) -> str:
     pid = shell.run(f"systemctl show -P MainPID {_UNIT}")
     rss_mib = int(shell.run(f"awk '/^VmRSS/ {{print $2}}' /proc/{pid}/status")) / 1024
     _, with_mib = shell.memory_mib()
-    _show_code(bench)
     shell.run(f"systemctl stop {_UNIT}")
     more_mib = with_mib - shell.memory_mib()[1]
     shell.send("poweroff")
@@ -77,7 +70,7 @@ def _try(bench: Bench) -> str:
     return (
         f"signal-cli {version[1]} answers {ready_s:.0f} s after its start, {rss_mib:.0f} MiB "
         f"resident, its group {group_mib:.0f}, {more_mib} more in use; led on {acted_s:.1f} s "
-        "after a message over Signal; a code is on the screen while there is one"
+        "after a message over Signal"
     )
 
 
@@ -89,20 +82,6 @@ def _until_it_answers(bench: Bench) -> float:
     expect(sorted(state) == ["0", "running"], f"{_UNIT} is {state}")
     begun_s = int(shell.run(f"systemctl show -P ExecMainStartTimestampMonotonic {_UNIT}")) / 1e6
     return float(shell.run("cut -d' ' -f1 /proc/uptime")) - begun_s
-
-
-def _show_code(bench: Bench) -> None:
-    """Lend the screen a code as the agent does, and take it back."""
-    shell = bench.shell
-    put = f"install -m 600 -o barnacle -g barnacle /dev/stdin {_CODE}"
-    shell.run(f"printf %s '{_LINK}' | {put}")
-    bench.until(
-        lambda: "Scan this code" in shell.run(_SCREEN), "no code is on the screen", _SHOWN_S
-    )
-    shell.run(f"rm {_CODE}")
-    bench.until(
-        lambda: "counts no more" in shell.run(_SCREEN), "the code stays on the screen", _SHOWN_S
-    )
 
 
 def _ask(bench: Bench, method: str) -> str:
