@@ -28,8 +28,8 @@ from scripts.lib.bench.process import flush_s, rss_bytes, written_bytes
 from scripts.lib.bench.turn_service import ANSWER
 from tests.fakes.channel import FakeChannel, message
 
-# Of every kind, before anything is measured: what each needs is loaded, files are open, caches
-# filled, and the conversation is as long as it gets
+# Most of every kind, before anything is measured: what each needs is loaded, files are open, caches
+# filled, and the conversation is as long as it gets. No more than are measured
 _WARM_UP = 200
 _TOLD_EVERY = 500
 _LOOKED_AT_EVERY = 50
@@ -79,7 +79,9 @@ async def measured(kinds: dict[str, str], turns: int, folder: Path | None) -> li
         ):
             posts = Posts(agent.http)
             speaker = Speaker(dispatcher, channel, tasks, posts, bare, agent.journal)
-            first_bytes = [await speaker.warm_up(text) for text in kinds.values()]
+            first_bytes = [
+                await speaker.warm_up(text, min(_WARM_UP, turns)) for text in kinds.values()
+            ]
             scratch = Path(made) / "flushed"
             return [
                 await speaker.measure(Taken(kind, first), text, turns, scratch)
@@ -116,11 +118,11 @@ class Speaker:
     journal: DatabaseWorker
     said: int = 0
 
-    async def warm_up(self, text: str) -> int:
-        """Say it often enough; return the bytes of the first request."""
+    async def warm_up(self, text: str, times: int) -> int:
+        """Say it so often, after a first time; return the bytes of the first request."""
         await self._pair(text)
         first_bytes = len(self.posts.sent[0].content)
-        for _ in range(_WARM_UP):
+        for _ in range(times):
             await self._pair(text)
         return first_bytes
 
