@@ -79,9 +79,7 @@ async def measured(kinds: dict[str, str], turns: int, folder: Path | None) -> li
         ):
             posts = Posts(agent.http)
             speaker = Speaker(dispatcher, channel, tasks, posts, bare, agent.journal)
-            first_bytes = [
-                await speaker.warm_up(text, min(_WARM_UP, turns)) for text in kinds.values()
-            ]
+            first_bytes = [await speaker.warm_up(text, turns) for text in kinds.values()]
             scratch = Path(made) / "flushed"
             return [
                 await speaker.measure(Taken(kind, first), text, turns, scratch)
@@ -118,11 +116,11 @@ class Speaker:
     journal: DatabaseWorker
     said: int = 0
 
-    async def warm_up(self, text: str, times: int) -> int:
-        """Say it so often, after a first time; return the bytes of the first request."""
+    async def warm_up(self, text: str, turns: int) -> int:
+        """Say it often enough for so many turns; return the bytes of the first request."""
         await self._pair(text)
         first_bytes = len(self.posts.sent[0].content)
-        for _ in range(times):
+        for _ in range(min(_WARM_UP, turns)):
             await self._pair(text)
         return first_bytes
 
