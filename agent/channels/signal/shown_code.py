@@ -1,6 +1,6 @@
 """Code of a link in a file of systemd's runtime folder, for the device's own screen.
 
-On a card a unit puts it there (`agent.provision.signal_display`); elsewhere nobody
+On a card a unit shows it (`agent.provision.signal_display`); elsewhere nobody
 reads it. The code is a secret: the file is the agent's own, in memory, and goes with the code.
 """
 
