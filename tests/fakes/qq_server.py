@@ -111,6 +111,11 @@ class QqServer:
         self._count += 1
         return f"{prefix}{self._count}"
 
+    @property
+    def is_listened_to(self) -> bool:
+        """A connection has begun a session, or taken one up."""
+        return any(session.send is not None for session in self.sessions.values())
+
     # What people do
 
     def write(self, text: str, person: str = ANNA, **more: Any) -> Json:

@@ -5,6 +5,9 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+# Of the loop, from a connection that is taken to the task that serves it
+_PASSES = 3
+
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -16,25 +19,28 @@ async def serving(
     tasks: set[asyncio.Task[None]] = set()
 
     async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             await serve(reader, writer)
-            writer.close()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            writer.close()
-        finally:
+        writer.close()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        def ended(task: asyncio.Task[None]) -> None:
+            tasks.discard(task)
+            # A task that is cancelled before its first step has closed nothing
             if not writer.is_closing():
                 writer.transport.abort()
 
-    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(run(reader, writer))
         tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        task.add_done_callback(ended)
 
     listener = await asyncio.start_server(connected, "127.0.0.1", port, ssl=context)
     try:
         yield f"http{'s' if context else ''}://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
     finally:
         listener.close()
+        for _ in range(_PASSES):
+            await asyncio.sleep(0)
         left = [*tasks]
         for task in left:
             task.cancel()

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _KB = 1024
@@ -27,13 +27,15 @@ class Cost:
     most_mb: float
 
 
-def run_measured(argv: Sequence[str], given: bytes) -> tuple[bytes, Cost]:
+def run_measured(
+    argv: Sequence[str], given: bytes, environ: Mapping[str, str] | None = None
+) -> tuple[bytes, Cost]:
     """Return what a program wrote, and its cost; raise CalledProcessError if it failed."""
     with tempfile.TemporaryFile() as source:
         source.write(given)
         source.seek(0)
         starting = (sys.executable, "-I", "-S", "-c", _STARTER, *argv)
-        done = subprocess.run(starting, stdin=source, capture_output=True, check=True)
+        done = subprocess.run(starting, stdin=source, capture_output=True, check=True, env=environ)
     status, cpu_s, most_kb = json.loads(done.stderr.splitlines()[-1])
     if status:
         raise subprocess.CalledProcessError(status, argv)

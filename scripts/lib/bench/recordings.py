@@ -1,5 +1,6 @@
 """Recordings for the benchmark of speech: sentences as espeak-ng says them, clean and in noise."""
 
+import os
 import random
 import subprocess
 from array import array
@@ -10,6 +11,8 @@ from agent.channels.speech.grammar import THING, DeviceGrammar
 from agent.channels.speech.pcm import RATE_HZ, Pcm, read_wav
 
 NOISE_DB = 10.0
+# A library of espeak-ng looks for a sound server, and leaves a folder where it finds none
+WITHOUT_SOUND_SERVER = {**os.environ, "PULSE_SERVER": "unix:/dev/null"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +64,5 @@ def noisy(pcm: Pcm, below_db: float, chance: random.Random) -> Pcm:
 
 
 def _run(argv: Sequence[str], given: bytes) -> bytes:
-    return subprocess.run(argv, input=given, capture_output=True, check=True).stdout
+    environ = WITHOUT_SOUND_SERVER
+    return subprocess.run(argv, input=given, capture_output=True, check=True, env=environ).stdout

@@ -28,7 +28,13 @@ from agent.net.http import HttpClient
 from scripts.lib.bench.child import Cost, run_measured
 from scripts.lib.bench.played_back import WHOLE, Played, play_back
 from scripts.lib.bench.played_back import rows as played_rows
-from scripts.lib.bench.recordings import NOISE_DB, Recording, recorded, sentences
+from scripts.lib.bench.recordings import (
+    NOISE_DB,
+    WITHOUT_SOUND_SERVER,
+    Recording,
+    recorded,
+    sentences,
+)
 from scripts.lib.bench.table import NO_BAR, Row, show
 from tests.fakes.board_sim import BoardSim
 
@@ -139,7 +145,7 @@ def _speaker(own: Sequence[Recording]) -> Iterator[Row]:
     coding = ("/usr/bin/opusenc", "--quiet", "--bitrate", "24", "-", "-")
     costs: dict[str, list[Cost]] = {"espeak-ng": [], "opusenc": []}
     for one in own[:40]:
-        wav, cost = run_measured(speaking, one.sentence.encode())
+        wav, cost = run_measured(speaking, one.sentence.encode(), WITHOUT_SOUND_SERVER)
         costs["espeak-ng"].append(cost)
         costs["opusenc"].append(run_measured(coding, wav)[1])
     for program, found in costs.items():

@@ -180,7 +180,7 @@ async def test_a_token_that_the_gateway_does_not_take_is_changed(world: World) -
         world.server.closes_with = 4004
         world.server.lasts_s = 30
         world.server.cut()
-        await wait_until(lambda: len(world.server.tokens) > 1 and len(world.server.open) == 1)
+        await wait_until(lambda: len(world.server.tokens) > 1 and world.server.is_listened_to)
         world.server.write("hello")
         await listener.first()
 
