@@ -10,6 +10,7 @@ import logging
 import re
 import socket
 from collections.abc import Callable
+from functools import partial
 
 from msgspec import Struct
 
@@ -83,7 +84,12 @@ class FilteringProxy:
             return
         task = asyncio.create_task(self._serve_one(reader, writer))
         self._open.add(task)
-        task.add_done_callback(self._open.discard)
+        task.add_done_callback(partial(self._left, writer))
+
+    def _left(self, writer: asyncio.StreamWriter, task: asyncio.Task[None]) -> None:
+        # Also of a task that was cancelled before its first step
+        self._open.discard(task)
+        writer.close()
 
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -103,8 +109,6 @@ class FilteringProxy:
         else:
             with contextlib.closing(server_writer):
                 await self._relay(request, (reader, writer), (server_reader, server_writer))
-        finally:
-            writer.close()
 
     async def _connected(
         self, place: WebPlace

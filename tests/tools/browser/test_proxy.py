@@ -11,6 +11,7 @@ from agent.tools.browser.proxy import FilteringProxy
 from agent.tools.browser.traffic import PageRequest, Traffic
 from agent.tools.web import Web
 from tests.fakes.hostile_site import FURTHER, HostileSite, hostile_sites
+from tests.waits import PATIENCE_S
 
 
 class ProxyAtWork:
@@ -112,6 +113,21 @@ async def test_what_was_allowed_is_sent_with_its_body(work: ProxyAtWork) -> None
         asked = f"POST {work.site.url}/e HTTP/1.1\r\nContent-Length: 3\r\n\r\na=b"
         assert b"taken" in await work.said(asked.encode())
     assert [one.body for one in work.site.effects] == [b"a=b"]
+
+
+async def test_a_connection_that_is_dropped_as_it_comes_is_closed_too(work: ProxyAtWork) -> None:
+    # Wherever in the loop's passes between the connection and its task's first step
+    for passes in range(8):
+        with socket.create_connection(("127.0.0.1", work.port)) as browser:
+            browser.settimeout(0)
+            for _ in range(passes):
+                await asyncio.sleep(0)
+            was_met = bool(work.proxy._open)
+            await work.proxy.drop_connections()
+            if was_met:
+                async with asyncio.timeout(PATIENCE_S):
+                    assert await asyncio.get_running_loop().sock_recv(browser, 1) == b""
+    await work.proxy.drop_connections()
 
 
 async def test_no_more_connections_than_a_browser_needs(
