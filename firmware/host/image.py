@@ -11,6 +11,7 @@ from agent.blank.board_state import SLOTS, SlotPlace
 from firmware.host.board_source import is_small
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, build_number, bundle
 from firmware.host.compiler import ARCHITECTURE, compiled, for_board
+from firmware.host.kept_files import kept
 from firmware.host.parts import PARTS
 from firmware.host.shrink import shrunk
 from firmware.host.version import firmware_version
@@ -39,7 +40,7 @@ UNCOMPILED = ("simulated",)
 def board_bundle(name: str) -> list[BundledFile]:
     """The files as that board runs them."""
     files = bundle(name)
-    return shrunk(files) if name in UNCOMPILED else for_board(files)
+    return kept("shrunk", files, shrunk) if name in UNCOMPILED else for_board(files)
 
 
 def image(name: str) -> bytes:
