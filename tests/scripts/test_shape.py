@@ -66,7 +66,19 @@ def test_files_that_name_a_device_kind_are_counted_once_each(tree: Path) -> None
     assert len(shape.count_files_per_kind(tree).places) == 4
 
 
-def test_a_missed_bar_fails_the_run(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [measure.row(shape.ROOT) for measure in shape.MEASURES]
-    assert shape.main([]) == int(not all(row.held for row in rows))
+@pytest.mark.parametrize(("about", "status"), [("Number of it.", 0), ("What it is.", 1)])
+def test_a_missed_bar_fails_the_run(
+    tree: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    about: str,
+    status: int,
+) -> None:
+    monkeypatch.setattr(shape, "ROOT", tree)
+    for folder in ("agent/link/devices", "firmware/node", "firmware/boards", "tests/link"):
+        (tree / folder).mkdir(parents=True)
+    _write(tree, "agent/link/devices/rows.py", 'ROWS = (DeviceRow(kind="sonar", can=("sonar",)),)')
+    _write(tree, "README.md", "A line.\n")
+    _write(tree, "agent/one.py", f'"""{about}"""\n')
+    assert shape.main([]) == status
     assert "docstrings that begin with a question word" in capsys.readouterr().out
