@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from scripts.lib.bench import flow_stages, flow_turns
-from scripts.lib.bench.flow_agent import Both, opened
+from scripts.lib.bench.flow_agent import MODEL, Both, opened
 from scripts.lib.bench.flow_table import Found, rows_of
 from scripts.lib.bench.process import Used
 from scripts.lib.bench.table import show
@@ -98,6 +98,7 @@ async def _used(both: Both, found: Found, idle: Used, turns: int, idle_s: float)
     for kind in found.turns:
         print(f"{turns:,} turns in a row, {kind} ...", flush=True)
         found.spent[kind] = await flow_turns.in_a_row(both, kind, turns)
+    found.reading_cpu_s = await flow_turns.reading_cpu_s(MODEL)
     found.per_s = await flow_turns.at_once(both)
     found.rss[f"after {turns * 4 + flow_turns.AT_ONCE:,} messages"] = both.agent.used.rss_bytes
     if idle_s:

@@ -24,6 +24,7 @@ from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_world import ANNA
 
 ROOT = Path(__file__).resolve().parents[3]
+MODEL = Path(os.environ.get("BARNACLE_MODEL_DIR", ROOT / ".barnacle" / "model"))
 PEOPLE = 8
 _POLL_S = 25.0
 _PIECES = [sys.executable, "scripts/lib"]
@@ -35,9 +36,8 @@ class FlowAgent(DaemonProcess):
     """`barnacle run`, or a piece of this folder that runs the same and writes down what it sees."""
 
     def __init__(self, folder: Path, config: str, piece: str) -> None:
-        model = os.environ.get("BARNACLE_MODEL_DIR", str(ROOT / ".barnacle" / "model"))
         self.seen, self.state = folder / "seen.jsonl", folder / "state"
-        more = {"BARNACLE_MODEL_DIR": model, "BARNACLE_STAGES": str(self.seen)}
+        more = {"BARNACLE_MODEL_DIR": str(MODEL), "BARNACLE_STAGES": str(self.seen)}
         super().__init__(folder, config, **more, **_UNIT)
         if piece:
             self.program = (str(ROOT / "scripts" / "lib"), f"bench.{piece}")

@@ -36,6 +36,8 @@ class Found:
     # Milliseconds and place of each pause of the loop
     pauses: list[tuple[float, str]] = field(default_factory=list)
     floor_cpu_s: float = 0.0
+    # Of one reading by the embedding model
+    reading_cpu_s: float = 0.0
     per_s: float = 0.0
 
 
@@ -83,12 +85,13 @@ def _turn_rows(kind: str, taken: Taken) -> Iterator[Row]:
 def _spent_rows(found: Found) -> Iterator[Row]:
     for kind, spent in found.spent.items():
         is_judged = kind == "plain"
+        reading_ms = found.reading_cpu_s * 1e3
         cpu_ms, kib = spent.cpu_s * 1e3, spent.written_bytes / 1024
         yield Row(
             f"CPU of a {kind} turn, in a row, with what follows it",
             f"<= {CPU_BUDGET_MS:g} ms" if is_judged else NO_BAR,
             f"{cpu_ms:.2f} ms",
-            f"{found.floor_cpu_s * 1e3:.2f} ms (the floor, both kinds)",
+            f"{found.floor_cpu_s * 1e3:.2f} ms (the floor), {reading_ms:.2f} ms (model, a text)",
             cpu_ms <= CPU_BUDGET_MS if is_judged else None,
         )
         yield Row(

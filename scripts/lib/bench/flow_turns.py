@@ -3,7 +3,10 @@
 import asyncio
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from agent.embeddings.base import TextPassage
+from agent.embeddings.onnx import OnnxEmbedder
 from scripts.lib.bench.flow_agent import Both
 from scripts.lib.bench.process import Used
 from scripts.lib.bench.turn_service import ANSWER
@@ -13,6 +16,7 @@ from tests.fakes.telegram_server import TelegramServer
 WARM_UP = 20
 LIMIT_S = 60.0
 AT_ONCE = 200
+READINGS = 50
 _LOOK_S = 0.0002
 # What follows an answer is over by then: the agent has written that it was sent
 _SETTLED_S = 0.3
@@ -73,6 +77,19 @@ async def in_a_row(both: Both, kind: str, turns: int) -> Spent:
     return Spent(
         (after.cpu_s - before.cpu_s) / turns, (after.written_bytes - before.written_bytes) / turns
     )
+
+
+async def reading_cpu_s(model: Path) -> float:
+    """Return the CPU seconds of one reading by the embedding model, which a turn has some of."""
+    embedder = OnnxEmbedder(model)
+    passage = TextPassage(ASKED["plain"].format(number=1), ANSWER)
+    await embedder.read([passage])
+    begun_s = time.process_time()
+    for _ in range(READINGS):
+        await embedder.read([passage])
+    spent_s = time.process_time() - begun_s
+    await embedder.aclose()
+    return spent_s / READINGS
 
 
 async def turn(server: TelegramServer, text: str) -> float:
