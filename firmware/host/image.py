@@ -9,9 +9,9 @@ from collections.abc import Set as AbstractSet
 
 from agent.blank.board_state import SLOTS, SlotPlace
 from firmware.host.board_source import is_small
+from firmware.host.build_cache import cached
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, build_number, bundle
 from firmware.host.compiler import ARCHITECTURE, compiled, for_board
-from firmware.host.kept_files import kept
 from firmware.host.parts import PARTS
 from firmware.host.shrink import shrunk
 from firmware.host.version import firmware_version
@@ -40,7 +40,7 @@ UNCOMPILED = ("simulated",)
 def board_bundle(name: str) -> list[BundledFile]:
     """The files as that board runs them."""
     files = bundle(name)
-    return kept("shrunk", files, shrunk) if name in UNCOMPILED else for_board(files)
+    return cached("shrunk", files, shrunk) if name in UNCOMPILED else for_board(files)
 
 
 def image(name: str) -> bytes:

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from agent.link.devices.device_table import ROWS
 from firmware.host import interpreter
+from firmware.host.build_cache import cached
 from firmware.host.bundle import FIRMWARE, bundle, lay_out
 from firmware.host.control import ControlLine
-from firmware.host.kept_files import kept
 from firmware.host.parts import PARTS, Part
 from firmware.host.scratch import scratch_folder
 from firmware.host.shrink import shrunk
@@ -175,7 +175,7 @@ class _Machine:
         """Put the files of the board where the interpreter finds them."""
         files = bundle(board, is_frozen=is_frozen)
         if board == SIMULATED:
-            lay_out(kept("shrunk", files, shrunk), self._folder)
+            lay_out(cached("shrunk", files, shrunk), self._folder)
             return
         try:
             # A computer that only plays the simulated board need not have the compiler

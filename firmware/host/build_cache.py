@@ -1,6 +1,6 @@
-"""Files that were made of the firmware's own, kept: to make them anew takes seconds of a start.
+"""Cache of what was built from the firmware's files: to build it anew takes seconds of a start.
 
-A name stands for what they are made of and for what makes them: a change of either is another name.
+A name stands for what it is built of and for what builds it: a change of either is another name.
 """
 
 import contextlib
@@ -22,26 +22,26 @@ MOST = 128
 _UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 
 
-def kept(
-    way: str, files: list[BundledFile], make: Callable[[list[BundledFile]], list[BundledFile]]
+def cached(
+    way: str, files: list[BundledFile], build: Callable[[list[BundledFile]], list[BundledFile]]
 ) -> list[BundledFile]:
-    """Return what `make` makes of the files, from the folder if it has been made before.
+    """Return what is built from the files, from the cache if it has been built before.
 
     Args:
-        way: how they are made; what is read from elsewhere has to be named here.
+        way: how; whatever it depends on besides the files and this folder has to be named here.
     """
     path = FOLDER / f"{_name(way, files)}.zip"
     with contextlib.suppress(*_UNREADABLE):
         return _read(path)
-    made = make(files)
+    built = build(files)
     # A folder that cannot be written costs time, no more
     with contextlib.suppress(OSError):
-        _write(path, made)
-    return made
+        _write(path, built)
+    return built
 
 
 def _name(way: str, files: list[BundledFile]) -> str:
-    digest = hashlib.sha256(_makers())
+    digest = hashlib.sha256(_builders())
     parts = [way.encode()]
     for file in files:
         parts += [file.target.encode(), file.content]
@@ -51,8 +51,8 @@ def _name(way: str, files: list[BundledFile]) -> str:
 
 
 @cache
-def _makers() -> bytes:
-    """Return a sum of the programs that make files."""
+def _builders() -> bytes:
+    """Return a sum of the programs that build."""
     digest = hashlib.sha256(sys.version.encode())
     for path in sorted((FIRMWARE / "host").glob("*.py")):
         digest.update(path.read_bytes())
