@@ -143,12 +143,12 @@ def _firmware() -> Firmware:
 
 
 def _sweep(secrets: tuple[str, ...]) -> None:
-    from agent.provision.secret_wipe import sweep  # noqa: PLC0415 - seldom
+    from agent.provision.secret_wipe import sweep, system_files  # noqa: PLC0415 - seldom
 
     mounts = (line.split() for line in _MOUNTS.read_text().splitlines())
     partition = next((words[0] for words in mounts if words[1] == str(FOLDER)), "")
     if partition.startswith("/dev/"):
-        sweep(Path(partition), secrets)
+        sweep(Path(partition), secrets, system_files(FOLDER))
 
 
 class _Journal(logging.Formatter):

@@ -4,13 +4,15 @@ The rest stays as a person wrote it. What a comment repeats of a secret goes as 
 
 A file that was replaced or deleted stays readable in the raw partition. The partition is searched
 once after a secret was stored, while it is mounted read-only; only the secrets are overwritten.
+A secret may be a word of what the Pi starts from, such as `raspberry`: that stays as it is.
 """
 
 import logging
+import mmap
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from agent.config import ConfigSection, decode
@@ -21,27 +23,56 @@ _log = logging.getLogger(__name__)
 _CHUNK_BYTES = 4 * 1024 * 1024
 # A shorter one could be part of something else
 MIN_SECRET_BYTES = 8
+# What a Pi starts from; whatever else is on the partition a person has put there
+_SYSTEM = ("[AB]/*", "overlays/*", "*.bin", "*.elf", "*.dat", "*.dtb", "config.txt", "tryboot.txt")
 
 
-def sweep(partition: Path, secrets: Collection[str]) -> int:
-    """Overwrite them with stars wherever they are; how often they were found."""
+def system_files(firmware: Path) -> Iterator[Path]:
+    """Yield the files on the firmware partition that the Pi starts from."""
+    for pattern in _SYSTEM:
+        yield from (path for path in sorted(firmware.glob(pattern)) if path.is_file())
+
+
+def sweep(partition: Path, secrets: Collection[str], system: Iterable[Path] = ()) -> int:
+    """Overwrite them with stars wherever they are; how often they were overwritten.
+
+    Args:
+        system: files on the partition; a secret that is also a word of theirs is left everywhere,
+            because nobody can tell the one from the other there.
+    """
     wanted = [secret.encode() for secret in secrets if len(secret.encode()) >= MIN_SECRET_BYTES]
     if not wanted:
         return 0
     handle = os.open(partition, os.O_RDWR | os.O_CLOEXEC)
     try:
         places = _find(handle, wanted)
-        for at, length in places:
-            os.pwrite(handle, b"*" * length, at)
+        words = _words_of(system, {secret for _, secret in places})
+        places = {(at, secret) for at, secret in places if secret not in words}
+        for at, secret in places:
+            os.pwrite(handle, b"*" * len(secret), at)
         os.fsync(handle)
     finally:
         os.close(handle)
     if places:
         _log.info("provision: wiped secrets of deleted files (places=%d)", len(places))
+    if words:
+        _log.warning("provision: secrets are words of the system, not wiped (count=%d)", len(words))
     return len(places)
 
 
-def _find(handle: int, wanted: Collection[bytes]) -> set[tuple[int, int]]:
+def _words_of(system: Iterable[Path], wanted: Collection[bytes]) -> set[bytes]:
+    """Return those that stand in one of the files."""
+    words: set[bytes] = set()
+    for path in system if wanted else ():
+        with path.open("rb") as file:
+            # An empty one cannot be mapped
+            if os.fstat(file.fileno()).st_size:
+                with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                    words |= {one for one in wanted if content.find(one) >= 0}
+    return words
+
+
+def _find(handle: int, wanted: Collection[bytes]) -> set[tuple[int, bytes]]:
     places = set()
     # What lies across the end of one piece is found in the next one
     overlap = max(map(len, wanted)) - 1
@@ -50,7 +81,7 @@ def _find(handle: int, wanted: Collection[bytes]) -> set[tuple[int, int]]:
         for secret in wanted:
             at = chunk.find(secret)
             while at >= 0:
-                places.add((start + at, len(secret)))
+                places.add((start + at, secret))
                 at = chunk.find(secret, at + 1)
         start += len(chunk) - overlap
     return places

@@ -9,6 +9,7 @@ import pytest
 from agent.access.people import PersonAccount
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
+from agent.provision import __main__ as program
 from agent.provision.__main__ import main
 from agent.settings import Paths
 from agent.system.clock import SystemClock
@@ -81,6 +82,25 @@ def test_on_a_card_without_settings_the_code_is_for_a_browser(
 def test_other_words_are_explained(words: list[str], caplog: pytest.LogCaptureFixture) -> None:
     assert main(words) == 2
     assert "usage" in caplog.text
+
+
+def test_a_password_that_is_a_word_of_the_system_does_not_spoil_the_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = b"raspberrypi,4-model-b"
+    (tmp_path / "A").mkdir()
+    (tmp_path / "A/bcm2711-rpi-4-b.dtb").write_bytes(tree)
+    (tmp_path / "mounts").write_text(f"/dev/the-card {tmp_path} vfat ro 0 0\n")
+    card = tmp_path / "card"
+    card.write_bytes(tree + b" and a draft with my real secret")
+    monkeypatch.setattr(program, "FOLDER", tmp_path)
+    monkeypatch.setattr(program, "_MOUNTS", tmp_path / "mounts")
+    opened = os.open
+    monkeypatch.setattr(
+        os, "open", lambda path, *more: opened(card if "the-card" in str(path) else path, *more)
+    )
+    program._sweep(("raspberry", "my real secret"))
+    assert card.read_bytes() == tree + b" and a draft with **************"
 
 
 def test_a_start_with_nothing_new_loads_little(tmp_path: Path) -> None:

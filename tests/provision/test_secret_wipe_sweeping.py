@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.provision import secret_wipe
-from agent.provision.secret_wipe import sweep
+from agent.provision.secret_wipe import sweep, system_files
 
 SECRET = "correct horse battery"
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -67,3 +67,21 @@ def test_what_is_too_short_to_be_told_from_other_things_is_left(tmp_path: Path) 
     place.write_bytes(b"FAT32   and a fat cat")
     assert sweep(place, ["FAT32"]) == 0
     assert place.read_bytes() == b"FAT32   and a fat cat"
+
+
+def test_what_the_pi_starts_from_is_known_among_what_a_person_has_put_there(tmp_path: Path) -> None:
+    system = {"A/cmdline.txt", "B/bcm2711-rpi-4-b.dtb", "overlays/x.dtbo", "config.txt"}
+    system |= {"start4.elf", "bootcode.bin", "fixup4.dat"}
+    for name in (*system, "barnacle.toml.bak", "draft.txt", "B/folder/x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert {str(path.relative_to(tmp_path)) for path in system_files(tmp_path)} == system
+
+
+def test_a_secret_that_is_a_word_of_the_system_is_left(tmp_path: Path) -> None:
+    tree, empty, place = tmp_path / "x.dtb", tmp_path / "empty.dtb", tmp_path / "partition"
+    tree.write_bytes(b"raspberrypi,4-model-b")
+    empty.touch()
+    place.write_bytes(b"raspberrypi,4-model-b, my raspberry, " + SECRET.encode())
+    assert sweep(place, ["raspberry", SECRET, "x" * 30], (empty, tree)) == 1
+    assert place.read_bytes() == b"raspberrypi,4-model-b, my raspberry, " + b"*" * len(SECRET)
