@@ -33,13 +33,19 @@ class SignalDisplay(Struct, frozen=True):
     now_s: Callable[[], float] = time.monotonic
 
     def run(self) -> None:
-        """Show each code until it is gone, or nobody can know it any more."""
-        end_s, shown = self.now_s() + SCAN_TIMEOUT_S, ""
+        """Show each code as long as anybody can know it, until its file is gone.
+
+        Not before: systemd starts this as often as it finds the file, and soon gives up.
+        """
+        end_s, known, shown = 0.0, "", ""
         try:
-            while (uri := self._uri()) and self.now_s() < end_s:
-                if uri != shown:
-                    end_s, shown = self.now_s() + SCAN_TIMEOUT_S, uri
-                    self._write([*qr_lines(uri), "", _ASKED])
+            while self.code.exists():
+                if (uri := self._uri()) != known:
+                    end_s, known = self.now_s() + SCAN_TIMEOUT_S, uri
+                good = known if self.now_s() < end_s else ""
+                if good != shown:
+                    shown = good
+                    self._write([*qr_lines(good), "", _ASKED] if good else [_OVER])
                 self.sleep(LOOK_EVERY_S)
         finally:
             if shown:

@@ -58,16 +58,28 @@ def test_the_next_code_takes_its_place(tmp_path: Path) -> None:
 def test_a_code_that_nobody_takes_away_ends_with_its_time(tmp_path: Path) -> None:
     code = tmp_path / "signal-link"
     code.write_text(LINK_URI)
-    evening = Evening()
-    assert len(shown(code, evening)) == 2
-    assert evening.now_s >= SCAN_TIMEOUT_S
+    looks = int(SCAN_TIMEOUT_S / LOOK_EVERY_S)
+    evening = Evening(*[lambda: None] * (looks + 50), code.unlink)
+    _, last = shown(code, evening)
+    assert "counts no more" in last
 
 
-@pytest.mark.parametrize(
-    "content", [None, b"", b"https://example.org", b"sgnl://\x1b[31m", b"\xff"]
-)
-def test_what_is_no_code_is_not_shown(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize("content", [b"", b"https://example.org", b"sgnl://\x1b[31m", b"\xff"])
+def test_what_is_no_code_is_not_shown(tmp_path: Path, content: bytes) -> None:
     code = tmp_path / "signal-link"
-    if content is not None:
-        code.write_bytes(content)
-    assert shown(code, Evening()) == []
+    code.write_bytes(content)
+    assert shown(code, Evening(code.unlink)) == []
+
+
+def test_as_long_as_the_file_is_there_nothing_has_to_be_started_anew(tmp_path: Path) -> None:
+    """A unit with `PathExists=` starts this at once again, and is given up after five times."""
+    code = tmp_path / "signal-link"
+    code.touch()
+    evening = Evening(*[lambda: None] * 9, lambda: code.write_text(LINK_URI), code.unlink)
+    picture, _ = shown(code, evening)
+    assert "Scan this code with Signal" in picture
+    assert evening.now_s == 11 * LOOK_EVERY_S
+
+
+def test_nothing_is_shown_where_nothing_is(tmp_path: Path) -> None:
+    assert shown(tmp_path / "signal-link", Evening()) == []
