@@ -98,6 +98,13 @@ class Inventory(Struct, frozen=True):
         for root in (self.state_dir, *self._outside().values()):
             yield from (path for path, mode in self._walk(root) if stat.S_ISLNK(mode))
 
+    def unnamed(self) -> Iterator[Path]:
+        """Yield the files whose names are no text, which no list of parts can hold."""
+        for root in (self.state_dir, *self._outside().values()):
+            for path, mode in self._walk(root):
+                if stat.S_ISREG(mode) and not _is_text(path.relative_to(root)):
+                    yield path
+
     def _outside(self) -> dict[Area, Path]:
         """Return the folders that the configuration puts outside of the state folder."""
         roots = {Area.WORKSPACE: self.workspace, Area.DOCUMENTS: self.documents}
@@ -133,7 +140,7 @@ class Inventory(Struct, frozen=True):
 
     def _files(self, root: Path) -> Iterator[Path]:
         for path, mode in self._walk(root):
-            if stat.S_ISREG(mode):
+            if stat.S_ISREG(mode) and _is_text(path.relative_to(root)):
                 yield path
 
     def _walk(self, root: Path) -> Iterator[tuple[Path, int]]:
@@ -175,6 +182,15 @@ def is_passing(name: str) -> bool:
     if name in _PASSING or name in {SCRATCH, STAGED, FOLDER} or name.startswith(KEPT):
         return True
     return any(fnmatch(name, pattern) for pattern in _LEFTOVERS)
+
+
+def _is_text(name: Path) -> bool:
+    """Return false of a name that is no UTF-8: an unpacked archive of long ago has such."""
+    try:
+        str(name).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _source(area: Area, root: Path, path: Path) -> Source:

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -107,10 +108,13 @@ class BackupPlan(Struct, frozen=True):
 
     def _header(self) -> BackupHeader:
         lineage = read_lineage(self.state_dir)
-        links = [str(path) for path in self.inventory.links()]
         left_out = self.inventory.left_out
-        if links:
-            left_out += (f"symbolic links are not followed: {', '.join(links[:3])}",)
+        for what, paths in (
+            ("symbolic links are not followed", self.inventory.links()),
+            ("files whose names are not UTF-8 wait to be renamed", self.inventory.unnamed()),
+        ):
+            if some := [_shown(path) for path in islice(paths, 3)]:
+                left_out += (f"{what}: {', '.join(some)}",)
         return BackupHeader(
             format=FORMAT,
             version=__version__,
@@ -239,6 +243,10 @@ class _Parts:
         changed_s = self._header.made_at_s if status is None else status.st_mtime
         mode = PRIVATE_FILE if status is None else (status.st_mode & 0o700) | PRIVATE_FILE
         return Member(source.name, size, hashed(), changed_s, mode)
+
+
+def _shown(path: Path) -> str:
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _exactly(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:

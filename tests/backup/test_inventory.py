@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 from agent.backup.inventory import Inventory, is_passing
@@ -71,6 +72,14 @@ def test_links_are_not_followed(state: Path) -> None:
     (state / "workspace" / "etc").symlink_to("/etc")
     assert not [name for name in names(of(state)) if "passwd" in name or "etc" in name]
     assert {path.name for path in of(state).links()} == {"passwd", "etc"}
+
+
+def test_names_that_are_no_text_are_told_apart(state: Path) -> None:
+    (state / "workspace" / os.fsdecode(b"caf\xe9")).mkdir()
+    inside = state / "workspace" / os.fsdecode(b"caf\xe9") / "menu.txt"
+    inside.write_text("x")
+    assert not [name for name in names(of(state)) if "menu" in name]
+    assert [*of(state).unnamed()] == [inside]
 
 
 def test_the_place_of_the_backups_is_no_part_of_one(state: Path) -> None:

@@ -45,6 +45,20 @@ def test_nothing_plain_is_left_anywhere(plan: BackupPlan, state: Path, tmp_path:
     assert (tmp_path / "x.barnacle-backup").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_file_whose_name_is_no_text_is_left_out_and_said(
+    plan: BackupPlan, keys: Keys, state: Path, tmp_path: Path
+) -> None:
+    (state / "workspace" / os.fsdecode(b"caf\xe9.txt")).write_text("x")
+    (state / "workspace" / os.fsdecode(b"th\xe9")).symlink_to("/etc")
+    plan.write_file(tmp_path / "x.barnacle-backup")
+    found = read_backup(tmp_path / "x.barnacle-backup", keys)
+    assert found.differences() == {}
+    links, names = found.manifest.header.left_out
+    assert links.endswith("/th\\xe9")
+    assert "not UTF-8" in names
+    assert names.endswith("/caf\\xe9.txt")
+
+
 @needs_age
 def test_the_age_tool_and_tar_restore_it_without_us(plan: BackupPlan, tmp_path: Path) -> None:
     secret, public = make_key()
