@@ -74,7 +74,7 @@ def _make(arguments: Namespace) -> int:
     if not to:
         hand_over(paths.state_dir, (FOLDER, f"{FOLDER}/{target.name}"))
     if not arguments.to:
-        for old in remove_old(target.parent, plan.device, wanted.keep):
+        for old in remove_old(target.parent, plan.device, wanted.keep, target):
             say(f"removed {old}")
     made = LastBackup(
         made_at_s=manifest.header.made_at_s,

@@ -12,6 +12,17 @@ def test_of_one_device_the_newest_are_kept(tmp_path: Path) -> None:
     ]
     for name in (*names, *others):
         (tmp_path / name).touch()
-    assert [path.name for path in remove_old(tmp_path, "house", 2)] == names[:3]
+    made = tmp_path / names[-1]
+    assert [path.name for path in remove_old(tmp_path, "house", 2, made)] == names[:3]
     assert {path.name for path in tmp_path.iterdir()} == {*names[3:], *others}
-    assert remove_old(tmp_path, "house", 2) == []
+    assert remove_old(tmp_path, "house", 2, made) == []
+
+
+def test_those_of_a_clock_that_was_ahead_go_first(tmp_path: Path) -> None:
+    ahead = [f"house-2037010{day}T033000Z.barnacle-backup" for day in range(1, 3)]
+    names = [f"house-2027010{day}T033000Z.barnacle-backup" for day in range(1, 3)]
+    for name in (*ahead, *names):
+        (tmp_path / name).touch()
+    made = tmp_path / names[-1]
+    assert [path.name for path in remove_old(tmp_path, "house", 3, made)] == ahead[:1]
+    assert [path.name for path in remove_old(tmp_path, "house", 1, made)] == [ahead[1], names[0]]

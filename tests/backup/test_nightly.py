@@ -67,6 +67,9 @@ def nightly(
         (HALF_PAST_THREE_S - 1, True),
         (HALF_PAST_THREE_S + 1, False),
         (NOW_S - 2 * 86400, True),
+        # The clock has gone back a little since, or ten years
+        (NOW_S + 60, False),
+        (NOW_S + 10 * 365 * 86400, True),
     ],
 )
 def test_it_is_due_once_after_its_time(tmp_path: Path, tried_at_s: float, *, due: bool) -> None:

@@ -67,6 +67,22 @@ def test_the_configuration_says_where_and_for_whom(home: Path, key: tuple[str, s
     assert len([*(home / "kept").iterdir()]) == 1
 
 
+def test_a_backup_outlives_those_of_a_clock_that_was_ahead(
+    home: Path, key: tuple[str, str]
+) -> None:
+    (home / "usb").mkdir()
+    words = f'[backup]\nto = "{home}/usb"\nkeep = 1\nrecipients = ["{key[1]}"]\n'
+    (home / "barnacle.toml").write_text(words)
+    assert main(["backup"]) == exits.OK
+    (first,) = (home / "usb").iterdir()
+    device = first.name.rpartition("-2")[0]
+    first.replace(home / "usb" / f"{device}-20870101T033000Z.barnacle-backup")
+    assert main(["backup"]) == exits.OK
+    record = read_record(home / "state")
+    assert record is not None
+    assert [str(path) for path in (home / "usb").iterdir()] == [record.where]
+
+
 def test_the_standard_output_is_the_file(
     home: Path, key: tuple[str, str], capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
