@@ -27,6 +27,10 @@ from agent.turn.prompt_files import FILES as PROMPT_FILES
 
 # ZeroClaw's mark of a secret that only its own key opens
 _ENCRYPTED = ("enc2:", "enc:")
+# OpenClaw's and nanobot's name of a variable that has the value
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_ELSEWHERE = "it is kept elsewhere: write it with setup"
+_NANOBOT_PLACE = (("apiKey", "api_key"), ("apiBase", "api_base"))
 # Of our channels, each key by what the others call it
 _CHANNELS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "telegram": {"token": ("bot_token", "botToken", "token")},
@@ -105,7 +109,7 @@ def _zeroclaw(folder: Path, path: Path) -> ForeignAgent:
     provider = _provider(
         str(config.get("default_provider", "")),
         str(config.get("default_model", "")),
-        str(config.get("api_key") or ""),
+        config.get("api_key"),
         str(config.get("api_url") or ""),
         left,
     )
@@ -129,7 +133,9 @@ def _openclaw(folder: Path, path: Path) -> ForeignAgent:
     kind, _, model_name = named.partition("/")
     own = table_in(table_in(table_in(config, "models"), "providers"), kind)
     variables = table_in(config, "env") | table_in(table_in(config, "env"), "vars")
-    key = str(own.get("apiKey") or variables.get(f"{kind.upper()}_API_KEY") or "")
+    key = own.get("apiKey") or variables.get(f"{kind.upper()}_API_KEY")
+    if isinstance(key, str) and (named_one := _VARIABLE.fullmatch(key)):
+        key = variables.get(named_one[1], key)
     provider = _provider(kind, model_name, key, str(own.get("baseUrl") or ""), left)
     channels = _channels(table_in(config, "channels"), left)
     known = {"agents", "agent", "models", "env", "channels", "meta", "wizard", "$schema"}
@@ -152,8 +158,9 @@ def _nanobot(folder: Path, path: Path) -> ForeignAgent:
         model = model if chosen == kind else str(defaults.get("model") or "")
         kind = chosen
     own = table_in(table_in(config, "providers"), kind)
-    key, url = (str(own.get(word) or "") for word in ("apiKey", "apiBase"))
-    provider = _provider(kind, model, key, url, left)
+    # It takes both ways of writing a name
+    key, url = (own.get(one) or own.get(other) for one, other in _NANOBOT_PLACE)
+    provider = _provider(kind, model, key, str(url or ""), left)
     channels = _channels(table_in(config, "channels"), left)
     left += _settings_left(config, {"agents", "providers", "channels"})
     workspace = _inside(folder, str(defaults.get("workspace") or ""), folder / "workspace")
@@ -180,25 +187,44 @@ def _gathered(found: ForeignAgent, left: list[Left]) -> ForeignAgent:
     for sessions in ("sessions", "agents"):
         if (workspace.parent / sessions).is_dir() or (workspace / sessions).is_dir():
             left.append(Left(f"{sessions}/", "conversations: this agent begins its own"))
-    files = [workspace / one for one in PROMPT_FILES if (workspace / one).is_file()]
+    files = []
+    for path in (workspace / one for one in PROMPT_FILES):
+        if path.is_symlink():
+            left.append(Left(path.name, "it is a link to another place"))
+        elif path.is_file():
+            files.append(path)
     return replace(found, prompt_files=tuple(files), skills=tuple(skills), left=tuple(left))
 
 
-def _provider(kind: str, model: str, key: str, url: str, left: list[Left]) -> dict[str, Any]:
+def _provider(kind: str, model: str, key: object, url: str, left: list[Left]) -> dict[str, Any]:
     if not kind:
+        return {}
+    if _VARIABLE.search(url):
+        # Its key is not for the maker's own address
+        left.append(Left("model", f"its address {_ELSEWHERE.removeprefix('it ')}"))
         return {}
     found: dict[str, Any] = {"kind": kind}
     if model:
         found["model"] = model
     if url:
         found["base_url"] = url
-    if key.startswith(_ENCRYPTED):
-        left.append(Left("key of the model service", "it is encrypted: write it with setup"))
-    elif key:
-        found["api_key"] = key
-    else:
+    if not key:
         left.append(Left("key of the model service", "it is not in this file"))
+    elif value := _value(key, "key of the model service", left):
+        found["api_key"] = value
     return found
+
+
+def _value(told: object, what: str, left: list[Left]) -> str:
+    """Return a value that stands in the file; note one that is not readable there."""
+    # Of OpenClaw, a table may say where a secret is
+    if isinstance(told, dict) or (isinstance(told, str) and _VARIABLE.search(told)):
+        left.append(Left(what, _ELSEWHERE))
+    elif isinstance(told, str) and told.startswith(_ENCRYPTED):
+        left.append(Left(what, "it is encrypted: write it with setup"))
+    elif isinstance(told, str):
+        return told
+    return ""
 
 
 def _channels(tables: Mapping[str, Any], left: list[Left]) -> dict[str, dict[str, Any]]:
@@ -213,10 +239,8 @@ def _channels(tables: Mapping[str, Any], left: list[Left]) -> dict[str, dict[str
             continue
         found[name] = {}
         for key, names in _CHANNELS[name].items():
-            value = next((table[one] for one in names if table.get(one)), "")
-            if isinstance(value, str) and value.startswith(_ENCRYPTED):
-                left.append(Left(f"channel {name}: {key}", "it is encrypted: write it with setup"))
-            elif isinstance(value, str) and value:
+            told = next((table[one] for one in names if table.get(one)), "")
+            if value := _value(told, f"channel {name}: {key}", left):
                 found[name][key] = value
         if not found[name]:
             del found[name]

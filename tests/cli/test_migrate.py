@@ -235,6 +235,54 @@ def test_memories_are_trusted_like_a_page(
     assert "owner" not in told.lower()
 
 
+@pytest.mark.parametrize(
+    "key", ['"${ANTHROPIC_KEY}"', '{ source: "env", provider: "default", id: "ANTHROPIC_KEY" }']
+)
+def test_the_name_of_a_secret_is_not_taken_for_it(device: Device, openclaw: Path, key: str) -> None:
+    (openclaw / "openclaw.json").write_text(
+        '{ agents: { defaults: { model: "anthropic/claude-sonnet-4-5" } },'
+        f" models: {{ providers: {{ anthropic: {{ apiKey: {key} }} }} }},"
+        ' channels: { telegram: { botToken: "1234567890:${BOT_TOKEN}" } } }'
+    )
+    said = device.migrate(openclaw, "--yes")
+    assert "with its key" not in said
+    assert "  key of the model service: it is kept elsewhere" in said
+    assert "  channel telegram: token: it is kept elsewhere" in said
+    assert "_KEY" not in device.config.read_text()
+    assert "_TOKEN" not in device.config.read_text()
+
+
+def test_a_variable_of_the_same_file_is_looked_up(device: Device, openclaw: Path) -> None:
+    (openclaw / "openclaw.json").write_text(
+        '{ agents: { defaults: { model: "anthropic/claude-sonnet-4-5" } },'
+        f' env: {{ vars: {{ MINE: "{KEY}" }} }},'
+        ' models: { providers: { anthropic: { apiKey: "${MINE}" } } } }'
+    )
+    device.migrate(openclaw, "--yes")
+    assert tomllib.loads(device.config.read_text())["provider"]["api_key"] == KEY
+
+
+def test_a_model_at_an_address_that_is_elsewhere_is_left(device: Device, openclaw: Path) -> None:
+    (openclaw / "openclaw.json").write_text(
+        '{ agents: { defaults: { model: "openai/gpt-5" } }, models: { providers: { openai:'
+        f' {{ apiKey: "{KEY}", baseUrl: "${{BASE}}/v1" }} }} }} }}'
+    )
+    said = device.migrate(openclaw, "--yes")
+    assert "  model: its address is kept elsewhere" in said
+    assert KEY not in device.config.read_text()
+
+
+def test_a_prompt_file_that_is_a_link_is_left(
+    device: Device, openclaw: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("of root alone")
+    (openclaw / "workspace/SOUL.md").unlink()
+    (openclaw / "workspace/SOUL.md").symlink_to(tmp_path / "secret")
+    said = device.migrate(openclaw, "--yes")
+    assert "  SOUL.md: it is a link to another place" in said
+    assert not (device.workspace / "SOUL.md").exists()
+
+
 def test_twice_is_once(device: Device, openclaw: Path) -> None:
     device.migrate(openclaw, "--yes")
     said = device.migrate(openclaw, "--yes")
@@ -273,6 +321,12 @@ def test_nanobot_keeps_its_memory_in_another_place(device: Device, nanobot: Path
         "morning-brief",
         "tea",
     }
+
+
+def test_nanobot_s_other_way_of_writing_a_key_is_read(device: Device, nanobot: Path) -> None:
+    text = (nanobot / "config.json").read_text()
+    (nanobot / "config.json").write_text(text.replace("apiKey", "api_key"))
+    assert "  model: anthropic claude-opus-4-5 with its key" in device.migrate(nanobot)
 
 
 def test_a_job_to_come_keeps_its_time(device: Device, nanobot: Path) -> None:
