@@ -107,7 +107,7 @@ def finish(state_dir: Path, plan: SwitchPlan, system: SystemPlaces) -> None:
         system.put_file(Path(plan.config), content, kept)
     crash_point("restore.system_written")
     for folder in plan.folders:
-        _switch(folder, new / folder.area)
+        _switch(folder, new / folder.area, state_dir.stat())
     if plan.mark:
         write_atomic(state_dir / MARK, plan.mark.encode())
     (state_dir / STAGED / PLAN).unlink()
@@ -121,10 +121,13 @@ def discard(state_dir: Path) -> None:
     shutil.rmtree(state_dir / STAGED, ignore_errors=True)
 
 
-def _switch(folder: FolderSwitch, new: Path) -> None:
+def _switch(folder: FolderSwitch, new: Path, whose: os.stat_result) -> None:
     root, kept = Path(folder.root), Path(folder.kept)
     for place in (root, kept):
         place.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    # Made just now by root; one that was there belongs to the agent's user already
+    if os.geteuid() == 0 and root.lstat().st_uid != whose.st_uid:
+        os.chown(root, whose.st_uid, whose.st_gid, follow_symlinks=False)
     for name in folder.old:
         # There already: this one is of the new state
         if not os.path.lexists(kept / name) and os.path.lexists(root / name):

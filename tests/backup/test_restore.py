@@ -10,12 +10,14 @@ from msgspec.structs import replace
 from agent.backup import restore as restoring
 from agent.backup import switching
 from agent.backup.aftermath import read_note
-from agent.backup.restore import go_on, restore
+from agent.backup.inventory import Inventory
+from agent.backup.restore import OutsideFolders, go_on, restore
+from agent.backup.writer import BackupPlan
 from agent.errors import BackupRefused, StateInUse, StorageFull
 from agent.storage import lock
 from agent.storage.lineage import Lineage, read_lineage, write_lineage
 from agent.system import crash_points
-from tests.fakes.backed_up import KEYS, BackedUpDevice
+from tests.fakes.backed_up import KEYS, RECIPIENTS, BackedUpDevice
 
 NOW_S = time.time()
 
@@ -66,6 +68,22 @@ def test_what_was_there_is_kept_and_named(backup: Path, new: BackedUpDevice) -> 
     assert kept.parent == new.state
     assert (kept / "workspace" / "own.md").read_text() == "of before"
     assert (kept / "history").read_text() == "of before"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="owners of folders: needs root")
+def test_a_workspace_elsewhere_that_was_not_there_is_the_agent_s(
+    old: BackedUpDevice, new: BackedUpDevice, tmp_path: Path
+) -> None:
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    (place / "note.md").write_text("water the tomatoes")
+    inventory = Inventory(old.state, place, old.state / "documents", old.config)
+    BackupPlan(inventory, RECIPIENTS, "greenhouse").write_file(tmp_path / "x.barnacle-backup")
+    shutil.rmtree(place)
+    os.chown(new.state, 12345, 12345)
+    target = replace(new.target(NOW_S), outside=lambda _config: OutsideFolders(workspace=place))
+    restore(tmp_path / "x.barnacle-backup", KEYS, target)
+    assert {path.stat().st_uid for path in (place, *place.iterdir())} == {12345}
 
 
 def test_an_empty_device_keeps_nothing(backup: Path, tmp_path: Path) -> None:
