@@ -220,7 +220,8 @@ class AnswerBuilder:
             if call_id in taken or not _USABLE_ID.fullmatch(call_id):
                 call_id = f"call_{secrets.token_hex(8)}"
             taken.add(call_id)
-            arguments = service_json.joined_halves("".join(call.arguments))
+            # A tool without arguments may come with no piece of them at all
+            arguments = service_json.joined_halves("".join(call.arguments)) or "{}"
             calls.append(ToolCall(call_id, call.name or "unnamed", arguments))
         return calls
 

@@ -142,8 +142,6 @@ def _take(event: AnthropicEvent, answer: AnswerBuilder) -> str:
             return _begin(event.index, event.content_block or AnthropicBlock(), answer)
         case "content_block_delta":
             return _add(event.index, event.delta or AnthropicDelta(), answer)
-        case "content_block_stop":
-            _finish(event.index, answer)
         case "message_delta":
             _count(answer, event.usage)
             if event.delta is not None and event.delta.stop_reason:
@@ -159,7 +157,6 @@ def _take_whole(event: AnthropicEvent, answer: AnswerBuilder) -> str:
     text = ""
     for index, block in enumerate(event.content or ()):
         text += _begin(index, block, answer)
-        _finish(index, answer)
     answer.end(_STOPS.get(event.stop_reason or "", StopReason.END))
     _send_back(answer)
     return text
@@ -204,14 +201,6 @@ def _add(index: int, delta: AnthropicDelta, answer: AnswerBuilder) -> str:
     if delta.partial_json and note.has("input"):
         answer.add_call(index, "", "", delta.partial_json)
     return answer.add_text(delta.text or "")
-
-
-def _finish(index: int, answer: AnswerBuilder) -> None:
-    note = answer.notes.get(index)
-    if note is not None and note.kind == "tool_use" and not note.text("input"):
-        # A tool without arguments may come with no piece of them at all
-        note.add("input", "{}")
-        answer.add_call(index, "", "", "{}")
 
 
 def _send_back(answer: AnswerBuilder) -> None:

@@ -162,9 +162,9 @@ def _complete(index: int, item: ResponsesItem, answer: AnswerBuilder) -> None:
     """Take the whole item again, in case its pieces did not come."""
     note = answer.notes.get(index)
     if note is None:
-        answer.add_call(index, item.call_id or "", item.name or "", item.arguments or "{}")
+        answer.add_call(index, item.call_id or "", item.name or "", item.arguments or "")
     elif not note.text("arguments"):
-        answer.add_call(index, "", "", item.arguments or "{}")
+        answer.add_call(index, "", "", item.arguments or "")
 
 
 def _take_whole(response: Response, answer: AnswerBuilder) -> str:

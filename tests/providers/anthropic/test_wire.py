@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from agent.errors import TransientProviderError
+from agent.errors import ProviderRefused, TransientProviderError
 from agent.providers.answer import MAX_ANSWER_BYTES, AnswerBuilder
 from agent.providers.anthropic.wire import AnthropicWire
 from agent.providers.base import ChatResponse, StopReason, Usage
@@ -70,6 +70,26 @@ def test_reasons_for_stopping(reason: str, stop: StopReason) -> None:
     events = anthropic_stream.events("hi")
     events[-2] = {"type": "message_delta", "delta": {"stop_reason": reason}}
     assert answered(*events).stop is stop
+
+
+def test_a_call_cut_before_its_arguments_is_never_returned() -> None:
+    events = anthropic_stream.events("", [Call("all_off", "")])
+    events[-2] = {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}
+    with pytest.raises(ProviderRefused, match="in the middle of the call to all_off"):
+        answered(*events)
+
+
+def test_a_document_cut_before_the_arguments_of_its_call_is_refused() -> None:
+    block = {"type": "tool_use", "id": "call_1", "name": "all_off", "input": {}}
+    with pytest.raises(ProviderRefused, match="in the middle of the call to all_off"):
+        answered({"type": "message", "content": [block], "stop_reason": "max_tokens"})
+
+
+def test_a_call_without_arguments_needs_no_piece_of_them() -> None:
+    response = answered(*anthropic_stream.events("", [Call("all_off", "")], thinking="hm"))
+    assert [(call.name, call.arguments_json) for call in response.tool_calls] == [("all_off", "{}")]
+    assert response.echo is not None
+    assert json.loads(response.echo.content_json)[1]["input"] == {}
 
 
 def test_blocks_and_deltas_of_a_kind_that_is_not_known_are_passed_over() -> None:

@@ -60,6 +60,18 @@ def test_an_answer_that_is_not_whole_says_why(reason: str, stop: StopReason) -> 
     assert answered(*events).stop is stop
 
 
+def test_a_call_cut_before_its_arguments_is_never_returned() -> None:
+    item = {"type": "function_call", "call_id": "call_1", "name": "all_off", "arguments": ""}
+    details = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    end = {**responses_stream.response("", **details), "output": [item]}
+    with pytest.raises(ProviderRefused, match="in the middle of the call to all_off"):
+        answered(
+            {"type": "response.output_item.added", "output_index": 0, "item": item},
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            {"type": "response.incomplete", "response": end},
+        )
+
+
 def test_an_answer_without_room_names_the_setting() -> None:
     details = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     with pytest.raises(ProviderRefused, match=r"provider\.max_tokens"):
