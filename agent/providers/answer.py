@@ -7,6 +7,7 @@ import re
 import secrets
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.errors import ProviderRefused, TransientProviderError
 from agent.messages import Echo, ToolCall
@@ -15,6 +16,8 @@ from agent.providers.base import ChatResponse, StopReason, Usage
 
 # Longer than any useful answer; text and arguments together
 MAX_ANSWER_BYTES = 1024 * 1024
+# Of English; other scripts take fewer bytes for one, which makes an estimate of them too low
+BYTES_PER_TOKEN = 4
 # More calls in one answer are a model gone astray
 MAX_CALLS = 64
 # Services take back only such names, and a name that they refuse would poison the conversation
@@ -76,6 +79,8 @@ class AnswerBuilder:
         self.usage = Usage()
         self._is_refused = False
         self._size_bytes = 0
+        # What the model wrote: of that, `_size_bytes` has some twice
+        self._written_bytes = 0
         self._echo_json = ""
         self._thoughts: list[str] = []
         # By the number of the part that they are about
@@ -92,6 +97,7 @@ class AnswerBuilder:
             TransientProviderError: the answer is beyond all measure.
         """
         self.count_bytes(text)
+        self._wrote(text)
         text, self._half = self._half + text, ""
         # The first half of a character whose second half is in the next piece
         if text and "\ud800" <= text[-1] <= "\udbff":
@@ -116,10 +122,19 @@ class AnswerBuilder:
         call.call_id = call.call_id or call_id
         call.name = call.name or _NOT_IN_NAMES.sub("_", bare(name))[:MAX_NAME_CHARS]
         self.count_bytes(arguments)
+        self._wrote(arguments)
         call.arguments.append(arguments)
 
     def count(self, usage: Usage) -> None:
         self.usage = usage
+
+    def cost(self) -> Usage:
+        """Return the tokens so far: those that the service has counted, or at least what it sent.
+
+        Most count them at the end alone, which an answer that breaks off never reaches.
+        """
+        written = -(-self._written_bytes // BYTES_PER_TOKEN)
+        return replace(self.usage, output_tokens=max(self.usage.output_tokens, written))
 
     def count_bytes(self, text: str) -> None:
         """Count bytes of the answer, wherever they are kept.
@@ -141,6 +156,7 @@ class AnswerBuilder:
 
     def think(self, piece: str) -> None:
         """Keep a piece of the model's thoughts, for those who like to look; count it first."""
+        self._wrote(piece)
         self._thoughts.append(piece)
 
     def refuse(self) -> None:
@@ -188,6 +204,9 @@ class AnswerBuilder:
         if self._calls:
             return f", in the middle of the call to {self._calls[-1].name or 'a tool'}"
         return ", in the middle of the answer" if self._texts else ""
+
+    def _wrote(self, text: str) -> None:
+        self._written_bytes += len(text.encode(errors="replace"))
 
     def _continued(self, index: int | None, call_id: str, name: str) -> _PartialCall | None:
         """Return the call that this is a piece of; None begins another one."""

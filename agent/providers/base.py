@@ -71,6 +71,8 @@ class ChatRequest(Struct, frozen=True):
         answer_schema: JSON Schema that a server with grammars holds the answer to; others leave it
             out.
         heard: called at each event of the service's answer, also before the first text.
+        counted: told what the answer has cost so far, as it comes; where it breaks off, that is
+            what it has cost.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -84,6 +86,7 @@ class ChatRequest(Struct, frozen=True):
     person: str = ""
     answer_schema: Mapping[str, object] | None = None
     heard: Callable[[], None] | None = None
+    counted: Callable[[Usage], None] | None = None
 
 
 class TextDelta(Struct, frozen=True):

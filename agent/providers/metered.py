@@ -6,6 +6,10 @@ What was cut off in the middle has been paid for: it is estimated and counted.
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agent.providers.answer import BYTES_PER_TOKEN
 from agent.providers.base import (
     Capabilities,
     ChatRequest,
@@ -18,12 +22,30 @@ from agent.providers.base import (
 from agent.providers.once import Once
 from agent.providers.spending_limits import Budget
 
-# Of English; other scripts take fewer bytes for one, which makes an estimate of them too low
-BYTES_PER_TOKEN = 4
 # What services count for a picture of usual size
 IMAGE_TOKENS = 1500
 # Many times the tools of a device with several boards
 MAX_COUNTED_TOOLS = 512
+
+
+class _CutAnswer(Struct):
+    """Cost of an answer that never became whole, such as one that was all thoughts."""
+
+    _counted: Usage = Usage()
+
+    def count(self, usage: Usage) -> None:
+        self._counted = usage
+
+    def usage(self, sent_tokens: int, shown_tokens: int) -> Usage | None:
+        """Return the cost, estimated where the service has not counted; None for no answer."""
+        counted = self._counted
+        if not shown_tokens and counted == Usage():
+            return None
+        return replace(
+            counted,
+            input_tokens=counted.input_tokens or sent_tokens,
+            output_tokens=max(counted.output_tokens, shown_tokens),
+        )
 
 
 class MeteredProvider(Provider):
@@ -46,9 +68,10 @@ class MeteredProvider(Provider):
         most = Usage(_sent_tokens(request), request.max_tokens or self._inner.max_tokens)
         budget, has_key = self._budget, self._inner.has_key
         asked = await budget.admit(request.conversation, model, most, has_key=has_key)
-        is_settled, shown = False, 0
+        is_settled, shown, cut = False, 0, _CutAnswer()
         try:
-            async with aclosing(self._inner.stream(request)) as items:
+            told = replace(request, counted=cut.count)
+            async with aclosing(self._inner.stream(told)) as items:
                 async for item in items:
                     if isinstance(item, ChatResponse):
                         is_settled = True
@@ -59,7 +82,7 @@ class MeteredProvider(Provider):
                     yield item
         finally:
             if not is_settled:
-                await budget.settle(asked, Usage(most.input_tokens, shown) if shown else None)
+                await budget.settle(asked, cut.usage(most.input_tokens, shown))
 
     def capabilities(self, model: str | None = None) -> Capabilities:
         return self._inner.capabilities(model)

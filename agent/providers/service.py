@@ -100,7 +100,13 @@ class ServiceProvider(DirectProvider, Generic[M]):
         try:
             async with aclosing(self._events(request, sampling, answer)) as events:
                 async for event in events:
-                    if text := self._read(event, answer, service):
+                    try:
+                        text = self._read(event, answer, service)
+                    finally:
+                        # Of an answer that ends in an error, too
+                        if request.counted is not None:
+                            request.counted(answer.cost())
+                    if text:
                         yield TextDelta(text)
         except ContextOverflow as err:
             if err.window_tokens is not None:

@@ -1,4 +1,6 @@
+import asyncio
 import dataclasses
+import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import partial
@@ -23,6 +25,7 @@ from agent.providers.spending_limits import Budget
 from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import (
+    Call,
     LlmServer,
     Reply,
     Respond,
@@ -121,6 +124,56 @@ async def test_a_cut_stream_is_counted_as_far_as_it_came(meters: Meters) -> None
     requests, sent, written, _ = await meters.spent()
     assert (requests, sent) == (1, 4)
     assert written > 0
+
+
+async def test_an_answer_that_was_all_thoughts_is_counted(meters: Meters) -> None:
+    thought = {"reasoning_content": "hm"}
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}], "usage": USED}
+    async with running(Reply(body=sse({"choices": [{"delta": thought}]}, last))) as server:
+        with pytest.raises(ProviderError, match=r"provider\.max_tokens"):
+            await meters.at(server).chat(ASKED)
+    assert await meters.spent() == (1, 1000, 500, 0.002)
+
+
+async def test_a_limit_holds_though_no_request_is_ever_answered(meters: Meters) -> None:
+    limited = Meters(meters.ledger, meters.http, daily_limit_tokens=2000)
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}], "usage": USED}
+    async with running(Reply(body=sse(last))) as server:
+        for _ in range(5):
+            with pytest.raises(ProviderError):
+                await limited.at(server).chat(ASKED)
+    assert len(server.requests) == 2
+
+
+async def test_a_call_that_was_cut_is_counted_as_far_as_it_came(meters: Meters) -> None:
+    cut = streamed("", Call("lamp", json.dumps({"text": "x" * 400}), "call_1"))
+    async with running(dataclasses.replace(cut, cut_after=len(cut.body) // 2)) as server:
+        with pytest.raises(ProviderError):
+            await meters.at(server).chat(ASKED)
+    requests, sent, written, _ = await meters.spent()
+    assert (requests, sent) == (1, 4)
+    assert written > 0
+
+
+async def test_thoughts_that_were_broken_off_are_counted(meters: Meters) -> None:
+    thought = sse({"choices": [{"delta": {"reasoning_content": "x" * 40}}]}, done=False)
+    async with running(Reply(body=thought, stalls=True)) as server:
+        heard = asyncio.Event()
+        asked = replace(ASKED, heard=heard.set)
+        task = asyncio.create_task(meters.at(server).chat(asked))
+        await heard.wait()
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+    assert await meters.spent() == (1, 4, 10, 0.000024)
+
+
+async def test_an_error_in_place_of_an_answer_costs_nothing(meters: Meters) -> None:
+    overloaded = Reply(body=sse({"error": {"message": "overloaded", "code": 503}}))
+    async with running(overloaded) as server:
+        with pytest.raises(ProviderError):
+            await meters.at(server).chat(ASKED)
+    assert await meters.spent() == (0, 0, 0, 0.0)
 
 
 @pytest.mark.parametrize("refusal", [failed(400, "no"), failed(429, "slow"), failed(500, "oh")])
