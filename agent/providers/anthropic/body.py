@@ -4,7 +4,9 @@ Roles alternate, results of tools stand first in a message of the person, and em
 left out: all three are demanded.
 """
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 
 from msgspec import Struct, structs
@@ -12,6 +14,7 @@ from msgspec import Struct, structs
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
 from agent.providers import service_json
 from agent.providers.base import ChatRequest
+from agent.providers.call_ids import renamed
 from agent.providers.wire import Sampling
 from agent.tools.service_schema import FULL, cleaned
 
@@ -20,6 +23,8 @@ Json = dict[str, object]
 _CACHED: Json = {"type": "ephemeral"}
 # What stands where a person sent nothing but blanks: an empty text is refused
 _NOTHING = "(nothing)"
+# Ids of calls that are taken; others come from other services
+_ID = re.compile("[A-Za-z0-9_-]{1,64}")
 
 
 class AnthropicDialect(Struct, frozen=True):
@@ -78,7 +83,9 @@ def _tool(spec: ToolSpec) -> Json:
 
 
 def _turns(messages: Sequence[ChatMessage], wire: str, model: str) -> list[Json]:
-    said = [message for message in messages if message.role is not Role.SYSTEM]
+    is_echoed = partial(_is_echoed, wire=wire, model=model)
+    known = renamed(messages, _ID, is_echoed)
+    said = [message for message in known if message.role is not Role.SYSTEM]
     turns: list[Json] = []
     for is_assistant, together in groupby(said, lambda message: message.role is Role.ASSISTANT):
         if is_assistant:
@@ -114,9 +121,14 @@ def _result(message: ChatMessage) -> Json:
     return block
 
 
+def _is_echoed(message: ChatMessage, wire: str, model: str) -> bool:
+    echo = message.echo
+    return echo is not None and (echo.wire, echo.model) == (wire, model)
+
+
 def _answer(message: ChatMessage, wire: str, model: str) -> list[Json]:
     echo = message.echo
-    if echo is not None and (echo.wire, echo.model) == (wire, model):
+    if echo is not None and _is_echoed(message, wire, model):
         said = service_json.parse(echo.content_json)
         if isinstance(said, list):
             return said

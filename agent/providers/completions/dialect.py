@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from agent.messages import ChatMessage, Echo, Image, Role, ToolCall, ToolSpec
 from agent.providers import service_json
 from agent.providers.base import ChatRequest
+from agent.providers.call_ids import SHORT, renamed
 from agent.providers.once import Once
 from agent.providers.wire import Sampling
 from agent.tools.service_schema import FULL, cleaned
@@ -37,6 +38,10 @@ _REFUSAL = re.compile(
 _NO_SCHEMA = re.compile(
     r"response_format|json_schema|grammar|guided|structured output", re.IGNORECASE
 )
+# Of calls in the history that another service made; several rules, of which one id keeps all
+_NO_ID = re.compile(
+    r"tool call id|tool_call_id|tool_calls\[[0-9]+\]\.id|tool_use(?:\.id|` ids)", re.IGNORECASE
+)
 
 
 class CompletionsDialect(Struct, frozen=True):
@@ -48,6 +53,7 @@ class CompletionsDialect(Struct, frozen=True):
     effort: str | None = None
     takes_stream_options: bool = True
     takes_schema: bool = True
+    takes_any_id: bool = True
 
     @classmethod
     def of_host(cls, host: str) -> "CompletionsDialect":
@@ -58,6 +64,8 @@ class CompletionsDialect(Struct, frozen=True):
         """Return the dialect to try next; None if `complaint` names nothing that can change."""
         if self.takes_schema and _NO_SCHEMA.search(complaint):
             return structs.replace(self, takes_schema=False)
+        if self.takes_any_id and _NO_ID.search(complaint):
+            return structs.replace(self, takes_any_id=False)
         return self._without(complaint) if _REFUSAL.search(complaint) else None
 
     def _without(self, complaint: str) -> "CompletionsDialect | None":
@@ -87,7 +95,10 @@ def encode(
         body["tools"] = [_tool(spec) for spec in sorted(request.tools, key=_name_of)]
         if dialect.effort is not None:
             body["reasoning_effort"] = dialect.effort
-    body["messages"] = _messages(request.messages, (wire, sampling.model))
+    known = request.messages
+    if not dialect.takes_any_id:
+        known = tuple(renamed(known, SHORT))
+    body["messages"] = _messages(known, (wire, sampling.model))
     body[dialect.tokens_key] = sampling.max_tokens
     if dialect.takes_temperature:
         body["temperature"] = sampling.temperature

@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any
 
 import pytest
@@ -125,3 +126,33 @@ def test_a_parameter_that_is_refused_is_left_out_and_then_no_more(
 
 def test_the_scale_of_temperature_ends_at_one() -> None:
     assert written(user_said("x"))["temperature"] == 1.0
+
+
+def test_ids_of_another_service_are_written_as_this_one_takes_them() -> None:
+    # As Kimi numbers its calls, and as a service does that begins anew in every answer
+    kimi = ToolCall("functions.lamp:0", "lamp", "{}")
+    again = ToolCall("call_0", "lamp", "{}")
+    turns = [
+        message
+        for call in (kimi, again, again)
+        for message in (user_said("on"), assistant_said("", (call,)), tool_said(call, "done"))
+    ]
+    body = written(*turns, user_said("and?"))
+    blocks = [block for message in body["messages"] for block in message["content"]]
+    calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+    assert calls == results
+    # What the service demands: 400 "String should match pattern", "ids must be unique"
+    assert all(re.fullmatch("[a-zA-Z0-9_-]+", call_id) for call_id in calls)
+    assert len(set(calls)) == len(calls)
+    assert calls[1] == "call_0"
+    assert written(*turns, user_said("and?")) == body
+
+
+def test_ids_stay_where_the_answer_goes_back_word_for_word() -> None:
+    call = ToolCall("a:1", "lamp", "{}")
+    block = {"type": "tool_use", "id": "a:1", "name": "lamp", "input": {}}
+    echo = Echo("anthropic", SAMPLING.model, json.dumps([block]))
+    body = written(user_said("on"), assistant_said("", (call,), echo), tool_said(call, "done"))
+    assert body["messages"][1]["content"] == [block]
+    assert body["messages"][2]["content"][0]["tool_use_id"] == "a:1"

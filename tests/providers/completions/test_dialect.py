@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -12,6 +13,8 @@ from agent.providers.completions.dialect import (
     encode,
 )
 from agent.providers.wire import Sampling
+from tests.fakes.llm_server import JSON, Reply, streamed
+from tests.fakes.llm_talk import asking
 from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("some-model", 0.7, 4096)
@@ -195,3 +198,48 @@ def test_what_is_learned_from_a_refusal(
     before: CompletionsDialect, complaint: str, after: CompletionsDialect | None
 ) -> None:
     assert before.after_refusal(complaint) == after
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        # Mistral, OpenAI, Kimi, Anthropic behind a gateway
+        "Tool call id was call_7 but must be a-z, A-Z, 0-9, with a length of 9.",
+        "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a length of 40.",
+        "tool call id grep:3 is duplicated",
+        "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+        "messages.3.content.0: `tool_use` ids must be unique",
+    ],
+)
+def test_ids_of_another_service_are_replaced_where_they_are_refused(complaint: str) -> None:
+    call = ToolCall("chatcmpl-tool-0123456789abcdef0123456789abcdef", "lamp", "{}")
+    turn = (user_said("on"), assistant_said("", (call,)), tool_said(call, "done"))
+    request = asked(*turn, *turn, user_said("and?"))
+    assert call.call_id in str(body_of(request))
+    other = CompletionsDialect().after_refusal(complaint)
+    assert other is not None
+    messages = body_of(request, other)["messages"]
+    assert isinstance(messages, list)
+    calls = [one["tool_calls"][0]["id"] for one in messages if "tool_calls" in one]
+    assert calls == [one["tool_call_id"] for one in messages if one["role"] == "tool"]
+    assert all(re.fullmatch("[a-zA-Z0-9]{9}", call_id) for call_id in calls)
+    assert len(set(calls)) == 2
+    assert body_of(request, other)["messages"] == messages
+    assert other.after_refusal(complaint) is None
+
+
+async def test_a_service_with_other_ids_goes_on_with_the_conversation() -> None:
+    call = ToolCall("call_0123456789abcdef", "lamp", "{}")
+    request = asked(
+        user_said("on"), assistant_said("", (call,)), tool_said(call, "done"), user_said("and?")
+    )
+
+    def mistral(body: dict[str, object]) -> Reply:
+        if call.call_id in str(body):
+            why = f"Tool call id was {call.call_id} but must be a-z, A-Z, 0-9, with a length of 9."
+            told = {"object": "error", "message": why, "type": "invalid_function_call"}
+            return Reply(json.dumps({**told, "param": None, "code": "3280"}).encode(), 400, JSON)
+        return streamed("It is on.")
+
+    async with asking(mistral) as (_, provider):
+        assert (await provider.chat(request)).text == "It is on."
