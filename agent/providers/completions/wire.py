@@ -42,6 +42,8 @@ class CompletionsMessage(msgspec.Struct, frozen=True):
     reasoning_content: str | None = None
     # Others, vLLM and OpenRouter among them, only show them
     reasoning: object = None
+    # OpenRouter passes on in these what a model's own service demands back, such as signatures
+    reasoning_details: object = None
 
     @property
     def text(self) -> str:
@@ -111,6 +113,31 @@ _STOPS = {
 _THOUGHTS = "reasoning_content"
 
 
+class ThoughtBlock(Note):
+    """A block of thoughts; `rest` is all of it but the text."""
+
+    def __init__(self, begun: dict[str, object]) -> None:
+        super().__init__(str(begun.get("type")))
+        self.rest: dict[str, object] = {}
+        self.take(begun)
+
+    def take(self, piece: dict[str, object]) -> None:
+        for name, value in piece.items():
+            if name == "text" and isinstance(value, str):
+                self.add(name, value)
+            elif value is not None or name not in self.rest:
+                self.rest[name] = value
+
+    def goes_on(self, piece: dict[str, object]) -> bool:
+        """Return true if a piece belongs to this block."""
+        # Blocks of other kinds are whole
+        is_text = self.kind == "reasoning.text" == piece.get("type")
+        return is_text and self.rest.get("index") == piece.get("index")
+
+    def said(self) -> dict[str, object]:
+        return {**self.rest, "text": self.text("text")} if self.has("text") else self.rest
+
+
 class CompletionsWire(WireFormat[CompletionsDialect]):
     """`POST chat/completions`, streamed.
 
@@ -164,6 +191,8 @@ def take(chunk: CompletionsChunk, answer: AnswerBuilder) -> str:
 
 def _read_choice(choice: CompletionsChoice, answer: AnswerBuilder) -> str:
     part = choice.delta or choice.message
+    if part is not None and isinstance(part.reasoning_details, list):
+        _keep_details(part.reasoning_details, answer)
     if part is not None and part.reasoning_content:
         _remember(part.reasoning_content, answer)
     elif part is not None and isinstance(part.reasoning, str):
@@ -192,10 +221,30 @@ def _remember(thoughts: str, answer: AnswerBuilder) -> None:
     answer.notes.setdefault(0, Note()).add(_THOUGHTS, thoughts)
 
 
+def _keep_details(details: list[object], answer: AnswerBuilder) -> None:
+    """Keep blocks of thoughts in their order; a call without them is refused by its own model."""
+    answer.notes.setdefault(0, Note())
+    for detail in details:
+        if not isinstance(detail, dict):
+            continue
+        last = answer.notes[len(answer.notes) - 1]
+        if isinstance(last, ThoughtBlock) and last.goes_on(detail):
+            answer.count_bytes(f"{detail.get('text') or ''}{detail.get('signature') or ''}")
+            last.take(detail)
+        else:
+            answer.count_bytes(json.dumps(detail))
+            answer.notes[len(answer.notes)] = ThoughtBlock(detail)
+
+
 def _send_back(answer: AnswerBuilder) -> None:
-    if 0 in answer.notes:
-        thoughts = answer.notes[0].text(_THOUGHTS)
-        answer.send_back(json.dumps({_THOUGHTS: thoughts}, ensure_ascii=False))
+    back: dict[str, object] = {}
+    if 0 in answer.notes and (thoughts := answer.notes[0].text(_THOUGHTS)):
+        back[_THOUGHTS] = thoughts
+    blocks = [note.said() for note in answer.notes.values() if isinstance(note, ThoughtBlock)]
+    if blocks:
+        back["reasoning_details"] = blocks
+    if back:
+        answer.send_back(json.dumps(back, ensure_ascii=False))
 
 
 def _usage(count: CompletionsTokenCount) -> Usage:

@@ -1,10 +1,12 @@
 import json
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
+from agent.errors import TransientProviderError
 from agent.messages import ChatMessage, Echo, Image, ToolCall
-from agent.providers.answer import AnswerBuilder
+from agent.providers.answer import MAX_ANSWER_BYTES, AnswerBuilder
 from agent.providers.base import ChatRequest, ChatResponse, Usage
 from agent.providers.completions.wire import CompletionsWire
 from agent.providers.wire import Sampling
@@ -40,6 +42,59 @@ def test_thoughts_are_not_shown_and_go_back_with_the_results_of_their_calls() ->
     said = assistant_said("", response.tool_calls, response.echo)
     sent = written(user_said("on"), said, tool_said(CALL, "ok"))
     assert sent[1]["reasoning_content"] == "The lamp is a led."
+
+
+def test_details_of_thoughts_go_back_as_openrouter_demands_them() -> None:
+    # Without them Gemini refuses the result: "Function call is missing a thought_signature"
+    call = {"index": 0, "id": "call_1", "function": {"name": "lamp", "arguments": "{}"}}
+    text = {"type": "reasoning.text", "format": "google-gemini-v1", "index": 0}
+    signed = {
+        "type": "reasoning.encrypted",
+        "format": "google-gemini-v1",
+        "index": 0,
+        "id": "call_1",
+        "data": "c2lnbmVk",
+    }
+    response = answered(
+        {"reasoning": "The lamp ", "reasoning_details": [{**text, "text": "The lamp "}]},
+        {"reasoning": "is a led.", "reasoning_details": [{**text, "text": "is a led."}]},
+        {"reasoning_details": [{**text, "signature": "abc"}]},
+        {"tool_calls": [call], "reasoning_details": [signed]},
+    )
+    assert (response.text, response.thoughts) == ("", "The lamp is a led.")
+    said = assistant_said("", response.tool_calls, response.echo)
+    sent = written(user_said("on"), said, tool_said(CALL, "ok"))[1]
+    assert sent["reasoning_details"] == [
+        {**text, "signature": "abc", "text": "The lamp is a led."},
+        signed,
+    ]
+    assert "reasoning_content" not in sent
+    assert sent["tool_calls"][0]["id"] == "call_1"
+
+
+def test_blocks_of_thoughts_stay_apart() -> None:
+    call = {"index": 0, "id": "call_1", "function": {"name": "lamp", "arguments": "{}"}}
+    blocks = [{"type": "reasoning.text", "index": n, "text": f"thought {n}"} for n in range(3)]
+    blocks += [{"type": "reasoning.summary", "index": 3, "summary": s} for s in ("a", "b")]
+    response = answered(
+        *({"reasoning_details": [block]} for block in blocks), {"tool_calls": [call]}
+    )
+    said = assistant_said("", response.tool_calls, response.echo)
+    assert written(said, tool_said(CALL, "ok"))[0]["reasoning_details"] == blocks
+
+
+@pytest.mark.parametrize("details", ["hm", {"type": "reasoning.text"}, ["hm"], [], None])
+def test_details_of_another_shape_are_passed_over(details: object) -> None:
+    call = {"index": 0, "id": "call_1", "function": {"name": "lamp", "arguments": "{}"}}
+    response = answered({"reasoning_details": details, "tool_calls": [call]})
+    assert response.tool_calls == (CALL,)
+    assert response.echo is None
+
+
+def test_details_without_end_are_refused() -> None:
+    piece = {"type": "reasoning.text", "index": 0, "text": "x" * (MAX_ANSWER_BYTES // 2)}
+    with pytest.raises(TransientProviderError, match="longer than 1024 KB"):
+        answered(*[{"reasoning_details": [piece]}] * 3)
 
 
 def test_thoughts_of_an_answer_without_calls_are_not_kept() -> None:
