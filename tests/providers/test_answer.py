@@ -149,10 +149,26 @@ def test_wrong_arguments_are_the_tools_to_refuse() -> None:
         ("content_filter", StopReason.REFUSED),
         ("tool_calls", StopReason.TOOLS),
         ("function_call", StopReason.TOOLS),
+        # Mistral and GLM
+        ("model_length", StopReason.LENGTH),
+        ("model_context_window_exceeded", StopReason.LENGTH),
+        ("sensitive", StopReason.REFUSED),
     ],
 )
 def test_reasons_for_stopping(finish: str, stop: StopReason) -> None:
     assert answer_of(said("x", finish=finish)).stop is stop
+
+
+@pytest.mark.parametrize(
+    "finish",
+    # OpenRouter and Mistral, DeepSeek, GLM, SGLang
+    ["error", "insufficient_system_resource", "network_error", "abort"],
+)
+def test_an_answer_that_the_service_broke_off_is_never_a_whole_one(finish: str) -> None:
+    with pytest.raises(TransientProviderError, match=f"in the middle of the answer .{finish}"):
+        answer_of(said("The lamp is"), said(finish=finish))
+    with pytest.raises(TransientProviderError, match="in the middle of the call to all_off"):
+        answer_of(said(None, part(0, "all_off", "", "x")), said(finish=finish))
 
 
 def test_calls_are_a_reason_of_their_own() -> None:

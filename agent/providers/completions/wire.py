@@ -4,6 +4,7 @@ import json
 
 import msgspec
 
+from agent.errors import TransientProviderError
 from agent.providers import failures, service_json
 from agent.providers.answer import AnswerBuilder, Note
 from agent.providers.base import Capabilities, ChatRequest, StopReason, Usage
@@ -106,9 +107,14 @@ _STOPS = {
     "function_call": StopReason.TOOLS,
     "length": StopReason.LENGTH,
     "max_tokens": StopReason.LENGTH,
+    "model_length": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
     "content_filter": StopReason.REFUSED,
     "refusal": StopReason.REFUSED,
+    "sensitive": StopReason.REFUSED,
 }
+# The service itself failed in the middle: what came is half an answer, or half a call
+_BREAKS = frozenset({"error", "insufficient_system_resource", "network_error", "abort"})
 
 _THOUGHTS = "reasoning_content"
 
@@ -198,6 +204,10 @@ def _read_choice(choice: CompletionsChoice, answer: AnswerBuilder) -> str:
     elif part is not None and isinstance(part.reasoning, str):
         answer.count_bytes(part.reasoning)
         answer.think(part.reasoning)
+    if choice.finish_reason in _BREAKS:
+        raise TransientProviderError(
+            f"the service broke off{answer.place()} ({choice.finish_reason})"
+        )
     if choice.finish_reason or choice.message is not None:
         answer.end(_STOPS.get(choice.finish_reason or "", StopReason.END))
         _send_back(answer)
