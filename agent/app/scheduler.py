@@ -118,10 +118,10 @@ class Scheduler:
         from agent.schedule.zone import local_zone
 
         workspace = self._paths.workspace
-        perform = Performer(journal, delivery, deliver, self._clock, workspace)
         every_minutes = self._settings.schedule.heartbeat_minutes
         heartbeat = Heartbeat(self.store, self._clock, every_minutes, workspace, home)
         async with asyncio.TaskGroup() as tasks:
+            perform = Performer(journal, delivery, deliver, self._clock, workspace, tasks)
             tasks.create_task(heartbeat.run())
             outside = Outside(
                 perform, tell, local_zone, self._is_dated, _late_reminder, perform.follow

@@ -24,6 +24,9 @@ from agent.system.clock import Clock
 
 # A turn takes seconds to minutes; looking costs a query
 _LOOK_S = 1.0
+# All tries of a platform that refuses take less. One that is away may stay so for days: what is to
+# be sent is kept, and the job has done its part
+AWAY_S = 180.0
 
 
 class Performer(Struct, frozen=True):
@@ -32,6 +35,7 @@ class Performer(Struct, frozen=True):
     Args:
         deliver: takes a message as if it had come from the channel.
         workspace: where HEARTBEAT.md is.
+        tasks: messages are sent in these, however long a run may take.
     """
 
     journal: DatabaseWorker
@@ -39,6 +43,7 @@ class Performer(Struct, frozen=True):
     deliver: Callable[[Inbound], Awaitable[None]]
     clock: Clock
     workspace: Path
+    tasks: asyncio.TaskGroup
 
     async def __call__(self, job: Job) -> str:
         return await (self._say(job) if job.message else self._begin(job))
@@ -61,7 +66,11 @@ class Performer(Struct, frozen=True):
             raise JobFailed("the disk had no room to keep it")
         if not self.delivery.attends(kept):
             return _kept(job.channel)
-        if not await self.delivery.send(kept):
+        sending = self.tasks.create_task(self.delivery.send(kept))
+        await asyncio.wait([sending], timeout=AWAY_S)
+        if not sending.done():
+            return _kept(job.channel)
+        if not sending.result():
             raise JobFailed(f"{job.channel} did not accept it")
         return "delivered"
 
@@ -80,18 +89,16 @@ class Performer(Struct, frozen=True):
         return await self._result_of(inbound)
 
     async def _result_of(self, inbound: Inbound) -> str:
-        while (came := await self._outcome(inbound)) is None:
-            await self.clock.sleep(_LOOK_S)
-        return _came_of(inbound.channel, *came)
-
-    async def _outcome(self, inbound: Inbound) -> tuple[InboxState, OutboxState | None] | None:
-        """Return the states of the turn; None while it works. A waiting answer counts as done."""
-        came = await self.journal.look(lambda db: _looked_up(db, inbound))
         answer = Outbound(0, inbound.channel, inbound.reply_target, "", inbound.answers)
-        is_open = came[0] in {InboxState.ACCEPTED, InboxState.RUNNING} or (
-            came[1] is OutboxState.PENDING and self.delivery.attends(answer)
-        )
-        return None if is_open else came
+        sent_for_s = 0.0
+        while True:
+            answered, sent = await self.journal.look(lambda db: _looked_up(db, inbound))
+            if answered not in {InboxState.ACCEPTED, InboxState.RUNNING}:
+                is_coming = sent is OutboxState.PENDING and self.delivery.attends(answer)
+                if not is_coming or sent_for_s >= AWAY_S:
+                    return _came_of(inbound.channel, answered, sent)
+                sent_for_s += _LOOK_S
+            await self.clock.sleep(_LOOK_S)
 
 
 def _kept(channel: str) -> str:

@@ -36,7 +36,8 @@ def heartbeat(folder: Path, minutes: int = 30, home: Address | None = HOME) -> H
 def performer(at_work: Running, channel: Channel) -> Performer:
     delivery = Delivery(at_work.journal, {channel.name: channel}, SteppedClock())
     deliver = partial(at_work.dispatcher.deliver, tasks=at_work.tasks)
-    return Performer(at_work.journal, delivery, deliver, SystemClock(), at_work.folder)
+    clock, tasks = SystemClock(), at_work.tasks
+    return Performer(at_work.journal, delivery, deliver, clock, at_work.folder, tasks)
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import asyncio
 from functools import partial
 from pathlib import Path
 
@@ -5,15 +6,19 @@ import pytest
 from msgspec.structs import replace
 
 from agent.channels.base import Channel
-from agent.messages import Address, Effect, Inbound, Provenance
+from agent.errors import ChannelUnavailable
+from agent.messages import Address, Effect, Inbound, Outbound, Provenance
 from agent.messaging.delivery import MAX_TRIES, Delivery
 from agent.providers.base import Provider
+from agent.schedule import performer as performing
+from agent.schedule import schedule as scheduling
+from agent.schedule.job_store import JobStore
 from agent.schedule.performer import Performer
-from agent.schedule.schedule import JobFailed
+from agent.schedule.schedule import JobFailed, Outside, Schedule
 from agent.system.clock import SystemClock
 from agent.turn.outcome import NOTHING_TO_SAY
 from tests.fakes.channel import FakeChannel, RefusingChannel
-from tests.fakes.clock import SteppedClock
+from tests.fakes.clock import HastyClock, SteppedClock
 from tests.fakes.dispatching import Running, running, spoken
 from tests.fakes.job_run import job
 from tests.fakes.provider import (
@@ -29,7 +34,8 @@ from tests.fakes.tools import CountingTool
 def performer(at_work: Running, channel: Channel) -> Performer:
     delivery = Delivery(at_work.journal, {channel.name: channel}, SteppedClock())
     deliver = partial(at_work.dispatcher.deliver, tasks=at_work.tasks)
-    return Performer(at_work.journal, delivery, deliver, SystemClock(), at_work.folder)
+    clock, tasks = SystemClock(), at_work.tasks
+    return Performer(at_work.journal, delivery, deliver, clock, at_work.folder, tasks)
 
 
 async def test_a_message_arrives_as_it_was_ordered(tmp_path: Path) -> None:
@@ -54,6 +60,45 @@ async def test_what_cannot_be_reached_is_kept_and_no_turn_begins(tmp_path: Path)
         assert await perform(job(**away)) == "kept until elsewhere is connected"
         with pytest.raises(JobFailed, match="elsewhere is not connected"):
             await perform(job(message="", prompt="Water", **away))
+
+
+class AwayChannel(FakeChannel):
+    """Not reached until `is_away` is false."""
+
+    is_away = True
+
+    async def send(self, message: Outbound) -> None:
+        if self.is_away:
+            raise ChannelUnavailable("no network")
+        await super().send(message)
+
+
+@pytest.mark.parametrize(
+    ("what", "said"), [({}, "Tea!"), ({"message": "", "prompt": "Look"}, "echo: Look")]
+)
+async def test_a_platform_that_is_away_for_long_gets_it_later_and_no_job_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: dict[str, str], said: str
+) -> None:
+    monkeypatch.setattr(scheduling, "RUN_TIMEOUT_S", 3.0)
+    monkeypatch.setattr(performing, "AWAY_S", 0.1)
+    channel, store, told = AwayChannel(), JobStore(tmp_path / "jobs.json"), list[str]()
+
+    async def tell(text: str) -> None:
+        told.append(text)
+
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        delivery = at_work.dispatcher._delivery
+        delivery.clock = HastyClock()
+        deliver = partial(at_work.dispatcher.deliver, tasks=at_work.tasks)
+        clock, tasks = HastyClock(), at_work.tasks
+        perform = Performer(at_work.journal, delivery, deliver, clock, tmp_path, tasks)
+        store.add(job(at_s=clock.wall_s() - 1.0, **what))
+        async with asyncio.TaskGroup() as looking:
+            outside = Outside(perform, tell, is_trusted=lambda _wall_s: True)
+            await Schedule(store, clock).look(outside, looking)
+        assert (store.find("tea").result, told) == ("kept until fake is connected", [])
+        channel.is_away = False
+        assert await channel.wait_for(1) == [said]
 
 
 async def test_a_turn_without_an_answer_is_a_job_that_failed(tmp_path: Path) -> None:
