@@ -7,12 +7,15 @@ import asyncio
 import sqlite3
 import time
 
+from msgspec.structs import replace
+
 from agent.errors import StorageFull
 from agent.messages import ChatMessage, Inbound, Outbound
 from agent.messaging import inbox, outbox
 from agent.messaging.delivery import Delivery
-from agent.messaging.inbox import Accepted
+from agent.messaging.inbox import NOT_KEPT, Accepted
 from agent.messaging.journal import InboxState
+from agent.messaging.worker import unrecorded
 from agent.passage import outside
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
@@ -64,13 +67,13 @@ class Backlog:
             count = len(self._gathered[place])
             await self._clock.sleep(GATHER_S)
         gathered = self._gathered.pop(place)
-        text = backlog_report(gathered)
+        text, told = backlog_report(gathered), _together(gathered)
         try:
-            answer = await self._journal.transact(lambda db: _close(db, gathered, text))
+            answer = await self._journal.transact(lambda db: _close(db, gathered, told, text))
         except StorageFull:
-            # Nothing is closed: the next start tells of them
-            return
-        await self._delivery.send(answer)
+            # Nothing is closed: if this does not arrive, the next start tells of those that it has
+            answer = unrecorded(told, text)
+        await self._delivery.answer(told, answer, InboxState.STALE)
 
 
 def backlog_report(gathered: list[Accepted]) -> str:
@@ -93,7 +96,13 @@ def _line(message: Inbound) -> str:
     return f"- {at} {printable_line(message.text, MAX_TOLD_CHARS)}"
 
 
-def _close(db: sqlite3.Connection, gathered: list[Accepted], text: str) -> Outbound:
+def _together(gathered: list[Accepted]) -> Accepted:
+    """Return one message for all; one that is kept, if there was room for any."""
+    kept = [accepted for accepted in gathered if accepted.inbox_id != NOT_KEPT]
+    return replace((kept or gathered)[-1], also=tuple(one.inbox_id for one in kept[:-1]))
+
+
+def _close(db: sqlite3.Connection, gathered: list[Accepted], told: Accepted, text: str) -> Outbound:
     for accepted in gathered:
         inbox.close(db, accepted.inbox_id, InboxState.STALE)
         message = accepted.message
@@ -102,4 +111,4 @@ def _close(db: sqlite3.Connection, gathered: list[Accepted], text: str) -> Outbo
         asked = outside(message.text, trust, whose)
         said = (ChatMessage.user(asked), ChatMessage.assistant(outside(text, trust, whose)))
         history.append(db, message.conversation, history.History(said, message.provenance))
-    return outbox.add(db, gathered[-1], text)
+    return unrecorded(told, text) if told.inbox_id == NOT_KEPT else outbox.add(db, told, text)

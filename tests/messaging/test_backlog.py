@@ -1,8 +1,10 @@
 from functools import partial
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
+from agent.errors import StorageFull
 from agent.messages import Inbound
 from agent.messaging import inbox
 from agent.messaging.backlog import MAX_TOLD, OLD_S, backlog_report
@@ -61,6 +63,43 @@ async def test_after_a_long_time_without_power_nothing_old_is_done(tmp_path: Pat
         (text,) = await channel.wait_for(1)
     assert "pump on" in text
     assert provider.requests == []
+
+
+async def _full(_job: object) -> None:
+    raise StorageFull("no room")
+
+
+async def test_what_comes_late_to_a_full_disk_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, ScriptedProvider(), channel) as agent:
+        with monkeypatch.context() as disk:
+            disk.setattr(agent.journal, "transact", _full)
+            await agent.dispatcher.deliver(late("pump on", "1"), agent.tasks)
+            (text,) = await channel.wait_for(1)
+            assert "pump on" in text
+            await agent.dispatcher.deliver(late("lamp on", "2"), agent.tasks)
+        # The reserve has made room before that one is told of
+        assert "lamp on" in (await channel.wait_for(2))[1]
+
+
+async def test_what_was_kept_is_closed_with_what_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, ScriptedProvider(), channel) as agent:
+        olds = [late(f"pump on {number}", f"{number}") for number in range(3)]
+        kept = [await agent.journal.transact(partial(inbox.accept, message=one)) for one in olds]
+        with monkeypatch.context() as disk:
+            disk.setattr(agent.journal, "transact", _full)
+            for one in (*kept[:2], Accepted(inbox.NOT_KEPT, olds[2])):
+                assert one is not None
+                agent.dispatcher._backlog.add(one, agent.tasks)
+            (text,) = await channel.wait_for(1)
+        assert [f"pump on {number}" in text for number in range(3)] == [True] * 3
+        # The last one was kept here, and is still open
+        assert await agent.journal.transact(inbox.unanswered) == kept[2:]
 
 
 def test_nobody_reads_a_hundred_lines() -> None:
