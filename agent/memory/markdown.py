@@ -1,7 +1,8 @@
 """Long-term memory in Markdown that only grows: a log for people, editors and Git.
 
 Core memories are in `MEMORY.md`, the others in `memory/<day>.md`. What is said again under the
-same key is appended and wins; nothing is ever taken out, so `forget` is False.
+same key is appended and wins; nothing is ever taken out, so `forget` is False. Writes are numbered:
+a memory may get an earlier time than it had, and move to another file.
 """
 
 import json
@@ -65,8 +66,12 @@ class _Item(Struct):
         return isinstance(lines, int) and (not has_end or len(self.lines) < lines)
 
 
-def render(entry: MemoryEntry) -> str:
-    """Return the lines of a memory, with an empty one after them."""
+def render(entry: MemoryEntry, written: int = 0) -> str:
+    """Return the lines of a memory, with an empty one after them.
+
+    Args:
+        written: number of the write over all files; 0 is before every other.
+    """
     key = printable_line(entry.key, len(entry.key)).replace("*", "").strip() or "?"
     content = printable_text(entry.content, MAX_CONTENT_CHARS)
     row = row_of(entry)
@@ -81,6 +86,8 @@ def render(entry: MemoryEntry) -> str:
         fields["content"] = entry.content
     lines = content.split("\n")
     fields["lines"] = len(lines)
+    if written:
+        fields["written"] = written
     # Nothing in it may end the comment
     comment = json.dumps(fields).replace(">", "\\u003e")
     item = f"\n{_INDENT}".join(lines)
@@ -89,9 +96,15 @@ def render(entry: MemoryEntry) -> str:
 
 def parse(text: str, page: Page) -> Iterator[MemoryEntry]:
     """Yield every memory of a file's text, in order."""
+    return (entry for _, entry in numbered(text, page))
+
+
+def numbered(text: str, page: Page) -> Iterator[tuple[int, MemoryEntry]]:
+    """Yield every memory of a file's text with the number of its write, in order."""
     items = list(_items(text))
     if items and items[-1].is_cut_off(has_end=text.endswith("\n")):
         items.pop()
+    written = 0
     for item, at_s in zip(items, _times(items, page.written_at_s), strict=True):
         content = str(item.fields.get("content", "\n".join(item.lines)))
         known = {
@@ -105,8 +118,11 @@ def parse(text: str, page: Page) -> Iterator[MemoryEntry]:
             "key": item.key or key_of(content),
             **item.fields,
         }
+        # What a person has added belongs to the item before it
+        said = item.fields.get("written", written)
+        written = said if isinstance(said, int) else written
         if content.strip() or item.fields:
-            yield entry_of([known[name] for name in NAMES])
+            yield written, entry_of([known[name] for name in NAMES])
 
 
 def _times(items: list[_Item], written_at_s: float) -> list[float]:
@@ -182,25 +198,30 @@ class MarkdownKeeper:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._written = 0
 
     def stamp(self) -> object:
         found = [(path, path.stat()) for path in self._files()]
         return [(path.name, at.st_mtime_ns, at.st_size, at.st_ino) for path, at in found]
 
     def load(self) -> Sequence[MemoryEntry]:
-        newest: dict[tuple[str, str], MemoryEntry] = {}
+        newest: dict[tuple[str, str], tuple[int, MemoryEntry]] = {}
         for path in self._files():
-            for entry in parse(_text(path), _page(path)):
-                known = newest.get((entry.scope.owner, entry.key))
-                if known is None or entry.updated_at_s >= known.updated_at_s:
-                    newest[entry.scope.owner, entry.key] = entry
+            for written, entry in numbered(_text(path), _page(path)):
+                name = (entry.scope.owner, entry.key)
+                known = newest.get(name)
+                if known is None or _order(written, entry) >= _order(*known):
+                    newest[name] = written, entry
+        self._written = max((written for written, _ in newest.values()), default=0)
         # Those that were written by hand have no number and take what is left
-        return sorted(newest.values(), key=lambda entry: (entry.memory_id <= 0, entry.memory_id))
+        entries = (entry for _, entry in newest.values())
+        return sorted(entries, key=lambda entry: (entry.memory_id <= 0, entry.memory_id))
 
     def keep(self, changed: Sequence[MemoryEntry], gone: Sequence[MemoryEntry]) -> None:
+        self._written += 1
         by_file = sorted(changed, key=lambda entry: str(self._file(entry)))
         for path, entries in groupby(by_file, self._file):
-            _append(path, entries)
+            _append(path, entries, self._written)
 
     def survey(self) -> tuple[int, dict[str, str]]:
         files = self._files()
@@ -229,13 +250,18 @@ def _page(path: Path) -> Page:
         return Page(DAILY, path.stat().st_mtime)
 
 
-def _append(path: Path, entries: Iterable[MemoryEntry]) -> None:
+def _order(written: int, entry: MemoryEntry) -> tuple[int, float]:
+    """Return what says which of two is the newer; earlier versions numbered nothing."""
+    return written, entry.updated_at_s
+
+
+def _append(path: Path, entries: Iterable[MemoryEntry], written: int) -> None:
     """Append to a file durably, completely or not at all."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_new = not path.exists()
     heading = f"# {'Memory' if path.name == _CORE_FILE else path.stem}\n\n" if is_new else ""
     before = "" if is_new else _ending(path)
-    text = heading + before + "".join(map(render, entries))
+    text = heading + before + "".join(render(entry, written) for entry in entries)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size_bytes = os.fstat(handle).st_size

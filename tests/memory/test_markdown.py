@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
-from agent.memory.base import DAILY, Memory
+from agent.memory.base import CONVERSATION, CORE, DAILY, Memory
 from agent.memory.markdown import MarkdownMemory
 from agent.messages import Provenance
 from tests.contracts.memory import APPENDING, EVERYBODY, MEI
@@ -72,6 +73,33 @@ async def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     second = memory_in(tmp_path)
     assert [entry async for entry in second.entries()] == kept
     await second.aclose()
+
+
+async def test_what_was_said_earlier_than_it_was_stored_keeps_what_is_done_with_it(
+    tmp_path: Path,
+) -> None:
+    first = memory_in(tmp_path)
+    allergy = await first.store("allergy", "never any penicillin", scope=MEI)
+    await first.mark("allergy", MEI, said_at_s=allergy.created_at_s - 5.0)
+    await first.mark("allergy", MEI, pinned=True)
+    boiler = await first.store("boiler", "is of 1998", category=CONVERSATION, scope=MEI)
+    await first.restore(replace(boiler, category=CORE))
+    kept = [entry async for entry in first.entries()]
+    assert [(entry.pinned, entry.category) for entry in kept] == [(True, CORE), (False, CORE)]
+    await first.aclose()
+    second = memory_in(tmp_path)
+    assert [entry async for entry in second.entries()] == kept
+    await second.aclose()
+
+
+async def test_a_clock_that_was_set_back_undoes_nothing(tmp_path: Path) -> None:
+    for wall_s, content in ((1_800_000_000.0, "likes green tea"), (1_700_000_000.0, "no tea")):
+        memory = MarkdownMemory(tmp_path, NoEmbedder(), SteppedClock(wall_s))
+        await memory.store("tea", content, scope=MEI)
+        await memory.aclose()
+    memory = memory_in(tmp_path)
+    assert [entry.content for entry in await memory.list(MEI)] == ["no tea"]
+    await memory.aclose()
 
 
 async def test_what_is_written_by_hand_counts_at_once_and_is_trusted_least(tmp_path: Path) -> None:
