@@ -1,22 +1,30 @@
 """Small readable state in JSON files, through TinyDB, written crash-safe.
 
-For hundreds of small documents: the whole file is rewritten at each change.
+For hundreds of small documents: the whole file is rewritten at each change. A person may edit it
+meanwhile; what is no document with a number then stays in it and does no harm.
 """
 
 import json
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.errors import StorageCorrupt
 from agent.storage.files import write_atomic
 
 if TYPE_CHECKING:
     from tinydb import TinyDB
+
+# What TinyDB calls a document by
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
 def open_documents(path: Path) -> "TinyDB":
     """Open the documents at `path`; a damaged file is renamed to `*.corrupt` and replaced."""
     from tinydb import TinyDB  # noqa: PLC0415 - only where state is really used
     from tinydb.storages import Storage  # noqa: PLC0415 - as above
+    from tinydb.table import Table  # noqa: PLC0415 - as above
 
     class CrashSafeStorage(Storage):
         """A file that is always the old or the new version, never half of one."""
@@ -28,7 +36,42 @@ def open_documents(path: Path) -> "TinyDB":
             text = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
             write_atomic(path, text.encode())
 
-    return TinyDB(storage=CrashSafeStorage)
+    class EditableTable(Table):
+        """Documents of a file that others may write, too."""
+
+        def _read_table(self) -> dict[str, Mapping[str, Any]]:
+            return _sound((self._storage.read() or {}).get(self.name))
+
+        def _update_table(self, updater: Callable[[dict[int, Mapping[str, Any]]], None]) -> None:
+            tables = self._storage.read() or {}
+            rows = tables.get(self.name) or {}
+            if not isinstance(rows, dict):
+                raise StorageCorrupt(f"{path} contains other things than documents: check it")
+            sound = _sound(rows)
+            documents = {int(number): document for number, document in sound.items()}
+            updater(documents)
+            # Under a name that no document gets
+            others = {
+                f"no document {key}" if _NUMBER.fullmatch(key) else key: row
+                for key, row in rows.items()
+                if key not in sound
+            }
+            tables[self.name] = others | {str(one): kept for one, kept in documents.items()}
+            self._storage.write(tables)
+            self.clear_cache()
+            # Somebody may take the next number before this table does
+            self._next_id = None
+
+    class EditableDocuments(TinyDB):
+        table_class = EditableTable
+
+    return EditableDocuments(storage=CrashSafeStorage)
+
+
+def _sound(rows: object) -> dict[str, Mapping[str, Any]]:
+    """Return the documents of a table."""
+    found = rows.items() if isinstance(rows, dict) else ()
+    return {key: row for key, row in found if _NUMBER.fullmatch(key) and isinstance(row, dict)}
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]] | None:

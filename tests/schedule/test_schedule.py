@@ -1,7 +1,9 @@
 import asyncio
+import json
 from datetime import UTC
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -99,6 +101,21 @@ async def test_a_job_that_was_removed_while_it_ran_ends_nothing(run: JobRun) -> 
     async with asyncio.TaskGroup() as tasks:
         await run.schedule.look(Outside(removes, run._tell), tasks)
     assert run.store.every() == []
+
+
+@pytest.mark.parametrize("number", ["milk", "2"])
+async def test_what_a_person_writes_into_the_file_ends_no_other_job(
+    run: JobRun, tmp_path: Path, number: str
+) -> None:
+    path = tmp_path / "jobs.json"
+    run.store.add(job(at_s=START_S + 30.0))
+    written = json.loads(path.read_text())
+    written["_default"][number] = msgspec.to_builtins(job("milk", at_s=START_S + 30.0))
+    path.write_text(json.dumps(written))
+    run.store.add(job("bread", at_s=START_S + 30.0))
+    await run.go(60)
+    assert {"tea", "bread"} <= {name for name, _ in run.ran}
+    assert '"milk"' in path.read_text()
 
 
 async def _cut(run: JobRun) -> None:

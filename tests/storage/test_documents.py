@@ -1,6 +1,12 @@
+import json
 from pathlib import Path
 
+import pytest
+
+from agent.errors import StorageCorrupt
 from agent.storage.documents import open_documents
+
+TEA, MILK = {"name": "tea"}, {"name": "milk"}
 
 
 def test_documents_come_back_and_can_be_read_by_a_person(tmp_path: Path) -> None:
@@ -23,3 +29,36 @@ def test_json_of_another_shape_is_an_empty_store(tmp_path: Path) -> None:
     path = tmp_path / "people.json"
     path.write_text("[]")
     assert open_documents(path).all() == []
+
+
+def test_what_a_person_adds_that_is_no_document_stays_and_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"_default": {"1": TEA, "milk": MILK, "2": "milk", "03": MILK}}))
+    documents = open_documents(path)
+    assert documents.all() == [TEA]
+    documents.insert(MILK)
+    assert documents.all() == [TEA, MILK]
+    kept = json.loads(path.read_text())["_default"]
+    assert (kept["milk"], kept["no document 2"], kept["03"]) == (MILK, "milk", MILK)
+
+
+@pytest.mark.parametrize("rows", [[TEA], "tea", 7])
+def test_a_table_of_something_else_is_empty_and_not_written_over(
+    tmp_path: Path, rows: object
+) -> None:
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"_default": rows}))
+    documents = open_documents(path)
+    assert documents.all() == []
+    with pytest.raises(StorageCorrupt, match="check it"):
+        documents.insert(MILK)
+    assert json.loads(path.read_text()) == {"_default": rows}
+
+
+def test_what_a_person_adds_takes_no_number_that_is_given_next(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.json"
+    documents = open_documents(path)
+    documents.insert(TEA)
+    path.write_text(json.dumps({"_default": {"1": TEA, "2": MILK}}))
+    documents.insert(TEA)
+    assert documents.all() == [TEA, MILK, TEA]
