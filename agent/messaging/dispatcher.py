@@ -6,7 +6,7 @@ Messages of one conversation wait for each other; conversations do not. Commands
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 NOTHING_TO_STOP_TEXT = "There is nothing to stop."
+COMMAND_FAILED_TEXT = "An error occurred while I did this. The log has the details."
 # More messages than a platform repeats at once
 MAX_UNKEPT = 1000
 
@@ -251,7 +252,7 @@ class CommandRunner:
             if command is ChatCommand.PLOT:
                 await self._plot(accepted)
                 return
-            text = await self._result_of(command, accepted.message)
+            text = await self._tried(self._result_of(command, accepted.message))
             if not text:
                 await self._conversations.close_quietly(accepted)
                 return
@@ -260,6 +261,16 @@ class CommandRunner:
         except StorageFull as err:
             told = unrecorded(accepted, f"I cannot do that: {err}")
             await self._delivery.answer(accepted, told, InboxState.FAILED)
+
+    async def _tried(self, told: Awaitable[str]) -> str:
+        """Return what is said; a command that breaks would be begun again by each start."""
+        try:
+            return await told
+        except StorageFull:
+            raise
+        except Exception:  # noqa: BLE001 - as of a turn: one message must not end the others
+            _log.exception("command: failed")
+            return COMMAND_FAILED_TEXT
 
     async def _result_of(self, command: ChatCommand | str, message: Inbound) -> str:
         """Return what is said; "" where something else says it."""
@@ -287,7 +298,7 @@ class CommandRunner:
 
         message = accepted.message
         takes = self._delivery.takes_files(message.channel)
-        told = await self._desk.plot(message, takes_files=takes)
+        told = await self._tried(self._desk.plot(message, takes_files=takes))
         workspace = Path(self._conversations.workspace)
         answer = await asyncio.to_thread(enclosed, told, workspace, takes_files=takes)
         sent = await self._conversations.finish(accepted, answer.text, files=answer.files)

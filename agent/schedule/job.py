@@ -20,6 +20,8 @@ MAX_TEXT_CHARS = 2000
 MAX_RUNS_A_DAY = 96
 # As often as a job may run at all
 LEAST_INTERVAL_S = 60
+# 9999-01-01: a little later there is no calendar any more that could show it
+END_S = 253_370_764_800.0
 # Separate stretches of time that a job has run in; more than any clock jumps in a day
 MAX_STRETCHES = 16
 
@@ -81,6 +83,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if sum(map(bool, (self.cron, self.at_s, self.every_s))) != 1:
             raise BadArguments("say when: one of cron, at and every_minutes")
+        if not 0.0 <= self.at_s < END_S:
+            raise BadArguments("say a time between 1970 and 9999")
         if bool(self.prompt) == bool(self.message):
             raise BadArguments("say what: either a prompt or a message")
         if self.every_s and self.every_s < LEAST_INTERVAL_S:

@@ -56,6 +56,9 @@ async def test_a_job_says_when_it_runs_first(
         ({"every_minutes": 5}, "96 times a day"),
         ({"at": "2026-11-21T07:00"}, "has passed; it is 2026-11-21T07:30"),
         ({"at": "tomorrow"}, "is not a time"),
+        # No calendar west of Greenwich shows it
+        ({"at": "9999-12-31T23:59-05:00"}, "between 1970 and 9999"),
+        ({"at": "0001-01-01T00:00"}, "between 1970 and 9999"),
         ({}, "say when"),
     ],
 )
