@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from agent.errors import AddressRefused, NetworkError
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
 from agent.security.web_addresses import Address, WebPlace, WebRules
+from agent.text.charsets import decoded
 
 _log = logging.getLogger(__name__)
 
@@ -73,11 +74,7 @@ class WebAnswer(Struct, frozen=True):
     def text(self) -> str:
         """Return the body as text, without invisible characters."""
         named = _CHARSET.search(self.content_type)
-        try:
-            text = self.body.decode(named[1] if named else "utf-8", errors="replace")
-        except LookupError:
-            text = self.body.decode(errors="replace")
-        return seen(text)
+        return seen(decoded(self.body, named[1] if named else "utf-8"))
 
 
 class Web:

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from agent.channels.email.quotes import own_lines, split_quotes
 from agent.channels.platform import COMMANDS
+from agent.text.charsets import is_charset
 from agent.text.printable import printable_line, printable_text
 
 MAX_TEXT_CHARS = 32_000
@@ -162,12 +163,17 @@ def _of_html(content: str) -> str:
 
 def _content(part: MIMEPart) -> str:
     try:
-        content = part.get_content()
+        is_known = is_charset(part.get_content_charset("ascii"))
+        content = part.get_content() if is_known else _as_sent(part)
     except (LookupError, ValueError, KeyError, AssertionError):
         # An encoding that nobody knows, or that lies
-        raw = part.get_payload(decode=True)
-        content = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else ""
+        content = _as_sent(part)
     return content if isinstance(content, str) else ""
+
+
+def _as_sent(part: MIMEPart) -> str:
+    raw = part.get_payload(decode=True)
+    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else ""
 
 
 def _files(message: EmailMessage) -> Iterator[EmailFile]:
