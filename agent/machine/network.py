@@ -15,6 +15,10 @@ _IPV6_FIELDS = 10
 _EVERYWHERE6 = "0" * 32
 _ADDRESS6_FIELDS = 6
 _LOOPBACK = "lo"
+# Of what a site is given at most; a shorter one is the way through a tunnel
+_LEAST_PREFIX6 = 48
+
+IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Network(Struct, frozen=True):
@@ -50,6 +54,16 @@ def network(kernel: Kernel) -> Network:
         ),
         (*routers4(kernel.text("proc/net/route")), *routers6(kernel.text("proc/net/ipv6_route"))),
     )
+
+
+def networks_here(kernel: Kernel | None = None) -> list[IpNetwork]:
+    """Return this machine's own addresses, and the IPv6 networks that it reaches without a router.
+
+    In IPv6 every machine at home has an address that looks like any other in the Internet.
+    """
+    kernel = kernel or Kernel()
+    own = map(ipaddress.IPv4Network, addresses4(kernel.text("proc/net/fib_trie")))
+    return [*own, *networks6(kernel.text("proc/net/ipv6_route"))]
 
 
 def name_servers(kernel: Kernel) -> list[str]:
@@ -112,4 +126,20 @@ def routers6(text: str) -> list[str]:
             continue
         if flags & _UP and flags & _GATEWAY:
             found.append(f"{router} on {fields[9]}")
+    return found
+
+
+def networks6(text: str) -> list[ipaddress.IPv6Network]:
+    """Return the networks of routes without a router; an address of this machine's own is one."""
+    found: list[ipaddress.IPv6Network] = []
+    for fields in map(str.split, text.splitlines()):
+        if len(fields) < _IPV6_FIELDS:
+            continue
+        try:
+            prefix, flags = int(fields[1], 16), int(fields[8], 16)
+            network6 = ipaddress.IPv6Network((bytes.fromhex(fields[0]), prefix), strict=False)
+        except ValueError:
+            continue
+        if prefix >= _LEAST_PREFIX6 and not flags & _GATEWAY:
+            found.append(network6)
     return found

@@ -6,12 +6,13 @@ up once, and the address that was checked is the one to connect to. Nothing here
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from agent.errors import AddressRefused
+from agent.machine.network import IpNetwork, networks_here
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -76,10 +77,12 @@ class WebRules(Struct, frozen=True):
         allow: names, the only ones that may be reached; `*.example.org` is everything beneath it.
             None means any that is public.
         local: machines at home that may be reached, each with its port: `192.168.1.20:8080`.
+        networks: finds the networks of this machine, whose addresses may look public.
     """
 
     allow: Sequence[str] = ()
     local: Sequence[str] = ()
+    networks: Callable[[], Sequence[IpNetwork]] = networks_here
 
     def lists(self, place: WebPlace) -> bool:
         """Return true if the owner allows this host, or limits none."""
@@ -129,7 +132,7 @@ class WebRules(Struct, frozen=True):
         return next((one for one in addresses if one.version == _OLDER), addresses[0])
 
     def _refuse_unless_public(self, place: WebPlace, address: Address) -> None:
-        if not is_public(address):
+        if not is_public(address) or any(address in one for one in self.networks()):
             raise AddressRefused(
                 f"{place.host} leads to an address of this machine or network; the owner can allow "
                 f'it in [web] local: "{place.host}:{place.port}"'

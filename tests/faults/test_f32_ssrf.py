@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network
 
 import httpx
 import pytest
@@ -108,6 +109,27 @@ async def fetched(
 async def test_a_name_that_leads_home_is_refused(address: str) -> None:
     result, asked = await fetched(FixedResolver({"example.org": [PUBLIC, address]}))
     assert (result.success, asked) == (False, [])
+
+
+AT_HOME = (IPv6Network("2a02:8109:1:2::/64"), IPv4Network("93.184.216.40/32"))
+
+
+@pytest.mark.parametrize("address", ["2a02:8109:1:2::1", "93.184.216.40"])
+async def test_an_address_of_the_own_network_is_none_of_the_internet(address: str) -> None:
+    """In IPv6 the router and each machine at home have addresses like all others."""
+    asked: list[httpx.Request] = []
+    http = answering(hello, asked)
+    resolver = FixedResolver({"example.org": [address]})
+    tool = WebFetchTool(Web(http, WebRules(networks=lambda: AT_HOME), resolver))
+    host = f"[{address}]" if ":" in address else address
+    with pytest.raises(BadArguments):
+        tool.parse(json.dumps({"url": f"http://{host}:8123/"}))
+    assert not (await used(tool, url="http://example.org:8123/")).success
+    assert asked == []
+    listed = WebRules(local=("example.org:8123",), networks=lambda: AT_HOME)
+    result = await used(WebFetchTool(Web(http, listed, resolver)), url="http://example.org:8123/")
+    assert (result.success, len(asked)) == (True, 1)
+    await http.aclose()
 
 
 async def test_what_was_checked_is_what_is_connected_to() -> None:

@@ -10,10 +10,24 @@ from agent.machine.network import (
     addresses6,
     name_servers,
     network,
+    networks6,
+    networks_here,
     routers4,
     routers6,
 )
-from tests.fakes.kernel import a_pi
+from tests.fakes.kernel import a_pi, write
+
+# Of a home with an address of the Internet for each machine: a network, this machine, the way out
+_ROUTES6 = """\
+20010db8000000010000000000000000 40 00000000000000000000000000000000 00 \
+00000000000000000000000000000000 00000100 00000001 00000000 00000001    wlan0
+20010db80000000100000000000000aa 80 00000000000000000000000000000000 00 \
+00000000000000000000000000000000 00000000 00000003 00000000 80200001    wlan0
+20010db8000000020000000000000000 40 00000000000000000000000000000000 00 \
+fe800000000000000000000000000001 00000258 00000001 00000000 00000003    wlan0
+20000000000000000000000000000000 03 00000000000000000000000000000000 00 \
+00000000000000000000000000000000 00000100 00000001 00000000 00000001      wg0
+"""
 
 
 def test_a_pi_at_home(tmp_path: Path) -> None:
@@ -40,12 +54,24 @@ def test_name_servers_are_those_of_resolv_conf(tmp_path: Path) -> None:
     assert name_servers(Kernel(a_pi(tmp_path))) == ["192.168.1.1"]
 
 
+def test_networks_are_those_that_no_router_leads_to(tmp_path: Path) -> None:
+    root = a_pi(tmp_path)
+    write(root, "proc/net/ipv6_route", _ROUTES6)
+    found = networks_here(Kernel(root))
+    assert [str(one) for one in found] == [
+        "192.168.1.37/32",
+        "2001:db8:0:1::/64",
+        "2001:db8:0:1::aa/128",
+    ]
+
+
 def test_this_machine_is_read_too() -> None:
     network(Kernel())
+    networks_here()
 
 
 @given(st.text(max_size=120))
 def test_no_text_breaks_a_parser(text: str) -> None:
-    for parse in (addresses4, addresses6, routers4, routers6):
+    for parse in (addresses4, addresses6, networks6, routers4, routers6):
         parse(text)
         parse(f"\n{text} 00000000 {text} 0003 {text} 1 2 3 4 5")
