@@ -139,6 +139,17 @@ class WebRules(Struct, frozen=True):
             )
 
 
+def spelled(url: str) -> str:
+    """Return a URL with its scheme, host and port in their one spelling, and the rest as it is.
+
+    Raises:
+        AddressRefused: it is none.
+    """
+    rest = url.partition("://")[2]
+    begin = min((rest.find(mark) for mark in "/?#" if mark in rest), default=len(rest))
+    return f"{_taken_apart(url).origin}{rest[begin:]}"
+
+
 def is_public(address: Address) -> bool:
     """Return true for the address of one machine in the public Internet."""
     if isinstance(address, ipaddress.IPv6Address):

@@ -21,10 +21,11 @@ from agent.security.paths import HERE, WalkEntry, open_beneath, open_found, walk
 from agent.security.sandbox.base import Sandbox
 from agent.security.shares import Disclosure
 from agent.tools import match_program
-from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.base import Tool, ToolContext
 from agent.tools.files import (
     DISK_TIMEOUT_S,
     RESULTS_FOLDER,
+    PathArguments,
     RelativePath,
     is_result,
     plain,
@@ -47,7 +48,7 @@ _PROBE_BYTES = 8192
 Line = tuple[str, int, str]
 
 
-class ContentArguments(Arguments, frozen=True):
+class ContentArguments(PathArguments, frozen=True):
     """Text to search for, and the files to search."""
 
     query: Annotated[str, Meta(min_length=1, max_length=256)]

@@ -11,9 +11,10 @@ from agent.passage import Passage, Provenance, echo, fields, own
 from agent.security.act import Dependence
 from agent.security.paths import change_beneath
 from agent.security.shares import NOTHING_PRIVATE
-from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.base import Tool, ToolContext
 from agent.tools.files import (
     MAX_CONTENT_BYTES,
+    PathArguments,
     RelativePath,
     in_thread,
     plain,
@@ -24,7 +25,7 @@ from agent.tools.files import (
 MAX_LINES_NAMED = 10
 
 
-class EditArguments(Arguments, frozen=True):
+class EditArguments(PathArguments, frozen=True):
     """Text to replace, its replacement and the file."""
 
     path: RelativePath

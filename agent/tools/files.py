@@ -55,13 +55,24 @@ _DECODER = codecs.getincrementaldecoder("utf-8")
 RelativePath = Annotated[
     str, Meta(max_length=1024, description="relative to the workspace, such as notes/today.md")
 ]
+# What arguments of this kind are called
+_PATHS = ("path", "folder", "repository")
 
 
 # The text of each page of an open PDF, within so many seconds; raises DocumentUnreadable
 ReadPages = Callable[[BinaryIO, float], Awaitable[list[str]]]
 
 
-class ReadArguments(Arguments, frozen=True):
+class PathArguments(Arguments, frozen=True):
+    """Arguments with a path; the owner's rules see it as paths are written here."""
+
+    def by_name(self) -> dict[str, object]:
+        told = super().by_name()
+        paths = {name: plain(str(told[name])) or HERE for name in _PATHS if name in told}
+        return told | paths
+
+
+class ReadArguments(PathArguments, frozen=True):
     """Lines to read from a file."""
 
     path: RelativePath
@@ -70,14 +81,14 @@ class ReadArguments(Arguments, frozen=True):
     page: Annotated[int, Meta(ge=1, le=100_000, description="instead of lines")] | None = None
 
 
-class WriteArguments(Arguments, frozen=True):
+class WriteArguments(PathArguments, frozen=True):
     """Path and whole new content of a file."""
 
     path: RelativePath
     content: str
 
 
-class FileListArguments(Arguments, frozen=True):
+class FileListArguments(PathArguments, frozen=True):
     """Folder to list; "" is the workspace."""
 
     path: RelativePath = HERE

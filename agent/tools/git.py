@@ -22,12 +22,12 @@ from agent.security.grammars.git import only_looks
 from agent.security.paths import HERE
 from agent.security.sandbox.base import SandboxJob
 from agent.security.shares import Disclosure
-from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.files import DISK_TIMEOUT_S, RelativePath, plain
+from agent.tools.base import Tool, ToolContext
+from agent.tools.files import DISK_TIMEOUT_S, PathArguments, RelativePath, plain
 from agent.tools.shell import Workshop, told
 
 
-class GitArguments(Arguments, frozen=True):
+class GitArguments(PathArguments, frozen=True):
     """Words of a git command, and the folder of the repository."""
 
     argv: Annotated[

@@ -12,8 +12,15 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, own, read
 from agent.security.paths import HERE, MAX_PARTS, walk_beneath
 from agent.security.shares import Disclosure
-from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.files import RelativePath, in_thread, is_result, plain, trust_of_paths
+from agent.tools.base import Tool, ToolContext
+from agent.tools.files import (
+    PathArguments,
+    RelativePath,
+    in_thread,
+    is_result,
+    plain,
+    trust_of_paths,
+)
 
 # A model looks through no more than this
 MAX_PATHS = 500
@@ -25,7 +32,7 @@ _ANY_DEPTH = "**"
 Pattern = Annotated[str, Meta(min_length=1, max_length=256)]
 
 
-class GlobArguments(Arguments, frozen=True):
+class GlobArguments(PathArguments, frozen=True):
     """Pattern for the paths, and the folder to search."""
 
     pattern: Annotated[Pattern, Meta(description="such as *.md, or **/*.md for every depth")]

@@ -14,9 +14,9 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
 from agent.security.act import Pattern
 from agent.security.shares import NOTHING_PRIVATE
-from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.base import Tool, ToolContext
 from agent.tools.web import MAX_BODY_BYTES, Web, WebRequest, seen
-from agent.tools.web_fetch import Url, is_text, refuse_unreachable
+from agent.tools.web_fetch import UrlArguments, is_text, refuse_unreachable
 
 MAX_SENT_BYTES = 64 * 1024
 MAX_HEADERS = 20
@@ -35,10 +35,9 @@ _OURS = frozenset(
 )
 
 
-class RequestArguments(Arguments, frozen=True):
+class RequestArguments(UrlArguments, frozen=True):
     """A request: method, URL, headers and body."""
 
-    url: Url
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     headers: Annotated[dict[str, str], Meta(max_length=MAX_HEADERS)] = msgspec.field(
         default_factory=dict

@@ -6,12 +6,12 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, configured, echo, fields, own
 from agent.security.paths import open_beneath
 from agent.security.shares import Disclosure
-from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.files import RelativePath, in_thread, of_file, plain
+from agent.tools.base import Tool, ToolContext
+from agent.tools.files import PathArguments, RelativePath, in_thread, of_file, plain
 from agent.tools.picture_header import header_of
 
 
-class ImageArguments(Arguments, frozen=True):
+class ImageArguments(PathArguments, frozen=True):
     """Path of a picture."""
 
     path: RelativePath

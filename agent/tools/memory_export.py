@@ -16,8 +16,15 @@ from agent.passage import Provenance, echo, fields, own
 from agent.security.act import Dependence
 from agent.security.paths import write_beneath
 from agent.security.shares import NOTHING_PRIVATE
-from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.files import DISK_TIMEOUT_S, RESULTS_FOLDER, RelativePath, is_result, plain
+from agent.tools.base import Tool, ToolContext
+from agent.tools.files import (
+    DISK_TIMEOUT_S,
+    RESULTS_FOLDER,
+    PathArguments,
+    RelativePath,
+    is_result,
+    plain,
+)
 
 USUAL_PATH = "memories.md"
 # Tens of thousands of memories; whoever has more takes a snapshot instead
@@ -25,7 +32,7 @@ MAX_EXPORT_BYTES = 8 * 1024 * 1024
 _TOO_MUCH = "the memories do not fit into one file: `barnacle memory snapshot` writes them all"
 
 
-class ExportArguments(Arguments, frozen=True):
+class ExportArguments(PathArguments, frozen=True):
     """Path of the export."""
 
     path: RelativePath = USUAL_PATH

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Protocol
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from agent.errors import BadArguments
 from agent.messages import Effect, ToolResult
@@ -84,8 +85,8 @@ class SendMessageTool(Tool[SendArguments]):
     def parse(self, arguments_json: str) -> SendArguments:
         """Parse the arguments; raise BadArguments also for an unknown name."""
         arguments = super().parse(arguments_json)
-        self._find(arguments.to)
-        return arguments
+        # By their own name, which the owner's rules know them by
+        return replace(arguments, to=self._find(arguments.to).name)
 
     def in_words(self, arguments: SendArguments) -> str:
         to = self._find(arguments.to)

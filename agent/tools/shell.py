@@ -22,15 +22,15 @@ from agent.security.paths import HERE
 from agent.security.sandbox.base import Sandbox, SandboxJob, SandboxOutcome
 from agent.security.script_files import files_run
 from agent.security.shares import Disclosure
-from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.files import RelativePath, plain
+from agent.tools.base import Tool, ToolContext
+from agent.tools.files import PathArguments, RelativePath, plain
 from agent.tools.settings import ShellSettings
 
 _LAYOUT = "\n\t"
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
-class ShellArguments(Arguments, frozen=True):
+class ShellArguments(PathArguments, frozen=True):
     """Words of a program, or a script; never both."""
 
     argv: Annotated[

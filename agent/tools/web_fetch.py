@@ -11,7 +11,7 @@ from agent.passage import Provenance, echo, own, read
 from agent.security.act import Pattern
 from agent.security.sandbox.base import Sandbox
 from agent.security.shares import NOTHING_PRIVATE
-from agent.security.web_addresses import MAX_URL_CHARS
+from agent.security.web_addresses import MAX_URL_CHARS, spelled
 from agent.tools import page_program
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.helper_program import output_of
@@ -31,10 +31,18 @@ Url = Annotated[
 ]
 
 
-class FetchArguments(Arguments, frozen=True):
-    """URL of a page, and the part of its text."""
+class UrlArguments(Arguments, frozen=True):
+    """Arguments with a URL; the owner's rules see its host in one spelling."""
 
     url: Url
+
+    def by_name(self) -> dict[str, object]:
+        return super().by_name() | {"url": spelled(self.url)}
+
+
+class FetchArguments(UrlArguments, frozen=True):
+    """URL of a page, and the part of its text."""
+
     part: Annotated[int, Meta(ge=1, le=100)] = 1
 
 

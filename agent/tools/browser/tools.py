@@ -19,7 +19,7 @@ from agent.tools.browser.view import PageElement, PageView
 from agent.tools.files import in_thread
 from agent.tools.picture_program import Album, keep
 from agent.tools.web import Web
-from agent.tools.web_fetch import Url, refuse_unreachable
+from agent.tools.web_fetch import UrlArguments, refuse_unreachable
 
 MAX_TYPED_CHARS = 4000
 _MAX_SHOWN_CHARS = 120
@@ -56,10 +56,8 @@ class Browsing(Protocol):
     async def close(self, whose: str) -> None: ...
 
 
-class OpenArguments(Arguments, frozen=True):
+class OpenArguments(UrlArguments, frozen=True):
     """URL of a page."""
-
-    url: Url
 
 
 class PageTextArguments(Arguments, frozen=True):
