@@ -57,7 +57,7 @@ def refuse_unfit(arguments: Mapping[str, object], schema: Mapping[str, object]) 
     for name in required if isinstance(required, list) else ():
         if name not in arguments:
             raise BadArguments(f"the argument `{name}` is missing")
-    if _depth_of(arguments) > _MAX_DEPTH:
+    if _is_deeper(arguments, _MAX_DEPTH):
         raise BadArguments("the arguments are nested too deeply")
 
 
@@ -73,9 +73,12 @@ def _refuse_other_kind(name: str, value: object, schema: Mapping[str, object]) -
         raise BadArguments(f"`{name}` must be one of {', '.join(map(str, choices))}")
 
 
-def _depth_of(value: object) -> int:
+def _is_deeper(value: object, most: int) -> bool:
+    """Return true if more than so many lists and objects lie in one another; look no deeper."""
     parts = list(value.values()) if isinstance(value, Mapping) else value
-    return 1 + max(map(_depth_of, parts), default=0) if isinstance(parts, list) else 0
+    if not isinstance(parts, list):
+        return False
+    return not most or any(_is_deeper(part, most - 1) for part in parts)
 
 
 KEY_TEXT = "the arguments contain one of my keys, which never goes to a server"

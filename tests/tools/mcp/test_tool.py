@@ -57,6 +57,8 @@ def test_what_fits_is_taken_as_it_is(tool: McpTool) -> None:
         ("{", "truncated"),
         ('{"place": "Rome", "any": ' + "[" * 30 + "]" * 30 + "}", "nested too deeply"),
         ('{"any": ' + "[" * 100_000, "longer than"),
+        # What JSON is read to is more than may be followed
+        ('{"place": "Rome", "any": ' + "[" * 700 + "]" * 700 + "}", "nested too deeply"),
         ('{"any": ' + "[" * 9000 + "]" * 9000 + "}", "nested too deeply"),
     ],
 )
