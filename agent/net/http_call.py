@@ -291,7 +291,8 @@ def _built(
     headers, extensions = dict(request.headers), {}
     if request.address:
         headers["host"] = url.netloc.decode("ascii")
-        extensions["sni_hostname"] = url.host
+        # As it was written: httpx cannot spell out every name that somebody has registered
+        extensions["sni_hostname"] = url.raw_host.decode("ascii")
         url = url.copy_with(host=request.address)
     return client.build_request(
         request.method,

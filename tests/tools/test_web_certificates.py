@@ -52,3 +52,10 @@ async def test_the_certificate_is_the_names(authority: ssl.SSLContext) -> None:
 async def test_a_certificate_of_another_name_is_not_trusted(authority: ssl.SSLContext) -> None:
     with pytest.raises(NetworkError, match="cannot be trusted"):
         await fetched("evil.lan", authority)
+
+
+async def test_a_name_with_a_sign_that_newer_rules_refuse_is_reached(tmp_path: Path) -> None:
+    # A heart: registries have such names, which no library spells out
+    name = "xn--i-7iq.lan"
+    with trusted(tmp_path, f"DNS:{name}") as authority:
+        assert await fetched(name, authority) == b"home"
