@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agent.errors import MemoryUnavailable, PathRefused
+from agent.errors import MemoryUnavailable
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, fields, own
@@ -17,14 +17,7 @@ from agent.security.act import Dependence
 from agent.security.paths import write_beneath
 from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Tool, ToolContext
-from agent.tools.files import (
-    DISK_TIMEOUT_S,
-    RESULTS_FOLDER,
-    PathArguments,
-    RelativePath,
-    is_result,
-    plain,
-)
+from agent.tools.files import DISK_TIMEOUT_S, PathArguments, RelativePath, plain, refuse_others
 
 USUAL_PATH = "memories.md"
 # Tens of thousands of memories; whoever has more takes a snapshot instead
@@ -65,8 +58,7 @@ class MemoryExportTool(Tool[ExportArguments]):
 
     async def execute(self, arguments: ExportArguments, context: ToolContext) -> ToolResult:
         path = plain(arguments.path)
-        if is_result(path):
-            raise PathRefused(f"{RESULTS_FOLDER} is only for results of tools")
+        refuse_others(path)
         try:
             known = await self._known(Scope(context.person))
             async with asyncio.timeout(DISK_TIMEOUT_S):

@@ -83,7 +83,9 @@ async def test_what_others_said_is_not_in_it(memory: SqliteMemory, workspace: Pa
     assert "not for others" not in text
 
 
-@pytest.mark.parametrize("path", ["../memories.md", "/etc/passwd", ".results/x.md"])
+@pytest.mark.parametrize(
+    "path", ["../memories.md", "/etc/passwd", ".results/x.md", "plants/.git/HEAD"]
+)
 async def test_it_goes_nowhere_but_into_the_workspace(
     memory: SqliteMemory, workspace: Path, path: str
 ) -> None:
