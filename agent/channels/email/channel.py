@@ -19,7 +19,9 @@ from agent.channels.email.inbound import (
     EmailFile,
     ReceivedEmail,
     command_in,
+    header_of,
     is_a_command,
+    is_readable,
     parsed,
     read_letter,
     why_not_for_us,
@@ -154,7 +156,9 @@ class EmailChannel(Channel):
             await self._position.advance(mailbox.validity, mailbox.following - 1)
 
     async def _take(self, arrived: NewEmail, deliver: Deliver) -> None:
-        message = await asyncio.to_thread(parsed, arrived.raw)
+        is_whole = arrived.is_whole and await asyncio.to_thread(is_readable, arrived.raw)
+        raw = arrived.raw if is_whole else header_of(arrived.raw)
+        message = await asyncio.to_thread(parsed, raw)
         if reason := why_not_for_us(message, self._submission.sender):
             _log.info("email: message not answered (reason=%s)", reason)
             return
@@ -169,7 +173,7 @@ class EmailChannel(Channel):
         if self._answers(letter):
             return
         thread = await self._threads.thread(letter)
-        inbound = self._inbound(letter, thread, is_whole=arrived.is_whole)
+        inbound = self._inbound(letter, thread, is_whole=is_whole)
         await self._threads.note(letter, thread)
         await deliver(await self._with_files(inbound, letter))
 

@@ -9,11 +9,14 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from email import message_from_bytes
+from email.headerregistry import HeaderRegistry
 from email.message import EmailMessage, MIMEPart
 from email.utils import parseaddr
+from functools import lru_cache
 
 from msgspec import Struct
 
+from agent.channels.email.header_fields import MAX_HEADER_BYTES
 from agent.channels.email.quotes import own_lines, split_quotes
 from agent.channels.platform import COMMANDS
 from agent.text.charsets import is_charset
@@ -24,6 +27,20 @@ MAX_HTML_CHARS = 400_000
 MAX_LINE_CHARS = 400
 MAX_REFERENCES = 20
 MAX_FILES = 20
+# The longest name of a file, encoded; to read a field costs the square of its length
+MAX_FIELD_CHARS = 1000
+# Lines of the largest letter, as Base64 divides it; each is held in memory by itself
+MAX_RAW_LINES = 500_000
+# Lines that may begin a part, and fields that may begin parts in a part: each is read one deeper
+MAX_BORDERS = 2000
+MAX_TYPES = 100
+# The parser looks at each line once for each part that it is in
+MAX_LOOKS = 10_000_000
+_LINE_END = re.compile(rb"\r\n|\n|\r(?!\n)")
+_HEADER_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_BORDER = re.compile(rb"[\r\n]--")
+_TYPE = re.compile(rb"[\r\n]content-type:", re.IGNORECASE)
+_REGISTRY = HeaderRegistry()
 # An address as RFC 5321 bounds it, without what only exists to confuse
 _ADDRESS = re.compile(
     r"[^\s@<>\"(),:;\\\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?"
@@ -99,11 +116,43 @@ class ReceivedEmail(Struct, frozen=True):
         return self.sender.rpartition("@")[2]
 
 
+def is_readable(raw: bytes) -> bool:
+    """Return true if the parser takes the letter apart in little time and memory."""
+    lines, types = _count(_LINE_END, raw), _count(_TYPE, raw)
+    is_small = lines <= MAX_RAW_LINES and types <= MAX_TYPES and _count(_BORDER, raw) <= MAX_BORDERS
+    return is_small and lines * (types + 1) <= MAX_LOOKS
+
+
+def header_of(raw: bytes) -> bytes:
+    """Return the letter's header, which alone is read where the whole is not."""
+    found = _HEADER_END.search(raw, 0, MAX_HEADER_BYTES)
+    return raw[: found.end() if found else MAX_HEADER_BYTES]
+
+
 def parsed(raw: bytes) -> EmailMessage:
     # The default policy makes EmailMessages, whose headers are decoded
-    message = message_from_bytes(raw, policy=email.policy.default)
+    policy = email.policy.default.clone(header_factory=_field)
+    message = message_from_bytes(raw, policy=policy)
     assert isinstance(message, EmailMessage)
     return message
+
+
+def _field(name: str, value: str) -> str:
+    return _read_field(name, value[:MAX_FIELD_CHARS])
+
+
+# Each is asked for several times
+@lru_cache(maxsize=2 * MAX_TYPES)
+def _read_field(name: str, value: str) -> str:
+    try:
+        return _REGISTRY(name, value)
+    except (ValueError, TypeError, AttributeError, IndexError, RecursionError):
+        # The standard library's parser gives up on some that people made to that end
+        return _REGISTRY(name, "")
+
+
+def _count(form: re.Pattern[bytes], raw: bytes) -> int:
+    return sum(1 for _ in form.finditer(raw))
 
 
 def why_not_for_us(message: EmailMessage, own: str) -> str:
@@ -205,11 +254,7 @@ def _references(message: EmailMessage) -> tuple[str, ...]:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    try:
-        return str(message.get(name, ""))
-    except (ValueError, TypeError, AttributeError, IndexError):
-        # The standard library's parser gives up on some that people made to that end
-        return ""
+    return str(message.get(name, ""))
 
 
 def command_in(subject: str, text: str, *, is_answer: bool) -> str:

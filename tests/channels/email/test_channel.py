@@ -241,3 +241,14 @@ async def test_news_that_came_with_another_answer_are_not_waited_for(tmp_path: P
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1):
                 await mailbox.wait()
+
+
+async def test_a_letter_that_breaks_the_parser_holds_up_no_other(platform: EmailPlatform) -> None:
+    writer = platform.writer
+    head = f"From: {writer.address}\r\nTo: {writer.agent}\r\nSubject: {'(' * 900}\r\n".encode()
+    disposition = b"Content-Disposition: " + b"(" * 900
+    async with listening(platform.channel) as listener:
+        letter = head + disposition + b"\r\n\r\nhello\r\n"
+        await writer.server.hand_in(letter, writer.address, writer.agent)
+        await platform.write("real")
+        await wait_until(lambda: any(one.text == "real" for one in listener.heard))
