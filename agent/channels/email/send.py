@@ -69,6 +69,17 @@ class EmailDraft(Struct, frozen=True):
     files: Sequence[Attachment] = ()
 
 
+class _Ids(str):
+    """Ids of letters: the standard library would write a long one as an encoded word."""
+
+    __slots__ = ("name",)
+    name: str
+
+    def fold(self, *, policy: email.policy.Policy) -> str:
+        lines = f"{policy.linesep} ".join(self.split())
+        return f"{self.name}: {lines}{policy.linesep}"
+
+
 def written(draft: EmailDraft, sender: str, now_s: float) -> EmailMessage:
     """Return the draft as a mail.
 
@@ -86,8 +97,8 @@ def written(draft: EmailDraft, sender: str, now_s: float) -> EmailMessage:
         # No machine answers this, and no absence note
         letter["Auto-Submitted"] = "auto-replied" if draft.answers else "auto-generated"
         if draft.answers:
-            letter["In-Reply-To"] = draft.answers
-            letter["References"] = " ".join(_references(draft))
+            letter["In-Reply-To"] = _ids("In-Reply-To", [draft.answers])
+            letter["References"] = _ids("References", _references(draft))
         letter.set_content(draft.text or " ", cte="quoted-printable")
     except ValueError as err:
         raise MessageRefused(f"cannot write the mail: {err}") from err
@@ -197,6 +208,14 @@ def _answering(subject: str) -> str:
 def _first_words(text: str) -> str:
     line = next((one for one in text.splitlines() if one.strip()), "Barnacle")
     return printable_line(line, MAX_SUBJECT_CHARS).strip() or "Barnacle"
+
+
+def _ids(name: str, ids: Sequence[str]) -> str:
+    """Return the value of a header that names letters."""
+    value = _Ids(" ".join(ids))
+    value.name = name
+    # What is no ASCII has to be encoded
+    return value if value.isascii() else str(value)
 
 
 def _references(draft: EmailDraft) -> list[str]:
