@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import zip_longest
 from typing import TypeVar
 
 from msgspec import Struct
@@ -158,7 +159,7 @@ class ImapMailbox:
     def _fetched(self, batch: "_Batch") -> list[NewEmail]:
         part = "(BODY.PEEK[])" if batch.is_whole else "(BODY.PEEK[HEADER])"
         told = self._fetch(batch.uids, part)
-        raws = {_number_in(one[0], _UID): one[1] for one in told if isinstance(one, tuple)}
+        raws = dict(_numbered(told))
         return [
             NewEmail(uid, raws[uid], batch.is_whole) for uid in batch.uids if raws.get(uid, b"")
         ]
@@ -254,6 +255,13 @@ def _number_in(line: object, form: re.Pattern[bytes]) -> int:
     """Return the number in a line of the server; -1 if there is none."""
     found = form.search(line) if isinstance(line, bytes) else None
     return int(found[1]) if found else -1
+
+
+def _numbered(told: Sequence[object]) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of each letter; a server tells the number before it or behind it."""
+    for one, behind in zip_longest(told, told[1:]):
+        if isinstance(one, tuple):
+            yield max(_number_in(one[0], _UID), _number_in(behind, _UID)), one[1]
 
 
 def _received(source: socket.socket) -> bytes:

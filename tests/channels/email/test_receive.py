@@ -1,7 +1,16 @@
+import imaplib
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.receive import (
     MAX_BATCH_BYTES,
     MAX_BATCH_LETTERS,
     MAX_LETTER_BYTES,
+    ImapMailbox,
+    NewEmail,
     _batches,
 )
 
@@ -24,3 +33,43 @@ def test_of_what_is_too_large_the_header_alone_comes() -> None:
 
 def test_no_batch_grows_without_end() -> None:
     assert len(put(*[1] * (2 * MAX_BATCH_LETTERS))) == 2
+
+
+class TwoLetters:
+    """Client of a server with two letters.
+
+    Args:
+        before: said of each before its content, after which it says `behind`.
+    """
+
+    def __init__(self, before: bytes, behind: bytes) -> None:
+        self._before = before
+        self._behind = behind
+
+    def response(self, code: str) -> tuple[str, list[None]]:
+        return code, [None]
+
+    def uid(self, command: str, *told: str) -> tuple[str, list[object]]:
+        if command == "SEARCH":
+            return "OK", [b"7 8"]
+        if "(RFC822.SIZE)" in told:
+            return "OK", [b"1 (UID 7 RFC822.SIZE 5)", b"2 (RFC822.SIZE 5 UID 8)"]
+        contents = ((b"7", b"first"), (b"8", b"other"))
+        return "OK", [
+            piece
+            for uid, content in contents
+            for piece in ((self._before % uid, content), self._behind.replace(b"%d", uid))
+        ]
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [(b"1 (UID %b BODY[] {5}", b")"), (b"1 (%.0bBODY[] {5}", b" UID %d FLAGS (\\Seen))")],
+)
+async def test_the_number_of_a_letter_may_stand_behind_it(
+    before: bytes, behind: bytes, tmp_path: Path
+) -> None:
+    mailbox = ImapMailbox(cast(imaplib.IMAP4, TwoLetters(before, behind)), 1, 9)
+    position = EmailCursor(tmp_path / "position.json", "b@example.org")
+    found = [arrived async for arrived in mailbox.new(position)]
+    assert found == [NewEmail(7, b"first", is_whole=True), NewEmail(8, b"other", is_whole=True)]
