@@ -24,6 +24,7 @@ from agent.channels.email.inbound import (
     is_readable,
     parsed,
     read_letter,
+    sender_of,
     why_not_for_us,
 )
 from agent.channels.email.quotes import own_lines
@@ -162,14 +163,15 @@ class EmailChannel(Channel):
         if reason := why_not_for_us(message, self._submission.sender):
             _log.info("email: message not answered (reason=%s)", reason)
             return
-        letter = await asyncio.to_thread(read_letter, message, self._names)
-        if trouble := why_unverified(arrived.raw, letter.sender, self._authserv_id):
+        sender = sender_of(message)
+        if trouble := why_unverified(arrived.raw, sender, self._authserv_id):
             _log.warning(
                 "email: message dropped, sender not verified (from=%s, reason=%s)",
-                printable_line(letter.sender, MAX_ADDRESS_CHARS),
+                printable_line(sender, MAX_ADDRESS_CHARS),
                 trouble,
             )
             return
+        letter = await asyncio.to_thread(read_letter, message, self._names)
         if self._answers(letter):
             return
         thread = await self._threads.thread(letter)

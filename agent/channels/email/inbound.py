@@ -6,7 +6,10 @@ looked for in subject and text alike; where there is one, nothing else of the le
 
 import email.policy
 import hashlib
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from email import message_from_bytes
 from email.headerregistry import HeaderRegistry
@@ -24,6 +27,9 @@ from agent.text.printable import printable_line, printable_text
 
 MAX_TEXT_CHARS = 32_000
 MAX_HTML_CHARS = 400_000
+# Broken markup can cost the square of its length; Python's own start takes the smallest Pi a second
+HTML_TIMEOUT_S = 20.0
+UNREADABLE = "[a letter that cannot be read]"
 MAX_LINE_CHARS = 400
 MAX_REFERENCES = 20
 MAX_FILES = 20
@@ -158,7 +164,7 @@ def _count(form: re.Pattern[bytes], raw: bytes) -> int:
 def why_not_for_us(message: EmailMessage, own: str) -> str:
     """Return why the mail gets no answer, for example from a machine; empty if it gets one."""
     automatic = _header(message, "auto-submitted").partition(";")[0].strip().lower()
-    sender = parseaddr(_header(message, "from"))[1].lower()
+    sender = sender_of(message)
     reasons = {
         "a machine has written it (Auto-Submitted)": automatic not in {"", "no"},
         "it went to many (Precedence)": _header(message, "precedence").strip().lower() in _TO_MANY,
@@ -171,17 +177,22 @@ def why_not_for_us(message: EmailMessage, own: str) -> str:
     return next((reason for reason, is_so in reasons.items() if is_so), "")
 
 
+def sender_of(message: EmailMessage) -> str:
+    """Return the address in From, in lower case."""
+    return parseaddr(_header(message, "from"))[1].lower()
+
+
 def read_letter(message: EmailMessage, own: Sequence[str] = ()) -> ReceivedEmail:
     """Read a mail, whatever its form.
 
     Args:
         own: the agent's names, by which quotes of its letters are known.
     """
-    name, address = parseaddr(_header(message, "from"))
+    name, _ = parseaddr(_header(message, "from"))
     text, quoted = split_quotes(_text(message), own)
     return ReceivedEmail(
         message_id=_own_id(message),
-        sender=address.lower(),
+        sender=sender_of(message),
         sender_name=printable_line(name, MAX_LINE_CHARS),
         subject=printable_line(_header(message, "subject"), MAX_LINE_CHARS).strip(),
         text=text,
@@ -202,12 +213,16 @@ def _text(message: EmailMessage) -> str:
 
 
 def _of_html(content: str) -> str:
-    from agent.tools.page_program import PageReader  # noqa: PLC0415 - few letters need it
+    """Return the text of a page, read in a process that ends in time whatever it is given."""
+    from agent.system.programs import run_program  # noqa: PLC0415 - few letters need them
+    from agent.tools import page_program  # noqa: PLC0415 - as above
 
-    reader = PageReader("")
-    reader.feed(content)
-    reader.close()
-    return reader.text
+    words = (sys.executable, "-I", "-S", page_program.__file__, "")
+    try:
+        done = run_program(words, HTML_TIMEOUT_S, content.encode("utf-8", "replace"))
+        return str(json.loads(done.stdout)[1])
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return UNREADABLE
 
 
 def _content(part: MIMEPart) -> str:

@@ -1,14 +1,16 @@
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
 
 from agent.channels.base import Answer, Question
-from agent.channels.email import receive
+from agent.channels.email import channel, receive
 from agent.channels.email.channel import EmailChannel
 from agent.channels.email.cursor import EmailCursor
+from agent.channels.email.inbound import ReceivedEmail, read_letter
 from agent.config import Secret
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Outbound
@@ -52,6 +54,26 @@ async def test_a_letter_in_somebodys_name_is_not_read(
         await wait_until(lambda: len(listener.heard) == 2)
     assert [one.text for one in listener.heard] == ["real", "real too"]
     assert "does not vouch for its From" in caplog.text
+
+
+async def test_of_a_letter_in_somebodys_name_the_header_alone_is_read(
+    platform: EmailPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[str]()
+
+    def reading(message: EmailMessage, own: Sequence[str]) -> ReceivedEmail:
+        read.append(str(message["from"]))
+        return read_letter(message, own)
+
+    monkeypatch.setattr(channel, "read_letter", reading)
+    writer = platform.writer
+    async with listening(platform.channel) as listener:
+        writer.address, known = "mallory@example.org", writer.address
+        await writer.write("lamp on", sender=known)
+        writer.address = known
+        await writer.write("real")
+        await listener.first()
+    assert read == [f"Anna <{known}>"]
 
 
 async def test_an_answer_is_in_the_thread_of_its_letter(platform: EmailPlatform) -> None:

@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.channels.email import inbound
 from agent.channels.email.inbound import (
     MAX_RAW_LINES,
     MAX_TEXT_CHARS,
     MAX_TYPES,
+    UNREADABLE,
     header_of,
     is_readable,
     parsed,
@@ -130,6 +132,16 @@ def test_of_a_letter_that_costs_too_much_the_header_alone_is_read(body: bytes) -
 def test_a_letter_with_many_large_pictures_is_readable() -> None:
     picture = b"\r\n--b\r\nContent-Type: image/jpeg\r\n\r\n" + (b"A" * 76 + b"\r\n") * 18_000
     assert is_readable(HEAD + b"Content-Type: multipart/mixed; boundary=b\r\n" + picture * 20)
+
+
+@pytest.mark.parametrize("markup", ["<a ", "<!--", "</"])
+def test_markup_that_breaks_its_reader_holds_up_nobody(
+    markup: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of this length it would take hours
+    monkeypatch.setattr(inbound, "HTML_TIMEOUT_S", 2.0)
+    message = parsed(f"Content-Type: text/html\r\n\r\n{markup * 100_000}".encode())
+    assert read_letter(message).text == UNREADABLE
 
 
 HOSTILE = st.one_of(
