@@ -17,9 +17,13 @@ MAX_AGE_S = 20 * 3600.0
 SAVED_EVERY_S = 60.0
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _Kept(msgspec.Struct, frozen=True, omit_defaults=True):
     offset: int
     saved_at_s: float
+    # Whose updates they are; 0 in a file from before that was asked
+    bot: int = 0
+    # The bot that this folder began with
+    first_bot: int = 0
 
 
 class TelegramCursor:
@@ -29,12 +33,20 @@ class TelegramCursor:
         self._file = CursorFile(path, _Kept, "telegram", spaced_json)
         self._clock = clock
         self.offset = 0
+        self._bot = self._first_bot = 0
         self._saved_at_s: float | None = None
 
-    async def load(self) -> None:
-        kept = await self._file.read()
-        age_s = self._clock.wall_s() - kept.saved_at_s if kept is not None else -1
-        self.offset = max(kept.offset, 0) if kept is not None and 0 <= age_s <= MAX_AGE_S else 0
+    @property
+    def series(self) -> str:
+        """Return what the ids of messages begin with: each bot numbers those of a chat from 1."""
+        return "" if self._bot == self._first_bot else f"{self._bot}:"
+
+    async def load(self, bot: int = 0) -> None:
+        """Load the cursor; that of another bot is begun anew."""
+        kept = await self._file.read() or _Kept(0, 0.0)
+        is_ours = kept.bot in {0, bot} and 0 <= self._clock.wall_s() - kept.saved_at_s <= MAX_AGE_S
+        self.offset = max(kept.offset, 0) if is_ours else 0
+        self._bot, self._first_bot = bot, kept.first_bot or bot
 
     async def advance(self, offset: int) -> None:
         """Move the cursor: everything below is committed."""
@@ -43,7 +55,7 @@ class TelegramCursor:
         if self._saved_at_s is not None and 0 <= now_s - self._saved_at_s < SAVED_EVERY_S:
             return
         self._saved_at_s = now_s
-        await self._file.write(_Kept(offset, now_s))
+        await self._file.write(_Kept(offset, now_s, self._bot, self._first_bot))
 
     def confirmed(self) -> None:
         """Record that the platform has forgotten everything below."""

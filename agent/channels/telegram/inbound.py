@@ -75,7 +75,7 @@ def understood(message: TelegramMessage, me: TelegramSelf, now_s: float) -> Inbo
     is_forwarded = message.forward_origin is not None
     words, card = _words(message, me), _card(message)
     return Inbound(
-        message_id=id_of(message),
+        message_id=f"{me.series}{id_of(message)}",
         channel=NAME,
         sender=str(person.id),
         reply_target=str(message.chat.id),

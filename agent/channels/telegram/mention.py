@@ -16,10 +16,15 @@ _HEARD_BY_ALL = frozenset({"stop", "estop"})
 
 
 class TelegramSelf(Struct, frozen=True):
-    """The bot, from `getMe`."""
+    """The bot, from `getMe`.
+
+    Args:
+        series: before the ids of its messages; empty of the first bot that was here.
+    """
 
     id: int
     username: str
+    series: str = ""
 
 
 def is_addressed(message: TelegramMessage, me: TelegramSelf) -> bool:

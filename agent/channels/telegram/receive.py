@@ -147,7 +147,8 @@ class TelegramReceiver:
         """
         me = await self._introduced()
         with _alone(me):
-            await self._position.load()
+            await self._position.load(me.id)
+            me = replace(me, series=self._position.series)
             while True:
                 await self._round(me, deliver)
 

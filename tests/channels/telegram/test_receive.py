@@ -6,7 +6,7 @@ import pytest
 
 from agent.channels.command_words import COMMAND_WORDS
 from agent.channels.settings import TelegramSettings
-from agent.channels.telegram.inbound import EDITED
+from agent.channels.telegram.inbound import EDITED, number_of
 from agent.errors import ChannelRefused, ChannelUnavailable, StorageFull
 from agent.messages import Inbound, Provenance
 from agent.net.http import HttpClient
@@ -129,6 +129,19 @@ async def test_an_old_position_is_not_asked_with(tmp_path: Path) -> None:
     async with listening(tmp_path, clock=clock) as bot:
         await bot.server.world.write("after a quiet week")
         await bot.hear()
+
+
+async def test_another_bot_is_heard_though_it_numbers_from_one_again(tmp_path: Path) -> None:
+    heard = list[Inbound]()
+    for _ in range(2):
+        # With a bot of its own
+        async with listening(tmp_path) as bot:
+            await bot.server.world.write("/start")
+            heard += await bot.hear()
+            await wait_until((tmp_path / "telegram" / "position.json").exists)
+    # What has an id that was accepted is dropped
+    assert heard[0].message_id != heard[1].message_id
+    assert [number_of(one.message_id) for one in heard] == [1, 1]
 
 
 async def test_a_confirmed_offset_is_not_asked_with_again(tmp_path: Path) -> None:
