@@ -109,6 +109,25 @@ def test_the_relay_rests_before_it_is_on_again(sensor_board: BoardSim) -> None:
         assert on_ms - off_ms >= 2_000
 
 
+@pytest.mark.parametrize("end", ["off", "lease", "estop", "silence"])
+def test_the_relay_also_rests_after_whatever_ended_the_regulation(
+    sensor_board: BoardSim, end: str
+) -> None:
+    entry = {**HEATER, "rest_s": 2, "lease_ms": dict(ENDS).get(end, 10_000)}
+    with driven(sensor_board, THERMOSTAT_WRITE, "H", entry, ROOM) as heater:
+        heater.write(200)
+        heating(sensor_board, heater, 1)
+        if end == "off":
+            heater.write(0)
+        heater.ended(end, lambda: relay(sensor_board) == 0)
+        heater.wire.greet()
+        heater.wire.clear()
+        heater.write(200)
+        heating(sensor_board, heater, 1)
+        (_, off_ms), (_, on_ms) = sensor_board.changes("heater")[-2:]
+        assert on_ms - off_ms >= 2_000
+
+
 def test_a_target_beyond_its_limit_is_refused(sensor_board: BoardSim) -> None:
     with driven(sensor_board, THERMOSTAT_WRITE, "H", {**HEATER, "highest_c": 25}, ROOM) as heater:
         assert heater.refusal(251) == (

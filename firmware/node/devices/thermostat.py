@@ -63,7 +63,7 @@ class Thermostat:
             return self._target
         self._target = level
         if level == _OFF:
-            self._pin.value(1 - self._on)
+            self._switch_off()
         return None
 
     def tick(self, now_ms):
@@ -71,7 +71,7 @@ class Thermostat:
             self._is_resting = False
         if ticks_diff(now_ms, self._next_ms) >= 0:
             self._next_ms = ticks_add(now_ms, _LOOK_MS)
-            self._regulate(now_ms)
+            self._regulate()
 
     def close(self):
         self._pin.init(machine.Pin.IN)
@@ -79,19 +79,24 @@ class Thermostat:
     def handlers(self):
         return {THERMOSTAT_WRITE: self._write, THERMOSTAT_READ: self._read}
 
-    def _regulate(self, now_ms):
+    def _regulate(self):
         target = self._target
         is_on = self._is_on()
         if self._must_be_on(target, is_on) and not (self._is_resting and not is_on):
             self._pin.value(self._on)
             if self._target == _OFF:
                 # An interrupt came between: its word counts
-                self._pin.value(1 - self._on)
+                self._switch_off()
             return
-        if is_on:
-            self._off_ms = now_ms
-            self._is_resting = self._rest_ms > 0
+        self._switch_off()
+
+    def _switch_off(self):
+        # It rests from then on, whoever ended it; may be called in a hard interrupt
+        was_on = self._is_on()
         self._pin.value(1 - self._on)
+        if was_on:
+            self._off_ms = ticks_ms()
+            self._is_resting = self._rest_ms > 0
 
     def _must_be_on(self, target, is_on):
         if target == _OFF:
