@@ -96,6 +96,7 @@ class SerialBoard:
         self._listeners: list[Callable[[Manifest], None]] = []
         self._last_identity: BoardIdentity | None = None
         self._is_stopped = False
+        self._stop_sent = asyncio.Event()
         # There from before the greeting, so that a stop never waits for one
         self._connection: BoardConnection | None = None
         # What a person should know while it is ready, by subject
@@ -284,31 +285,33 @@ class SerialBoard:
         async with asyncio.TaskGroup() as group:
             listening = group.create_task(self._subscriptions.serve(live.connection, live.manifest))
             renewing = group.create_task(self._keep_renewing(live))
-            group.create_task(self._look_for_lock(live))
+            locking = group.create_task(self._look_for_locks(live))
             await asyncio.to_thread(self._cache.put, raw)
             self._note(firmware=await asyncio.to_thread(offer, identity))
             reason = await live.connection.lost()
-            renewing.cancel()
-            listening.cancel()
+            for task in (renewing, listening, locking):
+                task.cancel()
         return reason
 
     def _lock(self, live: _Live) -> None:
         live.leases.drop_all()
         live.connection.stop()
+        self._stop_sent.set()
         self._note(lock=output_lock.lock_sentence(wire.REASON_ESTOP))
 
-    async def _look_for_lock(self, live: _Live) -> None:
-        """Ask for a lock that an earlier session left, once the first round trip made it ready."""
-        try:
-            found = await output_lock.lock_reason(live.connection)
-        except LinkError as err:
-            _log.info("link: cannot tell if outputs are locked (error=%s)", err)
-        else:
-            if self._is_stopped and found != wire.REASON_ESTOP:
-                # A noisy line has swallowed it
-                self._lock(live)
-                return
-            self._note(lock=output_lock.lock_sentence(found) if found else "")
+    async def _look_for_locks(self, live: _Live) -> None:
+        """Ask for a lock that an earlier session left, and see that every stop arrives."""
+        while True:
+            self._stop_sent.clear()
+            try:
+                found = await output_lock.settled_reason(
+                    live.connection, self._clock, lambda: self._is_stopped
+                )
+            except LinkError as err:
+                _log.info("link: cannot tell if outputs are locked (error=%s)", err)
+            else:
+                self._note(lock=output_lock.lock_sentence(found) if found else "")
+            await self._stop_sent.wait()
 
     async def _keep_renewing(self, live: _Live) -> None:
         interval_s = renewal_interval_s(live.manifest, self._settings.lease_ms)

@@ -1,16 +1,20 @@
 """Locks of a board's outputs at their safe values: their reason, and their release."""
 
 import struct
+from collections.abc import Callable
 
-from agent.errors import CallRefused
+from agent.errors import CallRefused, LinkError
 from agent.link import frame as wire
 from agent.link.connection import BoardConnection
 from agent.link.session import Request
 from agent.passage import echo
 from agent.security.estop import HOW_TO_CLEAR
+from agent.system.clock import Clock
 
 # Nothing is moved and nothing is measured for it
 DEADLINE_MS = 1_000
+# A stop that did not arrive is sent again this often
+STOP_AGAIN_S = 0.2
 # By the number in `status`
 _REASONS = {
     wire.REASON_ESTOP: "an emergency stop",
@@ -32,6 +36,31 @@ async def lock_reason(connection: BoardConnection) -> int:
         # Firmware that locks nothing beyond a session says no reason
         return wire.REASON_NONE
     return int(found)
+
+
+async def settled_reason(
+    connection: BoardConnection, clock: Clock, is_stopped: Callable[[], bool]
+) -> int:
+    """Return the lock's reason; while a stop is set, not before the board has heard of it.
+
+    Nothing answers a stop, and a noisy line or a board that writes its flash swallows it.
+
+    Raises:
+        LinkError: it cannot be asked.
+    """
+    while True:
+        try:
+            found = await lock_reason(connection)
+        except CallRefused:
+            raise
+        except LinkError:
+            if not is_stopped():
+                raise
+        else:
+            if found == wire.REASON_ESTOP or not is_stopped():
+                return found
+        connection.stop()
+        await clock.sleep(STOP_AGAIN_S)
 
 
 async def clear_lock(connection: BoardConnection) -> str:

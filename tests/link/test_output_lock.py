@@ -1,4 +1,5 @@
 import asyncio
+import struct
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,39 @@ async def test_a_stop_that_a_noisy_line_has_swallowed_is_sent_again(tmp_path: Pa
         board.stops_unheard = 1 + ESTOP_REPEATS
         link.ports.plug_in()
         await link.until(BoardState.READY)
+        await elapse(0.5)
+        assert board.reason == wire.REASON_ESTOP
+
+
+@in_virtual_time
+async def test_a_stop_that_is_swallowed_in_a_session_is_sent_until_the_board_is_locked(
+    tmp_path: Path,
+) -> None:
+    async with ready(tmp_path) as (link, board):
+        await elapse(0.5)
+        board.stops_unheard = 3 * ESTOP_REPEATS
+        link.board.stop()
+        await elapse(2.0)
+        assert board.reason == wire.REASON_ESTOP
+        # And no more than that
+        heard = stops(board)
+        await elapse(5.0)
+        assert stops(board) == heard == 4 * ESTOP_REPEATS
+
+
+@in_virtual_time
+async def test_a_stop_into_a_board_that_does_not_listen_arrives_when_it_does(
+    tmp_path: Path,
+) -> None:
+    async with ready(tmp_path) as (link, board):
+        await elapse(0.5)
+        # It writes its flash, longer than a request waits
+        board.emit(wire.BUSY, struct.pack(wire.BUSY_FORMAT, 2_500))
+        await elapse(0.01)
+        board.is_silent = True
+        link.board.stop()
+        await elapse(2.48)
+        board.is_silent = False
         await elapse(0.5)
         assert board.reason == wire.REASON_ESTOP
 
