@@ -211,6 +211,23 @@ def test_without_a_stop_it_is_at_0_where_it_stands(sensor_board: BoardSim) -> No
         assert moving.settled() == (1, HOLDING, 1, 0)
 
 
+@pytest.mark.parametrize("with_stops", [True, False])
+def test_a_refused_homing_leaves_what_it_knows(sensor_board: BoardSim, *, with_stops: bool) -> None:
+    change(sensor_board, "stepper", cut=False, welded=False, slips=False, is_at=10)
+    entry = {name: value for name, value in SLIDE.items() if not name.endswith("_stop")}
+    with driven(sensor_board, MOVE, "i", SLIDE if with_stops else entry) as output:
+        moving = Slide(output)
+        moving.call(HOME)
+        moving.settled()
+        moving.call(MOVE, 40)
+        moving.settled()
+        output.wire.send(codec.ESTOP)
+        assert moving.refusal(HOME)[0] == codec.UNSAFE_STATE
+        output.wire.clear()
+        # Or its next way would go beyond its travel
+        assert moving.call(READ) == (0, RELEASED, 1, 40)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

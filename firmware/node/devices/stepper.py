@@ -110,6 +110,7 @@ class Stepper:
             self._ramp = 0
             self._interval = self._first
         if mode == _SEEKING:
+            self._is_homed = False
             self._way = -1
             self._direction.value(0)
         self._mode = mode
@@ -212,9 +213,11 @@ class Stepper:
         if self._low is None:
             if self._is_running:
                 raise Refusal(frame.BUSY_CODE, "it is moving: release it first")
+            self._start(index, _MOVING, self._position, answer, outputs)
+            # Only now, because that may be refused
+            self._is_running = False
             self._position = self._target = 0
-            return self._start(index, _MOVING, 0, answer, outputs)
-        self._is_homed = False
+            return self._tell(answer)
         # An eighth more than it can be away
         far = self._position - self._travel - self._travel // 8 - 1
         return self._start(index, _SEEKING, far, answer, outputs)
