@@ -1,5 +1,6 @@
 """A thermostat by shares: its law against a house that is computed, and off at every doubt."""
 
+import random
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -174,6 +175,27 @@ def test_it_does_not_switch_for_less_than_its_shortest_time(make: Make) -> None:
             clock[0] += 250
             seen.add(law.must_be_on(missing))
         assert seen == {is_on}
+
+
+@pytest.mark.parametrize("derivative_s", [0, 120])
+def test_a_thermometer_with_steps_does_not_make_the_relay_flicker(
+    make: Make, derivative_s: int
+) -> None:
+    law, clock = make(gain_percent=20, window_s=60, shortest_s=5, derivative_s=derivative_s)
+    house = House(law, clock)
+    # A DS18B20, whose last bit falls to either side
+    chance = random.Random(1)
+    lasted = [0]
+    was_on = False
+    for _ in range(round(4 * 3_600 / LOOK_S)):
+        house.live(LOOK_S, 20.0 + 0.0625 * round(chance.random()))
+        if house._is_on != was_on:
+            was_on = house._is_on
+            lasted.append(0)
+        lasted[-1] += 250
+    # The first and the last one are cut
+    assert min(lasted[1:-1]) >= 5_000
+    assert house.seen == pytest.approx(20.0, abs=0.2)
 
 
 def test_the_derivative_brakes_before_the_target(make: Make) -> None:

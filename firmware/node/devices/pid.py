@@ -64,10 +64,13 @@ class Pid:
         if in_window_ms >= self._window_ms:
             self._began_ms = now_ms
             in_window_ms = 0
-        return in_window_ms < self._on_ms()
+        self._switch(self._on_ms() - in_window_ms, now_ms)
+        return self._is_on
 
     def _begin(self, now_ms, missing):
-        self._made_ms = self._began_ms = now_ms
+        self._made_ms = self._began_ms = self._switched_ms = now_ms
+        self._is_on = False
+        self._may_switch = True
         # Of the share, in thousands of its unit
         self._integral = 0
         self._last = missing
@@ -89,6 +92,17 @@ class Pid:
             self._integral += proportional * passed_ms * 1_000 // self._integral_ms
             self._integral = max(-_FULL * 1_000, min(_FULL * 1_000, self._integral))
         self._share = self._clamped(proportional + self._integral // 1_000 + derivative)
+
+    def _switch(self, left_ms, now_ms):
+        # The share changes within a window: not for less, and not on for what little is left of it
+        if ticks_diff(now_ms, self._switched_ms) >= self._shortest_ms:
+            # Remembered, because the clock's differences go around after days
+            self._may_switch = True
+        wanted = left_ms >= (1 if self._is_on else max(1, self._shortest_ms))
+        if self._may_switch and wanted != self._is_on:
+            self._is_on = wanted
+            self._may_switch = False
+            self._switched_ms = now_ms
 
     def _on_ms(self):
         # A relay does not switch for less
