@@ -103,8 +103,8 @@ class Configuration:
         self._system.announce_busy(_WRITE_BUSY_MS)
         try:
             self._store.save(text)
-        except OSError:
-            self._pins.apply(self._current())
+        except (OSError, MemoryError):
+            self._put_back()
             raise Refusal(frame.IO, "the flash did not take it")  # noqa: B904  - as above
         self.hash = said
         return 0
@@ -133,15 +133,18 @@ class Configuration:
         try:
             self._pins.apply(wanted)
         except Unfit:
-            self._pins.apply(self._current())
+            self._put_back()
             raise
         finally:
             unload("pin_table")
             unload("wiring")
 
-    def _current(self):
-        # Those in force; they were judged before they were stored
-        return () if self.hash == _NONE else self._read_entries(self._store.load())
+    def _put_back(self):
+        # Those in force; they were judged before they were stored. Where that fails, of memory
+        # above all, no pin is there, and the Pi has to know
+        before, self.hash = self.hash, _NONE
+        self._pins.apply(() if before == _NONE else self._read_entries(self._store.load()))
+        self.hash = before
 
     def _read_entries(self, text):
         from node import entries  # noqa: PLC0415  - loaded when it is needed

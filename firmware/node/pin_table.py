@@ -20,9 +20,11 @@ def fill(slots, old, table, entries):
     kept = [_taken(old, row) for row in rows]
     for slot in old:
         _close(slot)
+    # First those that stay: where another one cannot be made, none of them is lost
+    slots.extend(kept)
     try:
         for at in range(len(rows)):
-            slots.append(kept[at] or _made(rows[at]))
+            slots[at] = kept[at] or _made(rows[at])
         _connect([slot for slot in slots if slot is not None])
     except Unfit:
         raise

@@ -149,3 +149,19 @@ def test_channels_of_one_chip_have_one_wire_and_one_frequency(
     with pytest.raises(Refused) as refused:
         configure(wire, [LAMP, {**ARM, **options}])
     assert "another entry of that chip says otherwise: compare oe" in refused.value.text
+
+
+def test_a_refused_configuration_leaves_no_trace_of_a_chip(sensor_board: BoardSim) -> None:
+    scale = {"name": "scale", "kind": "hx711", "pin": "PB3", "data": "PB4", "gain": 100}
+    # A channel that no other test has, whose chip begins anew
+    glow = {**LAMP, "channel": 7}
+    with driven(sensor_board, CHANNEL_WRITE, "H", glow) as lamp:
+        told(lamp, 5_000)
+        with pytest.raises(Refused, match="scale: gain is 32, 64 or 128"):
+            configure(lamp.wire, (scale, glow))
+        told(lamp, 5_000)
+        # It is alone on its chip, and may say otherwise
+        configure(lamp.wire, ({**glow, "pulse_hz": 200},))
+        told(lamp, 5_000)
+    hz = [one["hz"] for one in sensor_board.record() if one["event"] == "channels"][-1]
+    assert hz == pytest.approx(200, abs=4)
