@@ -231,7 +231,7 @@ async def at_work(
                 oversight.watch(agent.clock),
                 enabling.run(),
                 agent.peripherals.run(agent.stop, delivery, tasks),
-                agent.memory.run(agent.journal, agent.provider),
+                agent.memory.run(agent.journal, agent.provider, dispatcher.answered_since),
                 opened.run(),
             ):
                 tasks.create_task(work)

@@ -6,7 +6,6 @@ Parts are made here and handed over; what begins its work only later is loaded o
 import asyncio
 import contextlib
 import logging
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -24,7 +23,7 @@ from agent.tools.base import AnyTool
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent.memory.consolidation import Consolidation
+    from agent.memory.consolidation import Consolidation, Listen
     from agent.memory.documents import Documents
     from agent.memory.hygiene import Hygiene
     from agent.turn.summary import Summaries
@@ -94,8 +93,12 @@ class AgentMemory(Struct, frozen=True):
             said.append(f"{len(troubles)} documents cannot be read, such as {name}: {why}")
         return "; ".join(said)
 
-    async def run(self, journal: DatabaseWorker, provider: Provider) -> None:
-        """Everything that is done in the background; until cancelled."""
+    async def run(self, journal: DatabaseWorker, provider: Provider, listen: "Listen") -> None:
+        """Everything that is done in the background; until cancelled.
+
+        Args:
+            listen: returns the messages to be remembered.
+        """
         async with asyncio.TaskGroup() as tasks:
             if self.documents is not None:
                 tasks.create_task(self.documents.run())
@@ -103,7 +106,7 @@ class AgentMemory(Struct, frozen=True):
                 tasks.create_task(self._summaries(journal, provider).run())
             if self._keeps_something():
                 tasks.create_task(self._hygiene().run())
-                tasks.create_task(self._consolidate(journal, provider))
+                tasks.create_task(self._consolidate(provider, listen))
 
     async def aclose(self) -> None:
         """Tidy up, take a snapshot, close."""
@@ -139,26 +142,24 @@ class AgentMemory(Struct, frozen=True):
 
         return Summaries(journal, provider, self.clock)
 
-    async def _consolidate(self, journal: DatabaseWorker, provider: Provider) -> None:
+    async def _consolidate(self, provider: Provider, listen: "Listen") -> None:
         """Keep what is said; begin when something was, or when the start is long over."""
         said = asyncio.Event()
         self.listeners.append(said.set)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(START_IS_OVER_S):
                 await said.wait()
-        consolidation = await asyncio.to_thread(self._consolidation, journal, provider)
+        consolidation = await asyncio.to_thread(self._consolidation, provider, listen)
         self.listeners.append(consolidation.hear)
         if said.is_set():
             consolidation.hear()
         await consolidation.run()
 
-    def _consolidation(self, journal: DatabaseWorker, provider: Provider) -> "Consolidation":
+    def _consolidation(self, provider: Provider, listen: "Listen") -> "Consolidation":
         from agent.memory.consolidation import Consolidation
-        from agent.messaging.inbox import answered_since
 
         draws = self.settings.memory.consolidate and provider.name != "offline"
         state_file = self.paths.brain_db.parent / "consolidation.json"
-        listen = partial(answered_since, journal)
         asked = provider if draws else None
         return Consolidation(listen, self.memory, asked, state_file, self.clock)
 

@@ -16,6 +16,7 @@ from agent.access.commands import ChatCommand, command_of, help_text
 from agent.access.roles import PersonRole
 from agent.channels.base import Answer, Channel, Question
 from agent.errors import StorageFull
+from agent.memory.base import HeardMessage
 from agent.messages import Inbound, Outbound, ToolCall, ToolResult
 from agent.messaging import inbox
 from agent.messaging.backlog import Backlog
@@ -66,6 +67,8 @@ class Dispatcher:
         self._queues = MessageQueues(len(channels), worker, interrupts=conversations.interrupts)
         self._unkept: deque[tuple[str, str]] = deque(maxlen=MAX_UNKEPT)
         self._backlog = Backlog(journal, delivery)
+        # Open, and not answered by this agent: whoever waits for answers does not wait for these
+        self._left: frozenset[int] = frozenset()
         # Called at once if the stop is already engaged, as after a restart
         desk.oversight.stop.listen(self._queues.stop_all)
 
@@ -161,10 +164,18 @@ class Dispatcher:
         for answer in await self._delivery.left_over():
             tasks.create_task(self._delivery.send(answer))
         await self._journal.transact(inbox.excuse_cuts)
-        for accepted in await self._journal.transact(inbox.unanswered):
-            if accepted.message.channel in self._channels:
-                self._go_on(accepted, tasks)
+        open_ids, readable = await self._journal.transact(
+            lambda db: (inbox.open_ids(db), inbox.unanswered(db))
+        )
+        ours = [one for one in readable if one.message.channel in self._channels]
+        self._left = open_ids - {one.inbox_id for one in ours}
+        for accepted in ours:
+            self._go_on(accepted, tasks)
         self.resumed.set()
+
+    async def answered_since(self, after_id: int, limit: int) -> list[HeardMessage]:
+        """Return answered messages with greater ids, oldest first; see `inbox.answered_since`."""
+        return await inbox.answered_since(self._journal, after_id, limit, self._left)
 
     async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
         """Send the messages that waited for an absent recipient."""

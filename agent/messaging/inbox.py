@@ -3,8 +3,10 @@
 Functions take a connection inside a transaction, so that a caller can combine them.
 """
 
+import json
 import logging
 import sqlite3
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -25,13 +27,21 @@ _EXCUSED = (
 )
 
 
-async def answered_since(journal: DatabaseWorker, after_id: int, limit: int) -> list[HeardMessage]:
-    """Answered messages with greater ids, oldest first."""
+async def answered_since(
+    journal: DatabaseWorker, after_id: int, limit: int, left: Collection[int] = ()
+) -> list[HeardMessage]:
+    """Answered messages with greater ids, oldest first.
+
+    Args:
+        left: open messages that are not being answered.
+    """
     # A change would write down at once what waits for the next message
-    return await journal.look(partial(_read, after_id=after_id, limit=limit))
+    return await journal.look(partial(_read, after_id=after_id, limit=limit, left=left))
 
 
-def _read(db: sqlite3.Connection, after_id: int, limit: int) -> list[HeardMessage]:
+def _read(
+    db: sqlite3.Connection, after_id: int, limit: int, left: Collection[int]
+) -> list[HeardMessage]:
     rows = db.execute(
         "SELECT id, channel, message_id, sender, reply_target, thread, text, provenance,"
         " received_at_s, json_extract(CAST(more AS TEXT), '$.person'),"
@@ -39,8 +49,15 @@ def _read(db: sqlite3.Connection, after_id: int, limit: int) -> list[HeardMessag
         " WHERE id > ? AND state IN (?, ?) AND strand IS NULL"
         # Beyond a message that is still being answered nobody may look: it would be passed over
         " AND NOT EXISTS (SELECT 1 FROM inbox AS open WHERE open.id < inbox.id"
-        " AND open.state IN ('accepted', 'running')) ORDER BY id LIMIT ?",
-        (after_id, InboxState.ANSWERED.value, InboxState.FAILED.value, limit),
+        " AND open.state IN ('accepted', 'running')"
+        " AND open.id NOT IN (SELECT value FROM json_each(?))) ORDER BY id LIMIT ?",
+        (
+            after_id,
+            InboxState.ANSWERED.value,
+            InboxState.FAILED.value,
+            json.dumps(list(left)),
+            limit,
+        ),
     )
     return [_heard(row) for row in rows]
 
@@ -259,6 +276,12 @@ def trim(connection: sqlite3.Connection, most: int = MOST_SETTLED) -> int:
         "UPDATE trimmed SET turns = turns + ?", [sum(attempts for (attempts,) in gone)]
     )
     return len(gone)
+
+
+def open_ids(connection: sqlite3.Connection) -> frozenset[int]:
+    """Return the ids of all messages that are not answered, damaged ones too."""
+    rows = connection.execute("SELECT id FROM inbox WHERE state IN ('accepted', 'running')")
+    return frozenset(row[0] for row in rows)
 
 
 def unanswered(connection: sqlite3.Connection) -> list[Accepted]:

@@ -2,6 +2,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 from agent.app.memory import AgentMemory, open_memory
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import CONVERSATION, Scope
+from agent.memory.consolidation import Listen
 from agent.memory.hygiene import last_report
 from agent.memory.settings import MemorySettings
 from agent.messages import Inbound, Provenance
 from agent.messaging import inbox
 from agent.messaging.journal import InboxState, open_agent_db
 from agent.settings import Paths, Settings
+from agent.storage.worker import DatabaseWorker
 from agent.system.clock import SystemClock
 from agent.tools.base import ToolContext
 from agent.turn import history
@@ -26,6 +29,10 @@ from tests.fakes.embedders import LetterEmbedder
 from tests.fakes.provider import ScriptedProvider, UnreachableProvider
 from tests.fakes.said import assistant_said, user_said
 from tests.waits import PATIENCE_S, wait_until
+
+
+def heard_in(journal: DatabaseWorker) -> Listen:
+    return partial(inbox.answered_since, journal)
 
 
 class GatedEmbedder(LetterEmbedder):
@@ -138,7 +145,7 @@ async def test_without_a_memory_and_a_model_there_is_nothing_to_do(tmp_path: Pat
     provider = UnreachableProvider()
     provider.name = "offline"
     async with asyncio.timeout(PATIENCE_S):
-        await remembering.run(journal, provider)
+        await remembering.run(journal, provider, heard_in(journal))
     await remembering.aclose()
     await journal.aclose()
 
@@ -154,7 +161,8 @@ async def test_older_turns_are_summed_up_in_the_background(tmp_path: Path) -> No
 
     await journal.transact(talk)
     remembering = opened(tmp_path, SteppedClock(), backend="none")
-    working = asyncio.create_task(remembering.run(journal, ScriptedProvider("about: greetings")))
+    provider = ScriptedProvider("about: greetings")
+    working = asyncio.create_task(remembering.run(journal, provider, heard_in(journal)))
 
     async def is_summed_up() -> bool:
         text, _ = await journal.look(lambda db: history.digest_of(db, "chat"))
@@ -176,7 +184,7 @@ async def test_what_was_said_becomes_memories_and_facts_in_the_background(tmp_pa
     await journal.transact(lambda db: inbox.close(db, accepted.inbox_id, InboxState.ANSWERED))
     remembering = opened(tmp_path)
     provider = ScriptedProvider('{"facts": [{"fact": "The sister is called Mei"}]}')
-    await remembering._consolidation(journal, provider).catch_up()
+    await remembering._consolidation(provider, heard_in(journal)).catch_up()
     kept = await remembering.memory.list(Scope("owner"))
     assert {entry.category for entry in kept} == {"core", CONVERSATION}
     assert all(entry.provenance is Provenance.OWNER for entry in kept)

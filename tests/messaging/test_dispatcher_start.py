@@ -1,8 +1,12 @@
 """What happens while an agent starts, and looks at what an earlier run has left."""
 
+from functools import partial
 from pathlib import Path
 
+import pytest
+
 from agent.messaging import inbox
+from agent.messaging.journal import open_agent_db
 from tests.fakes.channel import FakeChannel, message
 from tests.fakes.dispatching import running
 from tests.fakes.provider import EchoProvider
@@ -33,3 +37,27 @@ async def test_what_is_told_at_the_start_is_sent_once(tmp_path: Path) -> None:
         await sending
         await agent.say("hi")
         assert await channel.wait_for(2) == ["it is dry", "echo: hi"]
+
+
+@pytest.mark.parametrize(
+    "change", ["SET channel = 'gone'", "SET more = 'damaged'"], ids=["channel gone", "damaged"]
+)
+async def test_what_nobody_answers_keeps_no_other_message_from_the_memory(
+    tmp_path: Path, change: str
+) -> None:
+    journal = open_agent_db(tmp_path / "agent.db")
+    for number in range(2):
+        left = message("hi", f"left {number}")
+        await journal.transact(partial(inbox.accept, message=left))
+    await journal.transact(lambda db: db.execute(f"UPDATE inbox {change} WHERE id = 1"))
+    await journal.aclose()
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as agent:
+        assert await agent.dispatcher.answered_since(0, 9) == []
+        await agent.dispatcher.resume(agent.tasks)
+        await agent.say("I like tea")
+        assert await channel.wait_for(2) == ["echo: hi", "echo: I like tea"]
+        heard = await agent.dispatcher.answered_since(0, 9)
+        assert [one.text for one in heard] == ["hi", "I like tea"]
+        # It is as it was, for a start with its channel
+        assert await agent.journal.look(inbox.open_ids) == {1}
