@@ -385,5 +385,9 @@ class Embeds(Protocol):
 class Upkept(Protocol):
     """A store that needs upkeep; found by `isinstance`."""
 
-    async def tidy(self, limits: StoreLimits) -> Tidied:
-        """Prune, merge, evict and look whether everything is whole. Pinned memories stay."""
+    async def tidy(self, limits: StoreLimits, now_s: float) -> Tidied:
+        """Prune, merge, evict and look whether everything is whole. Pinned memories stay.
+
+        Args:
+            now_s: when upkeep began: a clock that is set meanwhile makes nothing older.
+        """

@@ -43,8 +43,8 @@ class DocumentMemory(MirroredMemory):
     def __init__(self, path: Path, embedder: Embedder, clock: Clock) -> None:
         super().__init__(DocumentKeeper(path), embedder, clock)
 
-    async def tidy(self, limits: StoreLimits) -> Tidied:
-        return await self._changing(lambda index: index.tidy(limits))
+    async def tidy(self, limits: StoreLimits, now_s: float) -> Tidied:
+        return await self._changing(lambda index: index.tidy(limits, now_s))
 
 
 class DocumentKeeper:

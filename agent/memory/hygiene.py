@@ -25,7 +25,7 @@ _PAGE = 500
 
 
 async def put_away(memory: Memory, folder: Path, now_s: float, days: int) -> int:
-    """Append every older conversation; return how many.
+    """Put every older conversation into the archive; return how many.
 
     Raises:
         MemoryUnavailable: the memory cannot be read.
@@ -51,13 +51,23 @@ def _append(folder: Path, entries: Sequence[MemoryEntry]) -> None:
     by_year: dict[str, list[bytes]] = {}
     for entry in entries:
         year = time.strftime("%Y", time.gmtime(entry.updated_at_s))
-        by_year.setdefault(year, []).append(msgspec.json.encode(_line(entry)))
+        by_year.setdefault(year, []).append(msgspec.json.encode(_line(entry)) + b"\n")
     for year, lines in by_year.items():
-        handle = os.open(folder / f"{year}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "ab") as file:
-            file.write(b"".join(line + b"\n" for line in lines))
-            file.flush()
-            os.fsync(file.fileno())
+        _add(folder / f"{year}.jsonl", lines)
+
+
+def _add(path: Path, lines: Sequence[bytes]) -> None:
+    """Append the lines that are not there: a cut may come before they go from the memory."""
+    new = dict.fromkeys(lines)
+    last = b"\n"
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "a+b") as file:
+        file.seek(0)
+        for last in file:
+            new.pop(last, None)
+        # Half a line that a cut has left spoils no other
+        file.write((b"" if last.endswith(b"\n") else b"\n") + b"".join(new))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _line(entry: MemoryEntry) -> dict[str, object]:
@@ -182,13 +192,13 @@ class Hygiene:
 
     async def _done(self, now_s: float) -> Report:
         chores = self._chores
-        archived = 0
-        if chores.archive is not None:
-            days = chores.limits.conversation_days
-            archived = await put_away(self._memory, chores.archive, now_s, days)
-        tidied = Tidied()
+        archived, tidied = 0, Tidied()
+        # What stays in the memory needs no archive
         if isinstance(self._memory, Upkept):
-            tidied = await self._memory.tidy(chores.limits)
+            if chores.archive is not None:
+                days = chores.limits.conversation_days
+                archived = await put_away(self._memory, chores.archive, now_s, days)
+            tidied = await self._memory.tidy(chores.limits, now_s)
         trimmed = await chores.trim()
         stats = await self._memory.stats()
         return Report(

@@ -195,8 +195,8 @@ class LucidMemory:
     async def rebuild(self) -> int:
         return await self._local.rebuild()
 
-    async def tidy(self, limits: StoreLimits) -> Tidied:
-        return await self._local.tidy(limits)
+    async def tidy(self, limits: StoreLimits, now_s: float) -> Tidied:
+        return await self._local.tidy(limits, now_s)
 
     async def stats(self) -> MemoryStats:
         stats = await self._local.stats()

@@ -244,9 +244,8 @@ class SqliteMemory:
             if not part.memories:
                 return whole
 
-    async def tidy(self, limits: StoreLimits) -> Tidied:
+    async def tidy(self, limits: StoreLimits, now_s: float) -> Tidied:
         """Tidy in batches, so that a question waits for one of them at most."""
-        now_s = self._clock.wall_s()
         before_s = now_s - limits.conversation_days * _DAY_S
         jobs = (
             lambda db: prune(db, before_s),

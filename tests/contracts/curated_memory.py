@@ -79,7 +79,7 @@ async def looks_after_itself(memory: Memory) -> None:
     await memory.store("tea3", "likes tea", scope=TOM, provenance=owner)
     for number in range(4):
         await memory.store(f"page{number}", f"page says {number}", scope=MEI)
-    tidied = await memory.tidy(StoreLimits(conversation_days=30, max_memories=5))
+    tidied = await memory.tidy(StoreLimits(conversation_days=30, max_memories=5), said.updated_at_s)
     assert (tidied.pruned, tidied.merged, tidied.evicted) == (1, 1, 2)
     # The duplicate went first, then the page's oldest; what people said stays
     assert {entry.key for entry in await memory.list(MEI)} == {"tea", "page1", "page2", "page3"}

@@ -7,7 +7,7 @@ import pytest
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
-from agent.memory.base import CONVERSATION, MemoryStats, Scope, StoreLimits, Tidied
+from agent.memory.base import CONVERSATION, Memory, MemoryStats, Scope, StoreLimits, Tidied
 from agent.memory.hygiene import (
     FIRST_LOOK_S,
     INTERVAL_S,
@@ -17,7 +17,9 @@ from agent.memory.hygiene import (
     Hygiene,
     Report,
     last_report,
+    put_away,
 )
+from agent.memory.markdown import MarkdownMemory
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
 from tests.fakes.clock import SteppedClock
@@ -30,7 +32,7 @@ DAY_S = 86_400.0
 class House:
     """A memory with its hygiene; what was called is counted."""
 
-    def __init__(self, root: Path, memory: PreparedMemory | SqliteMemory, **chores: object) -> None:
+    def __init__(self, root: Path, memory: Memory, **chores: object) -> None:
         self.clock = SteppedClock()
         self.snapshots = 0
         self.trims = 0
@@ -53,7 +55,7 @@ class TidyMemory(PreparedMemory):
     is_sound = True
     tidied: int = 0
 
-    async def tidy(self, limits: StoreLimits) -> Tidied:
+    async def tidy(self, limits: StoreLimits, now_s: float) -> Tidied:
         self.tidied += 1
         return Tidied(1, 2, 4, self.is_sound)
 
@@ -64,7 +66,7 @@ class TidyMemory(PreparedMemory):
 class UnreadableMemory(TidyMemory):
     """Its disk is gone."""
 
-    async def tidy(self, limits: StoreLimits) -> Tidied:
+    async def tidy(self, limits: StoreLimits, now_s: float) -> Tidied:
         raise MemoryUnavailable("the disk is gone")
 
 
@@ -107,6 +109,45 @@ async def test_who_wants_an_archive_gets_what_goes(sqlite: SqliteMemory, tmp_pat
         assert (await house.hygiene.clean()).archived == archived
     [line] = (tmp_path / "archive" / "2027.jsonl").read_text().splitlines()
     assert json.loads(line)["content"] == "said long ago"
+
+
+async def test_what_stays_in_the_memory_is_not_put_away(tmp_path: Path) -> None:
+    memory = MarkdownMemory(tmp_path / "memory", NoEmbedder(), SteppedClock())
+    await memory.store("old", "said long ago", category=CONVERSATION, scope=OWNER)
+    house = House(tmp_path, memory, archive=tmp_path / "archive")
+    house.clock.advance(31 * DAY_S)
+    for _ in range(2):
+        assert (await house.hygiene.clean()).archived == 0
+    assert not (tmp_path / "archive").exists()
+    await memory.aclose()
+
+
+@pytest.mark.parametrize("left", ["", '{"content": "half a li'], ids=["whole", "torn"])
+async def test_a_cut_before_they_go_puts_nothing_away_twice(
+    sqlite: SqliteMemory, tmp_path: Path, left: str
+) -> None:
+    folder = tmp_path / "archive"
+    house = House(tmp_path, sqlite, archive=folder)
+    house.clock.advance(31 * DAY_S)
+    assert await put_away(sqlite, folder, house.clock.wall_s(), 30) == 1
+    file = folder / "2027.jsonl"
+    with file.open("a") as torn:
+        torn.write(left)
+    await sqlite.store("older", "said before", category=CONVERSATION, scope=OWNER)
+    house.clock.advance(31 * DAY_S)
+    assert (await house.hygiene.clean()).archived == 3
+    whole = [json.loads(line) for line in file.read_text().splitlines() if line != left]
+    assert [line["content"] for line in whole] == ["said long ago", "said just now", "said before"]
+
+
+async def test_a_clock_that_is_set_meanwhile_takes_nothing_that_was_not_put_away(
+    sqlite: SqliteMemory, tmp_path: Path
+) -> None:
+    """Here the memory has the later time."""
+    house = House(tmp_path, sqlite, archive=tmp_path / "archive")
+    report = await house.hygiene.clean()
+    assert (report.archived, report.pruned) == (0, 0)
+    assert await sqlite.count(OWNER) == 3
 
 
 async def test_a_damaged_store_is_told_and_takes_no_snapshot(

@@ -60,7 +60,7 @@ async def test_a_flipped_bit_in_a_text_comes_back_from_the_snapshot(
     await flip(path, place, bit)
     memory = SqliteMemory(path, NoEmbedder(), SteppedClock())
     assert await memory.get("key", MEI) != entry
-    assert (await memory.tidy(StoreLimits())).is_sound
+    assert (await memory.tidy(StoreLimits(), entry.updated_at_s)).is_sound
     assert await memory.get("key", MEI) == entry
     found = await memory.recall("where is the spare key of the boiler room", 1, MEI)
     await memory.aclose()

@@ -60,7 +60,7 @@ async def test_upkeep_prunes_merges_and_evicts_and_says_so(make_memory: MakeMemo
     await memory.store("b", "the cat is called Lin.", scope=MEI, provenance=WEB)
     for number in range(5):
         await memory.store(f"page{number}", f"offer {number}", scope=MEI, provenance=WEB)
-    tidied = await memory.tidy(StoreLimits(conversation_days=30, max_memories=4))
+    tidied = await memory.tidy(StoreLimits(conversation_days=30, max_memories=4), clock.wall_s())
     assert tidied == Tidied(pruned=1, merged=1, evicted=3, is_sound=True)
     assert {entry.key for entry in await memory.list(MEI)} == {"a", "page2", "page3", "page4"}
     said = (await memory.stats()).details["upkeep"]

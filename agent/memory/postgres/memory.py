@@ -226,9 +226,9 @@ class PostgresMemory:
         self._may_lack_vectors = True
         return rebuilt
 
-    async def tidy(self, limits: StoreLimits) -> Tidied:
+    async def tidy(self, limits: StoreLimits, now_s: float) -> Tidied:
         """Tidy in batches; several agents may do so at once."""
-        before_s = self._clock.wall_s() - limits.conversation_days * _DAY_S
+        before_s = now_s - limits.conversation_days * _DAY_S
         pruned = await self._until_done(partial(curation.prune, before_s=before_s))
         merged = await self._server.run(curation.merge)
         evict = partial(curation.evict, max_memories=limits.max_memories)

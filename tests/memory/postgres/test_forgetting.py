@@ -98,7 +98,8 @@ async def test_what_closed_a_pruned_truth_loses_its_words(home: Household) -> No
         await memory.settle(made)
         home.clock.advance(20 * 86_400)
     assert "oslo" in home.asked(_TABLES)
-    assert (await memory.tidy(StoreLimits(conversation_days=30))).pruned == 1
+    limits = StoreLimits(conversation_days=30)
+    assert (await memory.tidy(limits, home.clock.wall_s())).pruned == 1
     assert "oslo" not in home.asked(_TABLES).casefold()
 
 

@@ -79,7 +79,7 @@ async def test_agents_that_change_everything_at_once_never_wait_for_each_other(
             await memory.supersede("k1", "k0", MEI)
             await memory.forget("k1", TOM)
             await memory.restore(made[0])
-            await memory.tidy(StoreLimits())
+            await memory.tidy(StoreLimits(), made[0].updated_at_s)
             await memory.rebuild()
 
     async with asyncio.TaskGroup() as tasks:
