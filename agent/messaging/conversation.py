@@ -95,7 +95,7 @@ class Conversations:
         self._agent = agent
         self._memory_settings = memory
         self.workspace = workspace
-        self._histories = HistoryCache(
+        self.histories = HistoryCache(
             lambda: self._agent.summaries and parts.runner.provider.name != "offline"
         )
         self._preparing = asyncio.Lock()
@@ -217,8 +217,8 @@ class Conversations:
             conversation = accepted.message.conversation
             history.append(db, conversation, said)
             if was_too_long:
-                self._histories.halve(db, conversation)
-            self._histories.bound(db, conversation, self._agent.history_tokens)
+                self.histories.halve(db, conversation)
+            self.histories.bound(db, conversation, self._agent.history_tokens)
             inbox.close(db, accepted.inbox_id, state)
             for said_before in accepted.also:
                 inbox.close(db, said_before, InboxState.MERGED)
@@ -261,7 +261,7 @@ class Conversations:
 
     async def forget(self, conversation: str) -> int:
         """Begin the conversation anew; the number of messages that are gone."""
-        clear = partial(self._histories.clear, conversation=conversation)
+        clear = partial(self.histories.clear, conversation=conversation)
         return await self._parts.journal.transact(clear)
 
     async def prepare(self) -> None:
@@ -371,7 +371,7 @@ class Conversations:
         key = message.conversation
 
         def read(db: sqlite3.Connection) -> _Read:
-            earlier, model = self._histories.history(db, key), model_choice.chosen(db, key)
+            earlier, model = self.histories.history(db, key), model_choice.chosen(db, key)
             own = (one.text for one in earlier.messages if one.role is Role.ASSISTANT)
             # Files are read, for which this thread is as good as another
             return earlier, model, spoken(message, own), self._parts.briefing()

@@ -137,6 +137,7 @@ class Dispatcher:
             return Accepted(NOT_KEPT, message, has_begun=True)
         if came is not None and came.inbox_id % inbox.TRIM_EVERY == 0:
             self._journal.later(inbox.trim)
+            self._journal.later(self._conversations.histories.trim)
         return came
 
     def _go_on(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:

@@ -6,7 +6,7 @@ Used in the thread of the journal alone.
 """
 
 import sqlite3
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
@@ -35,6 +35,13 @@ LONGEST_RESULT_CHARS = 2000
 # A message in the database takes about this many bytes for a token, rather fewer
 _BYTES_PER_TOKEN = 3
 
+# Conversations that are kept: a year of 13 new ones a day, some 40 MB of those that stay short.
+# Callers that name none begin one with each request
+MOST_CONVERSATIONS = 5_000
+# So many of each channel stay, however much is said on others
+LEAST_OF_CHANNEL = 100
+# More than begin between two looks, so that a store from before this limit shrinks
+_MOST_TRIMMED = 512
 
 NOTHING = Passage("", Provenance.OWNER, "")
 # Of what was said earlier
@@ -175,6 +182,34 @@ def clear(connection: sqlite3.Connection, conversation: str) -> int:
     connection.execute("DELETE FROM digests WHERE conversation = ?", (conversation,))
     connection.execute("DELETE FROM removed WHERE conversation = ?", (conversation,))
     return connection.execute("DELETE FROM turns WHERE conversation = ?", (conversation,)).rowcount
+
+
+def trim(connection: sqlite3.Connection, most: int = MOST_CONVERSATIONS) -> list[str]:
+    """Forget the conversations beyond so many that have rested longest; return them.
+
+    The newest of each channel stay, however many there are of others.
+    """
+    rows = connection.execute(
+        "SELECT conversation FROM turns GROUP BY conversation ORDER BY max(id) DESC"
+    )
+    of_channel: Counter[str] = Counter()
+    gone = []
+    for place, (conversation,) in enumerate(rows):
+        channel, _, _ = conversation.partition("_")
+        of_channel[channel] += 1
+        if place >= most and of_channel[channel] > min(most, LEAST_OF_CHANNEL):
+            gone.append(conversation)
+    gone = gone[-_MOST_TRIMMED:]
+    for conversation in gone:
+        clear(connection, conversation)
+    # Conversations of which only the costs are known, such as those of turns that failed
+    connection.execute(
+        "DELETE FROM spent WHERE kind = 'conversation'"
+        " AND (SELECT count(*) FROM spent WHERE kind = 'conversation') > ?"
+        " AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.conversation = spent.name)",
+        (2 * most,),
+    )
+    return gone
 
 
 def _written(message: ChatMessage) -> bytes:
@@ -341,6 +376,11 @@ class HistoryCache:
         """As `clear`."""
         self._forget(conversation)
         return clear(connection, conversation)
+
+    def trim(self, connection: sqlite3.Connection) -> None:
+        """As `trim`."""
+        for conversation in trim(connection):
+            self._forget(conversation)
 
     def _forget(self, conversation: str) -> None:
         self._known.pop(conversation, None)

@@ -4,12 +4,14 @@ from pathlib import Path
 import pytest
 
 from agent.messages import Inbound, Provenance
-from agent.messaging import inbox, outbox
+from agent.messaging import earlier, inbox, outbox
 from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState, open_agent_db
+from agent.turn import history
 from tests.fakes.channel import FakeChannel
 from tests.fakes.dispatching import running
 from tests.fakes.provider import EchoProvider
+from tests.fakes.said import user_said
 
 
 def _said(db: sqlite3.Connection, number: int, channel: str = "fake") -> Accepted:
@@ -92,6 +94,7 @@ async def test_the_dispatcher_trims_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox, "LEAST_OF_CHANNEL", 1)
+    monkeypatch.setattr(history.trim, "__defaults__", (1,))
     channel = FakeChannel()
     before = (inbox.MOST_SETTLED // inbox.TRIM_EVERY + 1) * inbox.TRIM_EVERY - 1
 
@@ -100,6 +103,8 @@ async def test_the_dispatcher_trims_now_and_then(
             inbox.close(db, _said(db, number).inbox_id, InboxState.ANSWERED)
         # As if so many had come since
         db.execute("UPDATE inbox SET id = ? WHERE id = 2", (before,))
+        for conversation in ("fake_a", "fake_b"):
+            history.append(db, conversation, history.History((user_said("hi"),), Provenance.OWNER))
 
     async with running(tmp_path, EchoProvider(), channel) as agent:
         await agent.journal.transact(fill)
@@ -107,3 +112,4 @@ async def test_the_dispatcher_trims_now_and_then(
         assert await channel.wait_for(1) == ["echo: hi"]
         left = await agent.journal.transact(lambda db: _left(db, "inbox"))
         assert left == [before, before + 1]
+        assert not await agent.journal.transact(lambda db: earlier.has_history(db, "fake_a"))

@@ -134,3 +134,65 @@ def test_a_conversation_is_forgotten_alone(db: sqlite3.Connection) -> None:
     assert history.clear(db, "c") == len(TURN)
     assert history.history(db, "c") == history.NOTHING_SAID
     assert history.history(db, "other").messages == TURN
+
+
+def _talked(db: sqlite3.Connection, *conversations: str) -> None:
+    for conversation in conversations:
+        for _ in range(4):
+            history.append(db, conversation, History(TURN, Provenance.OWNER))
+        history.bound(db, conversation, 10, is_summarised=True)
+        _spent(db, conversation)
+
+
+def _spent(db: sqlite3.Connection, conversation: str) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO spent VALUES ('conversation', ?, 1, 1, 1, 0, 0, 0.0)",
+        (conversation,),
+    )
+
+
+def _known(db: sqlite3.Connection) -> list[set[str]]:
+    tables = {"turns": "conversation", "digests": "conversation", "removed": "conversation"}
+    return [
+        {row[0] for row in db.execute(f"SELECT {column} FROM {table}")}
+        for table, column in {**tables, "spent": "name"}.items()
+    ]
+
+
+def test_the_conversations_that_rested_longest_go_whole(db: sqlite3.Connection) -> None:
+    _talked(db, "fake_a", "fake_b", "fake_c", "fake_a", "fake_d")
+    assert history.trim(db, most=2) == ["fake_c", "fake_b"]
+    assert _known(db) == [{"fake_a", "fake_d"}] * 4
+    assert history.trim(db, most=2) == []
+
+
+def test_a_noisy_channel_takes_no_conversation_from_a_quiet_one(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "LEAST_OF_CHANNEL", 1)
+    _talked(db, "quiet_a", "quiet_b", *(f"noisy_{number}" for number in range(5)))
+    assert history.trim(db, most=3) == ["noisy_1", "noisy_0", "quiet_a"]
+    assert _known(db) == [{"quiet_b", "noisy_2", "noisy_3", "noisy_4"}] * 4
+
+
+def test_costs_of_conversations_that_came_to_nothing_go_too(db: sqlite3.Connection) -> None:
+    _talked(db, "fake_a", "fake_b")
+    for number in range(2):
+        _spent(db, f"fake_failed-{number}")
+    history.trim(db, most=2)
+    assert len(_known(db)[-1]) == 4
+    _spent(db, "fake_failed-2")
+    history.trim(db, most=2)
+    assert _known(db)[-1] == {"fake_a", "fake_b"}
+
+
+def test_what_was_trimmed_is_not_shown_from_the_cache(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history.trim, "__defaults__", (1,))
+    cache = history.HistoryCache()
+    _talked(db, "fake_a", "fake_b")
+    assert cache.history(db, "fake_a").messages
+    cache.trim(db)
+    assert cache.history(db, "fake_a") == history.NOTHING_SAID
+    assert cache.history(db, "fake_b").messages
