@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.messages import Attachment, Outbound
-from agent.messaging.inbox import Accepted
+from agent.messaging.inbox import TRIM_EVERY, Accepted, trim
 from agent.messaging.journal import OutboxState
 
 # The id of an answer that there was no room for
@@ -79,6 +79,9 @@ def announce(
         (OutboxState.DEAD.value, channel, recipient, MAX_ANNOUNCEMENTS_KEPT),
     )
     made = cursor.lastrowid or 0
+    if made % TRIM_EVERY == 0:
+        # Where nobody writes, no message has it done
+        trim(connection)
     return Outbound(made, channel, recipient, text, "", thread, files=tuple(files))
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from agent.channels.base import Channel
 from agent.config import Secret
 from agent.messages import Attachment, Outbound
 from agent.messaging import delivery as delivering
-from agent.messaging import outbox
+from agent.messaging import inbox, outbox
 from agent.messaging.delivery import MAX_TRIES, Delivery
 from agent.messaging.journal import open_agent_db
 from agent.security.redact import Redactor
@@ -44,6 +45,24 @@ def _delivery(
 
 async def _left(journal: DatabaseWorker) -> list[str]:
     return [message.text for message in await journal.transact(outbox.undelivered)]
+
+
+async def test_a_device_that_only_tells_keeps_no_more_than_one_that_answers(
+    journal: DatabaseWorker,
+) -> None:
+    delivery = _delivery(journal, FakeChannel())
+    assert await delivery.send(await _kept(delivery, "long ago"))
+    before = (inbox.MOST_SETTLED // inbox.TRIM_EVERY + 1) * inbox.TRIM_EVERY - 1
+
+    def move(db: sqlite3.Connection) -> None:
+        # As if so much had been told since
+        db.execute("UPDATE outbox SET id = ? WHERE text = 'today'", (before,))
+
+    assert await delivery.send(await _kept(delivery, "today"))
+    await journal.transact(move)
+    await _kept(delivery, "now")
+    left = await journal.transact(lambda db: db.execute("SELECT text FROM outbox").fetchall())
+    assert left == [("today",), ("now",)]
 
 
 async def test_a_picture_goes_with_what_nobody_asked_for_and_waits_with_it(
