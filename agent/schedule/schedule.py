@@ -138,22 +138,22 @@ class Schedule:
         if verdict is DueVerdict.WAIT and after.seen_s >= job.seen_s:
             # Only what matters is written: an idle schedule leaves the card alone
             return
-        if verdict is DueVerdict.RUN:
+        # A reminder is late rather than never, where it was set
+        is_late = verdict is DueVerdict.MISSED and bool(job.language and job.message)
+        runs = verdict is DueVerdict.RUN or is_late
+        if runs:
             after = replace(after, result=_BEGUN, run_id=uuid.uuid4().hex)
         await asyncio.to_thread(self._store.change, job.name, lambda _: after)
         if verdict in {DueVerdict.RUN, DueVerdict.CAPPED}:
             self._since_s[_key(job)] = moment.monotonic_s
-        if verdict is DueVerdict.RUN:
+        if runs:
+            if is_late:
+                said = await asyncio.to_thread(outside.late, job.message, job.language)
+                after = replace(after, message=said)
             self._running.add(job.name)
             tasks.create_task(self._perform(after, outside.perform, outside))
         elif verdict is DueVerdict.MISSED:
             await self._note(job.name, "its time had passed before the agent looked: not run")
-            if job.language and job.message:
-                # A reminder is late rather than never, where it was set
-                said = await asyncio.to_thread(outside.late, job.message, job.language)
-                late = replace(after, message=said)
-                tasks.create_task(self._perform(late, outside.perform, outside))
-                return
             await outside.tell(f"I missed the time of the job {job.name} and did not run it.")
         elif verdict is DueVerdict.CAPPED:
             await self._note(job.name, "not run: it reached the daily limit of runs")

@@ -148,6 +148,20 @@ async def test_a_run_that_was_cut_off_and_failed_is_told(run: JobRun) -> None:
     assert run.store.find("tea").failures == 1
 
 
+async def test_a_late_reminder_that_was_cut_off_is_not_lost_in_silence(run: JobRun) -> None:
+    def is_cut(_text: str, _language: str) -> str:
+        raise asyncio.CancelledError
+
+    run.store.add(job(at_s=START_S - 7200.0, language="en"))
+    with pytest.raises(asyncio.CancelledError):
+        async with asyncio.TaskGroup() as tasks:
+            await run.schedule.look(Outside(run._perform, run._tell, late=is_cut), tasks)
+    run.restart()
+    run.refusal = "the agent ended before"
+    await run.go(600)
+    assert run.told == ["The job tea failed: the agent ended before"]
+
+
 async def test_each_run_has_a_name_of_its_own(run: JobRun) -> None:
     run.store.add(job(every_s=60.0, created_s=START_S))
     await run.go(90)
