@@ -5,6 +5,7 @@ meanwhile; what is no document with a number then stays in it and does no harm.
 """
 
 import json
+import logging
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,12 +17,16 @@ from agent.storage.files import write_atomic
 if TYPE_CHECKING:
     from tinydb import TinyDB
 
+_log = logging.getLogger(__name__)
+
+# Damaged versions of a file that are kept
+MOST_SET_ASIDE = 9
 # What TinyDB calls a document by
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
 def open_documents(path: Path) -> "TinyDB":
-    """Open the documents at `path`; a damaged file is renamed to `*.corrupt` and replaced."""
+    """Open the documents at `path`; a damaged file is set aside as `*.corrupt` and replaced."""
     from tinydb import TinyDB  # noqa: PLC0415 - only where state is really used
     from tinydb.storages import Storage  # noqa: PLC0415 - as above
     from tinydb.table import Table  # noqa: PLC0415 - as above
@@ -79,7 +84,16 @@ def _read(path: Path) -> dict[str, dict[str, Any]] | None:
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
-    except ValueError:
-        path.rename(path.with_name(f"{path.name}.corrupt"))
+    except ValueError as err:
+        aside = _free_name(path)
+        path.rename(aside)
+        _log.error("documents: damaged file set aside as %s (file=%s, error=%s)", aside, path, err)
         return None
     return content if isinstance(content, dict) else None
+
+
+def _free_name(path: Path) -> Path:
+    """Return where a damaged file goes; the first ones stay, which hold the most."""
+    first = path.with_name(f"{path.name}.corrupt")
+    names = [first, *(first.with_name(f"{first.name}.{at}") for at in range(2, MOST_SET_ASIDE + 1))]
+    return next((name for name in names if not name.exists()), names[-1])

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import StorageCorrupt
-from agent.storage.documents import open_documents
+from agent.storage.documents import MOST_SET_ASIDE, open_documents
 
 TEA, MILK = {"name": "tea"}, {"name": "milk"}
 
@@ -23,6 +23,20 @@ def test_a_damaged_file_is_set_aside_not_lost(tmp_path: Path) -> None:
     assert documents.all() == []
     documents.insert({"name": "new"})
     assert (tmp_path / "people.json.corrupt").read_text().startswith('{"_default"')
+
+
+def test_a_second_slip_takes_nothing_from_the_first_and_both_are_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "jobs.json"
+    documents = open_documents(path)
+    for number in range(MOST_SET_ASIDE + 1):
+        path.write_text(f"slip {number}")
+        assert documents.all() == []
+    aside = sorted(tmp_path.glob("jobs.json.corrupt*"))
+    slips = [*range(MOST_SET_ASIDE - 1), MOST_SET_ASIDE]
+    assert [one.read_text() for one in aside] == [f"slip {number}" for number in slips]
+    assert caplog.text.count("damaged file set aside") == MOST_SET_ASIDE + 1
 
 
 def test_json_of_another_shape_is_an_empty_store(tmp_path: Path) -> None:
