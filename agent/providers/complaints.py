@@ -168,8 +168,21 @@ def shaped(body: object) -> Complaint:
         return Complaint(str(inner))
     codes = tuple(str(body[key]) for key in ("code", "type", "status") if body.get(key))
     reasons, wait = _details(body.get("details"))
-    return Complaint(
+    own = Complaint(
         str(body.get("message") or ""), (*codes, *reasons), str(body.get("param") or ""), wait
+    )
+    return _with_upstream(own, body.get("metadata"))
+
+
+def _with_upstream(own: Complaint, metadata: object) -> Complaint:
+    """Return a complaint with that of the service behind it, which OpenRouter only quotes."""
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    upstream = read(raw) if isinstance(raw, str) else shaped(raw)
+    return Complaint(
+        ": ".join(filter(None, (own.message, upstream.message))),
+        (*own.codes, *upstream.codes),
+        own.param or upstream.param,
+        own.wait or upstream.wait,
     )
 
 
