@@ -101,6 +101,17 @@ NUDGE = (
     "tool now; otherwise give your final answer.)"
 )
 
+_CUT = "(Cut off here: one answer may not be longer. Ask me to go on if that is what you want.)"
+_WITHHELD = "(The service of the language model withheld the answer, or the rest of it.)"
+_NOTES_OF_STOPS = {StopReason.LENGTH: _CUT, StopReason.REFUSED: _WITHHELD}
+
+
+def last_words(response: ChatResponse) -> str:
+    """Return the text of a last answer; one that is not whole says so."""
+    note = _NOTES_OF_STOPS.get(response.stop, "")
+    words = "\n".join(filter(None, (response.text, note)))
+    return words or "(the model gave an empty answer)"
+
 
 def announces(text: str) -> bool:
     """Return true if the text ends by announcing an action."""

@@ -104,7 +104,7 @@ class TurnRunner:
                 if left and progress.guidance.is_only_announced(response):
                     progress.shown.append(f"{response.text}\n")
                     continue
-                return self._finished(progress, response.text or "(the model gave an empty answer)")
+                return self._finished(progress, _last_words(response))
             if stopped := await self._use_tools(response, progress, seams):
                 return self._finished(progress, stopped)
         return self._finished(
@@ -343,6 +343,12 @@ def _new_guidance() -> "Guidance":
     from agent.turn.guidance import Guidance  # noqa: PLC0415 - the first turn needs it
 
     return Guidance()
+
+
+def _last_words(response: ChatResponse) -> str:
+    from agent.turn.guidance import last_words  # noqa: PLC0415 - the first turn needs it, no start
+
+    return last_words(response)
 
 
 def _holds_private(tool: AnyTool | None, call: ToolCall, context: ToolContext) -> bool:
