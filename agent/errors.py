@@ -20,6 +20,7 @@
       * ContextOverflow          the conversation is too long: shorten it
       * SpendingLimit            a limit of the configuration is reached: later, or a person
       * ToolsUnsupported         the model takes no tools: describe them in words
+      * PicturesRefused          a picture is too large or no good: ask without it
   * ChannelError
     * ChannelUnavailable         the platform is not reached: try again later
     * ChannelRefused             a person has to act: token, rights, a second program on it
@@ -188,6 +189,10 @@ class ToolsUnsupported(ProviderRefused):
     def __init__(self, text: str, *, is_lasting: bool = True) -> None:
         super().__init__(text)
         self.is_lasting = is_lasting
+
+
+class PicturesRefused(ProviderRefused):
+    """The service does not take a picture of the request."""
 
 
 class ChannelError(BarnacleError):

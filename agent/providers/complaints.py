@@ -58,6 +58,12 @@ _WINDOW = re.compile(
 _ANSWER_WORDS = re.compile(
     r"max_(?:completion_)?tokens(?:=[0-9]+ cannot be greater than max_model_len|' is too large)"
 )
+_PICTURE_WORDS = re.compile(
+    r"\bimages?\b|image_url|media.?type|\bpayload\b"
+    r"|\b(?:request|entity|body|file) (?:is |size )?too large",
+    re.IGNORECASE,
+)
+_TOKEN_WORDS = re.compile(r"tokens?\b|\bcontext\b|\bprompt\b", re.IGNORECASE)
 _NO_TOOLS_WORDS = re.compile(
     r"(unknown|unsupported|unrecognized|unexpected)[^.]{0,40}[`'\" ]tools?\b"
     r"|(does not|doesn't|not) support(ed)?[^.]{0,30}\b(tools?|function)\b"
@@ -95,6 +101,18 @@ class Complaint(Struct, frozen=True):
             return True
         said = f"{self.message} {' '.join(self.codes)}"
         return _OVERFLOW_WORDS.search(said) is not None and _NOT_OVERFLOW.search(said) is None
+
+    @property
+    def is_about_tokens(self) -> bool:
+        """Return true for what a model counts, whatever it was that had too many."""
+        return _TOKEN_WORDS.search(self.message) is not None
+
+    @property
+    def is_about_pictures(self) -> bool:
+        """Return true for words that are about pictures where a request has some."""
+        said = f"{self.message} {self.param}"
+        is_named = any("image" in code for code in self.codes) or _PICTURE_WORDS.search(said)
+        return bool(is_named) and not self.is_about_tokens
 
     @property
     def is_about_tools(self) -> bool:

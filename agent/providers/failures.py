@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from agent.errors import (
     ContextOverflow,
     KeyRefused,
+    PicturesRefused,
     ProviderError,
     ProviderRefused,
     QuotaExhausted,
@@ -44,8 +45,11 @@ _BAD_KEY = frozenset({401, 403})
 _TOO_EARLY = frozenset({408, 409, 425})
 # llama.cpp refuses tools with 500
 _MAY_REFUSE_TOOLS = frozenset({400, 404, 422, 500, 501})
-# A conversation that is too long is all it can mean, be it by a limit for each minute
+# Without pictures, a conversation that is too long is all it can mean, be it by a limit for each
+# minute
 _TOO_LARGE = 413
+# llama.cpp and Ollama refuse with 500 what their models do not see
+_MAY_REFUSE_PICTURES = frozenset({400, 404, 413, 415, 422, 500})
 # Where an error has no status: in the middle of a stream
 _STATUS_OF_CODE = {
     "invalid_request_error": 400,
@@ -76,6 +80,7 @@ class ServiceTarget(Struct, frozen=True):
 
     Args:
         key_source: the setting or variable that the key came from; empty if none was sent.
+        has_pictures: the request has some.
     """
 
     url: str
@@ -83,6 +88,7 @@ class ServiceTarget(Struct, frozen=True):
     model: str
     key_source: str
     redactor: Redactor
+    has_pictures: bool = False
 
     def shown(self, words: str) -> str:
         """Words of the service, fit for people."""
@@ -169,6 +175,8 @@ def _named(service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint
     said = _said(service, refusal.status, complaint)
     if _is_out_of_quota(refusal, complaint):
         return QuotaExhausted(f"the account at {service.host} has no quota left{said}")
+    if service.has_pictures and _is_about_pictures(refusal, complaint):
+        return PicturesRefused(f"{service.host} refused a picture{said}")
     if refusal.status == _TOO_LARGE or (
         refusal.status not in _BAD_KEY and complaint.is_about_length
     ):
@@ -183,6 +191,12 @@ def _named(service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint
             f"{service.model} at {service.host} {what}{said}", is_lasting=is_lasting
         )
     return _by_status(service, refusal.status, complaint, said)
+
+
+def _is_about_pictures(refusal: ServiceRefusal, complaint: Complaint) -> bool:
+    if refusal.status == _TOO_LARGE:
+        return not complaint.is_about_tokens
+    return refusal.status in _MAY_REFUSE_PICTURES and complaint.is_about_pictures
 
 
 def _is_out_of_quota(refusal: ServiceRefusal, complaint: Complaint) -> bool:

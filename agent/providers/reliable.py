@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from agent.errors import (
     ContextOverflow,
     KeyRefused,
+    PicturesRefused,
     ProviderError,
     ProviderRefused,
     QuotaExhausted,
@@ -298,6 +299,9 @@ def _summary(errors: dict[str, ProviderError]) -> ProviderError:
     if limit := next((err for err in errors.values() if isinstance(err, SpendingLimit)), None):
         return limit
     told = "; ".join(f"{name}: {err}" for name, err in list(errors.items())[:MAX_TOLD])
+    if any(isinstance(err, PicturesRefused) for err in errors.values()):
+        # Without them one of these may answer
+        return PicturesRefused(f"every model service refused ({told})")
     if any(isinstance(err, TransientProviderError) for err in errors.values()):
         return TransientProviderError(f"no model service answered ({told})")
     return ProviderRefused(f"every model service refused ({told})")

@@ -96,9 +96,10 @@ class ServiceProvider(DirectProvider, Generic[M]):
         request = replace(request, messages=well_formed(request.messages))
         sampling = self._sampling.of(request)
         answer = AnswerBuilder(self._wire.name, sampling.model)
-        service = self._endpoint.service(sampling.model)
+        has_pictures = any(message.images for message in request.messages)
+        service = replace(self._endpoint.service(sampling.model), has_pictures=has_pictures)
         try:
-            async with aclosing(self._events(request, sampling, answer)) as events:
+            async with aclosing(self._events(request, sampling, answer, service)) as events:
                 async for event in events:
                     try:
                         text = self._read(event, answer, service)
@@ -146,7 +147,11 @@ class ServiceProvider(DirectProvider, Generic[M]):
         await self._http.open()
 
     async def _events(
-        self, request: ChatRequest, sampling: Sampling, answer: AnswerBuilder
+        self,
+        request: ChatRequest,
+        sampling: Sampling,
+        answer: AnswerBuilder,
+        service: failures.ServiceTarget,
     ) -> AsyncGenerator[str, None]:
         """Yield events; ask in another dialect if the service refuses the first one."""
         model = sampling.model
@@ -169,7 +174,7 @@ class ServiceProvider(DirectProvider, Generic[M]):
                 refusal = await reader.refusal()
             if attempts_left and self._learns_window(refusal, sampling):
                 continue
-            dialect = self._dialect_after(refusal, model, dialect, attempts_left)
+            dialect = self._dialect_after(refusal, service, dialect, attempts_left)
 
     def _learns_window(self, refusal: failures.ServiceRefusal, sampling: Sampling) -> bool:
         """Learn the window from a refusal of the answer's limit; return true to ask again."""
@@ -188,15 +193,19 @@ class ServiceProvider(DirectProvider, Generic[M]):
         return replace(sampling, max_tokens=window // _ANSWER_SHARE)
 
     def _dialect_after(
-        self, refusal: failures.ServiceRefusal, model: str, dialect: M, attempts_left: int
+        self,
+        refusal: failures.ServiceRefusal,
+        service: failures.ServiceTarget,
+        dialect: M,
+        attempts_left: int,
     ) -> M:
         """Return the dialect to try next; raise the refusal if there is none."""
         if refusal.status in _BAD_REQUEST and attempts_left > 0:
             other = self._wire.other_dialect(dialect, refusal)
             if other is not None:
-                _log.info("provider: request changed (model=%s, request=%s)", model, other)
+                _log.info("provider: request changed (model=%s, request=%s)", service.model, other)
                 return other
-        raise failures.explain(self._endpoint.service(model), refusal)
+        raise failures.explain(service, refusal)
 
     def _read(self, event: str, answer: AnswerBuilder, service: failures.ServiceTarget) -> str:
         try:

@@ -14,7 +14,7 @@ from typing import Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agent.errors import BarnacleError
+from agent.errors import BarnacleError, PicturesRefused
 from agent.messages import ChatMessage, Image, Role
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
 from agent.providers.pictures.kinds import image_of
@@ -73,6 +73,8 @@ _REMOTE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _NOT_FETCHED = "provider.fetch_images is off, so pictures from the Internet are not fetched"
 _NOT_SEEN = "this model cannot see pictures"
 _EARLIER = "shown earlier"
+# Pictures that services have refused, of which one is still there after a few turns
+MOST_REFUSED = 64
 
 
 class Pictures(Protocol):
@@ -83,10 +85,16 @@ class Pictures(Protocol):
 
 
 class _Album(Struct):
-    """Pictures of one request."""
+    """Pictures of one request.
+
+    Args:
+        model: who is to see them.
+        why_not: why none are shown; empty where they are.
+    """
 
     left: int
-    sees: bool
+    model: str | None
+    why_not: str
     # What was loaded, or why not, by what the markers say
     loaded: dict[str, Image | str] = field(default_factory=dict)
 
@@ -108,12 +116,32 @@ class PicturesProvider(Provider):
         self._files = files
         self._remote = remote
         self._limit = limit
+        # Why a model's service refused a picture, by the hash of both: a name may have another
+        # content the next time
+        self._refused: dict[int, str] = {}
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
-        return await self._inner.chat(await self._with_pictures(request))
+        asked = await self._with_pictures(request)
+        try:
+            return await self._inner.chat(asked)
+        except PicturesRefused as err:
+            return await self._inner.chat(await self._without_refused(request, asked, err))
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
-        async with aclosing(self._inner.stream(await self._with_pictures(request))) as items:
+        asked = await self._with_pictures(request)
+        has_begun = False
+        try:
+            async with aclosing(self._inner.stream(asked)) as items:
+                async for item in items:
+                    has_begun = True
+                    yield item
+        except PicturesRefused as err:
+            if has_begun:
+                raise
+            asked = await self._without_refused(request, asked, err)
+        else:
+            return
+        async with aclosing(self._inner.stream(asked)) as items:
             async for item in items:
                 yield item
 
@@ -129,13 +157,30 @@ class PicturesProvider(Provider):
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    async def _with_pictures(self, request: ChatRequest) -> ChatRequest:
+    async def _without_refused(
+        self, request: ChatRequest, asked: ChatRequest, err: PicturesRefused
+    ) -> ChatRequest:
+        """Return the request with words for pictures; the refused ones are not sent again.
+
+        They would be sent in each round of three turns, and no service says which one it meant.
+        """
+        why = str(err)
+        for message in asked.messages:
+            for image in message.images:
+                self._refused[hash((request.model, image))] = why
+        while len(self._refused) > MOST_REFUSED:
+            del self._refused[next(iter(self._refused))]
+        return await self._with_pictures(request, why)
+
+    async def _with_pictures(self, request: ChatRequest, why_not: str = "") -> ChatRequest:
         # Mostly nobody has sent one, and a history is long: what people said is looked at as one
         # text. The prompt is none of it: it says how a picture is named
         said = "".join([one.text for one in request.messages if one.role is Role.USER])
         if not _MARKER.search(said):
             return request
-        album = _Album(self._limit, self._inner.capabilities(request.model).vision)
+        if not self._inner.capabilities(request.model).vision:
+            why_not = _NOT_SEEN
+        album = _Album(self._limit, request.model, why_not)
         messages = list(request.messages)
         turns = 0
         for position in reversed(range(len(messages))):
@@ -162,12 +207,16 @@ class PicturesProvider(Provider):
         return replace(message.saying(text), images=(*message.images, *reversed(images)))
 
     async def _found(self, reference: str, album: _Album) -> Image | str:
-        if not album.sees:
-            return _NOT_SEEN
+        if album.why_not:
+            return album.why_not
         if reference not in album.loaded:
             if album.left == 0:
                 return f"only the newest {self._limit} are"
-            album.loaded[reference] = found = await self._load(reference)
+            found = await self._load(reference)
+            # Of megabytes a hash takes its time
+            if isinstance(found, Image) and self._refused:
+                found = self._refused.get(hash((album.model, found)), found)
+            album.loaded[reference] = found
             album.left -= isinstance(found, Image)
         elif isinstance(album.loaded[reference], Image):
             return "it is already shown"
