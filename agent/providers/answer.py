@@ -107,8 +107,11 @@ class AnswerBuilder:
             self._texts.append(text)
         return text
 
-    def add_call(self, index: int | None, call_id: str, name: str, arguments: str) -> None:
+    def add_call(self, index: int | None, call_id: str, name: str, arguments: str) -> int:
         """Keep a tool call or a piece of one; pieces with the same `index` belong together.
+
+        Returns:
+            Which of the calls it belongs to, from 0.
 
         Raises:
             TransientProviderError: the answer is beyond all measure.
@@ -124,6 +127,7 @@ class AnswerBuilder:
         self.count_bytes(arguments)
         self._wrote(arguments)
         call.arguments.append(arguments)
+        return next(at for at, one in enumerate(self._calls) if one is call)
 
     def count(self, usage: Usage) -> None:
         self.usage = usage

@@ -20,6 +20,8 @@ from agent.tools.service_schema import FULL, cleaned
 
 Json = dict[str, object]
 
+# In an echo: fields of calls that go back, by the place of a call in its message
+OF_CALLS = "of_calls"
 OFFICIAL_HOST = "api.openai.com"
 
 # Looked up here once, not for each message of each request: a member of an enum is slow to find
@@ -162,7 +164,12 @@ def _with_echo(message: ChatMessage, echo: Echo, asked: tuple[str, str]) -> msgs
     """Send back the service's own content within the turn that is going on."""
     wired = _message(message)
     if (echo.wire, echo.model) == asked:
-        wired |= service_json.object_in(echo.content_json)
+        back = service_json.object_in(echo.content_json)
+        of_calls = back.pop(OF_CALLS, None)
+        wired |= back
+        if isinstance(of_calls, dict):
+            calls = enumerate(message.tool_calls)
+            wired["tool_calls"] = [_call(call) | of_calls.get(str(at), {}) for at, call in calls]
     return msgspec.Raw(service_json.encode(wired))
 
 

@@ -8,7 +8,7 @@ from agent.errors import TransientProviderError
 from agent.providers import failures, service_json
 from agent.providers.answer import AnswerBuilder, Note
 from agent.providers.base import Capabilities, ChatRequest, StopReason, Usage
-from agent.providers.completions.dialect import CompletionsDialect, encode
+from agent.providers.completions.dialect import OF_CALLS, CompletionsDialect, encode
 from agent.providers.wire import Sampling, ToldError, WireFormat, WireRequest
 
 
@@ -25,6 +25,8 @@ class CallPart(msgspec.Struct, frozen=True):
     index: int | None = None
     id: str | None = None
     function: FunctionPart | None = None
+    # Google's signature of the thinking that led to the call; its service demands it back
+    extra_content: object = None
 
 
 class TextPart(msgspec.Struct, frozen=True):
@@ -144,6 +146,19 @@ class ThoughtBlock(Note):
         return {**self.rest, "text": self.text("text")} if self.has("text") else self.rest
 
 
+class CallExtra(Note):
+    """What comes beside a call, to be sent back with it.
+
+    Args:
+        call: which of the calls, from 0.
+    """
+
+    def __init__(self, call: int, content: object) -> None:
+        super().__init__("extra")
+        self.call = call
+        self.content = content
+
+
 class CompletionsWire(WireFormat[CompletionsDialect]):
     """`POST chat/completions`, streamed.
 
@@ -208,6 +223,8 @@ def _read_choice(choice: CompletionsChoice, answer: AnswerBuilder) -> str:
         raise TransientProviderError(
             f"the service broke off{answer.place()} ({choice.finish_reason})"
         )
+    for call in (part.tool_calls if part is not None else None) or ():
+        _add_call(call, answer)
     if choice.finish_reason or choice.message is not None:
         answer.end(_STOPS.get(choice.finish_reason or "", StopReason.END))
         _send_back(answer)
@@ -215,13 +232,19 @@ def _read_choice(choice: CompletionsChoice, answer: AnswerBuilder) -> str:
         return ""
     if part.refusal:
         answer.refuse()
-    for call in part.tool_calls or ():
-        function = call.function or FunctionPart()
-        written = function.arguments or ""
-        if not isinstance(written, str):
-            written = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
-        answer.add_call(call.index, call.id or "", function.name or "", written)
     return part.text
+
+
+def _add_call(call: CallPart, answer: AnswerBuilder) -> None:
+    function = call.function or FunctionPart()
+    written = function.arguments or ""
+    if not isinstance(written, str):
+        written = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
+    place = answer.add_call(call.index, call.id or "", function.name or "", written)
+    if call.extra_content:
+        answer.count_bytes(json.dumps(call.extra_content))
+        answer.notes.setdefault(0, Note())
+        answer.notes[len(answer.notes)] = CallExtra(place, call.extra_content)
 
 
 def _remember(thoughts: str, answer: AnswerBuilder) -> None:
@@ -253,6 +276,8 @@ def _send_back(answer: AnswerBuilder) -> None:
     blocks = [note.said() for note in answer.notes.values() if isinstance(note, ThoughtBlock)]
     if blocks:
         back["reasoning_details"] = blocks
+    if extras := [note for note in answer.notes.values() if isinstance(note, CallExtra)]:
+        back[OF_CALLS] = {str(note.call): {"extra_content": note.content} for note in extras}
     if back:
         answer.send_back(json.dumps(back, ensure_ascii=False))
 

@@ -83,6 +83,40 @@ def test_blocks_of_thoughts_stay_apart() -> None:
     assert written(said, tool_said(CALL, "ok"))[0]["reasoning_details"] == blocks
 
 
+def google_call(number: int, **more: object) -> dict[str, object]:
+    return {"id": f"c{number}", "function": {"name": "lamp", "arguments": "{}"}, **more}
+
+
+@pytest.mark.parametrize("kind", ["delta", "message"])
+def test_signatures_of_calls_go_back_as_googles_own_address_demands_them(kind: str) -> None:
+    signed = {"google": {"thought_signature": "c2lnbmVk"}}
+    calls = [google_call(1, extra_content=signed), google_call(2)]
+    # The end comes with the call
+    answer = AnswerBuilder(WIRE.name, SAMPLING.model)
+    choice = {kind: {"tool_calls": calls}, "finish_reason": "tool_calls", "index": 0}
+    WIRE.read(json.dumps({"choices": [choice]}), answer)
+    response = answer.response(500)
+    said = assistant_said("", response.tool_calls, response.echo)
+    sent = written(user_said("on"), said, *(tool_said(call, "ok") for call in said.tool_calls))[1]
+    assert [call.get("extra_content") for call in sent["tool_calls"]] == [signed, None]
+    assert [call["id"] for call in sent["tool_calls"]] == ["c1", "c2"]
+    assert "extra_content" not in sent
+    # What another model signed is no use
+    other = assistant_said("", response.tool_calls, Echo("completions", "other", "{}"))
+    assert all("extra_content" not in call for call in written(other)[0]["tool_calls"])
+
+
+@pytest.mark.parametrize("index", [{}, {"index": 0}])
+def test_each_signature_goes_back_with_its_own_call(index: dict[str, object]) -> None:
+    calls = [google_call(n, extra_content={"n": n}, **index) for n in range(3)]
+    deltas: list[dict[str, object]] = [{"tool_calls": [call]} for call in calls]
+    thoughts = {"reasoning_content": "hm", "reasoning_details": [{"type": "x"}]}
+    response = answered(deltas[0], thoughts, *deltas[1:])
+    sent = written(assistant_said("", response.tool_calls, response.echo))[0]
+    assert [call["extra_content"] for call in sent["tool_calls"]] == [{"n": n} for n in range(3)]
+    assert (sent["reasoning_content"], sent["reasoning_details"]) == ("hm", [{"type": "x"}])
+
+
 @pytest.mark.parametrize("details", ["hm", {"type": "reasoning.text"}, ["hm"], [], None])
 def test_details_of_another_shape_are_passed_over(details: object) -> None:
     call = {"index": 0, "id": "call_1", "function": {"name": "lamp", "arguments": "{}"}}
