@@ -4,7 +4,7 @@ Nothing is kept at the service; what the model thought before a call comes back 
 sent again with the result.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, structs
 
@@ -93,7 +93,10 @@ def _said(message: ChatMessage, asked: tuple[str, str]) -> Iterator[Json]:
     echo = message.echo
     if echo is not None and (echo.wire, echo.model) == asked:
         items = service_json.parse(echo.content_json)
-        if isinstance(items, list):
+        # Proxies end a stream with fewer items than it had, or with none
+        if isinstance(items, list) and _called_in(items).issuperset(
+            call.call_id for call in message.tool_calls
+        ):
             yield from items
             return
     if message.text:
@@ -106,3 +109,8 @@ def _said(message: ChatMessage, asked: tuple[str, str]) -> Iterator[Json]:
             "name": call.name,
             "arguments": service_json.encode(service_json.object_in(call.arguments_json)).decode(),
         }
+
+
+def _called_in(items: Sequence[object]) -> set[object]:
+    calls = [one for one in items if isinstance(one, dict) and one.get("type") == "function_call"]
+    return {call.get("call_id") for call in calls}

@@ -5,12 +5,15 @@ import pytest
 from msgspec.structs import replace
 
 from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
+from agent.providers.answer import AnswerBuilder
 from agent.providers.base import ChatRequest
 from agent.providers.failures import ServiceRefusal
 from agent.providers.responses.body import ResponsesDialect
 from agent.providers.responses.wire import ResponsesWire
 from agent.providers.wire import Sampling
-from tests.fakes.responses_stream import THOUGHTS
+from tests.contracts.provider import WRITE
+from tests.fakes import responses_stream
+from tests.fakes.responses_stream import THOUGHTS, Json
 from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("gpt-fake", 0.5, 500)
@@ -52,6 +55,22 @@ def test_thoughts_go_back_before_the_call_that_they_led_to() -> None:
     assert written(user_said("on"), said)["input"][1:] == [THOUGHTS, call]
     other = replace(said, echo=replace(echo, model="gpt-other"))
     assert [item["type"] for item in written(other)["input"]] == ["function_call"]
+
+
+@pytest.mark.parametrize("kept", [[], [THOUGHTS], [{"type": "message", "call_id": "call_1"}]])
+def test_a_call_that_the_end_of_a_stream_left_out_goes_before_its_result(kept: list[Json]) -> None:
+    # Proxies end with `"output": []`, whatever they have streamed
+    answer = AnswerBuilder(WIRE.name, SAMPLING.model)
+    for event in responses_stream.events("", [WRITE]):
+        if event["type"] == "response.completed":
+            event["response"] = {"status": "completed", "output": kept}
+        WIRE.read(json.dumps(event), answer)
+    response = answer.response(500)
+    said = assistant_said("", response.tool_calls, response.echo)
+    (call,) = response.tool_calls
+    items = written(user_said("on"), said, tool_said(call, "done"))["input"][1:]
+    assert [item["type"] for item in items] == ["function_call", "function_call_output"]
+    assert items[0]["call_id"] == items[1]["call_id"] == call.call_id
 
 
 def test_a_picture_is_sent_within_the_request() -> None:
