@@ -4,6 +4,7 @@ Reads under three limits at once: time without a byte, time altogether, and size
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ DRAIN_TIMEOUT_S = 0.25
 MAX_ERROR_BODY_BYTES = 64 * 1024
 _OK = range(200, 300)
 _END_OF_STREAM = "[DONE]"
+_MILLISECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
 class RequestTimeouts(Struct, frozen=True):
@@ -88,8 +90,8 @@ class AnswerReader:
 
     def _retry_after(self) -> str:
         """Return the seconds that the service asks to wait, from whichever header it uses."""
-        if (after := self._answer.header("retry-after-ms")).isdigit():
-            return str(int(after) / 1000)
+        if _MILLISECONDS.fullmatch(after := self._answer.header("retry-after-ms")):
+            return str(float(after) / 1000)
         return self._answer.header("retry-after")
 
     async def body(self, limit_bytes: int) -> bytes:

@@ -160,9 +160,18 @@ async def test_a_rate_limit_carries_how_long_to_wait() -> None:
 
 @pytest.mark.parametrize(
     ("header", "wait_s"),
-    [(("retry-after-ms", "1500"), 1.5), (("X-RateLimit-Reset-Tokens", "2.5s"), 2.5)],
+    [
+        (("retry-after-ms", "1500"), 1.5),
+        (("retry-after-ms", "1500.5"), 1.5005),
+        (("X-RateLimit-Reset-Tokens", "2.5s"), 2.5),
+        # Digits, but no number
+        (("retry-after-ms", "²"), None),
+        (("retry-after-ms", "9" * 5000), None),
+    ],
 )
-async def test_a_limit_is_told_by_other_headers_too(header: tuple[str, str], wait_s: float) -> None:
+async def test_a_limit_is_told_by_other_headers_too(
+    header: tuple[str, str], wait_s: float | None
+) -> None:
     async with asking(dataclasses.replace(failed(429, "slow down"), headers=(header,))) as (
         _,
         provider,
