@@ -281,10 +281,17 @@ class ChatMessage(Struct, frozen=True):
     echo: Echo | None = None
     # A memory below the owner's trust stands in it, or stood beside it when it was said
     is_recalled: bool = False
+    # Set on USER messages that are our own within a turn, never kept in a history
+    is_aside: bool = False
 
     @property
     def text(self) -> str:
         return self.words.text
+
+    @property
+    def begins_turn(self) -> bool:
+        """Return true for what a person said."""
+        return self.role is Role.USER and not self.is_aside
 
     def saying(self, text: str) -> "ChatMessage":
         """Another text that was made of this one alone; as little trusted."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from agent.messages import ChatMessage, Role
+from agent.messages import ChatMessage
 from agent.providers.section import ClassifySettings
 
 
@@ -34,7 +34,7 @@ class Classifier:
 
     def hint(self, messages: Sequence[ChatMessage]) -> str | None:
         """Return the hint for the person's last message, so that a turn stays with one model."""
-        text = next((m.text for m in reversed(messages) if m.role is Role.USER), None)
+        text = next((m.text for m in reversed(messages) if m.begins_turn), None)
         if text is None:
             return None
         return next((rule.hint for rule in self._rules if rule.takes(text)), None)

@@ -47,11 +47,11 @@ def shortened(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...] | None
 
     None where nothing can be made shorter.
     """
-    first = next((i for i, message in enumerate(messages) if message.role is Role.USER), None)
+    first = next((i for i, message in enumerate(messages) if message.begins_turn), None)
     if first is None:
         return None
     head, said = tuple(messages[:first]), messages[first:]
-    turns = [i for i, message in enumerate(said) if message.role is Role.USER]
+    turns = [i for i, message in enumerate(said) if message.begins_turn]
     if len(turns) > 1:
         return (*head, *said[turns[(len(turns) + 1) // 2] :])
     cut = tuple(_with_short_result(message) for message in said)

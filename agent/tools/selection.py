@@ -38,7 +38,7 @@ ALWAYS_SHOWN: Mapping[str, str] = {
 
 
 # Looked up here once, not for each message of each request: a member of an enum is slow to find
-_TOOL, _USER = Role.TOOL, Role.USER
+_TOOL = Role.TOOL
 # With the prompt and a short message a request then stays within 8 KiB
 MAX_SHOWN_BYTES = 5888
 # What services wrap around each tool
@@ -111,7 +111,7 @@ class ToolSelection:
         if sum(map(_bytes_of, specs)) <= room:
             return Division(specs)
         by_name = {spec.name: spec for spec in specs}
-        sentence = next((one.text for one in reversed(messages) if one.role is _USER), "")
+        sentence = next((one.text for one in reversed(messages) if one.begins_turn), "")
         used = _used(messages, frozenset(by_name))
         ranked = await self._registry.ranking.ranked(sentence, specs)
         shown: set[str] = set()
@@ -173,7 +173,7 @@ def _found(messages: Sequence[ChatMessage], names: frozenset[str]) -> set[str]:
 
 def _used(messages: Sequence[ChatMessage], names: frozenset[str]) -> list[str]:
     """Return the tools of the turn that is going on, then the last ones before it."""
-    begun = max((at for at, one in enumerate(messages) if one.role is _USER), default=0)
+    begun = max((at for at, one in enumerate(messages) if one.begins_turn), default=0)
     now = [one.tool_name for one in messages[begun:] if one.role is _TOOL]
     before = [one.tool_name for one in reversed(messages[:begun]) if one.role is _TOOL]
     recent = list(dict.fromkeys(before))[:MAX_FOUND_IN_SMALL]

@@ -62,7 +62,7 @@ def normalised(messages: Iterable[ChatMessage]) -> tuple[ChatMessage, ...]:
 
 def turns_of(messages: Sequence[ChatMessage]) -> list[tuple[ChatMessage, ...]]:
     """Split where a person speaks; what comes before anybody spoke is left out."""
-    starts = [i for i, message in enumerate(messages) if message.role is Role.USER]
+    starts = [i for i, message in enumerate(messages) if message.begins_turn]
     return [tuple(messages[start:end]) for start, end in pairwise([*starts, len(messages)])]
 
 

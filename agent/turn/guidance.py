@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.errors import BadArguments
 from agent.messages import ChatMessage, ToolCall, ToolResult
@@ -145,7 +146,8 @@ class Guidance(Struct):
         self._was_reminded = True
         # Said in this turn: whatever it was made of counts there already
         said = echo(response.text)
-        self.aside = (ChatMessage.assistant(said), ChatMessage.user(own(NUDGE)))
+        nudge = replace(ChatMessage.user(own(NUDGE)), is_aside=True)
+        self.aside = (ChatMessage.assistant(said), nudge)
         return True
 
     def begin_round(self) -> None:

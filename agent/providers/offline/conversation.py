@@ -52,7 +52,7 @@ def turns_of(messages: Sequence[ChatMessage]) -> list[ConversationTurn]:
     """Return the last turns, oldest first; the last one is the one to answer."""
     stretches: list[list[ChatMessage]] = []
     for message in messages:
-        if message.role is Role.USER:
+        if message.begins_turn:
             stretches.append([])
         if stretches and message.role is not Role.SYSTEM:
             stretches[-1].append(message)

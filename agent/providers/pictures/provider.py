@@ -185,7 +185,7 @@ class PicturesProvider(Provider):
         turns = 0
         for position in reversed(range(len(messages))):
             message = messages[position]
-            turns += message.role is Role.USER
+            turns += message.begins_turn
             if _is_marked(message):
                 messages[position] = await self._shown(message, album, is_new=turns <= SHOWN_TURNS)
         return replace(request, messages=tuple(messages))
