@@ -17,7 +17,7 @@ from typing import cast
 import h11
 from msgspec import Struct
 
-from agent.net.connecting import reach
+from agent.net.connecting import HostLookups, reach
 from agent.net.request import (
     HEADERS,
     KEEP_ALIVE_S,
@@ -88,6 +88,7 @@ class DirectConnections:
         # The one that was used last is used next
         self._idle: list[DirectConnection] = []
         self._busy: set[DirectConnection] = set()
+        self._lookups = HostLookups()
         # What was begun to open before one is closed as soon as it is open
         self._closings = 0
 
@@ -155,7 +156,7 @@ class DirectConnections:
         loop, closings = asyncio.get_running_loop(), self._closings
         try:
             async with asyncio.timeout(timeout_s):
-                reached = await reach(to.host, to.port)
+                reached = await reach(self._lookups, to.host, to.port)
             # Whatever ends it, the loop closes the socket that it was given
             async with asyncio.timeout(timeout_s):
                 _, connection = await loop.create_connection(

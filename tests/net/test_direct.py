@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.net import direct
+from agent.net.connecting import HostLookups
 from agent.net.direct import PIECE_BYTES, target_of
 from agent.net.http import MAX_CONNECTIONS, HttpClient, HttpRequest
 from tests.fakes.certificates import trusted
@@ -204,18 +205,18 @@ async def test_a_name_whose_first_address_leads_nowhere_is_reached_by_the_next(
         async with serving(ok, deaf.getsockname()[1]) as url:
             deaf.listen(0)
             taking.connect(deaf.getsockname())
-            loop, port = asyncio.get_running_loop(), deaf.getsockname()[1]
+            port = deaf.getsockname()[1]
 
-            async def two_addresses(*_: object, **_named: object) -> list[object]:
+            def two_addresses(*_: object, **_named: object) -> list[object]:
                 kind = (socket.SOCK_STREAM, 6, "")
                 return [
                     (socket.AF_INET6, *kind, ("::1", port, 0, 0)),
                     (socket.AF_INET, *kind, ("127.0.0.1", port)),
                 ]
 
-            monkeypatch.setattr(loop, "getaddrinfo", two_addresses)
+            monkeypatch.setattr(socket, "getaddrinfo", two_addresses)
             http = HttpClient()
-            assert await body(http, url) == b"ok"
+            assert await body(http, url.replace("127.0.0.1", "localhost")) == b"ok"
             await http.aclose()
 
 
@@ -225,10 +226,10 @@ async def test_whoever_is_connecting_when_the_agent_ends_is_told(
     is_reaching, go_on = asyncio.Event(), asyncio.Event()
     reached = direct.reach
 
-    async def slowly(host: str, port: int) -> socket.socket:
+    async def slowly(lookups: HostLookups, host: str, port: int) -> socket.socket:
         is_reaching.set()
         await go_on.wait()
-        return await reached(host, port)
+        return await reached(lookups, host, port)
 
     monkeypatch.setattr(direct, "reach", slowly)
     http = HttpClient()
