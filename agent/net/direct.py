@@ -295,7 +295,8 @@ class DirectConnection(asyncio.Protocol):
             with contextlib.suppress(h11.RemoteProtocolError):
                 self._wire.next_event()
         is_done = self._wire.our_state is self._wire.their_state is h11.DONE
-        if not is_done or self._is_ended or self._pieces:
+        # What has come behind the answer would be taken for that of the next request
+        if not is_done or self._is_ended or self._pieces or self._wire.trailing_data[0]:
             return False
         self._wire.start_next_cycle()
         return True

@@ -167,6 +167,29 @@ async def test_a_connection_that_its_server_has_closed_is_not_used_again() -> No
     await http.aclose()
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        OK + b"Content-Length: 2\r\n\r\nok",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    ],
+)
+async def test_what_comes_behind_an_answer_is_no_answer_to_the_next_request(answer: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            if b"/one" in head:
+                writer.write(answer + OK + b"Content-Length: 4\r\n\r\nlate")
+            else:
+                writer.write(OK + b"Content-Length: 3\r\n\r\ntwo")
+
+    http = HttpClient()
+    async with serving(serve) as url:
+        assert await body(http, f"{url}/one") in {b"ok", b""}
+        assert await body(http, f"{url}/two") == b"two"
+        await http.aclose()
+
+
 async def test_an_end_that_the_loop_has_not_seen_yet_is_heeded() -> None:
     is_over = threading.Event()
 
