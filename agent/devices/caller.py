@@ -229,12 +229,16 @@ class DeviceCaller:
         self, request: DeviceRequest, replies: "asyncio.Queue[DeviceReply]"
     ) -> DeviceReply | None:
         """Say it until there is a result; None where nothing is heard for long."""
-        begun_s = heard_s = self._clock.monotonic_s()
+        begun_s = heard_s = way_s = self._clock.monotonic_s()
         asking = request
         while True:
             now_s = self._clock.monotonic_s()
             if now_s - heard_s > SILENT_S or now_s - begun_s > ACT_S:
                 return None
+            if now_s - max(heard_s, way_s) > ANSWER_S:
+                # What is at work says so at once: this way may lead nowhere by now
+                self._post.close()
+                way_s = now_s
             if now_s - begun_s > BEGUN_WITHIN_S:
                 # It cannot begin any more: from here on only its outcome is asked for
                 asking = DeviceRequest(kind=RequestKind.SETTLE, id=request.id)
@@ -272,6 +276,8 @@ class DeviceCaller:
                 if (reply := await self._said(request, replies)) is not None:
                     return reply
         self.is_away = True
+        # It may have another address by now, and a connection to the old one says nothing of it
+        self._post.close()
         raise LinkLost(own("{} does not answer", configured(self.name)))
 
     async def _said(

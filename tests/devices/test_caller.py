@@ -3,15 +3,19 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from agent.devices import caller as near
-from agent.devices.wire import DeviceReply, Outcome
+from agent.devices.caller import DeviceCaller
+from agent.devices.channel import DirectPost, read_framed, write_framed
+from agent.devices.wire import MAX_MESSAGE_BYTES, DeviceReply, DeviceSeal, Outcome
 from agent.errors import LinkLost, OutcomeUnknown
 from agent.system import crash_points
-from tests.fakes.two_devices import WRITE, TwoDevices, two_devices
+from tests.fakes.raw_server import serving
+from tests.fakes.two_devices import KEY, WRITE, TwoDevices, two_devices
 from tests.waits import stays, wait_until
 
 
@@ -263,3 +267,63 @@ async def test_more_than_a_person_asks_is_dropped(both: TwoDevices) -> None:
         both.garden.heard(payload)
         await asyncio.sleep(0)
     assert len(both.back.sent) <= 241
+
+
+class Network:
+    """Way to the garden, which gets another address; old connections stay, and lead nowhere."""
+
+    def __init__(self, both: TwoDevices, port: int) -> None:
+        self._both = both
+        self._changes = 0
+        post = DirectPost("kitchen", "127.0.0.1", port, self._heard)
+        self._seal = DeviceSeal("kitchen", "garden", KEY)
+        self.caller = DeviceCaller(self._seal, post, both.kitchen.ledger, both.kitchen.clock)
+
+    def change(self) -> None:
+        self._changes += 1
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        begun = self._changes
+        await read_framed(reader, 64)
+        while payload := await read_framed(reader, MAX_MESSAGE_BYTES):
+            if begun == self._changes:
+                answer = partial(write_framed, writer)
+                self._both.garden.channel.heard("kitchen", payload, answer)
+
+    def _heard(self, payload: bytes) -> None:
+        if (reply := self._seal.opened(payload).reply) is not None:
+            self.caller.heard(reply)
+
+
+@pytest.fixture
+async def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Network]:
+    made: list[Network] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await made[0].serve(reader, writer)
+
+    async with two_devices(tmp_path) as both, serving(serve) as url:
+        made.append(Network(both, int(url.rpartition(":")[2])))
+        await made[0].caller.greet()
+        for name, value_s in (("SAY_AGAIN_S", 0.2), ("ANSWER_S", 1.0)):
+            monkeypatch.setattr(near, name, value_s)
+        yield made[0]
+        made[0].caller.hang_up()
+
+
+async def test_a_device_with_another_address_is_found_again(network: Network) -> None:
+    network.change()
+
+    async def is_found() -> bool:
+        with contextlib.suppress(LinkLost):
+            await network.caller.greet()
+        return not network.caller.is_away
+
+    assert not await is_found()
+    await wait_until(is_found, 20.0)
+
+
+async def test_an_act_goes_by_another_connection_where_one_says_nothing(network: Network) -> None:
+    network.change()
+    reply = await network.caller.act(*WRITE, "turn the pump on", is_relayed=False)
+    assert reply.outcome is Outcome.DONE
