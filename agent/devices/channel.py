@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from agent.channels.base import Abilities, Deliver
-from agent.devices.caller import DeviceCaller
+from agent.devices.caller import GREET_EVERY_S, DeviceCaller
 from agent.devices.host import NAME, DeviceHost
 from agent.devices.wire import (
     MAX_MESSAGE_BYTES,
@@ -43,6 +43,8 @@ GREETING_S = 5.0
 MESSAGE_S = 10.0
 # Each other device has one connection to us, and one that it forgot
 MAX_CONNECTIONS = 32
+# Whoever is there greets every minute; who has lost its power or its address never hangs up
+SILENT_S = 3 * GREET_EVERY_S
 # Handlings of messages that have not ended; an act does not count, it has a place of its own
 MAX_HANDLED = 64
 _LENGTH_BYTES = 4
@@ -278,7 +280,9 @@ class DevicesChannel(AssistantChannel):
             async with asyncio.timeout(GREETING_S):
                 sender = (await read_framed(reader, _MAX_NAME_BYTES)).decode("ascii", "replace")
             while sender in self._others:
-                self.heard(sender, await read_framed(reader, MAX_MESSAGE_BYTES), answer)
+                async with asyncio.timeout(SILENT_S):
+                    payload = await read_framed(reader, MAX_MESSAGE_BYTES)
+                self.heard(sender, payload, answer)
 
 
 class BrokerWay:

@@ -17,9 +17,13 @@ from agent.access.roles import PersonRole
 from agent.app.devices import probe
 from agent.channels.base import Answer
 from agent.config import Secret
-from agent.devices import caller
+from agent.devices import caller, channel
+from agent.devices.caller import DeviceCaller
+from agent.devices.channel import DevicesChannel, DirectPost, OtherDevice, write_framed
+from agent.devices.wire import DeviceSeal
 from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.gateway.settings import DevicesSettings, OtherDeviceSettings
+from agent.messages import Inbound
 from agent.providers.offline.order_reader import orders_in
 from agent.security.estop import FILE_NAME
 from agent.settings import Paths, Settings
@@ -28,6 +32,8 @@ from tests.fakes.board_sim import BoardSim
 from tests.fakes.irc_server import free_port
 from tests.fakes.lent_agent import Lent, lent
 from tests.fakes.llm_server import Call, Reply, Respond, streamed
+from tests.fakes.two_devices import KEY as SHARED
+from tests.fakes.two_devices import TwoDevices, two_devices
 from tests.waits import wait_until
 
 KEY = secrets.token_hex(32)
@@ -227,3 +233,60 @@ async def test_doctor_is_told_of_one_key_for_two_devices(tmp_path: Path) -> None
     settings = Settings(devices=DevicesSettings(listen="127.0.0.1:0", others=others))
     with pytest.raises(ConfigRefused, match="garden and shed have the same key"):
         await probe(settings, Paths(None, tmp_path), {})
+
+
+async def test_a_device_that_was_cut_off_often_is_heard_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "SILENT_S", 0.5)
+    async with (
+        two_devices(tmp_path) as both,
+        _listening(both) as port,
+        contextlib.AsyncExitStack() as held,
+    ):
+        for _ in range(channel.MAX_CONNECTIONS):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            held.callback(writer.close)
+            await write_framed(writer, b"kitchen")
+        caller = _caller(both, port)
+        held.callback(caller.hang_up)
+        assert await caller.greet()
+
+
+@contextlib.asynccontextmanager
+async def _listening(both: TwoDevices) -> AsyncIterator[int]:
+    """The garden's host at a port of its own."""
+    clock = both.garden.clock
+    seal = DeviceSeal("garden", "kitchen", SHARED)
+    others = {
+        "kitchen": OtherDevice(
+            seal, DeviceCaller(seal, both.garden.back, both.garden.ledger, clock)
+        )
+    }
+    made = DevicesChannel(others, both.garden.host, clock, _nobody, None, ("127.0.0.1", 0))
+    task = asyncio.create_task(made.listen(_nothing))
+    try:
+        yield await wait_until(lambda: made.port)
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def _caller(both: TwoDevices, port: int) -> DeviceCaller:
+    seal = DeviceSeal("kitchen", "garden", SHARED)
+
+    def heard(payload: bytes) -> None:
+        if (reply := seal.opened(payload).reply) is not None:
+            made.heard(reply)
+
+    post = DirectPost("kitchen", "127.0.0.1", port, heard)
+    made = DeviceCaller(seal, post, both.kitchen.ledger, both.kitchen.clock)
+    return made
+
+
+async def _nobody(_text: str) -> None:
+    """Tell nobody."""
+
+
+async def _nothing(_message: Inbound) -> None:
+    """Take no message."""
