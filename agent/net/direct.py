@@ -188,6 +188,8 @@ class DirectConnection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         # Why it was closed from here
         self._reason: Exception | None = None
+        # What the network ended it by, where the server did not
+        self._loss: Exception | None = None
         # Called at the end of the request that it is used for
         self.over: Callable[[], None] = _nothing
         self.idle_until_s = 0.0
@@ -212,7 +214,7 @@ class DirectConnection(asyncio.Protocol):
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        del exc
+        self._loss = exc
         self._is_ended, self._is_full = True, False
         self._wake()
 
@@ -328,6 +330,9 @@ class DirectConnection(asyncio.Protocol):
         if self._reason is not None:
             raise self._reason
         if not self._pieces:
+            if self._loss is not None:
+                # Only an end that the server has made is the end of an answer without a length
+                raise BrokenOff(str(self._loss))
             self._wire.receive_data(b"")
             return
         piece = self._pieces.popleft()

@@ -5,6 +5,7 @@ import contextlib
 import random
 import socket
 import string
+import struct
 import threading
 from collections.abc import Coroutine
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agent.errors import NetworkError
 from agent.net import direct
 from agent.net.connecting import HostLookups
 from agent.net.direct import PIECE_BYTES, target_of
@@ -213,6 +215,32 @@ async def test_an_end_that_the_loop_has_not_seen_yet_is_heeded() -> None:
         assert await body(http, url) == b"ok"
         await http.aclose()
         serving_thread.join()
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+async def test_an_answer_without_a_length_is_whole_where_its_server_ends_it(
+    *, is_reset: bool
+) -> None:
+    is_heard = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\nhalf")
+        await is_heard.wait()
+        if is_reset:
+            now = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+
+    http = HttpClient()
+    async with serving(serve) as url, http.exchange(HttpRequest("GET", url)) as answer:
+        assert await answer.read() == b"half"
+        is_heard.set()
+        if is_reset:
+            with pytest.raises(NetworkError, match="broke off"):
+                await answer.read()
+        else:
+            assert await answer.read() == b""
+    await http.aclose()
 
 
 async def test_a_name_whose_first_address_leads_nowhere_is_reached_by_the_next(
