@@ -83,7 +83,7 @@ def zeroclaw_jobs(path: Path, left: list[Left]) -> Iterator[ForeignJob]:
     if not path.is_file():
         return
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             db.row_factory = sqlite3.Row
             rows = [dict(row) for row in db.execute("SELECT * FROM cron_jobs")]
     except sqlite3.Error as err:
