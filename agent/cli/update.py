@@ -62,7 +62,7 @@ def _refuse_unless_root(machine: Machine) -> None:
 
 
 def _show(machine: Machine, records: UpdateRecords, *, as_json: bool) -> int:
-    trial, outcome, held = records.trial(), records.outcome(), records.held()
+    trial, outcome, held = records.trial(), records.outcome(), records.held(machine.running)
     runs = machine.identity.version
     if as_json:
         import msgspec  # noqa: PLC0415 - only where JSON is asked for

@@ -64,10 +64,15 @@ class UpdateOutcome(msgspec.Struct, frozen=True):
 
 
 class Held(msgspec.Struct, frozen=True):
-    """Content of the idle slot, if it is whole."""
+    """Content of the idle slot, if it is whole.
+
+    Args:
+        beside: the version in the other slot; empty in a record of an earlier version.
+    """
 
     slot: str
     version: str
+    beside: str = ""
 
 
 class UpdateRecords:
@@ -82,8 +87,14 @@ class UpdateRecords:
     def outcome(self) -> UpdateOutcome | None:
         return self._read(OUTCOME, UpdateOutcome)
 
-    def held(self) -> Held | None:
-        return self._read(HELD, Held)
+    def held(self, running: str) -> Held | None:
+        """Return what the slot that does not run holds."""
+        held = self._read(HELD, Held)
+        if held is None or held.slot != running:
+            return held
+        # The slot was chosen, and a cut came before the record of it
+        idle = "B" if running == "A" else "A"
+        return Held(idle, held.beside, held.version) if held.beside else None
 
     def write(self, record: Trial | UpdateOutcome | Held) -> None:
         """Replace the record of its kind.

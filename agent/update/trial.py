@@ -133,12 +133,15 @@ class Trials(Struct, frozen=True):
             self._start_held()
 
     def _start_held(self) -> None:
-        held, identity = self.records.held(), self.machine.identity
-        if held is None or held.slot != self.machine.other:
+        running, version = self.machine.running, self.machine.identity.version
+        held = self.records.held(running)
+        if held is None:
             raise UpdateRefused("the other slot has no complete version to return to")
+        # Before the slot is chosen: whichever starts after a cut knows what the other one holds
+        self.records.write(Held(held.slot, held.version, version))
         self._select(held.slot)
-        self._tell(identity.version, held.version, reason=_ASKED)
-        self.records.write(Held(self.machine.running, identity.version))
+        self._tell(version, held.version, reason=_ASKED)
+        self.records.write(Held(running, version, held.version))
         self.restart("")
 
     def _settle_here(self, trial: Trial) -> TrialStanding:
@@ -163,7 +166,7 @@ class Trials(Struct, frozen=True):
 
     def _keep(self, trial: Trial) -> None:
         crash_point("update.keeping")
-        self.records.write(Held(self.machine.other, trial.from_version))
+        self.records.write(Held(self.machine.other, trial.from_version, trial.version))
         self._tell(trial.version, trial.from_version)
         crash_point("update.kept")
         self.records.forget(TRIAL)

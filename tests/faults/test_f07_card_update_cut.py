@@ -143,7 +143,7 @@ def assert_sound(card: Card, standing: TrialStanding) -> None:
         assert card.would_start(is_trial=True).version == NEW
     if standing is TrialStanding.SETTLED:
         assert records.trial() is None
-    held, outcome = records.held(), records.outcome()
+    held, outcome = records.held(card.machine().running), records.outcome()
     if outcome is not None:
         assert card.machine().identity.version == (NEW if outcome.is_kept else OLD)
     if held is not None:

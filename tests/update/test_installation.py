@@ -151,7 +151,7 @@ async def test_the_version_that_was_there_is_no_way_back_once_it_is_written_over
     content = bytearray(card.bundle())
     content[-5] ^= 1
     await refused(card, bytes(content))
-    assert records.held() is None
+    assert records.held("A") is None
 
 
 async def test_a_card_that_gives_back_something_else_is_said_to_be_worn(card: Card) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UpdateRefused
+from agent.system import crash_points
 from agent.update import bootloader
 from agent.update.installation import Installation
 from agent.update.records import Held, Phase, Trial, UpdateOutcome, UpdateRecords
@@ -78,7 +79,7 @@ async def test_what_is_kept_starts_from_then_on(on_trial: Card) -> None:
     assert trials_of(on_trial).settle() is TrialStanding.SETTLED
     records = UpdateRecords(on_trial.machine().records)
     assert records.outcome() == UpdateOutcome(NEW, OLD, is_kept=True, at_s=SteppedClock().wall_s())
-    assert records.held() == Held("A", OLD)
+    assert records.held("B") == Held("A", OLD, NEW)
 
 
 async def test_the_version_before_says_why_it_is_back(on_trial: Card) -> None:
@@ -110,6 +111,35 @@ async def test_the_owner_can_go_back_after_it_was_kept_and_forth_again(on_trial:
     assert on_trial.start() == Started("A", OLD)
     trials_of(on_trial).go_back()
     assert on_trial.start() == Started("B", NEW)
+
+
+async def test_a_cut_on_the_way_back_leaves_a_way_forth(on_trial: Card) -> None:
+    trials_of(on_trial).keep()
+    on_trial.start()
+
+    def cut(name: str) -> None:
+        if name == "update.selected":
+            raise KeyboardInterrupt
+
+    crash_points.arm(cut)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            trials_of(on_trial).go_back()
+    finally:
+        crash_points.arm(None)
+    # Still running: it can be asked for again
+    records = UpdateRecords(on_trial.machine().records)
+    assert records.held("B") == Held("A", OLD, NEW)
+    assert on_trial.start() == Started("A", OLD)
+    assert records.held("A") == Held("B", NEW, OLD)
+    trials_of(on_trial).go_back()
+    assert on_trial.start() == Started("B", NEW)
+
+
+async def test_a_record_of_an_earlier_version_offers_no_slot_that_runs(card: Card) -> None:
+    records = UpdateRecords(card.machine().records)
+    records.write(Held("A", OLD))
+    assert records.held("A") is None
 
 
 async def test_what_waits_can_be_forgotten(updated: Card) -> None:

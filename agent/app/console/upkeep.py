@@ -141,7 +141,7 @@ def _update(root: Path) -> dict[str, Any] | None:
         "version": machine.identity.version,
         "slot": machine.running,
         "trial": msgspec.to_builtins(records.trial()),
-        "held": msgspec.to_builtins(records.held()),
+        "held": msgspec.to_builtins(records.held(machine.running)),
         "outcome": msgspec.to_builtins(outcome),
         "sentence": sentence_of(outcome) if outcome is not None else "",
     }
