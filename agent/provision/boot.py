@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.errors import BarnacleError, ConfigRefused
+from agent.errors import BarnacleError, ConfigRefused, StorageFull
 from agent.provision import card
 from agent.provision.firmware import Firmware
 from agent.storage.files import write_atomic
@@ -31,9 +31,15 @@ WIPING = "wiping"
 REFUSED = "refused"
 # Windows hides endings, and Notepad adds one
 _MISNAMED = (f"{card.NAME}.txt", f"{card.NAME}.toml")
-_EXPLANATION = """\
+_REFUSAL = """\
 Barnacle could not use the settings on this card, and has changed nothing.
 Correct them in this folder and restart the device. This file is removed once all is well.
+
+"""
+# Nothing of the file is wrong, and a part of it may have been kept
+_HALF_KEPT = """\
+Barnacle could not store all of the settings on this card. It tries again at each start.
+This file is removed once all is well.
 
 """
 
@@ -62,11 +68,15 @@ class Provisioning:
             self._take_over()
             self.firmware.remove(ERRORS)
             (self.state / REFUSED).unlink(missing_ok=True)
+        except StorageFull as err:
+            self._complain(str(err), _HALF_KEPT)
+            return False
         except BarnacleError as err:
-            self._complain(str(err))
+            self._complain(str(err), _REFUSAL)
             return False
         except OSError as err:
-            self._complain(f"{err.filename}: {err.strerror}" if err.filename else str(err))
+            said = f"{err.filename}: {err.strerror}" if err.filename else str(err)
+            self._complain(said, _HALF_KEPT)
             return False
         return True
 
@@ -134,14 +144,19 @@ class Provisioning:
             for path in files:
                 card.erase(path)
 
-    def _complain(self, problems: str) -> None:
+    def _complain(self, problems: str, explanation: str) -> None:
         for line in problems.splitlines():
             _log.error("%s", line)
-        try:
-            self._note(problems)
-            self.firmware.write(ERRORS, f"{_EXPLANATION}{problems}\n")
-        except (BarnacleError, OSError) as err:
-            _log.error("provision: cannot write (file=%s, error=%s)", ERRORS, err)
+        notes: dict[str, Callable[[], None]] = {
+            ERRORS: lambda: self.firmware.write(ERRORS, f"{explanation}{problems}\n"),
+            REFUSED: lambda: self._note(problems),
+        }
+        # On two partitions: one that is full or worn out does not keep the other from saying so
+        for name, write in notes.items():
+            try:
+                write()
+            except (BarnacleError, OSError) as err:
+                _log.error("provision: cannot write (file=%s, error=%s)", name, err)
 
     def _note(self, problems: str) -> None:
         path, text = self.state / REFUSED, f"{problems}\n".encode()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.errors import StorageFull
 from agent.provision.firmware import Firmware
 from agent.provision.wifi import NAME as CONNECTION
 from tests.provision.conftest import Machine
@@ -278,6 +279,21 @@ def test_a_card_that_cannot_be_written_is_told_in_the_log(
     assert not machine.start()
     assert "`device.hostname`" in caplog.text
     assert "cannot write (file=barnacle-errors.txt" in caplog.text
+
+
+def test_a_full_data_partition_is_told_on_the_card(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, _content: bytes) -> None:
+        raise StorageFull(f"{path} was not written: No space left on device")
+
+    monkeypatch.setattr("agent.provision.boot.write_atomic", full)
+    machine.write('[agent]\nname = "Rosa"\n')
+    assert not machine.start()
+    assert "No space left on device" in machine.errors()
+    # Some of it was kept before
+    assert 'name = "Rosa"' in machine.config.read_text()
+    assert "changed nothing" not in machine.errors()
 
 
 def test_no_card_is_no_mistake(machine: Machine) -> None:
