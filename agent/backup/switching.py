@@ -125,9 +125,9 @@ def _switch(folder: FolderSwitch, new: Path, whose: os.stat_result) -> None:
     root, kept = Path(folder.root), Path(folder.kept)
     for place in (root, kept):
         place.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-    # Made just now by root; one that was there belongs to the agent's user already
-    if os.geteuid() == 0 and root.lstat().st_uid != whose.st_uid:
-        os.chown(root, whose.st_uid, whose.st_gid, follow_symlinks=False)
+        # Made just now by root; one that was there belongs to the agent's user already
+        if os.geteuid() == 0 and place.lstat().st_uid != whose.st_uid:
+            os.chown(place, whose.st_uid, whose.st_gid, follow_symlinks=False)
     for name in folder.old:
         # There already: this one is of the new state
         if not os.path.lexists(kept / name) and os.path.lexists(root / name):

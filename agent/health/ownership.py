@@ -14,6 +14,8 @@ from msgspec import Struct
 
 # Shared with people and programs on purpose
 _SHARED = frozenset({"workspace", "chat.sock", "model"})
+# Set aside by a restore: what root alone may read of the machine stays root's in there
+SET_ASIDE = "before-restore"
 # Far more files than an agent has; a folder of somebody else's is not walked through
 _MOST_FILES = 20_000
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -113,7 +115,9 @@ def _ours(folder: Path) -> Iterator[_Found]:
     for place, folders, files, handle in os.fwalk(folder):
         is_top = Path(place) == folder
         if is_top:
-            folders[:] = [name for name in folders if name not in _SHARED]
+            folders[:] = [
+                name for name in folders if name not in _SHARED and not name.startswith(SET_ASIDE)
+            ]
         for name in (*folders, *files):
             if is_top and name in _SHARED:
                 continue

@@ -14,6 +14,7 @@ from agent.backup.inventory import Inventory
 from agent.backup.restore import OutsideFolders, go_on, restore
 from agent.backup.writer import BackupPlan
 from agent.errors import BackupRefused, StateInUse, StorageFull
+from agent.health.ownership import foreign
 from agent.storage import lock
 from agent.storage.lineage import Lineage, read_lineage, write_lineage
 from agent.system import crash_points
@@ -84,6 +85,25 @@ def test_a_workspace_elsewhere_that_was_not_there_is_the_agent_s(
     target = replace(new.target(NOW_S), outside=lambda _config: OutsideFolders(workspace=place))
     restore(tmp_path / "x.barnacle-backup", KEYS, target)
     assert {path.stat().st_uid for path in (place, *place.iterdir())} == {12345}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="owners of folders: needs root")
+def test_what_root_sets_aside_is_the_agent_s_and_what_was_root_s_stays_so(
+    backup: Path, new: BackedUpDevice
+) -> None:
+    def put_machine(_values: object, kept: Path) -> None:
+        (kept / "machine").mkdir()
+        (kept / "machine" / "barnacle-wifi.nmconnection").touch(0o600)
+
+    for path in (new.state, *new.state.rglob("*")):
+        os.chown(path, 12345, 12345)
+    target = new.target(NOW_S)
+    system = replace(target.system, put_machine=put_machine)
+    kept = Path(restore(backup, KEYS, replace(target, system=system)).kept)
+    assert {path.stat().st_uid for path in (kept, kept / "history")} == {12345}
+    assert (kept / "machine").stat().st_uid == 0
+    # Neither a fault nor to be handed over
+    assert foreign(new.state) == []
 
 
 def test_an_empty_device_keeps_nothing(backup: Path, tmp_path: Path) -> None:

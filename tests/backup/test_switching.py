@@ -4,7 +4,8 @@ from pathlib import Path
 
 from agent.app.access import RESTORED
 from agent.app.run import HALF_RESTORED
-from agent.backup import aftermath, switching
+from agent.backup import aftermath, inventory, switching
+from agent.health import ownership
 from agent.provision import card_restore
 
 
@@ -13,3 +14,4 @@ def test_everybody_looks_for_a_restore_where_it_is_noted() -> None:
     assert plan == HALF_RESTORED == card_restore.PLAN
     assert switching.MARK == card_restore.MARK
     assert aftermath.NAME == RESTORED
+    assert inventory.KEPT == ownership.SET_ASIDE
