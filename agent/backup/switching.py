@@ -5,6 +5,7 @@ decision: without it nothing has happened; with it every step can be done again 
 """
 
 import contextlib
+import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -81,16 +82,19 @@ def decide(state_dir: Path, plan: SwitchPlan) -> None:
     """Write the plan: from here on the new state counts."""
     _sync_tree(state_dir / STAGED)
     crash_point("restore.staged")
-    write_atomic(state_dir / STAGED / PLAN, msgspec.json.encode(plan))
+    # Escaped: names that a person has put there may be no UTF-8, which msgspec refuses
+    content = json.dumps(msgspec.to_builtins(plan)).encode()
+    write_atomic(state_dir / STAGED / PLAN, content)
     crash_point("restore.decided")
 
 
 def pending(state_dir: Path) -> SwitchPlan | None:
     """Return the plan of a switch that was decided and is not finished."""
     try:
-        return msgspec.json.decode((state_dir / STAGED / PLAN).read_bytes(), type=SwitchPlan)
+        content = (state_dir / STAGED / PLAN).read_bytes()
     except FileNotFoundError:
         return None
+    return msgspec.convert(json.loads(content), SwitchPlan)
 
 
 def finish(state_dir: Path, plan: SwitchPlan, system: SystemPlaces) -> None:

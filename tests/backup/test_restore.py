@@ -137,6 +137,16 @@ def test_a_damaged_backup_changes_nothing(backup: Path, new: BackedUpDevice) -> 
     assert tree(new.root) == {**before, "state/lock": str(os.getpid()).encode()}
 
 
+def test_a_name_that_is_no_text_is_set_aside_like_any_other(
+    backup: Path, new: BackedUpDevice
+) -> None:
+    name = os.fsdecode(b"caf\xe9")
+    (new.state / name).write_text("of long ago")
+    kept = Path(restore(backup, KEYS, new.target(NOW_S)).kept)
+    assert (kept / name).read_text() == "of long ago"
+    assert not (new.state / name).exists()
+
+
 def test_no_room_is_said_first(
     backup: Path, new: BackedUpDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
