@@ -4,7 +4,8 @@ The rest stays as a person wrote it. What a comment repeats of a secret goes as 
 
 A file that was replaced or deleted stays readable in the raw partition. The partition is searched
 once after a secret was stored, while it is mounted read-only; only the secrets are overwritten.
-A secret may be a word of what the Pi starts from, such as `raspberry`: that stays as it is.
+A secret may be a word of what the Pi starts from, such as `raspberry`, or in the name of it, such
+as `OVERLAYS`: that stays as it is.
 """
 
 import logging
@@ -23,6 +24,8 @@ _log = logging.getLogger(__name__)
 _CHUNK_BYTES = 4 * 1024 * 1024
 # A shorter one could be part of something else
 MIN_SECRET_BYTES = 8
+# Label of a FAT32 partition in its first sector; its folder has it again
+_LABEL_AT, _LABEL_BYTES = 71, 11
 # What a Pi starts from; whatever else is on the partition a person has put there
 _SYSTEM = ("[AB]/*", "overlays/*", "*.bin", "*.elf", "*.dat", "*.dtb", "config.txt", "tryboot.txt")
 
@@ -37,8 +40,9 @@ def sweep(partition: Path, secrets: Collection[str], system: Iterable[Path] = ()
     """Overwrite them with stars wherever they are; how often they were overwritten.
 
     Args:
-        system: files on the partition; a secret that is also a word of theirs is left everywhere,
-            because nobody can tell the one from the other there.
+        system: files on the partition; a secret that is also a word of theirs, of their names or
+            of the partition's own is left everywhere, because nobody can tell the one from the
+            other there.
     """
     wanted = [secret.encode() for secret in secrets if len(secret.encode()) >= MIN_SECRET_BYTES]
     if not wanted:
@@ -46,7 +50,8 @@ def sweep(partition: Path, secrets: Collection[str], system: Iterable[Path] = ()
     handle = os.open(partition, os.O_RDWR | os.O_CLOEXEC)
     try:
         places = _find(handle, wanted)
-        words = _words_of(system, {secret for _, secret in places})
+        label = os.pread(handle, _LABEL_BYTES, _LABEL_AT)
+        words = _words_of(system, label, {secret for _, secret in places})
         places = {(at, secret) for at, secret in places if secret not in words}
         for at, secret in places:
             os.pwrite(handle, b"*" * len(secret), at)
@@ -60,16 +65,23 @@ def sweep(partition: Path, secrets: Collection[str], system: Iterable[Path] = ()
     return len(places)
 
 
-def _words_of(system: Iterable[Path], wanted: Collection[bytes]) -> set[bytes]:
-    """Return those that stand in one of the files."""
-    words: set[bytes] = set()
+def _words_of(system: Iterable[Path], label: bytes, wanted: Collection[bytes]) -> set[bytes]:
+    """Return those that stand in one of the files, in their names or in the label."""
+    words = {one for one in wanted if one in label}
     for path in system if wanted else ():
+        names = b"\n".join(map(_short_name, (path, path.parent)))
+        words |= {one for one in wanted if one in names}
         with path.open("rb") as file:
             # An empty one cannot be mapped
             if os.fstat(file.fileno()).st_size:
                 with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                     words |= {one for one in wanted if content.find(one) >= 0}
     return words
+
+
+def _short_name(path: Path) -> bytes:
+    """Return the name as a folder of FAT has it; a long one is there in letters of two bytes."""
+    return os.fsencode(f"{path.stem.upper():8}{path.suffix[1:].upper():3}")
 
 
 def _find(handle: int, wanted: Collection[bytes]) -> set[tuple[int, bytes]]:

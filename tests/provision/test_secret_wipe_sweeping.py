@@ -11,7 +11,7 @@ from agent.provision.secret_wipe import sweep, system_files
 
 SECRET = "correct horse battery"
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-PROGRAMS = ("mkfs.vfat", "fsck.vfat", "mcopy", "mdel", "mtype")
+PROGRAMS = ("mkfs.vfat", "fsck.vfat", "mcopy", "mdel", "mlabel", "mmd", "mtype")
 
 
 def _run(*words: object) -> bytes:
@@ -85,3 +85,20 @@ def test_a_secret_that_is_a_word_of_the_system_is_left(tmp_path: Path) -> None:
     place.write_bytes(b"raspberrypi,4-model-b, my raspberry, " + SECRET.encode())
     assert sweep(place, ["raspberry", SECRET, "x" * 30], (empty, tree)) == 1
     assert place.read_bytes() == b"raspberrypi,4-model-b, my raspberry, " + b"*" * len(SECRET)
+
+
+@pytest.mark.parametrize("secret", ["BOOTCODE", "BOOTCODEBIN", "OVERLAYS", "BARNACLE"])
+def test_a_secret_that_is_a_name_of_the_system_is_left(
+    partition: Path, tmp_path: Path, secret: str
+) -> None:
+    _run("mlabel", "-i", partition, "::BARNACLE")
+    (tmp_path / "overlays").mkdir()
+    system = [tmp_path / "bootcode.bin", tmp_path / "overlays" / "disable-bt.dtbo"]
+    _run("mmd", "-i", partition, "::/overlays")
+    for path in system:
+        path.touch()
+        _run("mcopy", "-i", partition, path, f"::/{path.relative_to(tmp_path)}")
+    before = partition.read_bytes()
+    assert secret.encode() in before
+    assert sweep(partition, [secret, SECRET], system) == 0
+    assert partition.read_bytes() == before
