@@ -118,6 +118,8 @@ class NightlyBackup(Struct, frozen=True):
                 await owner.tell(f"I could not make the backup of tonight: {trouble}")
             return
         _log.info("backup: made (file=%s, bytes=%d)", made.where, made.size_bytes)
+        if new := _newly_left_out(made, before):
+            await owner.tell(f"The backup of tonight lacks more than the last one: {new}")
         if self.settings.send:
             await self._send(made, owner)
 
@@ -137,6 +139,14 @@ class NightlyBackup(Struct, frozen=True):
         config = [] if self.config is None else ["--config", str(self.config)]
         state = ["--state-dir", str(self.state_dir)]
         return [sys.executable, "-I", "-m", "agent.cli.main", "backup", *config, *state]
+
+
+def _newly_left_out(made: LastBackup, before: LastBackup) -> str:
+    """Return what this backup lacks and the one before did not, such as what a card has lost."""
+    if before.left_out is None:
+        return ""
+    new = [one for one in made.left_out or () if one not in before.left_out]
+    return "; ".join(new)[:_MOST_CHARS]
 
 
 def _last_line(said: str) -> str:

@@ -17,6 +17,7 @@ class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
         tried_at_s: time of that try.
         verified_at_s: time at which it was verified on this device; 0 if it never was.
         verify_trouble: what was wrong with it then; empty where nothing was.
+        left_out: sentences about what it lacks; None in a record of an earlier version.
     """
 
     made_at_s: float = 0.0
@@ -26,6 +27,7 @@ class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
     verified_at_s: float = 0.0
     verify_trouble: str = ""
+    left_out: tuple[str, ...] | None = None
 
 
 def read_record(state_dir: Path) -> LastBackup | None:

@@ -43,6 +43,10 @@ MARGIN_BYTES = 16 * 1024 * 1024
 _PART_BYTES = 2048
 _PARTIAL = ".part"
 RING_NAME = f"{Area.STATE.value}/{RING}"
+# A sector that a dying card cannot read any more, as SQLite calls it
+_UNREADABLE = frozenset({"SQLITE_IOERR_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_SHORT_READ"})
+# As much as the kernel gives up at once
+_PAGE_BYTES = 4096
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 
@@ -173,6 +177,11 @@ class _Parts:
                 continue
             except PermissionError as err:
                 self._troubles.append(f"{err.filename} cannot be read by this user")
+            except OSError as err:
+                if err.errno != errno.EIO:
+                    raise
+                # The others are wanted all the more
+                self._troubles.append(f"{source.name} cannot be read: the card or disk is failing")
         yield _of_bytes(MANIFEST_NAME, msgspec.json.encode(self.manifest))
 
     def _members_of(self, source: Source) -> Iterator[Member]:
@@ -187,11 +196,8 @@ class _Parts:
         copy = self._scratch / "copy.db"
         try:
             schema = copy_database(path, copy)
-        except sqlite3.OperationalError as err:
-            if "disk is full" in str(err) or "disk I/O" in str(err):
-                raise StorageFull(f"{self._scratch} has no room for a copy of {path}") from err
-            raise BackupRefused(f"{path} cannot be copied: {err}") from err
         except sqlite3.DatabaseError as err:
+            self._refuse_unless_damaged(path, err)
             # Better than nothing: what of it can be read is found when the agent sets it aside
             self._troubles.append(f"{path.name} is damaged ({err}): it is in it as it lies there")
             yield from self._file(source, path)
@@ -201,16 +207,45 @@ class _Parts:
             yield self._noted(source, size, _exactly(file.read, size), path, schema)
         copy.unlink()
 
+    def _refuse_unless_damaged(self, path: Path, err: sqlite3.DatabaseError) -> None:
+        if not isinstance(err, sqlite3.OperationalError):
+            return
+        if getattr(err, "sqlite_errorname", "") in _UNREADABLE:
+            return
+        if "disk is full" in str(err) or "disk I/O" in str(err):
+            raise StorageFull(f"{self._scratch} has no room for a copy of {path}") from err
+        raise BackupRefused(f"{path} cannot be copied: {err}") from err
+
     def _file(self, source: Source, path: Path) -> Iterator[Member]:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
             size = os.fstat(handle).st_size
-            if size <= _AT_ONCE_BYTES:
+            if size <= _AT_ONCE_BYTES and source.kind is not PartKind.DATABASE:
                 content = file.read(size)
                 yield self._noted(source, len(content), iter([content]), path)
             else:
                 # A log may have grown since: its beginning is whole
-                yield self._noted(source, size, _exactly(file.read, size), path)
+                yield self._noted(source, size, self._read_around(source, handle, size), path)
+
+    def _read_around(self, source: Source, handle: int, size: int) -> Iterator[bytes]:
+        """Yield the content, with zeroes for what cannot be read of it."""
+        at, lost = 0, 0
+        while at < size:
+            try:
+                piece = os.pread(handle, min(size - at, PIECE_BYTES), at)
+            except OSError as err:
+                if err.errno != errno.EIO:
+                    raise
+                piece = bytes(min(size - at, _PAGE_BYTES - at % _PAGE_BYTES))
+                lost += len(piece)
+            if not piece:
+                break
+            at += len(piece)
+            yield piece
+        if lost:
+            self._troubles.append(
+                f"{lost} bytes of {source.name} cannot be read: the card or disk is failing"
+            )
 
     def _noted(
         self,

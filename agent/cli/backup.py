@@ -81,6 +81,7 @@ def _make(arguments: Namespace) -> int:
         where=str(target),
         size_bytes=target.stat().st_size,
         tried_at_s=manifest.header.made_at_s,
+        left_out=manifest.header.left_out,
     )
     write_record(paths.state_dir, made)
     hand_over(paths.state_dir, (RECORD,))

@@ -42,12 +42,18 @@ class Program:
     status: int = 0
     said: str = ""
     size_bytes: int = 1000
+    left_out: tuple[str, ...] = ()
     ran: list[Sequence[str]] = field(default_factory=list)
 
     async def __call__(self, words: Sequence[str]) -> tuple[int, str]:
         self.ran.append(words)
         if not self.status:
-            made = LastBackup(made_at_s=NOW_S, where="/b/x", size_bytes=self.size_bytes)
+            made = LastBackup(
+                made_at_s=NOW_S,
+                where="/b/x",
+                size_bytes=self.size_bytes,
+                left_out=self.left_out,
+            )
             write_record(self.state_dir, made)
         return self.status, self.said
 
@@ -105,6 +111,18 @@ async def test_a_failure_is_told_once_and_kept(tmp_path: Path) -> None:
     assert record is not None
     assert record.trouble == "/media/usb is no folder"
     assert not nightly(tmp_path, program).is_due()
+
+
+async def test_what_the_last_one_did_not_lack_is_told_once(tmp_path: Path) -> None:
+    program, owner = Program(tmp_path, left_out=("Wi-Fi: only root",)), Owner()
+    await nightly(tmp_path, program).make(owner)
+    assert owner.told == []
+    program.left_out += ("state/log cannot be read",)
+    for _ in range(2):
+        await nightly(tmp_path, program).make(owner)
+    assert owner.told == [
+        "The backup of tonight lacks more than the last one: state/log cannot be read"
+    ]
 
 
 async def test_it_is_sent_where_that_is_wanted(tmp_path: Path) -> None:

@@ -123,6 +123,50 @@ def test_a_damaged_database_is_kept_as_it_lies_there_and_told_of(
     assert read_backup(tmp_path / "x.barnacle-backup", keys).differences() == {}
 
 
+def test_what_a_dying_card_cannot_read_does_not_end_the_backup(
+    plan: BackupPlan, state: Path, keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = os.pread, os.open
+    (state / "log").write_bytes(b"x" * 2_000_000)
+
+    def broken(handle: int, size: int, at: int) -> bytes:
+        if 8192 <= at < 12288:
+            raise OSError(5, "Input/output error")
+        # As the kernel does: up to the bad page
+        return really[0](handle, min(size, 8192 - at) if at < 8192 else size, at)
+
+    def closed(path: object, *rest: int, **more: int) -> int:
+        if path == state / "people.json":
+            raise OSError(5, "Input/output error")
+        return really[1](path, *rest, **more)  # type: ignore[arg-type]  # as it was called
+
+    monkeypatch.setattr(os, "pread", broken)
+    monkeypatch.setattr(os, "open", closed)
+    manifest = plan.write_file(tmp_path / "x.barnacle-backup")
+    assert {part.name for part in manifest.parts} > {"state/agent.db", "state/log"}
+    assert manifest.header.left_out == (
+        "4096 bytes of state/log cannot be read: the card or disk is failing",
+        "state/people.json cannot be read: the card or disk is failing",
+    )
+    assert read_backup(tmp_path / "x.barnacle-backup", keys).differences() == {}
+
+
+def test_a_database_on_a_dying_card_is_kept_as_far_as_it_can_be_read(
+    plan: BackupPlan, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(_source: Path, _target: Path) -> int:
+        err = sqlite3.OperationalError("disk I/O error")
+        # What SQLite makes of EIO
+        err.sqlite_errorname = "SQLITE_IOERR_CORRUPTFS"
+        raise err
+
+    monkeypatch.setattr(writer, "copy_database", unreadable)
+    manifest = plan.write_file(tmp_path / "x.barnacle-backup")
+    assert any("agent.db is damaged" in one for one in manifest.header.left_out)
+    [part] = [part for part in manifest.parts if part.name == "state/agent.db"]
+    assert part.size_bytes == (state / "agent.db").stat().st_size
+
+
 def test_a_folder_that_is_not_there_is_refused(plan: BackupPlan, tmp_path: Path) -> None:
     with pytest.raises(BackupRefused, match="connect what belongs there"):
         plan.write_file(tmp_path / "usb" / "x.barnacle-backup")
