@@ -4,9 +4,11 @@ All of the state folder belongs to it but what is made anew; so a part that is w
 not forgotten. Databases come before the logs that they point into.
 """
 
+import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -105,6 +107,13 @@ class Inventory(Struct, frozen=True):
                 if stat.S_ISREG(mode) and not _is_text(path.relative_to(root)):
                     yield path
 
+    def closed(self) -> Iterator[Path]:
+        """Yield what this user may not look at, or what a dying card has lost."""
+        errors: list[OSError] = []
+        for root in (self.state_dir, *self._outside().values()):
+            deque(self._walk(root, errors.append), maxlen=0)
+        yield from (Path(err.filename) for err in errors if err.errno != errno.ENOENT)
+
     def _outside(self) -> dict[Area, Path]:
         """Return the folders that the configuration puts outside of the state folder."""
         roots = {Area.WORKSPACE: self.workspace, Area.DOCUMENTS: self.documents}
@@ -143,9 +152,11 @@ class Inventory(Struct, frozen=True):
             if stat.S_ISREG(mode) and _is_text(path.relative_to(root)):
                 yield path
 
-    def _walk(self, root: Path) -> Iterator[tuple[Path, int]]:
+    def _walk(
+        self, root: Path, failed: Callable[[OSError], object] | None = None
+    ) -> Iterator[tuple[Path, int]]:
         """Yield everything below a folder that belongs to a backup, sorted, links not followed."""
-        for folder, folders, files in os.walk(root):
+        for folder, folders, files in os.walk(root, onerror=failed):
             here = Path(folder)
             links = [name for name in folders if (here / name).is_symlink()]
             folders[:] = sorted(
@@ -156,8 +167,9 @@ class Inventory(Struct, frozen=True):
                 if not self._is_out(path):
                     try:
                         yield path, path.lstat().st_mode
-                    except FileNotFoundError:
-                        continue
+                    except OSError as err:
+                        if failed is not None:
+                            failed(err)
 
     def _is_out(self, path: Path) -> bool:
         if path in self.skipped:

@@ -115,6 +115,7 @@ class BackupPlan(Struct, frozen=True):
         left_out = self.inventory.left_out
         for what, paths in (
             ("symbolic links are not followed", self.inventory.links()),
+            ("cannot be looked into", self.inventory.closed()),
             ("files whose names are not UTF-8 wait to be renamed", self.inventory.unnamed()),
         ):
             if some := [_shown(path) for path in islice(paths, 3)]:

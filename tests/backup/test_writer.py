@@ -114,6 +114,21 @@ def test_a_file_of_somebody_else_is_said_to_be_missing(
     assert "state/people.json" not in {part.name for part in manifest.parts}
 
 
+def test_a_folder_of_somebody_else_is_said_to_be_missing(
+    plan: BackupPlan, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, skills = os.scandir, state / "workspace" / "skills"
+
+    def closed(path: str | int) -> object:
+        if path == str(skills):
+            raise PermissionError(13, "Permission denied", path)
+        return really(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    manifest = plan.write_file(tmp_path / "x.barnacle-backup")
+    assert manifest.header.left_out == (f"cannot be looked into: {skills}",)
+
+
 def test_a_damaged_database_is_kept_as_it_lies_there_and_told_of(
     plan: BackupPlan, state: Path, keys: Keys, tmp_path: Path
 ) -> None:
