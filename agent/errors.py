@@ -3,7 +3,7 @@
 * BarnacleError                  something a person can act on; its text is one sentence
   * ConfigRefused                the configuration is wrong: fix the named key
   * StorageCorrupt               a file is damaged: it was set aside
-  * StorageFull                  no space, or read-only: nothing was written
+  * StorageFull                  no space, read-only or failing: nothing was written
   * StateInUse                   another agent works in the same state folder
   * LinkError
     * LinkLost                   the board is away; it is being looked for

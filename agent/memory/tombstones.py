@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from agent.errors import StorageFull
 from agent.memory.base import MemoryEntry
 from agent.storage.files import sync_folder, write_atomic
 
@@ -140,7 +141,7 @@ class Tombstones:
             write_atomic(self._path, "\n".join(lines).encode())
             known.lines = len(newest)
             self._stamp = self._stamped()
-        except OSError as err:
+        except (OSError, StorageFull) as err:
             _log.warning("memory: tombstones not shortened (error=%s)", err)
 
 

@@ -14,8 +14,9 @@ from agent.errors import StorageFull
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 _TEMP_SUFFIX = ".part"
-# What the operating system says when there is no room or no permission to write any more
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+# What the operating system says when there is no room, no permission to write any more, or a card
+# that takes no more; SQLite's errors of the same kinds are told as StorageFull too
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
 def write_atomic(path: Path, content: bytes) -> None:

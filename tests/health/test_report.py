@@ -1,5 +1,7 @@
 import asyncio
+import errno
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,13 +146,14 @@ def test_what_is_written_can_be_read(tmp_path: Path, reporter: Reporter) -> None
     assert read_status(tmp_path / "status.json") == reporter.status()
 
 
-def test_a_full_disk_does_not_end_the_keeping(
-    reporter: Reporter, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_is_full_or_failing_does_not_end_the_keeping(
+    reporter: Reporter, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    def full(*_: object) -> None:
-        raise StorageFull("no room")
+    def refused(_handle: int) -> None:
+        raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(report, "write_status", full)
+    monkeypatch.setattr(os, "fsync", refused)
 
     async def keep() -> bool:
         keeping = asyncio.ensure_future(reporter.keep())

@@ -1,3 +1,5 @@
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -61,4 +63,14 @@ def test_what_cannot_be_read_counts_for_nothing(
     tmp_path: Path, starts: Starts, content: bytes
 ) -> None:
     (tmp_path / "starts.json").write_bytes(content)
+    assert not starts.begin()
+
+
+def test_a_card_that_takes_nothing_any_more_lets_the_agent_start(
+    starts: Starts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_handle: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", failing)
     assert not starts.begin()

@@ -17,7 +17,7 @@ def test_a_file_is_written_with_its_folder_and_closed_to_others(tmp_path: Path) 
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EIO])
 @pytest.mark.parametrize("operation", ["open", "fsync"])
 def test_without_room_the_old_content_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str, code: int
