@@ -4,6 +4,7 @@ Names of drivers and models only: no serial number, no address, no name of a net
 """
 
 import platform
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,8 @@ _LONGEST = 160
 # Ports of the processor itself; those on USB are boards
 _PORTS = ("ttyAMA[0-9]*", "ttyS[0-9]*")
 _BUTTONS = frozenset({"gpio-keys", "pwr_button"})
+# systemd calls an interface on USB by its address, which says which device it is
+_BY_ADDRESS = re.compile(r"\b((?:en|wl|ww)x)[0-9a-f]{12}\b")
 # What no program can see, in the order of ten minutes
 BY_HAND = (
     "it starts from the card, and the screen shows the pairing code",
@@ -37,7 +40,7 @@ BY_HAND = (
 
 def form(readings: Readings, version: str) -> str:
     """Return the form, filled in as far as the kernel tells."""
-    told = [*_told(readings, version)]
+    told = [(name, _BY_ADDRESS.sub(r"\1...", value)) for name, value in _told(readings, version)]
     lines = [f"{name:{_WIDTH}} {printable_line(value, _LONGEST) or _NONE}" for name, value in told]
     asked = [f"[ ] {number}. {what}" for number, what in enumerate(BY_HAND, start=1)]
     return "\n".join(

@@ -75,6 +75,20 @@ def test_nothing_tells_which_device_it_is(tmp_path: Path) -> None:
         assert private not in text
 
 
+def test_an_interface_that_is_called_by_its_address_is_not_told_by_it(tmp_path: Path) -> None:
+    """As Debian calls those on USB, the Ethernet of a Pi 3 among them."""
+    readings = machine(tmp_path)
+    driver = tmp_path / "sys/class/net/enxb827eb0a0b0c/device/driver"
+    driver.parent.mkdir(parents=True)
+    driver.symlink_to(tmp_path / "drivers/brcmfmac")
+    (driver.parents[1] / "operstate").write_text("up\n")
+    wireless = FILES["proc/net/wireless"].replace("wlan0", "wlxdca632010203")
+    (tmp_path / "proc/net/wireless").write_text(wireless)
+    told = values(form(readings, "0.2.0"))
+    assert told["network"] == "enx... brcmfmac up, wlan0 brcmfmac up"
+    assert told["Wi-Fi"] == "wlx... -50 dBm"
+
+
 def test_a_machine_that_tells_nothing_has_a_form_too(tmp_path: Path) -> None:
     told = values(form(Readings(tmp_path, root=tmp_path), "0.2.0"))
     assert told["model"] == told["watchdog"] == told["I2C"] == "none"
