@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from agent.blank import copying
-from agent.blank.board_state import FlashState
+from agent.blank.board_state import FlashState, Unsuitable
 from agent.blank.boot_loader import BootLoader
 from agent.blank.carried import CarriedBoard
 from agent.blank.flashing import FlashingFailed, OnProgress, Progress
@@ -113,10 +113,13 @@ class Installer:
 
         await write(board.name, loader.port, tell)
         await self._begin(board, Step.PROMPT)
-        await self.by_prompt(board, await self._port())
+        await self.by_prompt(board, await self._port(), is_chosen=False)
 
-    async def by_prompt(self, board: CarriedBoard, path: str) -> None:
+    async def by_prompt(self, board: CarriedBoard, path: str, *, is_chosen: bool = True) -> None:
         """Copy the firmware onto a board that runs MicroPython.
+
+        Args:
+            is_chosen: the yes was given for what is at this port.
 
         Raises:
             BarnacleError: it is not done; the text says why and what to do.
@@ -126,6 +129,12 @@ class Installer:
             prompt = Prompt(port)
             await prompt.reach(self._hint)
             found = await copying.ask_state(prompt)
+            if not is_chosen and not board.is_called(found.machine):
+                raise Unsuitable(
+                    f"MicroPython is on the {board.name}, but another board answers at {path} "
+                    f"({found.machine or 'without a name'}) and was left as it is: unplug that one "
+                    f"and plug the new one in again; `barnacle board install {board.name}` goes on"
+                )
             if not found.is_frozen:
                 found.require_room(board.name, board.files)
                 await self._begin(board, Step.FIRMWARE)

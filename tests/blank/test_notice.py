@@ -17,6 +17,7 @@ from agent.blank.notice import BlankBoards, BlankPlaces
 from agent.channels.base import Answer, Question
 from agent.link.base import BoardState, BoardStatus
 from agent.link.discovery import PortIdentity
+from agent.link.image import read_archive
 from agent.link.port import Port, open_port
 from agent.link.settings import START_BAUD, BoardSettings
 from agent.system.clock import Clock
@@ -173,6 +174,20 @@ def test_a_yes_writes_micropython_and_the_firmware_and_tries_the_pins(room: Room
     # Nothing but the light moved
     assert {name for name, _ in room.link.record} == {"led"}
     assert unfinished(room.record) is None
+
+
+def test_another_board_at_its_prompt_is_not_taken_for_the_new_one(
+    room: Room, tmp_path: Path
+) -> None:
+    start = tmp_path / "carried" / f"{NAME}.start"
+    files = dict(read_archive(start.read_bytes(), 10_000))
+    files["about.json"] = json.dumps({"machines": ["NUCLEO_F411RE"]}).encode()
+    start.write_bytes(joined([BundledFile(*file) for file in files.items()]))
+    room.plug_boot_loader()
+    room.look()
+    assert room.written == [(NAME, "1-1")]
+    assert not any(room.flash.iterdir())
+    assert "another board answers at" in room.told[-1]
 
 
 def test_a_no_writes_nothing_and_is_not_asked_again_until_it_is_plugged_in_anew(
