@@ -91,7 +91,8 @@ def _go_on(arguments: Namespace, places: ProvisionPaths) -> None:
     say(f"Written. To check the file: `barnacle check {places.config}`.")
     if places.device is not None:
         device.name_machine(places.device)
-        _systemctl("try-reload-or-restart", "NetworkManager.service")
+        # Its reload reads no connections (NetworkManager(8), SIGHUP)
+        _systemctl("try-restart", "NetworkManager.service")
     if places.credstore is not None:
         say("Restarting the agent ...")
         done = _systemctl("restart", SERVICE)

@@ -176,7 +176,8 @@ def take_over(heard: BinaryIO, said: BinaryIO, places: ProvisionPaths) -> bool:
 def restart() -> None:
     """Have the network and the agent begin anew with what was written."""
     for words in (
-        ("try-reload-or-restart", "NetworkManager.service"),
+        # Its reload reads no connections (NetworkManager(8), SIGHUP)
+        ("try-restart", "NetworkManager.service"),
         ("restart", "barnacle.service"),
     ):
         run_program(["systemctl", "--no-block", *words], _RESTART_TIMEOUT_S)

@@ -77,7 +77,7 @@ _PSK = "psk="
 
 
 def connect(folder: Path, wifi: "WifiSettings") -> None:
-    """Have NetworkManager join the network, from its next start or reload on.
+    """Have NetworkManager join the network, from its next start on.
 
     Raises:
         StorageFull: what was there before still is.

@@ -7,7 +7,10 @@ import pytest
 
 from agent.cli import exits, setup
 from agent.cli.main import main
+from agent.provision import device
+from agent.provision.credentials import Credstore
 from agent.provision.key_proof import Proof, ProofVerdict
+from agent.provision.settings_plan import ProvisionPaths
 from tests.fakes.typist import typing
 
 GOOD = Proof(ProofVerdict.GOOD, "it is there", ("small",))
@@ -82,3 +85,25 @@ def test_another_file_may_be_named(home: Path, monkeypatch: pytest.MonkeyPatch) 
     _type(monkeypatch, "", "none", "y")
     assert main(["setup", "--config", str(home / "other.toml")]) == exits.OK
     assert tomllib.loads((home / "other.toml").read_text()) == {"provider": {"kind": "offline"}}
+
+
+def test_on_a_card_the_network_begins_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reloading makes NetworkManager read its own settings, and no connection."""
+    ran: list[tuple[str, ...]] = []
+    connections = home / "connections"
+    card = ProvisionPaths(
+        home / "etc/barnacle.toml", Credstore(home / "credstore"), connections, home / "device"
+    )
+
+    def systemctl(*words: str) -> bool:
+        ran.append(words)
+        return True
+
+    monkeypatch.setattr(setup, "places_of", lambda _arguments: card)
+    monkeypatch.setattr(device, "name_machine", lambda _folder: "greenhouse")
+    monkeypatch.setattr(setup, "_systemctl", systemctl)
+    wifi = ("y", "Tomatoes", "correct horse", "DE")
+    _type(monkeypatch, "", "none", "", "", *wifi, "y")
+    assert main(["setup", "--state-dir", str(home / "state")]) == exits.OK
+    assert [path.name for path in connections.iterdir()] == ["barnacle-wifi.nmconnection"]
+    assert ran == [("try-restart", "NetworkManager.service"), ("restart", "barnacle.service")]

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +163,14 @@ def test_without_root_s_program_nothing_is_called_written(
     monkeypatch.setattr(browser_setup, "SOCKET", tmp_path / "nobody.sock")
     with pytest.raises(ConfigRefused, match="does not answer"):
         browser_setup._hand_over(dict(OFFLINE))
+
+
+def test_the_network_begins_anew_before_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reloading makes NetworkManager read its own settings, and no connection."""
+    ran: list[Sequence[str]] = []
+    monkeypatch.setattr(browser_setup, "run_program", lambda words, _timeout_s: ran.append(words))
+    browser_setup.restart()
+    assert [words[-2:] for words in ran] == [
+        ["try-restart", "NetworkManager.service"],
+        ["restart", "barnacle.service"],
+    ]
