@@ -303,14 +303,9 @@ class SerialBoard:
         """Ask for a lock that an earlier session left, and see that every stop arrives."""
         while True:
             self._stop_sent.clear()
-            try:
-                found = await output_lock.settled_reason(
-                    live.connection, self._clock, lambda: self._is_stopped
-                )
-            except LinkError as err:
-                _log.info("link: cannot tell if outputs are locked (error=%s)", err)
-            else:
-                self._note(lock=output_lock.lock_sentence(found) if found else "")
+            lock = await output_lock.settled(live.connection, self._clock, lambda: self._is_stopped)
+            if lock is not None:
+                self._note(lock=lock)
             await self._stop_sent.wait()
 
     async def _keep_renewing(self, live: _Live) -> None:

@@ -1,5 +1,6 @@
 """Locks of a board's outputs at their safe values: their reason, and their release."""
 
+import logging
 import struct
 from collections.abc import Callable
 
@@ -10,6 +11,8 @@ from agent.link.session import Request
 from agent.passage import echo
 from agent.security.estop import HOW_TO_CLEAR
 from agent.system.clock import Clock
+
+_log = logging.getLogger(__name__)
 
 # Nothing is moved and nothing is measured for it
 DEADLINE_MS = 1_000
@@ -38,27 +41,24 @@ async def lock_reason(connection: BoardConnection) -> int:
     return int(found)
 
 
-async def settled_reason(
+async def settled(
     connection: BoardConnection, clock: Clock, is_stopped: Callable[[], bool]
-) -> int:
-    """Return the lock's reason; while a stop is set, not before the board has heard of it.
+) -> str | None:
+    """Return the lock in a sentence, "" for none; None where it cannot be asked.
 
-    Nothing answers a stop, and a noisy line or a board that writes its flash swallows it.
-
-    Raises:
-        LinkError: it cannot be asked.
+    While a stop is set, not before the board has heard of it: nothing answers a stop, and a noisy
+    line or a board that writes its flash swallows it.
     """
     while True:
         try:
             found = await lock_reason(connection)
-        except CallRefused:
-            raise
-        except LinkError:
-            if not is_stopped():
-                raise
+        except LinkError as err:
+            if isinstance(err, CallRefused) or not is_stopped():
+                _log.info("link: cannot tell if outputs are locked (error=%s)", err)
+                return None
         else:
             if found == wire.REASON_ESTOP or not is_stopped():
-                return found
+                return lock_sentence(found) if found else ""
         connection.stop()
         await clock.sleep(STOP_AGAIN_S)
 
