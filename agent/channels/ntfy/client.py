@@ -136,5 +136,9 @@ class NtfyApi:
 
 def path_of(url: str) -> str:
     """Return the path of a file on its own server; empty if it is elsewhere."""
-    path = urlsplit(url).path
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        # People write it, and the server looks only at how it begins
+        return ""
     return path if _FILE.fullmatch(path) else ""

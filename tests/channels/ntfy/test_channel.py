@@ -103,10 +103,15 @@ async def test_what_is_no_message_of_a_person_is_passed_over(
         assert heard.text == "and then"
 
 
-async def test_a_file_elsewhere_is_not_asked_for(platform: NtfyPlatform) -> None:
+@pytest.mark.parametrize(
+    # The second is no address, which the server lets through
+    "url",
+    ["http://127.0.0.1:1/admin?do=it", "https://[/file/x.png"],
+)
+async def test_a_file_elsewhere_is_not_asked_for(platform: NtfyPlatform, url: str) -> None:
     async with listening(platform.channel) as listener:
         await wait_until(lambda: platform.server.opened)
-        file = {"name": "x", "url": "http://127.0.0.1:1/admin?do=it"}
+        file = {"name": "x", "url": url}
         platform.server.tell(_event(attachment=file))
         [heard] = await listener.first()
         assert heard.notes == ("I do not fetch files from other places.",)
