@@ -89,10 +89,11 @@ class DingTalkFile(Struct, frozen=True):
 
 
 class DingTalkContent(Struct, frozen=True):
-    """Text and files of a message."""
+    """Text and files of a message; `is_spoken` if the platform has written it down."""
 
     text: str = ""
     files: tuple[DingTalkFile, ...] = ()
+    is_spoken: bool = False
 
 
 def read(data: str) -> DingTalkMessage | None:
@@ -146,6 +147,7 @@ def understood(message: DingTalkMessage, content: DingTalkContent, now_s: float)
         is_group=message.is_group,
         sender_name=printable_line(message.sender_nick, MAX_NAME_CHARS),
         sent_at_s=message.create_at / 1000 if message.create_at > 0 else None,
+        is_spoken=content.is_spoken,
     )
 
 
@@ -156,8 +158,7 @@ def content_of(message: DingTalkMessage) -> DingTalkContent:
     if kind == "richText":
         return _rich(content)
     if kind == "audio" and (said := text_in(content, "recognition")):
-        # The platform has written it down
-        return DingTalkContent(said)
+        return DingTalkContent(said, is_spoken=True)
     if kind in _NAMES and (file := _file(content, kind)) is not None:
         return DingTalkContent(files=(file,))
     return DingTalkContent(f"[something that cannot be read here: {printable_line(kind, 40)}]")

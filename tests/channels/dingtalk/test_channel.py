@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.channels.base import Answer, Question, YesBy
 from agent.channels.dingtalk.client import HEARD
 from agent.channels.dingtalk.receive import MOST_BEGUN
 from agent.errors import ChannelUnavailable, MessageRefused, StorageFull
@@ -237,8 +238,26 @@ async def test_a_voice_message_is_heard_in_the_platforms_words_where_it_has_some
         await world.server.write(ANNA, DM, "audio", content={"downloadCode": "c1"})
         written_down, heard = await listener.first(2)
         assert (written_down.text, written_down.attachments) == ("lamp on", ())
+        assert (written_down.is_spoken, heard.is_spoken) == (True, False)
         assert heard.attachments[0].media_type == "audio/amr"
         assert "no speech service" in heard.notes[0]
+
+
+async def test_a_spoken_yes_in_the_platforms_words_approves_nothing(world: World) -> None:
+    channel = world.channel()
+    question = Question("lamp", "{}", "it moves", yes_by=YesBy.WORD, takes_word=lambda _: True)
+    async with listening(channel) as listener:
+        await world.connected()
+        await world.server.say(ANNA, DM, "lamp on")
+        [heard] = await listener.first()
+        asking = asyncio.ensure_future(channel.ask(heard.address, question))
+        await wait_until(lambda: world.server.messages)
+        said = {"downloadCode": "c1", "duration": 900, "recognition": "yes"}
+        await world.server.write(ANNA, DM, "audio", content=said)
+        await wait_until(lambda: asking.done() or len(listener.heard) > 1)
+        assert not asking.done()
+        await world.server.say(ANNA, DM, "yes")
+        assert await asking is Answer.YES
 
 
 @pytest.mark.parametrize("trouble", ["download", "files"])
