@@ -56,10 +56,15 @@ class LarkServer:
     # Events that nobody has acknowledged, by their message id
     pending: dict[str, bytes] = field(default_factory=dict)
     acknowledgements: list[LarkFrame] = field(default_factory=list)
+    # Cleared: files are asked for and do not come
+    may_hand_out: asyncio.Event = field(default_factory=asyncio.Event)
     pings: int = 0
     open: set[ServerConnection] = field(default_factory=set)
     _door: str = ""
     _count: int = 0
+
+    def __post_init__(self) -> None:
+        self.may_hand_out.set()
 
     def next_id(self, prefix: str) -> str:
         self._count += 1
@@ -168,6 +173,8 @@ class LarkServer:
             is_json = request.body.startswith(b"{")
             body = json.loads(request.body) if is_json else request.body
             self.calls.append((request.method, path, body))
+            if "/resources/" in path:
+                await self.may_hand_out.wait()
             status, headers, content = self._answer(request, path, body)
             head = [f"HTTP/1.1 {status} -", f"content-length: {len(content)}", *headers, "", ""]
             writer.write("\r\n".join(head).encode() + content)

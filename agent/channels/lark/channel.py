@@ -14,12 +14,13 @@ from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.lark import events
 from agent.channels.lark.client import LarkApi, text_in
-from agent.channels.lark.events import NAME, LarkEvent, LarkEventBody, LarkFile
-from agent.channels.lark.receive import LarkReceiver
+from agent.channels.lark.events import NAME, LarkEvent, LarkFile
+from agent.channels.lark.receive import LarkReceiver, Watched
 from agent.channels.lark.send import LarkSender, parts
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, LarkSettings
+from agent.channels.urgency import is_urgent
 from agent.config import Secret
 from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound
@@ -28,7 +29,7 @@ from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
 
-# All files of a message; until then nothing else is heard
+# All files of a message; what is said meanwhile waits, save what stops the agent
 FETCH_TIMEOUT_S = 40.0
 HINT = "Your answer is shown as plain text in a chat of Lark: short paragraphs, no Markdown."
 # Signs that are taken away again when another takes their place
@@ -63,7 +64,7 @@ class LarkChannel(Channel):
     async def listen(self, deliver: Deliver) -> None:
         self._me, _ = await who(self._api)
         self.pulse.beat()
-        await self._connection.run(partial(self._take, deliver))
+        await self._connection.run(partial(self._take, deliver), partial(self._hurry, deliver))
 
     async def send(self, message: Outbound) -> None:
         await self._sending.send(message)
@@ -90,28 +91,47 @@ class LarkChannel(Channel):
             # An answer never waits for it
             _log.info("lark: reaction not shown (reason=%s)", err)
 
-    async def _take(self, deliver: Deliver, told: LarkEvent) -> None:
-        kind, event = told.header.event_type, told.event
-        if kind == events.PRESSED:
-            self._sending.pressed(event)
-        elif kind == events.MESSAGE and events.is_for_us(event, self._me, self._groups):
-            await self._hear(event, deliver)
-
-    async def _hear(self, event: LarkEventBody, deliver: Deliver) -> None:
+    def _understood(self, told: LarkEvent) -> tuple[Inbound, tuple[LarkFile, ...]] | None:
+        """Convert a message; None if it is none, or not for us."""
+        event, is_message = told.event, told.header.event_type == events.MESSAGE
+        if not is_message or not events.is_for_us(event, self._me, self._groups):
+            return None
         content = events.content_of(event.message)
-        inbound = events.understood(event, content, self._me, self._clock.wall_s())
-        if self._questions.answer(inbound):
+        return events.understood(event, content, self._me, self._clock.wall_s()), content.files
+
+    async def _hurry(self, deliver: Deliver, told: LarkEvent) -> bool:
+        """Handle a stop or an answer at once; return true if the event needs nothing more."""
+        if told.header.event_type == events.PRESSED:
+            self._sending.pressed(told.event)
+            return True
+        found = self._understood(told)
+        if found is None or self._questions.answer(found[0]):
+            return True
+        if not is_urgent(found[0].text):
+            return False
+        await deliver(found[0])
+        return True
+
+    async def _take(self, deliver: Deliver, watched: Watched, told: LarkEvent) -> None:
+        if await self._hurry(deliver, told):
             return
-        if content.files and self._place.knows(inbound):
-            coming = [
-                IncomingFile(file.what, partial(self._fetch, inbound.message_id, file))
-                for file in content.files
-            ]
-            inbound = await self._files.added_to(inbound, coming)
-        elif content.files:
+        if (found := self._understood(told)) is not None:
+            await deliver(await self._with_files(*found, watched))
+
+    async def _with_files(
+        self, inbound: Inbound, files: tuple[LarkFile, ...], watched: Watched
+    ) -> Inbound:
+        if not files:
+            return inbound
+        if not self._place.knows(inbound):
             # A stranger fills no disk
-            inbound = unfetched(inbound, [file.what for file in content.files])
-        await deliver(inbound)
+            return unfetched(inbound, [file.what for file in files])
+        coming = [
+            IncomingFile(file.what, partial(self._fetch, inbound.message_id, file))
+            for file in files
+        ]
+        async with watched():
+            return await self._files.added_to(inbound, coming)
 
     async def _fetch(self, message_id: str, file: LarkFile) -> Attachment | str:
         kind = "image" if file.kind == "image" else "file"

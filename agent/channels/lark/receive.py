@@ -1,12 +1,15 @@
 """Long connection of Lark: opened, kept alive, each event acknowledged.
 
-An event is acknowledged when `take` has returned: what failed comes again, with the same id.
+An event is acknowledged when `take` has returned: what failed comes again, with the same id. While
+files are fetched, what waits for none is handed over at once.
 """
 
 import asyncio
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 from agent.channels import websocket
@@ -14,6 +17,7 @@ from agent.channels.base import Pulse
 from agent.channels.lark import events, frames
 from agent.channels.lark.client import LarkApi, text_in, unknown_app
 from agent.channels.lark.events import LarkEvent
+from agent.channels.urgent_first import Frame, UrgentFirst
 from agent.channels.websocket import HandshakeRefused, WebSocket
 from agent.errors import ChannelError, ChannelUnavailable
 from agent.system.clock import Clock
@@ -26,7 +30,11 @@ MAX_TAKEN = 1000
 # What a refused handshake says by a header
 _NOT_KNOWN, _TOO_MANY = "514", "1000040350"
 
-Take = Callable[[LarkEvent], Awaitable[None]]
+# The connection is read on in its block
+Watched = Callable[[], AbstractAsyncContextManager[None]]
+Take = Callable[[Watched, LarkEvent], Awaitable[None]]
+# Whether nothing of it is left to take
+Hurry = Callable[[LarkEvent], Awaitable[bool]]
 
 
 class LarkReceiver:
@@ -38,7 +46,7 @@ class LarkReceiver:
         self._clock = clock
         self._taken: deque[str] = deque(maxlen=MAX_TAKEN)
 
-    async def run(self, take: Take) -> None:
+    async def run(self, take: Take, hurry: Hurry) -> None:
         """Until cancelled.
 
         Raises:
@@ -50,18 +58,24 @@ class LarkReceiver:
         async with (
             _opened(url) as connected,
             _pinging(connected, _service(url), _every_s(told)),
-            contextlib.aclosing(connected.messages(self._pulse.beat)) as messages,
         ):
-            async for message in messages:
-                frame = _frame(message)
-                if frame.method == frames.DATA:
-                    await self._hear(frame, joining, take, connected)
+
+            async def ahead(message: Frame) -> None:
+                await self._hurry(_frame(message), hurry, connected)
+
+            coming = UrgentFirst(connected, self._pulse.beat, ahead)
+            take_in_turn = partial(take, coming.watched)
+            async with contextlib.aclosing(coming.messages()) as messages:
+                async for message in messages:
+                    frame = _frame(message)
+                    if frame.method == frames.DATA:
+                        await self._hear(frame, joining, take_in_turn, connected)
 
     async def _hear(
         self,
         frame: frames.LarkFrame,
         joining: frames.LarkFrameParts,
-        take: Take,
+        take: Callable[[LarkEvent], Awaitable[None]],
         connected: WebSocket,
     ) -> None:
         begun_s = self._clock.monotonic_s()
@@ -75,6 +89,16 @@ class LarkReceiver:
                 self._taken.append(told.header.event_id)
         took_ms = int((self._clock.monotonic_s() - begun_s) * 1000)
         await connected.send(frames.encode(frames.acknowledged(frame, took_ms)))
+
+    async def _hurry(self, frame: frames.LarkFrame, hurry: Hurry, connected: WebSocket) -> None:
+        # What comes in parts is longer than anything that cannot wait
+        is_whole = frame.method == frames.DATA and frame.number("sum") <= 1
+        told = events.read(frame.payload or b"") if is_whole else None
+        known = told.header.event_id if told is not None else ""
+        if told is not None and known and known not in self._taken and await hurry(told):
+            # Seen again in its turn, and passed over then
+            self._taken.append(known)
+            await connected.send(frames.encode(frames.acknowledged(frame, 0)))
 
 
 @contextlib.asynccontextmanager

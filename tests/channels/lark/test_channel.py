@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Answer, Mark, Question
 from agent.channels.lark.client import REFRESH_EARLY_S
@@ -120,6 +121,33 @@ async def test_a_strangers_file_is_not_fetched(world: World) -> None:
         [heard] = await listener.first()
         assert heard.notes == ("I did not fetch a file: only of people with access I keep files.",)
     assert not world.server.called("GET", "resources")
+
+
+async def test_what_cannot_wait_waits_for_no_file_and_comes_once(world: World) -> None:
+    channel, server = world.channel(), world.server
+    server.files, other = {"file_1": b"film"}, replace(QUESTION, question_id="abcd")
+    server.may_hand_out.clear()
+    async with listening(channel) as listener:
+        await server.write(ANNA, DM, {"text": "lamp on"})
+        [heard] = await listener.first()
+        asked = [
+            asyncio.ensure_future(channel.ask(heard.address, one)) for one in (QUESTION, other)
+        ]
+        await wait_until(lambda: len(server.messages) == 2)
+        await server.write(ANNA, DM, {"file_key": "file_1", "file_name": "x.mp4"}, kind="media")
+        await wait_until(lambda: server.called("GET", "resources"))
+        await server.write(ANNA, DM, {"text": "and then"})
+        await server.press(ANNA, server.messages[0], "No")
+        await server.write(ANNA, DM, {"text": "yes abcd"})
+        stop = await server.write(ANNA, DM, {"text": "/stop"})
+        assert await asyncio.gather(*asked) == [Answer.NO, Answer.YES]
+        assert (await listener.first(2))[1].text == "/stop"
+        await wait_until(lambda: len(server.pending) == 2)
+        server.may_hand_out.set()
+        await server.again(stop)
+        await wait_until(lambda: not server.pending)
+        assert [one.text for one in listener.heard] == ["lamp on", "/stop", "", "and then"]
+        assert len(listener.heard[2].attachments) == 1
 
 
 async def test_only_who_was_asked_can_press_and_only_once(world: World) -> None:
