@@ -30,7 +30,8 @@ MAX_FILES = 2000
 MIN_FREE_BYTES = 100 * 1024 * 1024
 MAX_NAME_CHARS = 80
 _PART = ".part"
-# By what it is said to be; a suffix from outside could make a program of it
+# By what it is said to be; a suffix from outside could make a program of it. Services of speech go
+# by it, and a Mac calls its voice messages `audio/mp3`
 _SUFFIXES = {
     "image/jpeg": ".jpg",
     "image/png": ".png",
@@ -38,7 +39,12 @@ _SUFFIXES = {
     "image/gif": ".gif",
     "audio/ogg": ".ogg",
     "audio/mpeg": ".mp3",
+    "audio/mp3": ".mp3",
     "audio/mp4": ".m4a",
+    "audio/m4a": ".m4a",
+    "audio/x-m4a": ".m4a",
+    "audio/webm": ".webm",
+    "audio/flac": ".flac",
     "audio/aac": ".aac",
     "audio/wav": ".wav",
     "audio/x-wav": ".wav",

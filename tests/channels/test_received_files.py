@@ -42,6 +42,18 @@ async def test_a_kind_from_outside_makes_no_program(tmp_path: Path) -> None:
     assert kept.path.endswith(".bin")
 
 
+@pytest.mark.parametrize(
+    ("kind", "ending"),
+    [("audio/mp3", ".mp3"), ("audio/x-m4a", ".m4a"), ("audio/webm;codecs=opus", ".webm")],
+)
+async def test_a_recording_ends_as_services_of_speech_want_it(
+    kind: str, ending: str, tmp_path: Path
+) -> None:
+    kept = await ReceivedFiles(tmp_path).keep(pieces(b"x"), kind)
+    assert isinstance(kept, Attachment)
+    assert Path(kept.path).suffix == ending
+
+
 async def test_a_file_that_is_too_large_leaves_nothing(tmp_path: Path) -> None:
     many = [PIECE] * (MAX_FILE_BYTES // len(PIECE))
     assert await ReceivedFiles(tmp_path).keep(pieces(*many, b"x"), "image/png") == (
