@@ -181,13 +181,21 @@ def _post(told: dict[str, Any]) -> LarkContent:
     for paragraph in _lists(told.get("content")):
         words = []
         for piece in paragraph:
-            key = text_in(piece, "image_key") or text_in(piece, "file_key")
+            # A film has the key of the picture that it is shown by, too
+            film = text_in(piece, "file_key")
+            key = film or text_in(piece, "image_key")
             if _KEY.fullmatch(key):
-                files.append(LarkFile(key, "image" if text_in(piece, "image_key") else "media"))
-            # Somebody who is mentioned stands there by the key of the mention
-            words.append(text_in(piece, "text") or text_in(piece, "user_id"))
+                files.append(LarkFile(key, "media" if film else "image"))
+            words.append(_words(piece))
         lines.append("".join(words))
     return LarkContent("\n".join(line for line in lines if line), tuple(files[:MAX_FILES]))
+
+
+def _words(piece: object) -> str:
+    # Somebody who is mentioned stands there by the key of the mention
+    text = text_in(piece, "text") or text_in(piece, "user_id")
+    leads_to = text_in(piece, "href")
+    return f"{text} ({leads_to})" if leads_to not in {"", text} else text
 
 
 def _lists(told: object) -> Iterator[list[object]]:

@@ -17,6 +17,7 @@ from tests.fakes import lark_server
 from tests.fakes.clock import SteppedClock
 from tests.fakes.lark_platform import channel_at
 from tests.fakes.lark_server import ANNA, BEN, BOT, DM, ROOM, Fault, LarkServer, text_of
+from tests.fakes.telegram_bot import content_of
 from tests.waits import wait_until
 
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves something", always="the lamp")
@@ -112,6 +113,22 @@ async def test_content_of_any_shape_is_heard(world: World, kind: str, content: s
         await world.server.write_raw(ANNA, DM, content, kind)
         [heard] = await listener.first()
         assert heard.text in {"", "[something that cannot be read here: sticker]"}
+
+
+async def test_a_rich_text_keeps_where_its_links_lead_and_its_films(world: World) -> None:
+    world.server.files = {"img_1": b"picture", "file_1": b"film"}
+    link = {"tag": "a", "href": "https://x.example/a?b", "text": "this page", "style": ["bold"]}
+    bare = {"tag": "a", "href": "https://x.example", "text": "https://x.example"}
+    picture = {"tag": "img", "image_key": "img_1"}
+    # The picture that it is shown by has a key besides
+    film = {"tag": "media", "file_key": "file_1", "image_key": "img_1"}
+    words = [{"tag": "text", "text": "read "}, link, {"tag": "text", "text": " or "}, bare]
+    content = {"title": "", "content": [words, [picture], [film]]}
+    async with listening(world.channel()) as listener:
+        await world.server.write(ANNA, DM, content, kind="post")
+        [heard] = await listener.first()
+    assert heard.text == "read this page (https://x.example/a?b) or https://x.example"
+    assert [content_of(file) for file in heard.attachments] == [b"picture", b"film"]
 
 
 async def test_a_strangers_file_is_not_fetched(world: World) -> None:
