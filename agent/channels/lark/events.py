@@ -18,7 +18,8 @@ from agent.text.printable import printable_line, printable_text
 
 NAME = "lark"
 MESSAGE, PRESSED = "im.message.receive_v1", "card.action.trigger"
-MAX_TEXT_CHARS = 8000
+# As of any message of a person: what is longer is not read, and its sender is told so
+MAX_TEXT_CHARS = 64 * 1024 + 1
 MAX_NAME_CHARS = 64
 MAX_ID_CHARS = 100
 # In one message; a rich text with more of them is no letter to an agent

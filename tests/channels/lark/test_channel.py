@@ -92,6 +92,15 @@ async def test_an_apps_words_are_nobodys(world: World) -> None:
         assert [one.text for one in listener.heard] == ["person"]
 
 
+async def test_a_long_text_is_heard_to_its_end(world: World) -> None:
+    # The platform takes 150 KB
+    text = "a line of a log\n" * 2000 + "what is wrong there?"
+    async with listening(world.channel()) as listener:
+        await world.server.write(ANNA, DM, {"text": text})
+        [heard] = await listener.first()
+        assert heard.text == text
+
+
 async def test_names_stand_where_keys_of_mentions_stood(world: World) -> None:
     mentions = [
         {"key": "@_user_1", "id": {"open_id": BOT}, "name": "Barnacle"},
