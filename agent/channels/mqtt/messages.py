@@ -203,7 +203,10 @@ def _value(field: Field, said: str) -> str:
     least, most = range_of(field)
     is_within = (least is None or number >= least) and (most is None or number <= most)
     # What is no number at all is not less than anything either
-    return f"{number:g}" if is_within and abs(number) < _MOST else ""
+    if not (is_within and abs(number) < _MOST):
+        return ""
+    # No order is said with an exponent: it would not be understood
+    return f"{number:.6f}".rstrip("0").rstrip(".")
 
 
 def stop_of(payload: bytes, message_id: str, now_s: float) -> Inbound | None:

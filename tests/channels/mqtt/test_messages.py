@@ -8,10 +8,12 @@ from hypothesis import given
 
 from agent.channels.mqtt import messages
 from agent.channels.mqtt.messages import MqttInbound
+from agent.link.manifest import BoardPin, Field, Manifest, Method
 from agent.messages import Outbound
 from tests.fakes.board import FakeBoard
 
 BOARD = FakeBoard()
+SPEED = Field("speed", "h", minimum=-100, maximum=100, unit="%", scale=0.1)
 
 
 def order(pin: str, payload: bytes, *, is_only: bool = True) -> str:
@@ -57,6 +59,30 @@ def test_of_several_boards_the_one_is_named() -> None:
 @given(st.binary(max_size=40))
 def test_nothing_of_a_payload_but_its_value_gets_into_the_order(payload: bytes) -> None:
     assert order("pump", payload) in {"", "turn the pump on", "turn the pump off"}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b"21.5", "21.5"),
+        (b"100", "100"),
+        (b"33.3333333333333", "33.333333"),
+        # What is left of a zero where programs count in floats
+        (b"5.551115123125783e-17", "0"),
+        (b"-5e-05", "-0.00005"),
+        (b"101", ""),
+        (b"nan", ""),
+    ],
+)
+def test_a_number_is_written_as_people_write_it(said: bytes, told: str) -> None:
+    drive = Method(
+        42, "motor_write", "", (Field("pin", "B", pins="motor"), SPEED), (SPEED,), lease=True
+    )
+    board = FakeBoard()
+    pins = (BoardPin(0, "drive", "PB8", can=("motor",)),)
+    board.learn(Manifest("t", "t", methods=(drive,), pins=pins))
+    wanted = f"set the drive to {told} %" if told else ""
+    assert messages.order_of(board, "drive", said, is_only=True) == wanted
 
 
 @pytest.mark.parametrize("pin", ["button", "a0", "nothing", "", "mcu_temperature"])
