@@ -31,6 +31,10 @@ OK, BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND = 200, 400, 401, 403, 404
 CONFLICT, TOO_LARGE, TOO_MANY, SERVER_ERRORS = 409, 413, 429, 500
 
 
+class AnswerTooLong(ChannelUnavailable):
+    """The answer is longer than anything that was to be expected; less of it may be asked for."""
+
+
 class RestReply(Struct, frozen=True):
     """Answer, read whole.
 
@@ -102,7 +106,8 @@ async def asked(
     """Return the answer, whatever its status.
 
     Raises:
-        ChannelUnavailable: there is none, or it is too long.
+        ChannelUnavailable: there is none.
+        AnswerTooLong: there is too much of it.
     """
     async with answering(http, request, timeout_s) as answer:
         return await whole(answer, max_bytes)
@@ -114,7 +119,7 @@ async def whole(answer: HttpAnswer, max_bytes: int = MAX_ANSWER_BYTES) -> RestRe
     while piece := await answer.read():
         content += piece
         if len(content) > max_bytes:
-            raise ChannelUnavailable(f"answer of {answer.host} too long")
+            raise AnswerTooLong(f"answer of {answer.host} too long")
     return RestReply(answer.status, answer.host, _json_in(content), answer.header)
 
 

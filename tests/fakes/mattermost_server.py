@@ -191,7 +191,7 @@ class MattermostServer:
             case "GET", "users", "me", "channels":
                 return [self._room(one) for one in KINDS]
             case "GET", "channels", channel, "posts":
-                return self._since(channel, int(query["since"][0]))
+                return self._listed(channel, {key: value[0] for key, value in query.items()})
             case "GET", "posts", post, "files", "info":
                 return [self.info(one) for one in self.posts[post]["file_ids"]]
             case "POST", "files":
@@ -248,14 +248,17 @@ class MattermostServer:
         latest = [one["create_at"] for one in self.posts.values() if one["channel_id"] == channel]
         return {"id": channel, "type": KINDS[channel], "last_post_at": max(latest, default=0)}
 
-    def _since(self, channel: str, since: int) -> Json:
-        found = [
-            one
-            for one in self.posts.values()
-            if one["channel_id"] == channel and one["update_at"] > since
-        ]
-        order = [one["id"] for one in sorted(found, key=lambda one: -one["create_at"])]
-        return {"order": order, "posts": {one["id"]: one for one in found}}
+    def _listed(self, channel: str, asked: dict[str, str]) -> Json:
+        there = [one for one in self.posts.values() if one["channel_id"] == channel]
+        there = sorted(there, key=lambda one: -one["create_at"])
+        if "since" in asked:
+            found = [one for one in there if one["update_at"] > int(asked["since"])]
+        else:
+            before = asked.get("before", "")
+            places = [number for number, one in enumerate(there, 1) if one["id"] == before]
+            first = places[0] if places else 0
+            found = there[first : first + int(asked.get("per_page", 60))]
+        return {"order": [one["id"] for one in found], "posts": {one["id"]: one for one in found}}
 
 
 @contextlib.asynccontextmanager
@@ -277,4 +280,6 @@ def _fits(message: str) -> None:
 
 
 def _json(told: Any) -> bytes:
-    return json.dumps(told).encode()
+    # As Go's encoder: no other letters are escaped, but what HTML would read is
+    text = json.dumps(told, ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").encode()

@@ -20,7 +20,7 @@ from agent.net.http import HttpAnswer, HttpClient, HttpRequest
 # What the server waits for something to happen, and the time of its answer's way
 HOLD_MS = 30_000
 SYNC_TIMEOUT_S = HOLD_MS / 1000 + rest.CALL_TIMEOUT_S
-# A hundred events of the largest kind are below it
+# Many times the largest event; where a hundred are more, fewer are asked for
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 # Server and file: neither has a character that leads to another address
 _MEDIA = re.compile(r"mxc://([A-Za-z0-9.:\[\]-]{1,255})/([A-Za-z0-9_=-]{1,255})")
@@ -131,12 +131,14 @@ class MatrixApi:
         method: str,
         path: str,
         body: Mapping[str, object] | None = None,
+        max_bytes: int = MAX_ANSWER_BYTES,
         **query: str | int,
     ) -> dict[str, Any]:
         """The answer's object; each part of `path` has gone through `quoted`.
 
         Raises:
             ChannelUnavailable: no network, a server in trouble, or asked too often.
+            AnswerTooLong: it is longer than `max_bytes`.
             ChannelRefused: a person has to act.
             MatrixRefused: this request is not granted.
         """
@@ -147,10 +149,11 @@ class MatrixApi:
         limit_s = SYNC_TIMEOUT_S if is_held else rest.CALL_TIMEOUT_S
         token = await self._access.token()
         try:
-            return await self._result(_with(request, token), limit_s)
+            return await self._result(_with(request, token), limit_s, max_bytes)
         except MatrixTokenLapsed as err:
             await self._access.renew(token, err)
-        return await self._result(_with(request, await self._access.token()), limit_s)
+        request = _with(request, await self._access.token())
+        return await self._result(request, limit_s, max_bytes)
 
     async def start_over(self) -> bool:
         """Use another login for the next call; return false if a person must do that."""
@@ -189,8 +192,10 @@ class MatrixApi:
         async with rest.file_from(self._http, request, rest.CALL_TIMEOUT_S) as answer:
             yield answer
 
-    async def _result(self, request: HttpRequest, timeout_s: float) -> dict[str, Any]:
-        reply = await rest.asked(self._http, request, timeout_s, MAX_ANSWER_BYTES)
+    async def _result(
+        self, request: HttpRequest, timeout_s: float, max_bytes: int = MAX_ANSWER_BYTES
+    ) -> dict[str, Any]:
+        reply = await rest.asked(self._http, request, timeout_s, max_bytes)
         if reply.status == rest.OK:
             return reply.fields
         raise _trouble(reply)

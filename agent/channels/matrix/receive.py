@@ -6,20 +6,29 @@ joined; other rooms are joined where somebody invites whom the agent knows.
 
 import json
 import logging
+from collections.abc import Mapping
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
 from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
-from agent.channels.matrix.client import HOLD_MS, MatrixApi, MatrixRefused, quoted
+from agent.channels.matrix.client import (
+    HOLD_MS,
+    MAX_ANSWER_BYTES,
+    MatrixApi,
+    MatrixRefused,
+    quoted,
+)
 from agent.channels.matrix.encrypted_events import EncryptedEvents
 from agent.channels.matrix.events import (
     MatrixEvent,
     MatrixJoinedRoom,
     MatrixSync,
+    MatrixTimeline,
     events_in,
     sync_in,
 )
@@ -38,6 +47,7 @@ from agent.channels.matrix.inbound import (
 )
 from agent.channels.matrix.send import MatrixSender
 from agent.channels.received_files import Knows, ReceivedFiles
+from agent.channels.rest import AnswerTooLong
 from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.messages import Attachment, Inbound, Provenance
 from agent.system.clock import Clock
@@ -47,27 +57,22 @@ _log = logging.getLogger(__name__)
 # Of one room at a time; what was left out is fetched
 MAX_EVENTS = 50
 # A device that was away for a night in a busy room; more is told to be lost
-MAX_PAGES = 10
+MAX_MISSED = 1000
+MAX_PAGE = 100
+# A hundred messages of devices are in a sync whatever it is asked for, and so are all invitations
+MAX_BARE_SYNC_BYTES = 24 * 1024 * 1024
 _BAD_REQUEST = 400
 _NOTHING = {"not_types": ["*"]}
-_FILTER = {
-    "presence": _NOTHING,
-    "account_data": _NOTHING,
-    "room": {
-        "timeline": {
-            "types": [
-                "m.room.message",
-                "m.room.encrypted",
-                "m.room.member",
-                "m.room.encryption",
-            ],
-            "limit": MAX_EVENTS,
-        },
-        "state": _NOTHING,
-        "ephemeral": _NOTHING,
-        "account_data": _NOTHING,
-    },
+_EVENTS = {
+    "types": ["m.room.message", "m.room.encrypted", "m.room.member", "m.room.encryption"],
+    "limit": MAX_EVENTS,
 }
+
+
+def _filter(timeline: Mapping[str, object]) -> str:
+    rooms = {"state": _NOTHING, "ephemeral": _NOTHING, "account_data": _NOTHING}
+    about = {"presence": _NOTHING, "account_data": _NOTHING}
+    return json.dumps({**about, "room": {**rooms, "timeline": timeline}})
 
 
 class MatrixReceiverParts(Struct, frozen=True):
@@ -142,13 +147,29 @@ class MatrixReceiver:
         _log.info("matrix: listening (account=%s)", account)
 
     async def _sync(self) -> MatrixSync:
+        """Return what is new; if it is more than an answer may be, with each room to be fetched."""
+        if not self._position.after:
+            # What was said before is left alone
+            return await self._synced(_NOTHING, 0, MAX_BARE_SYNC_BYTES)
+        try:
+            return await self._synced(_EVENTS, HOLD_MS)
+        except AnswerTooLong:
+            _log.info("matrix: too much is new for one answer; fetching it room by room")
+        sync = await self._synced(_NOTHING, 0, MAX_BARE_SYNC_BYTES)
+        told = await self._api.call("GET", "/joined_rooms")
+        gap = MatrixJoinedRoom(MatrixTimeline(limited=True, prev_batch=sync.next_batch))
+        joined = {str(room): gap for room in told.get("joined_rooms") or ()}
+        return replace(sync, rooms=replace(sync.rooms, join=joined))
+
+    async def _synced(
+        self, timeline: Mapping[str, object], hold_ms: int, max_bytes: int = MAX_ANSWER_BYTES
+    ) -> MatrixSync:
         after = self._position.after
-        query: dict[str, str | int] = {"filter": json.dumps(_FILTER)}
-        query["timeout"] = HOLD_MS if after else 0
+        query: dict[str, str | int] = {"filter": _filter(timeline), "timeout": hold_ms}
         if after:
             query["since"] = after
         try:
-            told = await self._api.call("GET", "/sync", None, **query)
+            told = await self._api.call("GET", "/sync", None, max_bytes, **query)
         except MatrixRefused as err:
             if after and err.status == _BAD_REQUEST:
                 _log.warning(
@@ -185,10 +206,10 @@ class MatrixReceiver:
             events = [one for one in missed if one.event_id not in known] + events
         if any(one.type == "m.room.member" for one in events):
             self._rooms.forget(room)
-            if set((await self._rooms.people(room)).names) == {self._me.account}:
-                _log.info("matrix: left an empty room")
-                await self._api.call("POST", f"/rooms/{quoted(room)}/leave", {})
-                return
+        if events and (useless := await self._useless(room)):
+            _log.warning("matrix: left a room (reason=%s)", useless)
+            await self._api.call("POST", f"/rooms/{quoted(room)}/leave", {})
+            return
         if self._crypt is not None and any(one.type == "m.room.encryption" for one in events):
             self._crypt.forget_rules(room)
         for event in events:
@@ -227,16 +248,34 @@ class MatrixReceiver:
     async def _missed(self, room: str, start: str) -> list[MatrixEvent]:
         """Return the events that a full answer left out, oldest first."""
         found: list[MatrixEvent] = []
-        for _ in range(MAX_PAGES):
-            query: dict[str, str | int] = {"dir": "b", "from": start, "limit": 100}
+        path = f"/rooms/{quoted(room)}/messages"
+        left, page = MAX_MISSED, MAX_PAGE
+        while left > 0:
+            query: dict[str, str | int] = {"dir": "b", "from": start, "limit": page}
             query["to"] = self._position.after
-            told = await self._api.call("GET", f"/rooms/{quoted(room)}/messages", None, **query)
+            try:
+                told = await self._api.call("GET", path, None, MAX_ANSWER_BYTES, **query)
+            except AnswerTooLong:
+                if page == 1:
+                    raise
+                page //= 2
+                continue
+            self._pulse.beat()
             found += events_in(told.get("chunk"))
             start = str(told.get("end") or "")
             if not start or not told.get("chunk"):
                 return found[::-1]
+            left -= page
         _log.warning("matrix: too many messages in a room to fetch; the oldest are lost")
         return found[::-1]
+
+    async def _useless(self, room: str) -> str:
+        """Return why nothing can be said in that room; empty if something can."""
+        try:
+            people = await self._rooms.people(room)
+        except AnswerTooLong:
+            return "more members than can be listed"
+        return "empty" if set(people.names) == {self._me.account} else ""
 
     async def _take(self, room: str, event: MatrixEvent, deliver: Deliver) -> None:
         people = await self._rooms.people(room)

@@ -14,7 +14,7 @@ from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, Messa
 from agent.messages import Attachment
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
 
-# A thousand posts, as many as are told at once, are some hundred KB; long ones some MB
+# A thousand posts, as many as are told at once, are some hundred KB; long ones come in pages
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 _ID = re.compile(r"[a-z0-9]{26}")
 _VERSION = "/api/v4"

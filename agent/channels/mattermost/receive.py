@@ -36,6 +36,7 @@ from agent.channels.mattermost.events import (
     understood,
 )
 from agent.channels.received_files import too_large
+from agent.channels.rest import AnswerTooLong
 from agent.channels.urgency import is_urgent
 from agent.channels.urgent_first import Frame, UrgentFirst
 from agent.channels.websocket import WebSocket, opened
@@ -52,6 +53,9 @@ ENTER_TIMEOUT_S = 20.0
 FETCH_TIMEOUT_S = 45.0
 # As many as a post holds
 MAX_FILES = 10
+# As many posts of a channel as the server tells at once, where they are short
+MAX_MISSED = 1000
+MAX_PAGE = 100
 _T = TypeVar("_T")
 
 
@@ -146,13 +150,42 @@ class MattermostReceiver:
 
     async def _posts(self, room: MattermostRoom, since_ms: int) -> list[MattermostPost]:
         try:
-            # The server takes zero for no time at all
-            path = f"/channels/{known_id(room.id)}/posts?since={max(since_ms, 1)}"
-            return _posts_in(_read(await self._api.call("GET", path), MattermostPosts))
+            path = f"/channels/{known_id(room.id)}/posts"
+            try:
+                # The server takes zero for no time at all
+                told = await self._listed(f"{path}?since={max(since_ms, 1)}")
+            except AnswerTooLong:
+                return await self._in_pages(path, since_ms)
+            return _posts_in(told)
         except MessageRefused as err:
             # Closed to us meanwhile; it must not hold up the others
             _log.warning("mattermost: cannot read the missed posts of a channel (reason=%s)", err)
             return []
+
+    async def _in_pages(self, path: str, since_ms: int) -> list[MattermostPost]:
+        """Return the posts of a channel that are too long to be told at once."""
+        found: list[MattermostPost] = []
+        left, page, before = MAX_MISSED, MAX_PAGE, ""
+        while left > 0:
+            try:
+                told = await self._listed(f"{path}?per_page={page}{before}")
+            except AnswerTooLong:
+                if page == 1:
+                    raise
+                page //= 2
+                continue
+            self._pulse.beat()
+            new = [one for one in _posts_in(told) if one.create_at > since_ms]
+            found += new
+            if not (new and told.order):
+                return found
+            before = f"&before={known_id(told.order[-1])}"
+            left -= page
+        _log.warning("mattermost: too many posts in a channel to fetch; the oldest are lost")
+        return found
+
+    async def _listed(self, path: str) -> MattermostPosts:
+        return _read(await self._api.call("GET", path), MattermostPosts)
 
     async def _take(self, said: _Said, line: _Line) -> None:
         post = said.post

@@ -14,7 +14,7 @@ from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, Messa
 from agent.messages import Attachment
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
 
-# A hundred updates with long texts are well below; what is longer is no answer of this API
+# Many times the longest update; a hundred of those may be more, and are asked for in smaller lots
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 # Telegram's servers fetch a page whose address stands in a text, and the address with it
 _SHOWS_PREVIEWS = frozenset({"sendMessage", "editMessageText"})
@@ -56,6 +56,7 @@ class TelegramApi:
 
         Raises:
             ChannelUnavailable: no network, a server in trouble, or asked too often.
+            AnswerTooLong: there is too much of its result.
             ChannelRefused: a person has to act.
             ApiRefused: this request is not granted.
         """

@@ -19,6 +19,7 @@ from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
 from agent.channels.incoming_files import unfetched
 from agent.channels.received_files import Knows
+from agent.channels.rest import AnswerTooLong
 from agent.channels.telegram.approvals import TelegramApprovals
 from agent.channels.telegram.client import TelegramApi, TelegramRefused
 from agent.channels.telegram.cursor import TelegramCursor
@@ -91,6 +92,8 @@ POLL_S = 30
 POLL_TIMEOUT_S = POLL_S + 10.0
 # The pictures of an album come within it; asking again sooner is slowed down by the platform
 ALBUM_S = 0.7
+# What the platform gives at once
+MAX_UPDATES = 100
 MAX_COMMANDS = 100
 # While files are fetched, how soon a stop or a button is noticed; asking the same again sooner than
 # this is slowed down by the platform
@@ -135,6 +138,8 @@ class TelegramReceiver:
         self._clock = clock
         # What the platform shows stays there: a new connection need not say it again
         self._has_offered = False
+        # How many are asked for at once: fewer while many long ones wait
+        self._at_once = MAX_UPDATES
         # Taken before their turn: buttons, and messages that stop the agent
         self._pressed: deque[str] = deque(maxlen=MAX_AHEAD)
         self._ahead: deque[str] = deque(maxlen=MAX_AHEAD)
@@ -197,11 +202,23 @@ class TelegramReceiver:
         asked: dict[str, object] = {"timeout": wait_s, "allowed_updates": ALLOWED_UPDATES}
         if self._position.offset:
             asked["offset"] = self._position.offset
-        read = read_updates(await self._api.call("getUpdates", asked, POLL_TIMEOUT_S))
+        read = read_updates(await self._updates(asked))
         self._pulse.beat()
         if read[1] is None:
             self._position.confirmed()
+            self._at_once = MAX_UPDATES
         return read
+
+    async def _updates(self, asked: Mapping[str, object]) -> object:
+        """Return as many as fit into one answer: the same ones asked for again would never."""
+        while True:
+            told = {**asked, "limit": self._at_once}
+            try:
+                return await self._api.call("getUpdates", told, POLL_TIMEOUT_S)
+            except AnswerTooLong:
+                if self._at_once == 1:
+                    raise
+                self._at_once //= 2
 
     async def _take(
         self, album: Sequence[TelegramMessage], me: TelegramSelf, deliver: Deliver

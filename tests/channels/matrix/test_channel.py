@@ -82,6 +82,63 @@ async def test_everything_that_was_said_while_it_was_away_is_heard(
         assert told == [f"number {number}" for number in range(120)]
 
 
+async def test_what_waits_is_heard_though_it_is_more_than_an_answer_may_be(
+    platform: MatrixPlatform,
+) -> None:
+    """The server writes six bytes for each Cyrillic letter."""
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await platform.write("before", is_group=True)
+        await listener.first(2)
+    for number in range(55):
+        await platform.write(f"{number} {'щ' * 30_000}")
+    await platform.write("55", is_group=True)
+    async with listening(platform.restarted()) as listener:
+        await wait_until(
+            lambda: {"0", "54", "55"} <= {one.text.split()[0] for one in listener.heard}
+        )
+        told = [one.text.split()[0] for one in listener.heard if not one.is_group]
+        assert [one for one in told if one != "before"] == [str(number) for number in range(55)]
+
+
+async def test_messages_of_devices_hold_up_nothing(platform: MatrixPlatform) -> None:
+    """Anybody may send them, also who shares no room with it."""
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await listener.first()
+    for stranger in (platform.anna, platform.bert):
+        path = f"/sendToDevice/m.dummy/{stranger.id}"
+        whole = {"x": "щ" * 32_000}
+        for number in range(40):
+            told = {"messages": {platform.agent.id: {platform.agent.device: whole}}}
+            await asyncio.to_thread(stranger.call, "PUT", f"{path}-{number}", told)
+    await platform.write("after")
+    async with listening(platform.restarted()) as listener:
+        await wait_until(lambda: "after" in [one.text for one in listener.heard])
+
+
+async def test_it_begins_though_more_was_said_than_an_answer_may_be(
+    platform: MatrixPlatform,
+) -> None:
+    platform.agent.call("POST", f"/join/{platform.chat}", {})
+    for _ in range(50):
+        await platform.write("щ" * 30_000)
+    async with listening(platform.channel) as listener:
+        await until_joined(platform.anna, platform.group, platform.agent.id)
+        await platform.write("now")
+        assert [one.text for one in await listener.first()] == ["now"]
+
+
+async def test_a_room_of_more_members_than_can_be_listed_is_left(platform: MatrixPlatform) -> None:
+    """Anybody may invite it to one, as a chat of two."""
+    room = platform.bert.make_room(platform.agent.id, is_direct=True)
+    platform.transport.crowded = room
+    async with listening(platform.channel) as listener:
+        await wait_until(lambda: _invitations(platform, room) == ["leave"])
+        await platform.write("hello")
+        assert [one.text for one in await listener.first()] == ["hello"]
+
+
 async def test_what_was_said_before_it_ever_listened_is_left_alone(
     platform: MatrixPlatform,
 ) -> None:

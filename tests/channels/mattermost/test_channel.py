@@ -65,6 +65,20 @@ async def test_what_came_during_a_cut_is_heard_once_and_in_order(
     assert len(listener.heard) == 8
 
 
+async def test_what_waits_is_heard_though_it_is_more_than_an_answer_may_be(
+    platform: MattermostPlatform,
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await listener.first()
+    for number in range(150):
+        platform.server.post(DM, ANNA, f"{number} ".ljust(16_383, "<"))
+    async with listening(platform.restarted()) as listener:
+        await wait_until(lambda: listener.heard and listener.heard[-1].text.startswith("149 "))
+        told = [one.text.split()[0] for one in listener.heard if one.text != "before"]
+        assert told == [str(number) for number in range(150)]
+
+
 async def test_what_was_written_before_the_first_start_is_nobodys_order(
     platform: MattermostPlatform,
 ) -> None:

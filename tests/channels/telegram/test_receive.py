@@ -111,6 +111,25 @@ async def test_what_could_not_be_kept_comes_again(tmp_path: Path) -> None:
         await http.aclose()
 
 
+async def test_what_waits_is_heard_though_it_is_more_than_an_answer_may_be(
+    tmp_path: Path,
+) -> None:
+    """The platform writes six bytes for each Cyrillic letter."""
+    async with listening(tmp_path, listens=False) as bot:
+        longest = "щ" * 4096
+        for number in range(100):
+            quoted = bot.server.world.message(ANNA, ANNA, longest)
+            told = f"{number} {longest}"[:4096]
+            await bot.server.world.write(told, reply_to_message=quoted)
+        task = asyncio.ensure_future(bot.channel.listen(bot.deliver))
+        heard = await bot.hear(100)
+        assert [one.text.split()[0] for one in heard] == [str(number) for number in range(100)]
+        # Nothing waits any more: an answer may be whole again
+        await wait_until(lambda: bot.server.called("getUpdates")[-1]["limit"] == 100)
+        task.cancel()
+        await asyncio.wait([task])
+
+
 async def test_how_far_was_read_outlives_a_restart(tmp_path: Path) -> None:
     async with listening(tmp_path) as bot:
         await bot.server.world.write("one")
