@@ -2,14 +2,16 @@
 
 import logging
 
+from msgspec.structs import replace
+
 from agent.channels import approval_buttons
 from agent.channels.approval_buttons import ApprovalButtons
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Answer, Question
-from agent.channels.telegram.client import TelegramApi
+from agent.channels.telegram.client import TelegramApi, TelegramRefused
 from agent.channels.telegram.events import TelegramCallback
 from agent.channels.telegram.inbound import NAME
-from agent.channels.telegram.markup import MAX_UNITS, TelegramTexts
+from agent.channels.telegram.markup import MAX_REPAIRS, MAX_UNITS, TelegramTexts
 from agent.channels.telegram.rate_limits import TelegramRateLimits
 from agent.errors import ChannelError, ChannelUnavailable
 from agent.messages import Address
@@ -40,7 +42,17 @@ class TelegramApprovals(ApprovalButtons):
 
     async def ask(self, address: Address, question: Question) -> Answer:
         self._silence.demand(address.target)
-        return await super().ask(address, question)
+        # An answer comes from where the question stands
+        there = replace(address, target=str(self._words.chat_of(address.target)))
+        for _ in range(MAX_REPAIRS):
+            try:
+                return await super().ask(there, question)
+            except TelegramRefused as err:
+                refusal, moved = err, self._words.elsewhere(there, err)
+                if moved is None:
+                    raise
+                there = moved
+        raise refusal
 
     async def press(self, callback: TelegramCallback) -> None:
         """Handle a pressed button, and end its waiting state."""

@@ -4,11 +4,14 @@ A text is never lost to its looks: what Telegram cannot parse goes as plain text
 in smaller pieces, what was for a closed topic to the chat, and a chat that has moved is followed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+
+from msgspec.structs import replace
 
 from agent.channels.telegram.client import TelegramApi, TelegramRefused
 from agent.channels.telegram.inbound import number_of
+from agent.messages import Address
 
 # What Telegram takes in one message, in UTF-16 units of the text without its tags
 MAX_UNITS = 4096
@@ -67,6 +70,28 @@ class TelegramTexts:
                 elif not self._repaired(wanted, err):
                     raise
         raise TelegramRefused(method, "whatever is changed")
+
+    async def at(
+        self, place: Mapping[str, object], send: Callable[[Mapping[str, object]], Awaitable[Any]]
+    ) -> Any:
+        """Send what is no text to that place, or to where it is by now; raises as `put` does."""
+        wanted = dict(place)
+        for _ in range(MAX_REPAIRS):
+            try:
+                return await send(wanted)
+            except TelegramRefused as err:
+                refusal = err
+                if not self._repaired(wanted, err):
+                    raise
+        raise refusal
+
+    def elsewhere(self, address: Address, refusal: TelegramRefused) -> Address | None:
+        """Return where that address is by now; None if `refusal` is about something else."""
+        place = self.place(address.target, address.thread)
+        if not self._repaired(place, refusal):
+            return None
+        thread = address.thread if "message_thread_id" in place else None
+        return replace(address, target=str(place["chat_id"]), thread=thread)
 
     def _repaired(self, wanted: dict[str, object], refusal: TelegramRefused) -> bool:
         """Return true if another try has a chance."""

@@ -81,12 +81,17 @@ class TelegramSender:
         if field == "photo" and file.size_bytes > MAX_PHOTO_BYTES:
             method, field = _AS_FILE
         try:
-            await self._api.upload(method, place, field, file)
+            await self._upload(place, file, method, field)
         except TelegramRefused:
             if (method, field) == _AS_FILE:
                 raise
             # A picture of odd proportions, a sound that is none: a file is a file
-            await self._api.upload(_AS_FILE[0], place, _AS_FILE[1], file)
+            await self._upload(place, file, *_AS_FILE)
+
+    async def _upload(
+        self, place: Mapping[str, object], file: Attachment, method: str, field: str
+    ) -> None:
+        await self._words.at(place, lambda there: self._api.upload(method, there, field, file))
 
     def _place(self, message: Outbound) -> dict[str, object]:
         place = self._words.place(message.recipient, message.thread)

@@ -9,7 +9,7 @@ from agent.errors import ChannelUnavailable
 from agent.messages import Address
 from tests.fakes.telegram_bot import Bot, listening
 from tests.fakes.telegram_server import Fault
-from tests.fakes.telegram_world import ANNA, BEN, GROUP, Json
+from tests.fakes.telegram_world import ANNA, BEN, FORUM, GROUP, Json
 from tests.waits import wait_until
 
 QUESTION = Question(
@@ -59,6 +59,24 @@ async def test_only_who_was_asked_can_press(tmp_path: Path) -> None:
         assert not task.done()
         await bot.server.world.press(shown, "No")
         assert await task is Answer.NO
+
+
+async def test_a_question_follows_a_group_that_has_moved(tmp_path: Path) -> None:
+    async with listening(tmp_path) as bot:
+        bot.server.world.moved[GROUP] = -1_000_000_777
+        for label, answer in [("Yes", Answer.YES), ("No", Answer.NO)]:
+            task, shown = await asked(bot, address(GROUP))
+            assert shown["chat"]["id"] == -1_000_000_777
+            await bot.server.world.press(shown, label)
+            assert await task is answer
+
+
+async def test_a_question_for_a_closed_topic_is_asked_beside_it(tmp_path: Path) -> None:
+    async with listening(tmp_path) as bot:
+        bot.server.world.closed_topics.add(12)
+        task, shown = await asked(bot, Address("telegram", str(FORUM), str(ANNA), "12"))
+        await bot.server.world.press(shown, "Yes")
+        assert await task is Answer.YES
 
 
 async def test_a_button_of_an_old_question_does_nothing(tmp_path: Path) -> None:

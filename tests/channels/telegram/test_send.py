@@ -3,6 +3,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.base import Mark
 from agent.channels.telegram.drafts import INTERVAL_S
@@ -180,6 +181,26 @@ class TestFiles:
             assert bot.server.world.shown() == ["Two files."]
             sent = [one["document"]["file_name"] for one in bot.server.world.sent[1:]]
             assert sent == ["a", "b"]
+
+    async def test_a_file_follows_a_group_that_has_moved(self, tmp_path: Path) -> None:
+        async with listening(tmp_path) as bot:
+            message = await heard(bot, GROUP)
+            bot.server.world.moved[GROUP] = -1_000_000_777
+            file = self.file(tmp_path, PIXEL, "image/png", "x.png")
+            told = Outbound(5, "telegram", message.reply_target, "", "", files=(file,))
+            await bot.channel.send(told)
+            [sent] = bot.server.world.sent
+            assert (sent["chat"]["id"], "photo" in sent) == (-1_000_000_777, True)
+
+    async def test_a_file_for_a_closed_topic_goes_to_its_group(self, tmp_path: Path) -> None:
+        async with listening(tmp_path) as bot:
+            message = await heard(bot, FORUM, message_thread_id=12, is_topic_message=True)
+            bot.server.world.closed_topics.add(12)
+            file = self.file(tmp_path, PIXEL, "image/png", "x.png")
+            told = Outbound(5, "telegram", message.reply_target, "", "", message.thread)
+            await bot.channel.send(replace(told, files=(file,)))
+            [sent] = bot.server.world.sent
+            assert (sent.get("message_thread_id"), "photo" in sent) == (None, True)
 
     @pytest.mark.parametrize("content", [None, b""])
     async def test_a_file_that_cannot_go_is_said(
