@@ -18,7 +18,7 @@ ANOPE = shutil.which("anope", path="/usr/sbin:/usr/bin")
 _NOBODY = 65534
 _MODULES = (
     "cap ircv3 ircv3_accounttag ircv3_echomessage ircv3_msgid ircv3_servertime ircv3_ctctags "
-    "services_account spanningtree hidechans servprotect globops svshold chghost chgident"
+    "services_account spanningtree hidechans servprotect globops svshold chghost chgident censor"
 )
 _SERVER = """\
 <server name="irc.example.org" description="tests" network="Tests" id="97K">
@@ -36,6 +36,7 @@ _SERVER = """\
 <limits maxnick="30" maxchan="64">
 {modules}
 {sasl_target}
+<badword text="rude" replace="****">
 <link name="services.example.org" ipaddr="127.0.0.1" port="{link}" allowmask="127.0.0.0/8"
     sendpass="secret" recvpass="secret">
 <uline server="services.example.org" silent="yes">

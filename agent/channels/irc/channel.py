@@ -133,12 +133,15 @@ class IrcChannel(Channel):
                     # More at once is a flood, and a server ends it
                     await self._pace.wait()
                     heard = await welcome.session.settle([("PRIVMSG", target, line)])
-                    self._check(target, line, heard, welcome)
+                    self._check(target, heard, welcome)
         except ValueError as err:
             raise MessageRefused(f"cannot send that over IRC: {err}") from err
 
-    def _check(self, target: str, text: str, heard: list[IrcLine], welcome: IrcWelcome) -> None:
-        """Check that the server repeated the message; otherwise it was not accepted."""
+    def _check(self, target: str, heard: list[IrcLine], welcome: IrcWelcome) -> None:
+        """Check that the server repeated the line; otherwise it was not accepted.
+
+        Its words may be others by then: a server takes out colours, or words that it does not want.
+        """
         is_echoed = "echo-message" not in welcome.abilities
         for line in heard:
             if line.command in _NOT_THERE and _is_about(line, target):
@@ -147,7 +150,7 @@ class IrcChannel(Channel):
                 reason = printable_line(line.parameter(-1), MAX_LINE_BYTES)
                 raise MessageRefused(f"the IRC server refused the message for {target}: {reason}")
             if line.command == "PRIVMSG" and folded(line.nick) == folded(self._nick):
-                is_echoed = is_echoed or line.parameter(1) == text
+                is_echoed = is_echoed or _is_to(line, target)
         if not is_echoed:
             raise ChannelUnavailable("the IRC server did not confirm a line")
 
@@ -230,6 +233,10 @@ def _pieces(line: str) -> Iterator[str]:
         cut = rest.encode()[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
         yield cut
         rest = rest[len(cut) :]
+
+
+def _is_to(line: IrcLine, target: str) -> bool:
+    return folded(line.parameter(0)) == folded(target)
 
 
 def _is_about(line: IrcLine, target: str) -> bool:

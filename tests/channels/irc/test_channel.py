@@ -168,6 +168,21 @@ async def test_with_sasl_the_account_is_ours_and_others_are_known_by_theirs(
         await anna.leave()
 
 
+async def test_what_a_server_makes_of_a_line_is_said_once(tmp_path: Path) -> None:
+    async with (
+        irc_services.running(tmp_path / "irc") as port,
+        visiting(port, "anna", CHANNEL) as anna,
+    ):
+        anna.say("MODE", CHANNEL, "+G")
+        await wait_until(lambda: anna.has("MODE"))
+        channel = at(port)
+        async with listening(channel):
+            await present(anna, "barnacle")
+            await channel.send(told("a rude word"))
+            await anna.catch_up()
+            assert anna.told("barnacle", CHANNEL) == ["a **** word"]
+
+
 async def test_a_wrong_password_is_refused_with_what_to_set(tmp_path: Path) -> None:
     async with irc_services.running(tmp_path / "irc") as port:
         await (await irc_services.registered(port, "barnacle", PASSWORD)).leave()
