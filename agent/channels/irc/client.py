@@ -143,24 +143,30 @@ class IrcConnection:
         """Return the next valid line; others are skipped."""
         while True:
             try:
-                async with asyncio.timeout(SILENCE_LIMIT_S):
-                    raw = await self._reader.readuntil(b"\n")
+                raw = await self._read()
             except TimeoutError:
                 raw = await self._first_sign()
-            except (OSError, asyncio.IncompleteReadError) as err:
-                raise ChannelUnavailable("the IRC server closed the connection") from err
-            except asyncio.LimitOverrunError as err:
-                raise ChannelUnavailable("the IRC server sent a line that is too long") from err
             if (line := read_line(raw.rstrip(b"\r\n"))) is not None:
                 return line
 
     async def _first_sign(self) -> bytes:
         await self.say("PING", "barnacle")
         try:
+            return await self._read()
+        except TimeoutError as err:
+            raise ChannelUnavailable("the IRC server no longer answers") from err
+
+    async def _read(self) -> bytes:
+        """Return the next line; raises TimeoutError after a silence."""
+        try:
             async with asyncio.timeout(SILENCE_LIMIT_S):
                 return await self._reader.readuntil(b"\n")
-        except (TimeoutError, OSError, asyncio.IncompleteReadError) as err:
-            raise ChannelUnavailable("the IRC server no longer answers") from err
+        except TimeoutError:
+            raise
+        except (OSError, asyncio.IncompleteReadError) as err:
+            raise ChannelUnavailable("the IRC server closed the connection") from err
+        except asyncio.LimitOverrunError as err:
+            raise ChannelUnavailable("the IRC server sent a line that is too long") from err
 
     def _note(self, line: IrcLine) -> None:
         if line.command == "ERROR":

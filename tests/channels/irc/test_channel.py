@@ -7,6 +7,7 @@ import pytest
 
 from agent.channels.irc import channel as module
 from agent.channels.irc.channel import MAX_TEXT_BYTES, IrcChannel
+from agent.channels.irc.client import READ_LIMIT_BYTES
 from agent.channels.irc.login import IrcLogin
 from agent.channels.settings import IrcSettings
 from agent.config import Secret
@@ -16,6 +17,7 @@ from agent.system.clock import SystemClock
 from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import irc_server, irc_services
 from tests.fakes.irc_server import CHANNEL, Ngircd, Visitor
+from tests.fakes.raw_server import serving
 from tests.waits import wait_until
 
 PASSWORD = "hunter2-of-the-tests"
@@ -242,3 +244,18 @@ async def test_a_room_that_lets_nobody_in_is_told_until_it_does(
             anna.say("MODE", CHANNEL, "-k", "key")
             await present(anna, "barnacle")
             await wait_until(lambda: not channel.gap)
+
+
+async def test_a_line_without_an_end_after_a_silence_is_the_servers_trouble(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent.channels.irc.client.SILENCE_LIMIT_S", 0.2)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"PING")
+        writer.write(b"x" * 2 * READ_LIMIT_BYTES)
+        await reader.read()
+
+    async with serving(serve) as url:
+        with pytest.raises(ChannelUnavailable, match="too long"):
+            await at(int(url.rpartition(":")[2])).listen(Listener().deliver)
