@@ -21,8 +21,9 @@ from agent.channels.xmpp.login import XmppLogin
 # It tells of passwords when it is talkative; what matters of the rest is said here
 logging.getLogger("slixmpp").setLevel(logging.CRITICAL)
 
-# Servers take a quarter of it; more in one stanza is no conversation
-MAX_STANZA_BYTES = 1024 * 1024
+# Servers take half a MB of each other, and may write six bytes for one of it (`&quot;`); what is
+# longer is no conversation
+MAX_STANZA_BYTES = 4 * 1024 * 1024
 _MANAGEMENT = "barnacle_0198"
 
 

@@ -42,6 +42,20 @@ async def test_a_server_that_falls_silent_is_told_of(
             await task
 
 
+async def test_what_a_server_makes_longer_holds_up_nothing(platform: XmppPlatform) -> None:
+    """Each of these marks is one byte where it is written, and six where it is told."""
+    async with at_work(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+        marks = '"' * 250_000
+        platform.anna.client.send_raw(
+            f"<message to='{platform.address}' type='chat' id='m1'><body>{marks}</body></message>"
+        )
+        await platform.write("last")
+        heard = await listener.first(3)
+        assert [one.text[:5] for one in heard] == ["first", marks[:5], "last"]
+
+
 async def test_a_server_that_is_started_anew_is_found_again(tmp_path: Path) -> None:
     async with (
         on_a_server(tmp_path, "mam", "smacks") as (platform, server),
