@@ -15,7 +15,15 @@ from agent.providers.offline.units import UNSPACED, Unit, UnitKind
 
 _DAY_HOURS, _HALF_DAY, _HOUR_MIN = 24, 12, 60
 _HALF, _QUARTER = 30, 15
-_DAWN = 6
+# Hours of each part of the day that are after noon: twelve at night is none, one at noon is
+_AFTER_NOON = {
+    "am": range(0),
+    "pm": range(12),
+    "noon": range(6),
+    "evening": range(4, 12),
+    "night": range(6, 12),
+    "midnight": range(0),
+}
 # Words of a unit: por ciento
 _LONGEST_MEASURE = 3
 _SIGNS = frozenset({"%", "°", "€", "$"})
@@ -44,12 +52,11 @@ class ClockTime(Struct, frozen=True):
         return f"{first} or {other:02}:{self.minute:02}"
 
     def within(self, part: str) -> "ClockTime":
-        """Return the same time in a part of the day: am, pm or night."""
-        hour = self.hour
-        if hour > _HALF_DAY or part == "noon":
+        """Return the same time in a part of the day: am, pm, noon, evening, night or midnight."""
+        if self.hour > _HALF_DAY:
             return replace(self, is_open=False)
-        hour %= _HALF_DAY
-        late = part == "pm" or (part == "night" and hour >= _DAWN)
+        hour = self.hour % _HALF_DAY
+        late = hour in _AFTER_NOON[part]
         return replace(self, hour=hour + _HALF_DAY * late, is_open=False)
 
 

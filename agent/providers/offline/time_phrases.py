@@ -20,6 +20,8 @@ _ENDS = ".!?;。！？"
 _LINKS = frozenset({",", "、", "，", "の", "的", "에"})
 # In these, a time without a word before it is how long something lasts
 _BARE_LASTS = frozenset({"zh", "ja", "ko"})
+_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAWN = "06:00"
 # Days that come again
 _AGAIN = frozenset({"day", "weekday", "weekend"})
 
@@ -209,6 +211,10 @@ def _take_day(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabulary
             return False
         parts.every = True
     parts.day = day
+    same = own.dayparts.at(units, at)
+    if same is not None and same.end == found.end and not parts.part:
+        # Tonight says both
+        _note_part(parts, same.values[0])
     return _seen(parts, "day", found.end)
 
 
@@ -291,7 +297,22 @@ def _said(parts: _Parts) -> TimePhrase | None:
     if parts.clock is None and not parts.day and parts.part not in {"noon", "midnight"}:
         # In the morning, and no more, is no time
         return None
-    return TimePhrase(TimeKind.AT, told=f"{_day(parts.day)} {told}".strip())
+    return TimePhrase(TimeKind.AT, told=f"{_day(_night_day(parts, told))} {told}".strip())
+
+
+def _night_day(parts: _Parts, told: str) -> str:
+    """Return the day of a time: the night of a day ends after it."""
+    is_night, is_today = parts.part in {"evening", "night"}, parts.day == "+0"
+    if told.startswith("00:") and parts.day and (is_night or is_today):
+        return _after(parts.day)
+    # One o'clock tonight is the one that comes, also for who says it after midnight
+    return "" if is_night and is_today and told < _DAWN else parts.day
+
+
+def _after(day: str) -> str:
+    if day.startswith("+"):
+        return f"+{int(day[1:]) + 1}"
+    return _WEEK[(_WEEK.index(day) + 1) % len(_WEEK)]
 
 
 def _day(day: str) -> str:

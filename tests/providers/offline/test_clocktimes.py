@@ -58,3 +58,23 @@ def test_twelve_at_night_is_midnight() -> None:
         "12:00",
         "00:00",
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "part", "told"),
+    [
+        ("twelve", "evening", "00:00"),
+        ("one", "evening", "01:00"),
+        ("eight", "evening", "20:00"),
+        ("three", "night", "03:00"),
+        ("one", "noon", "13:00"),
+        ("twelve", "noon", "12:00"),
+        ("eleven", "noon", "11:00"),
+    ],
+)
+def test_an_evening_ends_at_midnight_and_noon_goes_on_after_twelve(
+    said: str, part: str, told: str
+) -> None:
+    found = clocktime_at(units_of(said), 0, time_vocabulary("en"), bare=True)
+    assert found is not None
+    assert found.within(part).told == told

@@ -68,6 +68,39 @@ def test_where_no_time_is_said_there_is_none(text: str) -> None:
     assert time_phrase_of(text, "en", *ALL) is None
 
 
+@pytest.mark.parametrize(
+    ("code", "text", "told"),
+    [
+        ("en", "tonight at 8", "today 20:00"),
+        ("en", "at 12 tonight", "tomorrow 00:00"),
+        ("en", "tonight at 1", "01:00"),
+        ("en", "today at midnight", "tomorrow 00:00"),
+        ("en", "friday night at 12", "saturday 00:00"),
+        ("en", "sunday night at 12", "monday 00:00"),
+        ("de", "heute Nacht um 2", "02:00"),
+        ("de", "heute um 24 Uhr", "tomorrow 00:00"),
+        ("de", "abends um 12", "00:00"),
+        ("de", "mittags um 1", "13:00"),
+        ("es", "a las 12 de la noche", "00:00"),
+        ("es", "mañana a las 12 de la noche", "+2 00:00"),
+        ("es", "a las 2 del mediodía", "14:00"),
+        ("fr", "cette nuit à 3 heures", "03:00"),
+        ("fr", "ce soir à 8 heures", "20:00"),
+        ("it", "alle 3 di notte", "03:00"),
+        ("nl", "vannacht om 2 uur", "02:00"),
+        ("pt", "às 12 da noite", "00:00"),
+        ("zh", "今晚十二点", "00:00"),
+        ("zh", "中午一点", "13:00"),
+        ("ja", "夜12時に", "00:00"),
+        ("ko", "저녁 8시에", "20:00"),
+    ],
+)
+def test_a_time_at_night_or_noon_is_in_its_half_of_the_day(code: str, text: str, told: str) -> None:
+    when = time_phrase_of(text, code, TimeKind.AT)
+    assert when is not None
+    assert when.told == told
+
+
 def test_a_day_alone_has_no_time_of_its_own() -> None:
     when = time_phrase_of("water the plants on monday", "en", *ALL)
     assert when is not None
