@@ -38,6 +38,7 @@ async def called(text: str, tools: Any = TIMED) -> list[tuple[str, dict[str, Any
         ("schalte das Relais acht Sekunden lang ein", "board_gpio_write", {"pin": "relay", "value": "on", "for_seconds": 8}),
         ("schalte in zwanzig Minuten die Pumpe aus", "timer_start", {"seconds": 1200, "order": "schalte die Pumpe aus", "language": "de"}),
         ("erinnere mich um halb neun daran, den Braten zu wenden", "reminder_set", {"text": "den Braten zu wenden", "at": "08:30 or 20:30", "language": "de"}),
+        ("schalte die Pumpe 1.000 Sekunden lang ein", "board_gpio_write", {"pin": "pump", "value": "on", "for_seconds": 1000}),
         ("enciende la bomba durante ocho segundos", "board_gpio_write", {"pin": "pump", "value": "on", "for_seconds": 8}),
         ("recuérdame mañana a las 9 de la mañana llamar a Ana", "reminder_set", {"text": "llamar a Ana", "at": "tomorrow 09:00", "language": "es"}),
         ("打开水泵八秒", "board_gpio_write", {"pin": "pump", "value": "on", "for_seconds": 8}),
