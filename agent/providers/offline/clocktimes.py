@@ -97,6 +97,9 @@ def _shared(units: Sequence[Unit], position: int, own: TimeVocabulary) -> ClockT
     count = count_at(units, position, own.code)
     if count is None or count.value % 1 or not 0 < count.value < _HOUR_MIN:
         return None
+    if position and units[position - 1].text == _FROM.get(own.code):
+        # From 8 to 9 is no eight minutes before nine
+        return None
     return (
         _past_or_to(units, count.end, int(count.value), own)
         if "past" not in _LATER.get(own.code, ())
@@ -104,6 +107,8 @@ def _shared(units: Sequence[Unit], position: int, own: TimeVocabulary) -> ClockT
     )
 
 
+# Where a range has the same word as the minutes before an hour
+_FROM = {"en": "from"}
 # Where minutes come after the hour: las siete y diez
 _LATER = {"es": ("past",)}
 

@@ -75,7 +75,7 @@ async def _later(analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Read
     if said & _NO_ORDER or asks:
         return None
     step = await read(when.rest)
-    if not when.has_time:
+    if not when.has_time or _is_length(when.rest, analysis.code):
         return SayStep("later_unclear", {"order": when.rest}) if _acts(step, box) else None
     if _acts(step, box):
         return _kept(when, box, analysis.code)
@@ -86,6 +86,11 @@ async def _later(analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Read
         kept = _kept(when, box, analysis.code)
         return replace(kept, beside=unknown) if isinstance(kept, CallStep) else kept
     return SayStep("later_unclear", {"order": when.rest}) if orders else None
+
+
+def _is_length(rest: str, code: str) -> bool:
+    """Return true if what was cut out told how long, though it is written like a time: for 1:30."""
+    return sentence_of(rest, code).tokens[-1].has("during")
 
 
 # Sentences that tell of a word that is not known

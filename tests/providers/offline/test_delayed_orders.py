@@ -143,3 +143,20 @@ def _without_end(spec: ToolSpec) -> ToolSpec:
 )
 def test_a_share_is_no_time_of_day(code: str, text: str) -> None:
     assert time_phrase_of(text, code, TimeKind.AT) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "turn on the pump from 8 to 9",
+        "turn on the pump from 8 to 9 pm",
+        "turn on the pump from ten to eight",
+        "turn on the pump for 1:30",
+    ],
+)
+async def test_neither_a_range_nor_a_length_is_a_time_to_begin_at(text: str) -> None:
+    assert await called(text) == []
+
+
+async def test_no_reminder_comes_a_few_minutes_before_the_end_of_a_range() -> None:
+    assert await called("remind me from 8 to 9 to drink") == []
