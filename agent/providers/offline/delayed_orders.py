@@ -27,7 +27,8 @@ from agent.providers.offline.plan import (
 from agent.providers.offline.scheduled_orders import JOB_NAME
 from agent.providers.offline.senses import actions, values
 from agent.providers.offline.time_phrases import TimeKind, TimePhrase, time_phrase_of
-from agent.providers.offline.timed_tokens import sentence_of
+from agent.providers.offline.time_vocabulary import LIGHT
+from agent.providers.offline.timed_tokens import TokenKind, sentence_of
 from agent.providers.offline.timers import START
 from agent.providers.offline.toolbox import Toolbox
 
@@ -44,6 +45,8 @@ _NO_ORDER = frozenset(
 )
 _NO_WISH = frozenset({"negate", "suppose", "past"})
 _LOOKS = frozenset({"read", "list"})
+# Kinds of tokens that a date or a repetition may have
+_COUNTED = frozenset({TokenKind.DURATION, TokenKind.NUMBER, TokenKind.ORDINAL})
 # What is left of a reminder's words when its time and its verb are gone
 _EDGES = " ,.;:!?、。，！？"
 _Reads = Callable[[str], Awaitable[Step]]
@@ -229,10 +232,23 @@ def _reminder(analysis: Analysis, box: Toolbox) -> Step | None:
         names_one = JOB_NAME.search(analysis.text.casefold()) is not None
         return SayStep("reminder_when") if begins and not names_one else None
     text = _without_wish(when.rest, analysis.code)
-    if not text:
+    if not text or _has_more_time(when.rest, analysis.code):
         return SayStep("reminder_when")
     language = {} if analysis.code == "en" else {"language": analysis.code}
     return CallStep((Order(REMINDER, {"text": text, **_at(when), **language}),))
+
+
+def _has_more_time(rest: str, code: str) -> bool:
+    """Return true if beside its text there is what may be a date or another day: on December 24."""
+    tokens = [one for one in sentence_of(rest, code).tokens if one.tags != {LIGHT}]
+    wish = next((place for place, one in enumerate(tokens) if one.has("remind")), len(tokens))
+    after = tokens[wish + 1 :]
+    if not after:
+        # Everything before the wish is its text
+        return False
+    text = next((place for place, one in enumerate(after) if one.has("that")), 0)
+    beside = (*tokens[:wish], *after[:text])
+    return after[0].has("join") or any(one.kind in _COUNTED or one.has("every") for one in beside)
 
 
 def _without_wish(rest: str, code: str) -> str:

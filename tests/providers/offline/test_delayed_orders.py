@@ -59,6 +59,50 @@ async def test_an_order_is_done_for_after_or_at_a_time(
 @pytest.mark.parametrize(
     "text",
     [
+        "remind me on december 24 at 8 am to buy presents",
+        "remind me at 8 am on december 24 to buy presents",
+        "on december 24 at 8 am remind me to buy presents",
+        "remind me on the 3rd at 8 am to pay the rent",
+        "remind me every monday and thursday at 8 to water the plants",
+        "remind me every other day at 8 to water the plants",
+        "remind me every two days at 8 to water the plants",
+        "erinnere mich am 24. Dezember um 8 Uhr an die Geschenke",
+        "erinnere mich jeden Montag und Donnerstag um 8 Uhr an den Müll",
+        "erinnere mich alle zwei Tage um 8 Uhr an den Müll",
+        "rappelle-moi le 24 décembre à 8 heures d'acheter des cadeaux",
+        "recuérdame el 24 de diciembre a las 8 comprar regalos",
+        "ricordami il 24 dicembre alle 8 di comprare i regali",
+        "lembra-me no dia 24 de dezembro às 8 de comprar presentes",
+        "12月24日早上八点提醒我买礼物",
+    ],
+)
+async def test_no_reminder_is_set_by_half_of_its_time(text: str) -> None:
+    assert await called(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("remind me to take 2 pills at 8 am", "take 2 pills"),
+        (
+            "remind me tomorrow to buy milk for 5 people and bread",
+            "buy milk for 5 people and bread",
+        ),
+        ("at 8 remind me to call every customer", "call every customer"),
+        ("erinnere mich um 8 an die 2 Pillen", "die 2 Pillen"),
+        ("8点提醒我吃2片药", "吃2片药"),
+        ("薬を2錠飲むように8時にリマインドして", "薬を2錠飲む"),
+        ("8시에 약 2알 먹으라고 알려 줘", "약 2알 먹으"),
+    ],
+)
+async def test_numbers_in_the_text_of_a_reminder_are_its_own(text: str, kept: str) -> None:
+    ((tool, arguments),) = await called(text)
+    assert (tool, arguments["text"]) == ("reminder_set", kept)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "don't turn on the pump in 5 minutes",
         "if it rains turn on the pump in 5 minutes",
         "is the pump off in 5 minutes?",
