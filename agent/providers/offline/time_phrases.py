@@ -231,7 +231,13 @@ def _take_part(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabular
     if found is None or parts.part:
         return False
     _note_part(parts, found.values[0])
-    return _seen(parts, "part", found.end)
+    return _seen(parts, "part", _past_point(units, found.end))
+
+
+def _past_point(units: Sequence[Unit], end: int) -> int:
+    """Return the end of an abbreviation with its last point: a.m."""
+    is_short = [unit.text for unit in units[end - 2 : end + 1]] == [".", "m", "."]
+    return end + is_short
 
 
 def _note_part(parts: _Parts, told: str) -> None:

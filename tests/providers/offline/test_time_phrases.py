@@ -6,6 +6,9 @@ from agent.providers.offline.time_phrases import TimeKind, time_phrase_of
 ALL = tuple(TimeKind)
 CASES = [
     ("en", "turn the fan on at half past nine", TimeKind.AT, "09:30 or 21:30", "turn the fan on"),
+    ("en", "at 6 a.m. open the valve", TimeKind.AT, "06:00", "open the valve"),
+    ("en", "open the valve at 6 p.m. tomorrow", TimeKind.AT, "tomorrow 18:00", "open the valve"),
+    ("en", "open the valve tomorrow at 6:15 a.m.", TimeKind.AT, "tomorrow 06:15", "open the valve"),
     ("en", "at 6pm open the valve", TimeKind.AT, "18:00", "open the valve"),
     ("en", "tomorrow evening at eight turn it off", TimeKind.AT, "tomorrow 20:00", "turn it off"),
     ("en", "every weekday at 6:30 am turn on the fan", TimeKind.EVERY, "weekday 06:30", "turn on the fan"),
