@@ -1,7 +1,8 @@
 """Server of the console: systemd's socket or one of its own, and limits on what a caller holds.
 
-uvicorn parses; what it has no limit for is limited here: how long a head may take, how long an
-answer may lie unread, how many connections one address has.
+uvicorn parses; what it has no limit for is limited here: how long TLS and a head may take, how long
+an answer may lie unread, how many connections one address has. Accepting is done here too: uvicorn
+sees a connection with TLS only once that is agreed on.
 """
 
 import asyncio
@@ -24,6 +25,8 @@ from agent.errors import ConfigRefused
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
 
+# Two ways there and back, and a signature of a small processor
+TLS_TIMEOUT_S = 5.0
 # A request's line and its headers come in one or two packets
 HEAD_TIMEOUT_S = 5.0
 # An answer is some kilobytes; a browser that reads nothing for so long is gone
@@ -38,6 +41,8 @@ _LOOK_S = 5.0
 # The first descriptor that systemd hands over
 _FIRST_FD = 3
 _BACKLOG = 64
+# The machine has no more open files; some are closed meanwhile
+_OUT_OF_FILES_S = 0.1
 
 _ODD_END = re.compile(rb"(?<!\r)\n|\r(?!\n)(?!\Z)|\x00")
 
@@ -49,24 +54,19 @@ class GuardedProtocol(H11Protocol):
 
     _head_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
-    _who: str | None = None
     # The last byte of what came before, where the head is not whole yet
     _last = b""
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.is_lost = asyncio.Event()
+
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._who = self.client[0] if self.client else ""
-        _held[self._who] += 1
-        if _held[self._who] > MAX_CONNECTIONS_OF_ONE or _held.total() > MAX_CONNECTIONS:
-            transport.abort()
-            return
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._who is not None:
-            _held[self._who] -= 1
-            if not _held[self._who]:
-                del _held[self._who]
+        self.is_lost.set()
         self._cancel_timers()
         super().connection_lost(exc)
 
@@ -124,6 +124,66 @@ class GuardedProtocol(H11Protocol):
                 timer.cancel()
 
 
+class GuardedServer(Server):
+    """uvicorn's server for one socket, which counts a connection from its first packet on."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self._accepting: asyncio.Future[None] | None = None
+        self._holding: set[asyncio.Task[None]] = set()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=[])
+        for listening_at in sockets or []:
+            listening_at.settimeout(0)
+            self._accepting = asyncio.ensure_future(self._accept(listening_at))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._accepting is not None:
+            self._accepting.cancel()
+            await asyncio.wait([self._accepting])
+        for task in self._holding:
+            task.cancel()
+        await super().shutdown(sockets)
+
+    async def _accept(self, listening_at: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                made, address = await loop.sock_accept(listening_at)
+            except OSError:
+                await asyncio.sleep(_OUT_OF_FILES_S)
+                continue
+            who = address[0] if isinstance(address, tuple) else ""
+            if _held[who] >= MAX_CONNECTIONS_OF_ONE or _held.total() >= MAX_CONNECTIONS:
+                made.close()
+                continue
+            _held[who] += 1
+            task = asyncio.create_task(self._hold(made, who))
+            self._holding.add(task)
+            task.add_done_callback(self._holding.discard)
+
+    async def _hold(self, made: socket.socket, who: str) -> None:
+        """Serve a connection until it is lost; its place is counted for so long."""
+        loop, tls = asyncio.get_running_loop(), self.config.ssl
+        # Of uvloop the call returns what speaks TLS for it
+        protocol = GuardedProtocol(self.config, self.server_state, {})
+        try:
+            await loop.connect_accepted_socket(
+                lambda: protocol,
+                made,
+                ssl=tls,
+                ssl_handshake_timeout=TLS_TIMEOUT_S if tls else None,
+            )
+            await protocol.is_lost.wait()
+        except OSError:
+            made.close()
+        finally:
+            _held[who] -= 1
+            if not _held[who]:
+                del _held[who]
+
+
 def listening(address: str) -> tuple[socket.socket, bool]:
     """Return the socket to accept from, and true if systemd made it.
 
@@ -173,7 +233,7 @@ async def serve(
     tls: Tls | None = None,
 ) -> None:
     """Answer requests until told to stop, or until nobody has asked for a while."""
-    server = Server(_config(application, tls))
+    server = GuardedServer(_config(application, tls))
     is_plain = tls is None
     watching = asyncio.ensure_future(
         _end_idle(server, idle_end_s, lambda: is_plain and bool(application.names.certificate))

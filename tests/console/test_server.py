@@ -1,10 +1,12 @@
 """Callers who are slow, many or gone; and the end of a console that nobody looks at."""
 
 import asyncio
+import contextlib
 import shutil
 import socket
 import ssl
 import subprocess
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from agent.console.device import DeviceNames
 from agent.console.server import Tls, listening, serve
 from agent.errors import ConfigRefused
 from tests.fakes.console_home import console_home
+from tests.waits import wait_until
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nhost: a\r\nx: "])
@@ -93,24 +96,57 @@ def tls(tmp_path: Path) -> Tls:
     return made
 
 
-async def test_with_a_certificate_it_speaks_tls_alone(tmp_path: Path, tls: Tls) -> None:
-    tls.check()
-    async with console_home(tmp_path) as home:
+@contextlib.asynccontextmanager
+async def console_with(tls: Tls, folder: Path) -> AsyncIterator[int]:
+    """The port of a console with this certificate."""
+    async with console_home(folder) as home:
         made, _ = listening("127.0.0.1:0")
-        port = made.getsockname()[1]
         application = ConsoleApplication(home.client, DeviceNames(home.client))
         serving = asyncio.ensure_future(serve(application, made, None, tls))
-        trusts = ssl.create_default_context(cafile=str(tls.certificate))
         try:
-            answer = await _first_answer(port, trusts)
-            assert answer.startswith(b"HTTP/1.1 401")
-            assert b"barnacle_door=" in answer
-            # A browser sends the cookie to nobody who speaks no TLS
-            assert b"; Secure" in answer
-            assert b"HTTP/" not in await _first_answer(port, None)
+            yield made.getsockname()[1]
         finally:
             serving.cancel()
             await asyncio.wait([serving])
+
+
+async def test_with_a_certificate_it_speaks_tls_alone(tmp_path: Path, tls: Tls) -> None:
+    tls.check()
+    trusts = ssl.create_default_context(cafile=str(tls.certificate))
+    async with console_with(tls, tmp_path) as port:
+        answer = await _first_answer(port, trusts)
+        assert answer.startswith(b"HTTP/1.1 401")
+        assert b"barnacle_door=" in answer
+        # A browser sends the cookie to nobody who speaks no TLS
+        assert b"; Secure" in answer
+        assert b"HTTP/" not in await _first_answer(port, None)
+
+
+async def test_a_caller_who_never_begins_with_tls_is_not_waited_for(
+    tmp_path: Path, tls: Tls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "TLS_TIMEOUT_S", 0.1, raising=False)
+    async with console_with(tls, tmp_path) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        async with asyncio.timeout(4):
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_silent_callers_are_counted_before_tls(
+    tmp_path: Path, tls: Tls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MAX_CONNECTIONS_OF_ONE", 3)
+    async with console_with(tls, tmp_path) as port:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        reader, one_more = await asyncio.open_connection("127.0.0.1", port)
+        async with asyncio.timeout(2):
+            assert await reader.read() == b""
+        for _, writer in (*held, (reader, one_more)):
+            writer.close()
+        trusts = ssl.create_default_context(cafile=str(tls.certificate))
+        await wait_until(lambda: not server._held.total())
+        assert (await _first_answer(port, trusts)).startswith(b"HTTP/1.1 401")
 
 
 async def _first_answer(port: int, context: ssl.SSLContext | None) -> bytes:
