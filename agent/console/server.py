@@ -20,6 +20,7 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agent.console.application import ConsoleApplication
+from agent.console.unread_body import after_the_body
 from agent.errors import ConfigRefused
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ async def _end_idle(server: Server, idle_end_s: float | None, is_wrong: Callable
 def _config(application: ConsoleApplication, tls: Tls | None) -> Config:
     return Config(
         # Both speak ASGI; each describes it in types of its own
-        cast("ASGI3Application", application),
+        after_the_body(cast("ASGI3Application", application)),
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
         http=GuardedProtocol,
