@@ -24,7 +24,7 @@ from agent.devices.wire import (
     Outcome,
     RequestKind,
 )
-from agent.errors import ChannelError, LinkLost, OutcomeUnknown, StorageFull
+from agent.errors import ChannelError, LinkLost, OutcomeUnknown, StorageFull, WrongDevice
 from agent.link.manifest import Manifest, read_manifest
 from agent.passage import configured, own
 from agent.system.clock import Clock
@@ -137,10 +137,7 @@ class DeviceCaller:
         """
         request = DeviceRequest(kind=RequestKind.HELLO, id=_new_id())
         reply = await self._soon(request)
-        boards = tuple(
-            KnownBoard(one.name, one.is_there, read_manifest(bytes(one.manifest)))
-            for one in reply.boards
-        )
+        boards = tuple(self._read(reply))
         before, now_s = self.greeting, self._clock.monotonic_s()
         self.greeting = Greeting(
             reply.session, reply.book, reply.clock_ms, now_s, boards, reply.has_readings
@@ -190,6 +187,15 @@ class DeviceCaller:
             except StorageFull as err:
                 _log.warning("devices: open acts not looked at (reason=%s)", err)
             await self._clock.sleep(SETTLE_EVERY_S)
+
+    def _read(self, reply: DeviceReply) -> Iterator[KnownBoard]:
+        for one in reply.boards:
+            try:
+                yield KnownBoard(one.name, one.is_there, read_manifest(bytes(one.manifest)))
+            except WrongDevice as err:
+                # Another version of the agent is at work there; its other boards can be used
+                words = "devices: board left out (device=%s, board=%s, reason=%s)"
+                _log.warning(words, self.name, one.name, err)
 
     async def _new_act(
         self, tool: str, arguments: str, *, is_relayed: bool

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agent.devices import caller as near
@@ -327,3 +328,20 @@ async def test_an_act_goes_by_another_connection_where_one_says_nothing(network:
     network.change()
     reply = await network.caller.act(*WRITE, "turn the pump on", is_relayed=False)
     assert reply.outcome is Outcome.DONE
+
+
+@pytest.mark.parametrize("version", [b'"manifest":9', b'"manifest":"?"'])
+async def test_a_board_of_another_version_is_left_out_and_the_rest_goes_on(
+    both: TwoDevices, monkeypatch: pytest.MonkeyPatch, version: bytes
+) -> None:
+    encoded = msgspec.json.encode
+    monkeypatch.setattr(
+        "agent.devices.host.msgspec.json.encode",
+        lambda told: encoded(told).replace(b'"manifest":1', version),
+    )
+    async with settling(both):
+        await wait_until(lambda: both.kitchen.caller.greeting)
+    assert both.kitchen.caller.greeting is not None
+    assert both.kitchen.caller.greeting.boards == ()
+    # Nothing else of it is lost
+    assert (await both.kitchen.caller.greet()).session
