@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 # A platform that takes longer than this for one message is treated as not reached; files take as
 # much longer as their channel says
 SEND_TIMEOUT_S = 30.0
+# The slowest uplink that a file is sent by: a quarter of a megabit a second
+_LEAST_BYTES_PER_S = 32 * 1024
 # Tries before an answer becomes a dead letter; a platform that is away refuses nothing
 MAX_TRIES = 5
 # The agent ends within 20 s, most of them for turns; a platform answers in a fraction of this
@@ -309,7 +311,7 @@ class Delivery:
 
     async def _try(self, channel: Channel, part: Outbound) -> Exception | None:
         """Send a part; return the error if the platform did not take it."""
-        limit_s = SEND_TIMEOUT_S + len(part.files) * channel.abilities.upload_s
+        limit_s = SEND_TIMEOUT_S + _upload_s(part, channel.abilities.upload_s)
         try:
             async with asyncio.timeout(limit_s):
                 await channel.send(part)
@@ -345,3 +347,9 @@ class Delivery:
             return await self._journal.transact(lambda db: outbox.note_failure(db, part.outbox_id))
         except StorageFull:
             return tries + 1
+
+
+def _upload_s(part: Outbound, each_s: float) -> float:
+    """Return how long the files of a part may be on their way where a file may take so long."""
+    size_bytes = sum(file.size_bytes for file in part.files) if each_s else 0
+    return len(part.files) * each_s + size_bytes / _LEAST_BYTES_PER_S

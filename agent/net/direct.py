@@ -114,7 +114,7 @@ class DirectConnections:
         connection.over = partial(self._give_back, connection, release)
         try:
             connection.write(request, to, content)
-            await connection.drain(limits.write_s)
+            await connection.drain(limits.write_s, limits.moved)
             await connection.read_head(limits.answer_s)
         except BaseException:
             await connection.aclose()
@@ -255,10 +255,21 @@ class DirectConnection(asyncio.Protocol):
             raise UnfitRequest(type(err).__name__) from err
         self._transport.write(b"".join(filter(None, sent)))
 
-    async def drain(self, timeout_s: float) -> None:
-        """Wait until the kernel has what was written; a server that ends may have answered."""
+    async def drain(self, timeout_s: float, moved: Callable[[], None]) -> None:
+        """Wait until the kernel has what was written; a server that ends may have answered.
+
+        Raises:
+            TimeoutError: it takes nothing any more.
+        """
+        assert self._transport is not None
         while self._is_full:
-            await self._wait(timeout_s)
+            left = self._transport.get_write_buffer_size()
+            try:
+                await self._wait(timeout_s)
+            except TimeoutError:
+                if self._transport.get_write_buffer_size() >= left:
+                    raise
+                moved()
 
     async def read_head(self, timeout_s: float) -> None:
         event = await self._event(timeout_s)

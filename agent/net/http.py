@@ -12,6 +12,7 @@ import contextlib
 import os
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.errors import NetworkError
@@ -123,10 +124,13 @@ class HttpClient:
         host = _host_of(request.url)
         way = await self._way_of(request)
         release = await self._placed(request, host)
-        limits = HttpLimits(CONNECT_TIMEOUT_S, WRITE_TIMEOUT_S, first_byte_timeout_s)
         with told(host, f"did not answer within {first_byte_timeout_s:.0f} s", CONNECT_TIMEOUT_S):
             # Headers that drip byte by byte pass every other limit
-            async with asyncio.timeout(first_byte_timeout_s + 2 * CONNECT_TIMEOUT_S):
+            whole_s = first_byte_timeout_s + 2 * CONNECT_TIMEOUT_S
+            async with asyncio.timeout(whole_s) as limit:
+                # A long request on a slow uplink takes its time, as long as it moves
+                moved = partial(_begin_again, limit, whole_s)
+                limits = HttpLimits(CONNECT_TIMEOUT_S, WRITE_TIMEOUT_S, first_byte_timeout_s, moved)
                 answered = await way.ask(request, limits, release)
         try:
             yield HttpAnswer(answered.status, answered.headers, answered.piece, host)
@@ -177,6 +181,12 @@ class HttpClient:
         except TimeoutError as err:
             raise NetworkError(f"{host} was not contacted: too many requests are running") from err
         return places.release
+
+
+def _begin_again(limit: asyncio.Timeout, whole_s: float) -> None:
+    # Some servers answer before they have all of a request, and it goes on moving
+    with contextlib.suppress(RuntimeError):
+        limit.reschedule(asyncio.get_running_loop().time() + whole_s)
 
 
 def _host_of(url: str) -> str:

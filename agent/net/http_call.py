@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import ssl
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -298,10 +298,26 @@ def _built(
         request.method,
         url,
         headers=headers,
-        content=request.content,
+        content=_moving(request.content, limits.moved),
         timeout=httpx.Timeout(limits.answer_s, connect=limits.connect_s, write=limits.write_s),
         extensions=extensions,
     )
+
+
+def _moving(
+    content: bytes | AsyncIterable[bytes], moved: Callable[[], None]
+) -> bytes | AsyncIterable[bytes]:
+    """Return the body; `moved` is told of each of its pieces."""
+    if isinstance(content, bytes):
+        return content
+
+    async def pieces() -> AsyncIterator[bytes]:
+        async for piece in content:
+            yield piece
+            # Asked for more: the last one has gone
+            moved()
+
+    return pieces()
 
 
 @lru_cache(maxsize=64)

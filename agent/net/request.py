@@ -43,11 +43,13 @@ class HttpLimits(Struct, frozen=True):
         connect_s: for name and connection, and for TLS.
         write_s: for a piece of the request.
         answer_s: until the answer begins.
+        moved: called when a piece of the request has gone.
     """
 
     connect_s: float
     write_s: float
     answer_s: float
+    moved: Callable[[], None] = lambda: None
 
 
 class BegunAnswer(Protocol):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from agent.channels.base import Channel
+from agent.channels.base import Abilities, Channel
 from agent.config import Secret
 from agent.messages import Attachment, Outbound
 from agent.messaging import delivery as delivering
@@ -189,3 +189,14 @@ async def test_a_file_may_take_as_long_as_its_channel_says(
     bare = Outbound(0, "fake", "chat", "here", "")
     assert not await delivery.send_unrecorded(bare)
     assert await delivery.send_unrecorded(replace(bare, files=(Attachment("a", "a/b"),)))
+
+
+async def test_a_large_file_may_take_longer(
+    journal: DatabaseWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivering, "SEND_TIMEOUT_S", 0.02)
+    channel = SlowLine(takes_s=0.5)
+    channel.abilities = Abilities(upload_s=0.1)
+    file = Attachment("a", "a/b", size_bytes=100 * 1024 * 1024)
+    large = Outbound(0, "fake", "chat", "here", "", files=(file,))
+    assert await _delivery(journal, channel).send_unrecorded(large)

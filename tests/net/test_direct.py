@@ -148,6 +148,29 @@ async def test_a_long_request_arrives_whole() -> None:
     assert came == [sent]
 
 
+async def test_a_long_request_that_moves_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.net.http.WRITE_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("agent.net.http.CONNECT_TIMEOUT_S", 0.1)
+    # More than the kernel takes at once, which is counted as time for the answer
+    sent = b"0123456789" * 1_600_000
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        left = len(sent)
+        while left:
+            left -= len(await reader.readexactly(min(left, 800_000)))
+            await asyncio.sleep(0.15)
+        writer.write(OK + b"Content-Length: 2\r\n\r\nok")
+
+    http = HttpClient()
+    async with (
+        serving(serve) as url,
+        http.exchange(HttpRequest("PUT", url, content=sent), 2.0) as answer,
+    ):
+        assert await answer.read() == b"ok"
+    await http.aclose()
+
+
 async def test_a_connection_that_its_server_has_closed_is_not_used_again() -> None:
     connections = 0
 

@@ -4,6 +4,7 @@ import ssl
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 
 import httpx
@@ -185,6 +186,29 @@ async def test_headers_that_drip_are_given_up(monkeypatch: pytest.MonkeyPatch) -
     async with raw_server(answer) as url:
         with pytest.raises(NetworkError, match="did not answer"):
             await fetched(url, first_byte_s=0.2)
+
+
+async def _slowly(pieces: int) -> AsyncIterator[bytes]:
+    for _ in range(pieces):
+        yield b"x" * 1000
+        await asyncio.sleep(0.1)
+
+
+async def test_a_long_request_that_moves_may_take_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent.net.http.CONNECT_TIMEOUT_S", 0.4)
+    http = HttpClient()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(20_000)
+        writer.write(OK + b"Content-Length: 2\r\n\r\nok")
+
+    async with raw_server(answer) as url:
+        request = HttpRequest("PUT", url, {"content-length": "20000"}, _slowly(20))
+        async with http.exchange(request, 0.2) as answered:
+            assert await answered.read() == b"ok"
+    await http.aclose()
 
 
 async def test_silence_in_the_middle_of_a_body_is_given_up() -> None:
