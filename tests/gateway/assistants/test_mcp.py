@@ -144,11 +144,36 @@ async def test_nobody_comes_in_without_a_token_and_a_page_does_not(tmp_path: Pat
         paired = await made.ask("POST", "/mcp", ping, token)
         stream = await made.ask("GET", "/mcp", token=token)
         old = await made.ask("POST", "/mcp", ping, token, MCP_Protocol_Version="1999-01-01")
-        batch = await made.ask("POST", "/mcp", [ping], token)
+        batch = await made.ask("POST", "/mcp", [ping], token, MCP_Protocol_Version="2025-06-18")
     statuses = [one.status for one in (nobody, page, paired, stream, old, batch)]
     assert statuses == [401, 403, 200, 405, 400, 400]
     assert json.loads(paired.body) == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert json.loads(batch.body)["error"]["code"] == -32600
+
+
+async def test_the_first_version_s_messages_may_come_together(tmp_path: Path) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    call = {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": {"name": "time_now"}}
+    begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    begin = {"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": {}}
+    async with lent(tmp_path, assistants=("mcp",)) as made:
+        token = await made.token()
+
+        async def together(*sent: object) -> Any:
+            version = {"MCP_Protocol_Version": "2025-03-26"}
+            return await made.ask("POST", "/mcp", [*sent], token, **version)
+
+        answered = await together(ping, begun, call, begin, 7)
+        unversioned = await made.ask("POST", "/mcp", [ping], token)
+        silent, none = await together(begun), await together()
+        many = await together(*[ping] * 9)
+    told = json.loads(answered.body)
+    assert [one["id"] for one in told] == [1, "b", 3, None]
+    assert told[0]["result"] == {}
+    assert "weekday" in told[1]["result"]["content"][0]["text"]
+    assert [one["error"]["code"] for one in told[2:]] == [-32600, -32600]
+    assert [len(json.loads(unversioned.body)), silent.status] == [1, 202]
+    assert [none.status, many.status] == [400, 400]
 
 
 async def test_a_program_on_its_own_streams_is_the_same_caller(

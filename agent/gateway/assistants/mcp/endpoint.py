@@ -22,12 +22,15 @@ from agent.gateway.assistants.mcp.wire import (
     RpcMessage,
     RpcRefused,
     read,
+    read_batch,
 )
 from agent.gateway.route import RouteRequest
 
 PATH = "/mcp"
 _VERSION = "mcp-protocol-version"
 _STREAM = "text/event-stream"
+# The one version of which a server has to take several messages at once; with it came no header
+_BATCHED = "2025-03-26"
 # The owner may be asked meanwhile
 _LONG = frozenset({"tools/call", "resources/read"})
 
@@ -55,6 +58,8 @@ class McpEndpoint:
 
     async def handle(self, request: RouteRequest) -> Response:
         body = await request.read()
+        if body.lstrip()[:1] == b"[" and request.headers.get(_VERSION, _BATCHED) == _BATCHED:
+            return await self._batch(request, body)
         try:
             message = read(body)
         except RpcRefused as err:
@@ -79,8 +84,7 @@ class McpEndpoint:
             ):
                 answered.headers[SESSION] = session
             return answered
-        if len(self._at_work.get(request.sender, ())) >= MAX_OPEN_OF_ONE:
-            refused = RpcRefused(INTERNAL_ERROR, "too many calls wait already")
+        if refused := self._too_many(request):
             return _json(RpcAnswer(message.id, error=refused), 429)
         if _STREAM not in request.headers.get("accept", ""):
             task = self._begin(request, self._answer(request, message, body))
@@ -89,6 +93,41 @@ class McpEndpoint:
         with stream.shown():
             task = self._begin(request, self._answer(request, message, body))
         return StreamingResponse(stream.events(task), media_type=_STREAM)
+
+    async def _batch(self, request: RouteRequest, body: bytes) -> Response:
+        """Answer messages that came together, one after the other: an act may follow an act."""
+        try:
+            messages = read_batch(body, MAX_OPEN_OF_ONE)
+        except RpcRefused as err:
+            return _json(RpcAnswer(None, error=err), 400)
+        answers = [await self._one_of_batch(request, one) for one in messages]
+        told = [one.encoded() for one in answers if one is not None]
+        if not told:
+            return Response(status_code=202)
+        return Response(b"[" + b",".join(told) + b"]", media_type="application/json")
+
+    async def _one_of_batch(self, request: RouteRequest, body: bytes) -> RpcAnswer | None:
+        try:
+            message = read(body)
+        except RpcRefused as err:
+            return RpcAnswer(None, error=err)
+        if message.is_answer:
+            self._elicitations.heard(request.sender, message)
+        if not message.is_request:
+            return None
+        if message.method == "initialize":
+            refused = RpcRefused(INVALID_REQUEST, "initialize comes alone")
+            return RpcAnswer(message.id, error=refused)
+        if message.method not in _LONG:
+            return await self._answer(request, message, body)
+        if many := self._too_many(request):
+            return RpcAnswer(message.id, error=many)
+        return await asyncio.shield(self._begin(request, self._answer(request, message, body)))
+
+    def _too_many(self, request: RouteRequest) -> RpcRefused | None:
+        if len(self._at_work.get(request.sender, ())) < MAX_OPEN_OF_ONE:
+            return None
+        return RpcRefused(INTERNAL_ERROR, "too many calls wait already")
 
     def _begin(
         self, request: RouteRequest, work: Coroutine[None, None, RpcAnswer]

@@ -76,6 +76,21 @@ def read(body: bytes) -> RpcMessage:
     return message
 
 
+def read_batch(body: bytes, most: int) -> list[bytes]:
+    """Return the messages that came together, each as it was written.
+
+    Raises:
+        RpcRefused: there are none, or too many.
+    """
+    try:
+        raws = msgspec.json.decode(body, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+        raise RpcRefused(PARSE_ERROR, "the body is no JSON") from err
+    if not 0 < len(raws) <= most:
+        raise RpcRefused(INVALID_REQUEST, f"a batch has one to {most} messages here")
+    return [bytes(one) for one in raws]
+
+
 def text_of(params: dict[str, Any], name: str) -> str:
     """Return a parameter that has to be a text.
 
