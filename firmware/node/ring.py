@@ -11,6 +11,8 @@ from micropython import const
 # A power of two. Two edges in every millisecond between two passes, and as many again.
 _SIZE = const(32)
 _MASK = const(31)
+# `_head` and `_tail` go twice round, so that a full ring is no empty one, and stay small integers
+_TWICE_MASK = const(63)
 _LEVEL = const(0x80)
 # One bit each in the masks of the link
 _PINS_MOST = const(32)
@@ -32,12 +34,12 @@ class Ring:
     def put(self, index, level):
         # From an interrupt
         head = self._head
-        if head - self._tail >= _SIZE:
+        if (head - self._tail) & _TWICE_MASK == _SIZE:
             self.lost[index] += 1
             return
         self._codes[head & _MASK] = index | _LEVEL if level else index
         self._times[head & _MASK] = ticks_ms()
-        self._head = head + 1
+        self._head = (head + 1) & _TWICE_MASK
 
     def clear(self):
         self._tail = self._head
@@ -51,7 +53,7 @@ class Ring:
             return False
         code = self._codes[tail & _MASK]
         self.at_ms = self._times[tail & _MASK]
-        self._tail = tail + 1
+        self._tail = (tail + 1) & _TWICE_MASK
         self.index = code & ~_LEVEL
         self.level = 1 if code & _LEVEL else 0
         return True

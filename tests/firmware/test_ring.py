@@ -39,6 +39,14 @@ def test_it_goes_round(ring: Any) -> None:
         assert taken(ring) == [(number % 30, number % 2, number)]
 
 
+def test_its_places_stay_small_integers(ring: Any) -> None:
+    # One that grows needs memory after 2^30 edges, which an interrupt has not
+    for _ in range(10 * SIZE):
+        ring.put(1, 1)
+        assert len(taken(ring)) == 1
+    assert max(ring._head, ring._tail) < 2 * SIZE
+
+
 def test_what_has_no_room_is_counted_by_its_pin(ring: Any) -> None:
     for _ in range(SIZE):
         ring.put(1, 1)

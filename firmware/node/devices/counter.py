@@ -51,7 +51,9 @@ class Counter:
             self._last_us = now_us
             if 0 <= passed_us < self._debounce_us:
                 return
-        self._count = (self._count + 1) & COUNT_MOST
+        # Never one more than the largest small integer, not even for a moment
+        count = self._count
+        self._count = 0 if count == COUNT_MOST else count + 1
 
     def _read(self, _arguments, answer, _outputs):
         struct.pack_into("<II", answer, AT, self.value(0), self._age.milliseconds(ticks_ms()))
