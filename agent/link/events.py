@@ -14,7 +14,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from agent.errors import LinkError
+from agent.errors import LinkError, LinkLost, OutcomeUnknown
 from agent.link import frame as wire
 from agent.link.base import Value
 from agent.link.connection import BoardConnection
@@ -251,9 +251,20 @@ def value_of(manifest: Manifest, reading: BoardReading, raw: int) -> Value:
 
 
 async def _tell(connection: BoardConnection, method: int, arguments: bytes) -> str:
-    """Send a request; return why it failed, or ""."""
-    try:
-        await connection.call(Request(method, arguments, DEADLINE_MS))
-    except LinkError as err:
-        return str(err)
-    return ""
+    """Send a request until the board has it; return why it failed, or ""."""
+    # Urgent: one at a time piles up nothing, and the board would never hear of one refused here
+    request = Request(method, arguments, DEADLINE_MS, urgent=True)
+    while not connection.session.is_over:
+        try:
+            await connection.call(request)
+        except LinkLost:
+            # Not sent, because the board is busy
+            continue
+        except OutcomeUnknown:
+            # Sent: the board does it once it listens. Only credit counts twice, if told twice
+            if method != wire.METHOD_CREDIT:
+                continue
+        except LinkError as err:
+            return str(err)
+        return ""
+    return "the board is not connected"
