@@ -99,3 +99,19 @@ def test_a_uart_that_is_still_sending_takes_no_more(bench: Wire) -> None:
     assert refusal(bench, UART_WRITE, "gps", b"\x80" + bytes(128))[0] == codec.BUSY_CODE
     bench.rest(1.2)
     assert refusal(bench, UART_WRITE, "gps", b"\x01a")[0] == codec.OK
+
+
+def test_what_a_uart_has_not_sent_goes_nowhere_after_an_emergency_stop(
+    bench: Wire, bench_board: BoardSim
+) -> None:
+    def heard() -> str:
+        return "".join(str(one["text"]) for one in events(bench_board, "uart", "serial"))
+
+    ask(bench, UART_WRITE, "gps", b"\x80" + b"s" * 128)
+    bench.send(codec.ESTOP)
+    bench.rest(0.1)
+    sent = heard().count("s")
+    # Not kept for later either
+    bench.clear()
+    bench.rest(0.6)
+    assert heard().count("s") == sent < 128

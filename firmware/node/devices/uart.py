@@ -59,6 +59,10 @@ class Uart:
             self._lost += len(self._uart.read(waiting) or b"")
 
     def _send(self):
+        if self._outputs.stopped:
+            # What waits since before an emergency stop is no more to be sent than anything new
+            self._unsent = 0
+            return
         count = min(self._unsent, self._at_once)
         sent = self._uart.write(memoryview(self._sending)[:count]) or 0
         self._sending[: self._unsent - sent] = self._sending[sent : self._unsent]
@@ -72,6 +76,7 @@ class Uart:
             raise Refusal(frame.BUSY_CODE, "still sending: ask again in a moment")
         self._sending[self._unsent : self._unsent + count] = given
         self._unsent += count
+        self._outputs = outputs
         answer[AT] = count
         return 1
 
