@@ -103,10 +103,10 @@ class Stepper:
         }
 
     def _begin(self, mode, target):
-        # One that moves goes on from the speed that it has
-        was_running = self._is_running
-        self._is_running = False
-        if mode == _SEEKING or not was_running:
+        # One that moves goes on from the speed that it has: a beat that found it at rest meanwhile
+        # would halt it for a while, and a motor at full speed loses steps
+        if mode == _SEEKING or not self._is_running:
+            self._is_running = False
             self._ramp = 0
             self._interval = self._first
         if mode == _SEEKING:
