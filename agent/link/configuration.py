@@ -26,7 +26,7 @@ LEASE_DEFAULT_MS = 2_000
 
 
 class EntryKeys(msgspec.Struct, frozen=True):
-    """Keys of a configured pin as the board keeps it; options of a device are not looked at."""
+    """Keys of a configured pin as the board keeps it; few options of a device are looked at."""
 
     name: str
     kind: str
@@ -59,6 +59,8 @@ else:
         [
             *((name, str, "") for name in (*LINES, *device_table.SOURCES)),
             *((one.name, int, one.default) for one in device_table.limits()),
+            # Left out where it is the default, which is each kind's own
+            *((name, int | None, None) for name in device_table.wiring()),
         ],
         bases=(EntryKeys,),
         module=__name__,

@@ -23,7 +23,8 @@ from agent.link.configuration import (
     wire_of,
 )
 from agent.link.connection import BoardConnection
-from agent.link.devices.device_table import OUTPUT_KINDS, SOURCES, limits
+from agent.link.devices.device_row import DeviceOption
+from agent.link.devices.device_table import BY_KIND, LINES, OUTPUT_KINDS, SOURCES, limits
 from agent.link.manifest import Manifest
 from agent.link.manifest_cache import ManifestCache
 from agent.link.pin_settings import PinSettings
@@ -62,12 +63,32 @@ def _of_one(old: PinEntry, new: PinEntry) -> Iterator[str]:
         yield f"has another safe value ({new.safe} instead of {old.safe})"
     if old.safety == "hazard" and new.safety != "hazard":
         yield "is no longer a hazard"
+    if old.kind == new.kind:
+        yield from _otherwise_wired(old, new)
     yield from _longer(old, new)
     yield from _otherwise_regulated(old, new)
     for pin, value in old.needs:
         if (pin, value) not in new.needs:
             needed = printable_line(pin, _MAX_NAME_CHARS)
             yield f"no longer requires {needed} to be {'on' if value else 'off'}"
+
+
+def _otherwise_wired(old: PinEntry, new: PinEntry) -> Iterator[str]:
+    for line in LINES:
+        # One more, such as an end stop, is tighter
+        if (before := getattr(old, line)) and before != (after := getattr(new, line)):
+            pin = printable_line(before, _MAX_NAME_CHARS)
+            yield f"has {line} at {after or 'no pin'} instead of {pin}"
+    for option in BY_KIND[new.kind].options:
+        if option.is_wiring:
+            was, becomes = (_value_of(option, entry) for entry in (old, new))
+            if was != becomes:
+                yield f"has {option.settings_key} = {becomes} instead of {was}"
+
+
+def _value_of(option: DeviceOption, entry: PinEntry) -> int:
+    given: int | None = getattr(entry, option.name)
+    return option.default if given is None else given
 
 
 def _longer(old: PinEntry, new: PinEntry) -> Iterator[str]:

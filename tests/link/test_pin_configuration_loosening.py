@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.link.configuration import PinEntry
+from agent.link.configuration import PinEntry, read_entries, wire_of
 from agent.link.pin_configuration import loosened
+from agent.link.pin_settings import PinSettings
 
 PUMP = PinEntry(
     "pump",
@@ -72,6 +73,41 @@ def test_inputs_have_nothing_to_loosen() -> None:
     assert loosened([PUMP], [PinEntry("pump", "input", "PB0")]) == (
         "pump changes from output to input",
     )
+
+
+def wired(name: str, **settings: object) -> PinEntry:
+    (entry,) = read_entries(wire_of({name: PinSettings(**settings)}))
+    return entry
+
+
+PINS = {"pin": "PA8", "direction": "PA9", "enable": "PA10"}
+SLIDE = wired("slide", kind="stepper", **PINS, low_stop="PB8", high_stop="PB9")
+LAMP = wired("lamp", kind="pca9685", pin="PB6", sda="PB7", oe="PB5")
+
+
+@pytest.mark.parametrize(
+    ("entry", "to", "words"),
+    [
+        (SLIDE, {"low_stop": "PB4"}, "slide has low_stop at PB4 instead of PB8"),
+        (SLIDE, {"high_stop": ""}, "slide has high_stop at no pin instead of PB9"),
+        (SLIDE, {"enable": "PA11"}, "slide has enable at PA11 instead of PA10"),
+        (SLIDE, {"stops_close": 1}, "slide has stops_close = 1 instead of 0"),
+        (SLIDE, {"enable_high": 1}, "slide has enable_high = 1 instead of 0"),
+        (LAMP, {"oe": "PB4"}, "lamp has oe at PB4 instead of PB5"),
+        (LAMP, {"channel": 3}, "lamp has channel = 3 instead of 0"),
+        (LAMP, {"address": 0x41}, "lamp has address = 65 instead of 64"),
+    ],
+)
+def test_another_wire_of_an_output_is_told(
+    entry: PinEntry, to: dict[str, object], words: str
+) -> None:
+    assert loosened([entry], [msgspec.structs.replace(entry, **to)]) == (words,)
+
+
+def test_a_wire_more_and_a_default_that_is_written_are_nobodys_question() -> None:
+    free = msgspec.structs.replace(SLIDE, low_stop="", high_stop="")
+    assert loosened([free], [SLIDE]) == ()
+    assert loosened([LAMP], [msgspec.structs.replace(LAMP, channel=0, address=0x40)]) == ()
 
 
 def test_a_name_that_a_board_made_up_is_cleaned() -> None:

@@ -155,7 +155,7 @@ _THERMOSTAT_METHODS = (
 _THERMOMETER = (DeviceLine("sensor", "the thermometer, another entry"),)
 _HIGHEST_C = DeviceOption("highest_c", 1, 125, 60, "°C", is_limit=True)
 # 1: the relay cools
-_COOLS = DeviceOption("cools", 0, 1, 0)
+_COOLS = DeviceOption("cools", 0, 1, 0, is_wiring=True)
 # How far a stepper may really go stands in its configuration
 _STEPPER_PIN = DeviceField("pin", "B", pins="stepper")
 _STEPS = DeviceField("position", "i", minimum=0, maximum=1_000_000, unit="steps")
@@ -354,9 +354,9 @@ DRIVEN = (
             DeviceOption("acceleration", 250, 20_000, 800, "steps/s²"),
             DeviceOption("home_speed", 20, 500, 100, "steps/s"),
             # 1: a high level switches the driver on
-            DeviceOption("enable_high", 0, 1, 0),
+            DeviceOption("enable_high", 0, 1, 0, is_wiring=True),
             # 1: the contacts close at the end; a broken wire is not noticed then
-            DeviceOption("stops_close", 0, 1, 0),
+            DeviceOption("stops_close", 0, 1, 0, is_wiring=True),
             DeviceOption("timer", 1, 17, 7),
         ),
         is_output=True,

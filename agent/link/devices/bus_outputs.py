@@ -24,10 +24,10 @@ _SHARE = DeviceField("duty", "H", minimum=0, maximum=100, unit="%", scale=0.01)
 _LEVEL = DeviceField("value", "B", choices=("off", "on"))
 _EXPANDER_LINES = (_SDA, DeviceLine("reset", "its RESET, which makes inputs of all its pins"))
 _EXPANDER_OPTIONS = (
-    DeviceOption("address", 0x20, 0x27, 0x20),
+    DeviceOption("address", 0x20, 0x27, 0x20, is_wiring=True),
     _FREQUENCY,
     # GPA0 to GPA7 are 0 to 7, GPB0 to GPB7 are 8 to 15
-    DeviceOption("channel", 0, 15, 0),
+    DeviceOption("channel", 0, 15, 0, is_wiring=True),
 )
 
 BUS_OUTPUTS = (
@@ -89,9 +89,9 @@ BUS_OUTPUTS = (
         ),
         lines=(_SDA, DeviceLine("oe", "its OE, which switches all channels off")),
         options=(
-            DeviceOption("address", 0x40, 0x77, 0x40),
+            DeviceOption("address", 0x40, 0x77, 0x40, is_wiring=True),
             _FREQUENCY,
-            DeviceOption("channel", 0, 15, 0),
+            DeviceOption("channel", 0, 15, 0, is_wiring=True),
             # Of the whole chip
             DeviceOption("pulse_hz", 24, 1_526, 50, "Hz"),
             DeviceOption("least_duty", 0, 10_000, 0, "hundredths of a percent"),

@@ -53,6 +53,7 @@ class DeviceOption(NamedTuple):
         key: in `[board.pins.<name>]`, where that differs from `name`.
         scale: value in the entry for each 1 of the key.
         is_limit: a larger one is looser, which waits for the owner's word.
+        is_wiring: another one drives something else, or the other way, which waits for it too.
     """
 
     name: str
@@ -63,6 +64,7 @@ class DeviceOption(NamedTuple):
     key: str = ""
     scale: int = 1
     is_limit: bool = False
+    is_wiring: bool = False
 
     @property
     def settings_key(self) -> str:

@@ -152,6 +152,12 @@ def limits() -> tuple[DeviceOption, ...]:
     return tuple(found.values())
 
 
+def wiring() -> tuple[str, ...]:
+    """Return the names of the options of outputs that say what they drive, each once."""
+    found = (option.name for row in ROWS for option in row.options if option.is_wiring)
+    return tuple(dict.fromkeys(found))
+
+
 def options() -> Iterator[tuple[str, tuple[DeviceOption, ...]]]:
     """Yield each key of the settings with the options that it stands for, of whatever kinds."""
     found: dict[str, list[DeviceOption]] = {}
