@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agent.readings.rule_program import TICKS_PERIOD
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.bench import change
 from tests.firmware.node_on_cpython import node_module
@@ -89,6 +90,15 @@ def test_a_button_is_told_with_how_long_it_is_held(receiver: Receiver) -> None:
     # A repetition so late belongs to a code that was not heard
     receiver.hear(HELD)
     assert receiver.told()[:5] == (1, 0, 0x00, 0x45, 2)
+
+
+def test_a_button_of_weeks_ago_was_not_pressed_just_now(receiver: Receiver) -> None:
+    receiver.hear(bursts(CODE))
+    heard_ms = int(receiver.now_us / 1000)
+    for hours in range(1, 24 * 30):
+        receiver.now_us = (heard_ms + hours * 3_600_000) * 1000 % (TICKS_PERIOD * 1000)
+        receiver.driver.tick(int(receiver.now_us / 1000))
+        assert receiver.told()[5] == 3_600_000, f"after {hours} hours"
 
 
 def test_an_address_of_two_bytes_is_told_whole(receiver: Receiver) -> None:

@@ -5,7 +5,7 @@
 # interrupt takes them together in two small integers.
 
 import struct
-from time import ticks_diff, ticks_ms, ticks_us
+from time import ticks_add, ticks_diff, ticks_ms, ticks_us
 
 import machine
 from micropython import const
@@ -69,6 +69,9 @@ class Infrared:
             if self._count and ticks_diff(now_ms, self._heard_ms) < _HELD_MS:
                 self._repeats = min(0xFFFF, self._repeats + held)
                 self._heard_ms = now_ms
+        if ticks_diff(now_ms, self._heard_ms) > _AGE_MOST_MS:
+            # As old as is told, and no older: the clock's differences go around after days
+            self._heard_ms = ticks_add(now_ms, -_AGE_MOST_MS)
 
     def _edge(self, _pin):
         # In a hard interrupt: nothing here may allocate
@@ -113,7 +116,6 @@ class Infrared:
         struct.pack_into("<II", answer, AT, self._count, self._damaged)
         if not self._count:
             return 8
-        age_ms = ticks_diff(ticks_ms(), self._heard_ms)
         struct.pack_into(
             "<HBHI",
             answer,
@@ -121,6 +123,6 @@ class Infrared:
             self._address,
             self._command,
             self._repeats,
-            min(_AGE_MOST_MS, age_ms) if age_ms >= 0 else _AGE_MOST_MS,
+            min(_AGE_MOST_MS, ticks_diff(ticks_ms(), self._heard_ms)),
         )
         return 17
