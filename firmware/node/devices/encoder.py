@@ -25,7 +25,12 @@ class Encoder:
         self._state = self._a.value() << 1 | self._b.value()
         self._position = 0
         self._a.irq(self._edge, edges, hard=True)
-        self._b.irq(self._edge, edges, hard=True)
+        try:
+            self._b.irq(self._edge, edges, hard=True)
+        except OSError:
+            # Another pin of that number has it; nobody would give the first one back
+            self._a.irq(None)
+            raise
 
     def value(self, part=0):
         # Positions are counted from 0 around; half of them are negative
