@@ -30,6 +30,9 @@ _CONVERSION_MS = const(760)
 _PAUSE_MS = const(1_200)
 # The measurement that it has not made since its power came back: 85 degrees
 _POWER_ON_RAW = const(0x0550)
+# A byte of the scratchpad: 12 then, 16 when 85 degrees were measured, always 12 in a clone
+_COUNT_AT = const(6)
+_COUNT_MEASURED = const(16)
 
 _START, _SENDING, _CONVERTING, _ASK, _READ = range(5)
 
@@ -123,8 +126,8 @@ class Ds18b20:
             self._fail("the 1-Wire line is shorted")  # zeros have a right checksum
             return
         raw = struct.unpack_from("<h", self._scratchpad, 0)[0]
-        if raw == _POWER_ON_RAW:
-            self._fail("the DS18B20 lost its power")
+        if raw == _POWER_ON_RAW and self._scratchpad[_COUNT_AT] != _COUNT_MEASURED:
+            self._fail("the DS18B20 says 85 degrees, as after a loss of power")
             return
         # Sixteenths to hundredths, rounded
         self._hundredths = (raw * 25 + 2) // 4

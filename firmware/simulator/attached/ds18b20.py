@@ -20,6 +20,7 @@ class Thing:
         # A line that picks up noise: one bit of the answer is wrong
         self.bad_checksum = False
         self._raw = _POWER_ON
+        self._has_measured = False
         self._converting_since_ms = None
         rom = b"\x28" + serial.to_bytes(6, "little")
         self._rom = rom + bytes([crc8(rom)])
@@ -36,6 +37,7 @@ class Thing:
             return
         if time.ticks_diff(now_ms, self._converting_since_ms) >= _CONVERSION_MS:
             self._converting_since_ms = None
+            self._has_measured = True
             self._raw = round(world.quantity(self.quantities[0]) * 16)
 
     def reset_line(self):
@@ -94,7 +96,8 @@ class Thing:
         return value
 
     def _scratchpad(self):
-        data = struct.pack("<h", self._raw) + b"\x4b\x46\x7f\xff\x0c\x10"
+        count = 16 - (self._raw & 15) if self._has_measured else 12
+        data = struct.pack("<h4sBB", self._raw, b"\x4b\x46\x7f\xff", count, 16)
         data += bytes([crc8(data)])
         return bytes([data[0] ^ 1]) + data[1:] if self.bad_checksum else data
 
