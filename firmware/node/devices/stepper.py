@@ -152,14 +152,15 @@ class Stepper:
         self._pulse()
         if left - 1 <= self._ramp:
             if self._ramp:
-                self._interval += 2 * self._interval // (4 * self._ramp - 1)
+                self._interval += max(1, 2 * self._interval // (4 * self._ramp - 1))
                 self._ramp -= 1
             if not self._ramp:
                 self._interval = self._first
         elif self._interval > self._least:
             self._ramp += 1
-            shorter = self._interval - 2 * self._interval // (4 * self._ramp + 1)
-            self._interval = max(self._least, shorter)
+            # Never by nothing: a step that makes it no faster would still have to be taken back
+            less = max(1, 2 * self._interval // (4 * self._ramp + 1))
+            self._interval = max(self._least, self._interval - less)
 
     def _seek(self):
         # To the low stop, and back until it is not met any more: that is 0
