@@ -1,10 +1,11 @@
 """What holds for every test: no network, nobody's own settings, and no silent skip."""
 
+import gc
 import ipaddress
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -92,6 +93,22 @@ sys.addaudithook(_guard)
 
 def pytest_configure(config: pytest.Config) -> None:
     leftovers.watch(config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Without the garbage collector: nearly all that is collected stays until the run ends.
+
+    To look through it again and again took every worker a third of the time.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        # What the modules did leave behind is theirs to answer for
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
