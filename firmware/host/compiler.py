@@ -71,6 +71,10 @@ def _compiled_all(files: list[BundledFile], architecture: str) -> list[BundledFi
 
 def sources_for_board(files: list[BundledFile]) -> list[BundledFile]:
     """Return what is compiled for a real board: joined, and with short names."""
+    return cached("sources", files, _sources)
+
+
+def _sources(files: list[BundledFile]) -> list[BundledFile]:
     return in_flash(shrunk(without_constants(linked(files)), has_machine_code=True))
 
 
