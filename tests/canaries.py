@@ -8,7 +8,6 @@ with its traceback, and all that a test leaves on the standard streams is search
 
 import logging
 import os
-import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -32,7 +31,8 @@ INHERITED = {
     "GITHUB_TOKEN": secret("inherited-git"),
     "DATABASE_PASSWORD": secret("inherited-db"),
 }
-_MARK = re.compile(rb"canary-|canary%2d|Y2FuYXJ5L", re.IGNORECASE)
+# Small letters, as they are looked for: plain words are found fifteen times as fast as a pattern
+_MARKS = (b"canary-", b"canary%2d", b"y2fuyxj5l")
 # Written by tests, not by the agent; everything else that is left is searched
 _WRITTEN_BY_TESTS = (
     *("*.toml", "*.py", "*.html", "*.env", "*.key"),
@@ -45,7 +45,12 @@ _HITS = "canary_hits"
 
 
 def is_in(text: str) -> bool:
-    return _MARK.search(text.encode(errors="replace")) is not None
+    return _is_marked(text.encode(errors="replace"))
+
+
+def _is_marked(content: bytes) -> bool:
+    lowered = content.lower()
+    return any(mark in lowered for mark in _MARKS)
 
 
 @contextmanager
@@ -95,7 +100,7 @@ def _holds(path: Path) -> bool:
         with path.open("rb") as file:
             before = b""
             while piece := file.read(_PIECE_BYTES):
-                if _MARK.search(before + piece):
+                if _is_marked(before + piece):
                     return True
                 before = piece[-_OVERLAP_BYTES:]
     except OSError:
