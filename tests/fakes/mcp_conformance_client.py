@@ -1,23 +1,29 @@
 """Client for the conformance suite of the protocol: our side of a server, with an owner who agrees.
 
-Usage: mcp_conformance_client.py URL; lists the tools and calls each of them as the suite wants it.
+`python -m tests.fakes.mcp_conformance_client SOCKET` serves one scenario after the other until its
+input ends, by the one bridge that an agent has for all servers: a start of both for each scenario
+took most of the time. What the suite starts is mcp_conformance_caller.py.
 """
 
 import asyncio
+import contextlib
 import json
-import os
 import sys
 import tempfile
-from collections.abc import Mapping
+import traceback
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 from agent.config import Secret
 from agent.errors import McpAway
 from agent.system.clock import SystemClock
-from agent.tools.mcp.lines import ReplyRequest, ServerQuestion
-from agent.tools.mcp.server import McpServer
+from agent.tools.mcp.bridge_process import BridgeProcess
+from agent.tools.mcp.lines import BridgeAnswer, ReplyRequest, ServerQuestion
+from agent.tools.mcp.server import McpServer, ServerTimeouts
 from agent.tools.mcp.settings import McpSettings
 
 # A tool of the suite asks for numbers; nothing else matters to it
@@ -44,11 +50,12 @@ def settings(url: str, told: Mapping[str, str]) -> McpSettings:
     return McpSettings(url=url, client_id=told["client_id"], client_secret=secret)
 
 
-async def main() -> None:
-    told = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+async def play(url: str, told: Mapping[str, Any], bridge: BridgeProcess) -> None:
+    """List the tools of the server and call each of them as the suite wants it."""
     wanted = {one["name"]: one["arguments"] for one in told.get("toolCalls", ())}
     with tempfile.TemporaryDirectory() as folder:
-        server = McpServer("suite", settings(sys.argv[1], told), Path(folder), SystemClock())
+        server = McpServer("suite", settings(url, told), Path(folder), SystemClock())
+        server.share(bridge)
         try:
             offers = await server.offers(agree)
             schemas = {one.tool: one.schema for one in offers}
@@ -61,8 +68,47 @@ async def main() -> None:
             await server.aclose()
 
 
-if __name__ == "__main__":
+async def meet(
+    bridge: BridgeProcess, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Play for a caller, who is told what went wrong; one that the suite has ended ends it."""
+    url, context = [(await reader.readline()).decode().rstrip("\n") for _ in range(2)]
+    playing = asyncio.ensure_future(play(url, json.loads(context or "{}"), bridge))
+    gone = asyncio.ensure_future(reader.read())
+    await asyncio.wait([playing, gone], return_when=asyncio.FIRST_COMPLETED)
+    playing.cancel()
+    gone.cancel()
     try:
-        asyncio.run(main())
+        await playing
     except McpAway as err:
-        sys.exit(str(err))
+        writer.write(str(err).encode())
+    except BaseException:  # noqa: BLE001 - the suite shows what a client says as it fails
+        writer.write(traceback.format_exc().encode())
+    writer.close()
+
+
+@contextlib.asynccontextmanager
+async def started() -> AsyncIterator[BridgeProcess]:
+    """Yield a bridge that stays between two scenarios."""
+    with tempfile.TemporaryDirectory() as home:
+        bridge = BridgeProcess(Path(home))
+        # It ends with the last connection
+        keeper = await bridge.open("keeper")
+        try:
+            yield bridge
+        finally:
+            keeper.hear(BridgeAnswer(keeper.key, is_over=True))
+            await bridge.settle(ServerTimeouts().end_s)
+
+
+async def main(path: str) -> None:
+    async with started() as bridge:
+        server = await asyncio.start_unix_server(partial(meet, bridge), path)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        await asyncio.to_thread(sys.stdin.read)
+        server.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

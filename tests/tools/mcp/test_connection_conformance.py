@@ -6,6 +6,7 @@ client credentials, are not claimed.
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -67,12 +68,28 @@ SCENARIOS = {
 pytestmark = mcp_suite.NEEDED
 
 
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Yield the command of our client, which waits for the scenarios."""
+    folder = tmp_path_factory.mktemp("client")
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.fakes.mcp_conformance_client", str(folder / "socket")],
+        env=mcp_suite.environ(folder),
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        caller = ROOT / "tests" / "fakes" / "mcp_conformance_caller.py"
+        yield f"{sys.executable} -I -S {caller} {folder / 'socket'}"
+
+
 @pytest.mark.parametrize(
     ("version", "scenario"),
     [(version, scenario) for version, every in SCENARIOS.items() for scenario in every],
 )
-def test_the_suite_is_content(tmp_path: Path, version: str, scenario: str) -> None:
-    client = f"{sys.executable} {ROOT / 'tests' / 'fakes' / 'mcp_conformance_client.py'}"
+def test_the_suite_is_content(tmp_path: Path, client: str, version: str, scenario: str) -> None:
     done = subprocess.run(
         [
             *mcp_suite.command("client", "--command", client, "--scenario", scenario),
