@@ -1,7 +1,17 @@
-"""A peer that sends little by little, and so without end."""
+"""A peer that sends or takes little by little, perhaps without end."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def paced(pieces: Iterable[T], every_s: float) -> AsyncIterator[T]:
+    """Yield the pieces, with so much time after each."""
+    for piece in pieces:
+        yield piece
+        await asyncio.sleep(every_s)
 
 
 async def drip(
@@ -11,7 +21,6 @@ async def drip(
     is_over: Callable[[], bool] = lambda: False,
 ) -> None:
     """Send the piece again and again; until the other side hangs up, or it is over."""
-    while not is_over():
+    async for _ in paced(iter(is_over, True), every_s):
         writer.write(piece)
         await writer.drain()
-        await asyncio.sleep(every_s)

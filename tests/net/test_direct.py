@@ -21,6 +21,7 @@ from agent.net.connecting import HostLookups
 from agent.net.direct import PIECE_BYTES, target_of
 from agent.net.http import MAX_CONNECTIONS, HttpClient, HttpRequest
 from tests.fakes.certificates import trusted
+from tests.fakes.drip import paced
 from tests.fakes.raw_server import serving
 from tests.net.test_http_call import Slow, body, cut_off, idle_connections
 from tests.waits import wait_until
@@ -156,10 +157,8 @@ async def test_a_long_request_that_moves_may_take_its_time(monkeypatch: pytest.M
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        left = len(sent)
-        while left:
-            left -= len(await reader.readexactly(min(left, 800_000)))
-            await asyncio.sleep(0.15)
+        async for size in paced([800_000] * 20, 0.15):
+            await reader.readexactly(size)
         writer.write(OK + b"Content-Length: 2\r\n\r\nok")
 
     http = HttpClient()

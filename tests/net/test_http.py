@@ -4,7 +4,6 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 
 import httpx
@@ -15,7 +14,7 @@ from agent.net.direct import DirectConnections
 from agent.net.http import HttpClient, HttpRequest
 from agent.net.http_call import HttpCalls
 from agent.net.tls import tls_context
-from tests.fakes.drip import drip
+from tests.fakes.drip import drip, paced
 from tests.fakes.raw_server import Serve, serving
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -188,12 +187,6 @@ async def test_headers_that_drip_are_given_up(monkeypatch: pytest.MonkeyPatch) -
             await fetched(url, first_byte_s=0.2)
 
 
-async def _slowly(pieces: int) -> AsyncIterator[bytes]:
-    for _ in range(pieces):
-        yield b"x" * 1000
-        await asyncio.sleep(0.1)
-
-
 async def test_a_long_request_that_moves_may_take_its_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -205,7 +198,9 @@ async def test_a_long_request_that_moves_may_take_its_time(
         writer.write(OK + b"Content-Length: 2\r\n\r\nok")
 
     async with raw_server(answer) as url:
-        request = HttpRequest("PUT", url, {"content-length": "20000"}, _slowly(20))
+        request = HttpRequest(
+            "PUT", url, {"content-length": "20000"}, paced([b"x" * 1000] * 20, 0.1)
+        )
         async with http.exchange(request, 0.2) as answered:
             assert await answered.read() == b"ok"
     await http.aclose()

@@ -27,8 +27,6 @@ ALLOWED: Mapping[str, int] = {
     "tests/fakes/slow_callers.py": 4,
     "tests/fakes/slow_provider.py": 1,
     "tests/fakes/telegram_phone.py": 1,
-    "tests/net/test_direct.py": 1,
-    "tests/net/test_http.py": 1,
     "tests/net/test_http_call.py": 2,
     # The fault itself: a loop that stands still, a board whose interpreter is stopped
     "tests/hardware/test_enable_lines.py": 1,
