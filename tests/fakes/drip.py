@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
+from itertools import repeat
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -21,6 +22,8 @@ async def drip(
     is_over: Callable[[], bool] = lambda: False,
 ) -> None:
     """Send the piece again and again; until the other side hangs up, or it is over."""
-    async for _ in paced(iter(is_over, True), every_s):
-        writer.write(piece)
+    async for one in paced(repeat(piece), every_s):
+        if is_over():
+            return
+        writer.write(one)
         await writer.drain()
