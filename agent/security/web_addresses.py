@@ -142,12 +142,15 @@ class WebRules(Struct, frozen=True):
 def spelled(url: str) -> str:
     """Return a URL with its scheme, host and port in their one spelling, and the rest as it is.
 
+    A path that was left out is "/", as which it is asked for.
+
     Raises:
         AddressRefused: it is none.
     """
     rest = url.partition("://")[2]
     begin = min((rest.find(mark) for mark in "/?#" if mark in rest), default=len(rest))
-    return f"{_taken_apart(url).origin}{rest[begin:]}"
+    path = rest[begin:]
+    return f"{_taken_apart(url).origin}{'' if path.startswith('/') else '/'}{path}"
 
 
 def is_public(address: Address) -> bool:

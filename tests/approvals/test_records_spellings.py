@@ -44,7 +44,7 @@ TOOLS: dict[str, AnyTool] = {
         ("content_search", {"path": "diary"}, {"path": "./diary", "query": "a"}),
         ("image_info", {"path": "diary/*"}, {"path": "./diary/a.png"}),
         ("web_fetch", {"url": "https://a.org/*"}, {"url": "HTTPS://A.org:443/b?C#d"}),
-        ("http_request", {"url": "http://a.org:8080?b"}, {"url": "http://A.ORG:8080?b"}),
+        ("http_request", {"url": "http://a.org:8080/*"}, {"url": "http://A.ORG:8080?b"}),
         ("send_message", {"to": "Anna"}, {"to": " anna", "text": "hello"}),
     ],
 )

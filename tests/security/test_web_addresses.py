@@ -11,6 +11,7 @@ from agent.security.web_addresses import (
     WebPlace,
     WebRules,
     is_public,
+    spelled,
 )
 
 RULES = WebRules()
@@ -199,3 +200,21 @@ def test_nothing_is_connected_to_where_a_name_has_no_address() -> None:
 def test_what_leads_elsewhere_is_not_public_though_it_is_global(address: str) -> None:
     assert not is_public(ipaddress.ip_address(address))
     assert is_public(ipaddress.ip_address("2a00:1450:4001::1"))
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("HTTPS://A.org:443/b?C#d", "https://a.org/b?C#d"),
+        ("http://A.ORG:8080?b", "http://a.org:8080/?b"),
+        ("http://a.org#b/c", "http://a.org/#b/c"),
+        ("https://a.org", "https://a.org/"),
+    ],
+)
+def test_a_url_has_one_spelling(url: str, told: str) -> None:
+    assert spelled(url) == told
+
+
+def test_what_is_no_url_has_no_spelling() -> None:
+    with pytest.raises(AddressRefused):
+        spelled("diary/may.md")
