@@ -212,7 +212,7 @@ class TelegramReceiver:
     async def _updates(self, asked: Mapping[str, object]) -> object:
         """Return as many as fit into one answer: the same ones asked for again would never."""
         while True:
-            told = {**asked, "limit": self._at_once}
+            told = asked if self._at_once == MAX_UPDATES else {**asked, "limit": self._at_once}
             try:
                 return await self._api.call("getUpdates", told, POLL_TIMEOUT_S)
             except AnswerTooLong:
