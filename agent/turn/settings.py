@@ -1,5 +1,7 @@
 """The `[agent]` section: how the agent behaves in a turn."""
 
+from collections.abc import Mapping
+from posixpath import normpath
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -12,6 +14,8 @@ from agent.security.policy import ActLimits, Autonomy, Policy, PolicyRule, Verdi
 # Many more than a person asks for; a model in a loop is there soon. A rule of the owner's for every
 # tool has limits of its own instead
 USUAL_LIMITS = ActLimits(per_turn=50, per_hour=600, per_day=5000)
+# Arguments that are paths, as `agent.tools.files` has them
+_PATHS = frozenset({"path", "folder", "repository"})
 _EVERY_TOOL = "*"
 _Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000)]
 
@@ -95,7 +99,7 @@ class AgentSettings(ConfigSection, frozen=True, kw_only=True):
     def policy(self) -> Policy:
         """Return the policy of the gate."""
         rules = tuple(
-            PolicyRule(name, rule.tool, rule.where, rule.verdict, rule.limits)
+            PolicyRule(name, rule.tool, _spelled(rule.where), rule.verdict, rule.limits)
             for name, rule in self.rules.items()
         )
         is_limited = any(
@@ -103,3 +107,8 @@ class AgentSettings(ConfigSection, frozen=True, kw_only=True):
             for rule in rules
         )
         return Policy(self.autonomy, rules, ActLimits() if is_limited else USUAL_LIMITS)
+
+
+def _spelled(where: Mapping[str, str]) -> dict[str, str]:
+    """Return a rule's arguments with its paths in the spelling that calls are brought into."""
+    return {key: normpath(told) if key in _PATHS else told for key, told in where.items()}

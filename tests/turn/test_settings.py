@@ -66,3 +66,14 @@ def test_a_wrong_rule_is_refused_by_its_name(rule: str, complaint: str) -> None:
 def test_a_rule_that_says_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="has to be given"):
         RuleSettings(tool="lamp")
+
+
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [("", "."), ("diary/", "diary"), ("./diary/*", "diary/*"), ("*", "*"), ("/etc/*", "/etc/*")],
+)
+def test_a_rule_s_path_is_spelled_as_those_of_calls_are(told: str, meant: str) -> None:
+    where = f'tool = "file_read"\nwhere = {{ path = "{told}" }}\nverdict = "deny"\n'
+    words = f"[agent.rules.private]\n{where}"
+    [rule] = policy_of(words).rules
+    assert rule.where == {"path": meant}
