@@ -27,6 +27,11 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 # The last part of a name that browsers take for a number: then all of it has to be an address
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _PRINTABLE = re.compile(r"[!-~]+")
+_ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+# Mean the same with and without an escape
+_UNRESERVED = re.compile("[A-Za-z0-9._~-]")
+# Not those of a URL that stands in the path of an archive's
+_SLASHES = re.compile("(?<!:)/{2,}")
 # Names that mean this machine or this network, wherever they are looked up
 _NAMES_AT_HOME = (
     *("localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp"),
@@ -140,17 +145,33 @@ class WebRules(Struct, frozen=True):
 
 
 def spelled(url: str) -> str:
-    """Return a URL with its scheme, host and port in their one spelling, and the rest as it is.
-
-    A path that was left out is "/", as which it is asked for.
+    """Return a URL in its one spelling: scheme, host and port, and `spelled_path`.
 
     Raises:
         AddressRefused: it is none.
     """
     rest = url.partition("://")[2]
     begin = min((rest.find(mark) for mark in "/?#" if mark in rest), default=len(rest))
-    path = rest[begin:]
-    return f"{_taken_apart(url).origin}{'' if path.startswith('/') else '/'}{path}"
+    return f"{_taken_apart(url).origin}{spelled_path(rest[begin:])}"
+
+
+def spelled_path(rest: str) -> str:
+    """Return what follows host and port of a URL in the one spelling that rules compare.
+
+    Servers read "/%70" as "/p", "/a/../p" and mostly "//p" as "/p" (RFC 3986, 6.2.2), and a path
+    that was left out as "/".
+    """
+    plain = _ESCAPE.sub(_unescaped, rest)
+    path = re.split("[?#]", plain, maxsplit=1)[0]
+    parts: list[str] = []
+    for part in _SLASHES.sub("/", path).removeprefix("/").split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part != ".":
+            parts.append(part)
+    if path.endswith(("/.", "/..")):
+        parts.append("")
+    return f"/{'/'.join(parts)}{plain[len(path) :]}"
 
 
 def is_public(address: Address) -> bool:
@@ -181,6 +202,11 @@ def _taken_apart(url: str) -> WebPlace:
         raise AddressRefused("the URL has a user name or an invalid port")
     host = _host_of(parts.netloc)
     return WebPlace(url.partition("#")[0], parts.scheme, host, port or _PORTS[parts.scheme])
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    character = chr(int(found[1], 16))
+    return character if _UNRESERVED.fullmatch(character) else found[0].upper()
 
 
 def _host_of(netloc: str) -> str:

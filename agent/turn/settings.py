@@ -10,12 +10,14 @@ from msgspec import Meta
 from agent.config import ConfigSection
 from agent.messages import Effect
 from agent.security.policy import ActLimits, Autonomy, Policy, PolicyRule, Verdict
+from agent.security.web_addresses import spelled_path
 
 # Many more than a person asks for; a model in a loop is there soon. A rule of the owner's for every
 # tool has limits of its own instead
 USUAL_LIMITS = ActLimits(per_turn=50, per_hour=600, per_day=5000)
 # Arguments that are paths, as `agent.tools.files` has them
 _PATHS = frozenset({"path", "folder", "repository"})
+_URL = "url"
 _EVERY_TOOL = "*"
 _Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000)]
 
@@ -111,4 +113,13 @@ class AgentSettings(ConfigSection, frozen=True, kw_only=True):
 
 def _spelled(where: Mapping[str, str]) -> dict[str, str]:
     """Return a rule's arguments with its paths in the spelling that calls are brought into."""
-    return {key: normpath(told) if key in _PATHS else told for key, told in where.items()}
+    return {key: _spelled_argument(key, told) for key, told in where.items()}
+
+
+def _spelled_argument(key: str, told: str) -> str:
+    if key in _PATHS:
+        return normpath(told)
+    scheme, mark, rest = told.partition("://")
+    host, slash, path = rest.partition("/")
+    is_url = key == _URL and bool(slash)
+    return f"{scheme}{mark}{host}{spelled_path(f'/{path}')}" if is_url else told

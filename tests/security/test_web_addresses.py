@@ -209,6 +209,13 @@ def test_what_leads_elsewhere_is_not_public_though_it_is_global(address: str) ->
         ("http://A.ORG:8080?b", "http://a.org:8080/?b"),
         ("http://a.org#b/c", "http://a.org/#b/c"),
         ("https://a.org", "https://a.org/"),
+        ("https://a.org/%70%2fb%c3", "https://a.org/p%2Fb%C3"),
+        ("https://a.org/a/../p", "https://a.org/p"),
+        ("https://a.org/a/%2E%2e/%2e/p/..", "https://a.org/"),
+        ("https://a.org/../p/.", "https://a.org/p/"),
+        ("https://a.org//p///b", "https://a.org/p/b"),
+        ("https://a.org/a/b/?c=/../%70//#d", "https://a.org/a/b/?c=/../p//#d"),
+        ("https://a.org/web/https://b.org/%", "https://a.org/web/https://b.org/%"),
     ],
 )
 def test_a_url_has_one_spelling(url: str, told: str) -> None:

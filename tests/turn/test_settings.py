@@ -77,3 +77,18 @@ def test_a_rule_s_path_is_spelled_as_those_of_calls_are(told: str, meant: str) -
     words = f"[agent.rules.private]\n{where}"
     [rule] = policy_of(words).rules
     assert rule.where == {"path": meant}
+
+
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        ("https://a.org//%70rivate/*", "https://a.org/private/*"),
+        ("*://*.a.org/a/../b?c", "*://*.a.org/b?c"),
+        ("https://a.org*", "https://a.org*"),
+        ("*", "*"),
+    ],
+)
+def test_a_rule_s_url_is_spelled_as_those_of_calls_are(told: str, meant: str) -> None:
+    where = f'tool = "web_fetch"\nwhere = {{ url = "{told}" }}\nverdict = "deny"\n'
+    [rule] = policy_of(f"[agent.rules.private]\n{where}").rules
+    assert rule.where == {"url": meant}
