@@ -64,13 +64,35 @@ class BlueBubblesApi:
         Args:
             known: up to there nothing is new.
         """
-        found = await self._query(_rows(row))
-        if len(found) == PAGE:
-            found = found[:0]
-            while not any(one.row > known for one in found):
-                found = await self._query(_rows(row, row + PAGE))
-                row += PAGE
+        try:
+            found = await self._query(_rows(row))
+        except rest.AnswerTooLong:
+            found = await self._in_windows(row, known)
+        else:
+            if len(found) == PAGE:
+                found = await self._in_windows(row, known)
         return tuple(sorted(found, key=lambda one: one.row))
+
+    async def _in_windows(self, row: int, known: int) -> tuple[ImessageMessage, ...]:
+        """Return the first window of rows that has something new; empty if none has."""
+        width = PAGE
+        found: tuple[ImessageMessage, ...] = ()
+        while not any(one.row > known for one in found) and await self._has_more(row):
+            try:
+                found = await self._query(_rows(row, row + width))
+            except rest.AnswerTooLong:
+                if width > 1:
+                    width //= 2
+                    continue
+                found = (_skipped(row + 1, "too long for an answer"),)
+            row += width
+        return found
+
+    async def _has_more(self, row: int) -> bool:
+        try:
+            return bool(await self._query({**_rows(row), "limit": 1}))
+        except rest.AnswerTooLong:
+            return True
 
     async def in_chat(self, chat: str, row: int) -> tuple[ImessageMessage, ...]:
         """Return the latest messages of one chat after that row."""
@@ -175,9 +197,14 @@ def _message(told: dict[str, Any]) -> ImessageMessage:
         return msgspec.convert(told, ImessageMessage)
     except msgspec.ValidationError as err:
         # Its words stay out of the log: they are a person's
-        _log.warning("imessage: message skipped, not as expected (reason=%s)", err)
-    row = told.get("originalROWID")
-    return ImessageMessage(f"row {row}", row if isinstance(row, int) else 0)
+        row = told.get("originalROWID")
+        return _skipped(row if isinstance(row, int) else 0, f"not as expected: {err}")
+
+
+def _skipped(row: int, reason: str) -> ImessageMessage:
+    """Return a message without content, so that the row is passed."""
+    _log.warning("imessage: message skipped (row=%d, reason=%s)", row, reason)
+    return ImessageMessage(f"row {row}", row)
 
 
 def _read(told: Any, kind: type[_T]) -> _T:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from agent.channels.imessage.client import PAGE
+from agent.channels.imessage.client import MAX_ANSWER_BYTES, PAGE
+from agent.channels.imessage.cursor import OVERLAP_ROWS
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.net.http import HttpClient
 from tests.contracts import channel
@@ -82,6 +83,23 @@ async def test_a_long_absence_loses_nothing_in_whatever_order_it_was_written(
         # What was told as the agent ended may be told again; who keeps it knows its id
         heard = [one.text for one in listener.heard if one.text != "before"]
         assert heard == [f"{number}" for number in range(2 * PAGE)]
+
+
+async def test_messages_that_fill_more_than_an_answer_are_all_heard(
+    platform: ImessagePlatform,
+) -> None:
+    async with listening(platform.channel) as listener:
+        await wait_until(lambda: platform.server.looked)
+        for number in range(OVERLAP_ROWS):
+            platform.server.write(f"before {number}", attributedBody="x" * 900_000)
+        await listener.first(OVERLAP_ROWS)
+    await platform.write("short")
+    platform.server.write("longer than any answer", attributedBody="x" * MAX_ANSWER_BYTES)
+    await platform.write("last")
+    async with listening(platform.restarted()) as listener:
+        await wait_until(lambda: "last" in [one.text for one in listener.heard])
+        heard = [one.text for one in listener.heard if "before" not in one.text]
+        assert heard == ["short", "last"]
 
 
 async def test_what_is_seen_later_than_what_came_after_it_is_heard(
