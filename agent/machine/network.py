@@ -17,6 +17,8 @@ _ADDRESS6_FIELDS = 6
 _LOOPBACK = "lo"
 # Of what a site is given at most; a shorter one is the way through a tunnel
 _LEAST_PREFIX6 = 48
+# Of what a home is given as a rule (RIPE-690); its router makes networks of it, for guests too
+_HOME_PREFIX6 = 56
 
 IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -57,7 +59,7 @@ def network(kernel: Kernel) -> Network:
 
 
 def networks_here(kernel: Kernel | None = None) -> list[IpNetwork]:
-    """Return this machine's own addresses, and the IPv6 networks that it reaches without a router.
+    """Return this machine's own addresses, and the IPv6 networks of its home.
 
     In IPv6 every machine at home has an address that looks like any other in the Internet.
     """
@@ -130,16 +132,17 @@ def routers6(text: str) -> list[str]:
 
 
 def networks6(text: str) -> list[ipaddress.IPv6Network]:
-    """Return the networks of routes without a router; an address of this machine's own is one."""
-    found: list[ipaddress.IPv6Network] = []
+    """Return the homes that the networks of routes without a router are of, each once."""
+    found: dict[ipaddress.IPv6Network, None] = {}
     for fields in map(str.split, text.splitlines()):
         if len(fields) < _IPV6_FIELDS:
             continue
         try:
             prefix, flags = int(fields[1], 16), int(fields[8], 16)
-            network6 = ipaddress.IPv6Network((bytes.fromhex(fields[0]), prefix), strict=False)
+            home = min(prefix, _HOME_PREFIX6)
+            network6 = ipaddress.IPv6Network((bytes.fromhex(fields[0]), home), strict=False)
         except ValueError:
             continue
         if prefix >= _LEAST_PREFIX6 and not flags & _GATEWAY:
-            found.append(network6)
-    return found
+            found[network6] = None
+    return list(found)
