@@ -9,8 +9,8 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from typing import Generic, Protocol, TypeVar
 
-from agent.channels.websocket import WebSocket
 from agent.errors import BarnacleError
 
 _log = logging.getLogger(__name__)
@@ -19,10 +19,24 @@ _log = logging.getLogger(__name__)
 MAX_WAITING = 500
 
 Frame = str | bytes
-Hurry = Callable[[Frame], Awaitable[None]]
+Watched = Callable[[], contextlib.AbstractAsyncContextManager[None]]
+_T = TypeVar("_T")
+_Told_co = TypeVar("_Told_co", covariant=True)
 
 
-class UrgentFirst:
+class Connection(Protocol[_Told_co]):
+    """Connection whose messages are read one after another."""
+
+    def messages(self, beat: Callable[[], None]) -> AsyncGenerator[_Told_co, None]:
+        """Yield the messages until the connection fails; none is lost where that is broken off.
+
+        Raises:
+            ChannelUnavailable: it has ended.
+        """
+        ...
+
+
+class UrgentFirst(Generic[_T]):
     """Messages of one connection.
 
     Args:
@@ -30,19 +44,24 @@ class UrgentFirst:
         hurry: takes what cannot wait, and leaves alone what can; it is seen again in its turn.
     """
 
-    def __init__(self, socket: WebSocket, beat: Callable[[], None], hurry: Hurry) -> None:
-        self._socket = socket
+    def __init__(
+        self,
+        connection: Connection[_T],
+        beat: Callable[[], None],
+        hurry: Callable[[_T], Awaitable[None]],
+    ) -> None:
+        self._connection = connection
         self._beat = beat
         self._hurry = hurry
-        self._waiting: deque[Frame] = deque()
+        self._waiting: deque[_T] = deque()
 
-    async def messages(self) -> AsyncGenerator[Frame, None]:
+    async def messages(self) -> AsyncGenerator[_T, None]:
         """Yield all messages in their turn.
 
         Raises:
             ChannelUnavailable: it has ended.
         """
-        async with contextlib.aclosing(self._socket.messages(self._beat)) as coming:
+        async with contextlib.aclosing(self._connection.messages(self._beat)) as coming:
             while True:
                 while self._waiting:
                     yield self._waiting.popleft()
@@ -60,7 +79,7 @@ class UrgentFirst:
 
     async def _watch(self) -> None:
         try:
-            async with contextlib.aclosing(self._socket.messages(self._beat)) as coming:
+            async with contextlib.aclosing(self._connection.messages(self._beat)) as coming:
                 while len(self._waiting) < MAX_WAITING:
                     message = await anext(coming)
                     # First: where this is broken off it is taken in its turn

@@ -41,6 +41,8 @@ class NtfyServer:
     # What the next publication meets: status, code, and how long to be left alone
     fault: tuple[int, int, float] | None = None
     calls: list[Request] = field(default_factory=list)
+    # Until then no file is handed out
+    may_hand_out: asyncio.Event = field(default_factory=asyncio.Event)
     # How often somebody has begun to listen
     opened: int = 0
     _streams: set[asyncio.StreamWriter] = field(default_factory=set)
@@ -75,6 +77,8 @@ class NtfyServer:
             if parts.path.endswith("/json"):
                 await self._stream(parts.path[1:-5], parse_qs(parts.query), request, writer)
                 return
+            if parts.path in self.files:
+                await self.may_hand_out.wait()
             status, told, retry_after_s = self._answer(request, parts.path)
             head = [f"HTTP/1.1 {status} -", f"content-length: {len(told)}"]
             if retry_after_s:
@@ -152,6 +156,7 @@ class NtfyServer:
 
 @contextlib.asynccontextmanager
 async def running(server: NtfyServer, port: int = 0) -> AsyncIterator[NtfyServer]:
+    server.may_hand_out.set()
     async with serving(server.serve, port) as url:
         server.url = url
         yield server

@@ -15,12 +15,13 @@ from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.lark import events
 from agent.channels.lark.client import LarkApi, text_in
 from agent.channels.lark.events import NAME, LarkEvent, LarkFile
-from agent.channels.lark.receive import LarkReceiver, Watched
+from agent.channels.lark.receive import LarkReceiver
 from agent.channels.lark.send import LarkSender, parts
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, LarkSettings
 from agent.channels.urgency import is_urgent
+from agent.channels.urgent_first import Watched
 from agent.config import Secret
 from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound

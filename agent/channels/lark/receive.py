@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,7 +16,7 @@ from agent.channels.base import Pulse
 from agent.channels.lark import events, frames
 from agent.channels.lark.client import LarkApi, text_in, unknown_app
 from agent.channels.lark.events import LarkEvent
-from agent.channels.urgent_first import Frame, UrgentFirst
+from agent.channels.urgent_first import Frame, UrgentFirst, Watched
 from agent.channels.websocket import HandshakeRefused, WebSocket
 from agent.errors import ChannelError, ChannelUnavailable
 from agent.system.clock import Clock
@@ -31,7 +30,6 @@ MAX_TAKEN = 1000
 _NOT_KNOWN, _TOO_MANY = "514", "1000040350"
 
 # The connection is read on in its block
-Watched = Callable[[], AbstractAsyncContextManager[None]]
 Take = Callable[[Watched, LarkEvent], Awaitable[None]]
 # Whether nothing of it is left to take
 Hurry = Callable[[LarkEvent], Awaitable[bool]]

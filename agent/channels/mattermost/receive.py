@@ -71,7 +71,7 @@ class _Line(Struct, frozen=True):
     """Connection: the bot's account, the events, and the receiver."""
 
     me: MattermostSelf
-    coming: UrgentFirst
+    coming: UrgentFirst[Frame]
     deliver: Deliver
 
 

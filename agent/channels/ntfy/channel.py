@@ -1,7 +1,9 @@
 """ntfy channel, and the platform that builds it from the settings."""
 
+import contextlib
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -16,23 +18,23 @@ from agent.channels.cursor import CursorFile, spaced_json
 from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.ntfy.client import NtfyApi, path_of
-from agent.channels.ntfy.events import NAME, NtfyEvent, NtfyEventLines, NtfyFile, inbound_of
+from agent.channels.ntfy.events import NAME, NtfyEvent, NtfyFile, inbound_of
 from agent.channels.ntfy.send import NtfySender, parts
+from agent.channels.ntfy.stream import NtfyStream
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.received_files import too_large
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, NtfySettings
+from agent.channels.urgency import is_urgent
+from agent.channels.urgent_first import MAX_WAITING, UrgentFirst, Watched
 from agent.config import Secret
-from agent.errors import ChannelUnavailable, ConfigRefused, NetworkError
+from agent.errors import ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound
-from agent.net.http import HttpAnswer
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
 _PLACE = re.compile(r"[-_A-Za-z0-9]{1,64}")
-# A server says something every 45 s; a connection that is silent for longer is dead
-SILENCE_LIMIT_S = 75.0
-# All files of a message; until then nothing else is heard
+# All files of a message; until then nothing else is heard but what cannot wait
 FETCH_TIMEOUT_S = 40.0
 HINT = "Your answer is shown as a notification on a telephone: short plain sentences."
 _ANY_TYPE = "application/octet-stream"
@@ -79,15 +81,19 @@ class NtfyChannel(Channel):
         self._questions = OpenApprovals()
         self._sending = NtfySender(api, self._questions)
         self._files = IncomingFiles(place.recogniser, self.pulse.beat, FETCH_TIMEOUT_S)
+        # Seen again in their turn, and passed over then
+        self._went_ahead: deque[str] = deque(maxlen=MAX_WAITING)
 
     async def listen(self, deliver: Deliver) -> None:
         await self._position.load()
-        async with self._api.stream(self._position.since) as answer:
-            lines = NtfyEventLines()
-            async for piece in self._pieces(answer):
-                for event in lines.feed(piece):
-                    await self._take(event, deliver)
-        raise ChannelUnavailable("ntfy ended the stream of messages")
+        async with (
+            self._api.stream(self._position.since) as answer,
+            contextlib.aclosing(NtfyStream(answer)) as stream,
+        ):
+            coming = UrgentFirst(stream, self.pulse.beat, partial(self._hurry, deliver))
+            async with contextlib.aclosing(coming.messages()) as events:
+                async for event in events:
+                    await self._take(event, deliver, coming.watched)
 
     async def send(self, message: Outbound) -> None:
         await self._sending.send(message)
@@ -98,28 +104,33 @@ class NtfyChannel(Channel):
     async def ask(self, address: Address, question: Question) -> Answer:
         return await self._sending.ask(address, question)
 
-    async def _pieces(self, answer: HttpAnswer) -> AsyncGenerator[bytes, None]:
-        while True:
-            try:
-                piece = await answer.read(SILENCE_LIMIT_S)
-            except NetworkError as err:
-                raise ChannelUnavailable(f"ntfy: {err}") from err
-            if not piece:
-                return
-            self.pulse.beat()
-            yield piece
+    async def _hurry(self, deliver: Deliver, event: NtfyEvent) -> None:
+        """Handle a stop or an answer at once, while a file is fetched."""
+        if not event.is_message:
+            return
+        inbound = self._inbound(event)
+        if self._questions.answer(inbound):
+            self._went_ahead.append(event.id)
+        elif is_urgent(inbound.text):
+            await deliver(inbound)
+            self._went_ahead.append(event.id)
 
-    async def _take(self, event: NtfyEvent, deliver: Deliver) -> None:
-        if event.is_message:
-            inbound = inbound_of(event, self._api.topic, self._clock.wall_s())
+    async def _take(self, event: NtfyEvent, deliver: Deliver, watched: Watched) -> None:
+        if event.is_message and event.id not in self._went_ahead:
+            inbound = self._inbound(event)
             if not self._questions.answer(inbound):
-                await deliver(await self._with_file(inbound, event.attachment))
+                await deliver(await self._with_file(inbound, event.attachment, watched))
             self.pulse.beat()
         # The first time what lies there already is nobody's message
         if event.place and (event.event == "message" or not self._position.since):
             await self._position.advance(event.place)
 
-    async def _with_file(self, inbound: Inbound, file: NtfyFile | None) -> Inbound:
+    def _inbound(self, event: NtfyEvent) -> Inbound:
+        return inbound_of(event, self._api.topic, self._clock.wall_s())
+
+    async def _with_file(
+        self, inbound: Inbound, file: NtfyFile | None, watched: Watched
+    ) -> Inbound:
         if file is None:
             return inbound
         if not path_of(file.url):
@@ -129,7 +140,8 @@ class NtfyChannel(Channel):
             # A stranger fills no disk
             return unfetched(inbound, ["a file"])
         coming = IncomingFile("a file", partial(self._fetch, file))
-        return await self._files.added_to(inbound, [coming])
+        async with watched():
+            return await self._files.added_to(inbound, [coming])
 
     async def _fetch(self, file: NtfyFile) -> Attachment | str:
         if reason := too_large(file.size):

@@ -45,7 +45,7 @@ MAX_AHEAD = 500
 
 class _Line(Struct, frozen=True):
     socket: WebSocket
-    coming: UrgentFirst
+    coming: UrgentFirst[Frame]
     end: contextlib.AsyncExitStack
 
 

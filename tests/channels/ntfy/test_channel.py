@@ -118,6 +118,28 @@ async def test_a_file_elsewhere_is_not_asked_for(platform: NtfyPlatform, url: st
         assert heard.attachments == ()
 
 
+async def test_what_stops_the_agent_does_not_wait_for_a_file(platform: NtfyPlatform) -> None:
+    platform.server.may_hand_out.clear()
+    async with listening(platform.channel) as listener:
+        await platform.write("lamp on")
+        [first] = await listener.first()
+        asking = asyncio.ensure_future(platform.channel.ask(first.address, QUESTION))
+        await wait_until(lambda: platform.shown(first))
+        await platform.write_with_file("look", b"%PDF")
+        await wait_until(lambda: any("/file/" in call.target for call in platform.server.calls))
+        await platform.write("and then")
+        await platform.write("/stop")
+        await platform.write(f"yes {QUESTION.question_id}")
+        assert await asking is Answer.YES
+        assert [one.text for one in await listener.first(2)] == ["lamp on", "/stop"]
+        platform.server.may_hand_out.set()
+        heard = (await listener.first(4))[2:]
+        assert [one.text for one in heard] == ["look", "and then"]
+        assert len(heard[0].attachments) == 1
+        await platform.write("last")
+        assert (await listener.first(5))[-1].text == "last"
+
+
 async def test_a_strangers_file_is_not_fetched(server: NtfyServer, platform: NtfyPlatform) -> None:
     stranger = replace(platform.channel._place, knows=lambda _inbound: False)
     closed = NtfyChannel(platform.channel._api, stranger, SystemClock())
