@@ -49,3 +49,14 @@ def test_85_degrees_that_may_be_none_are_refused(sixth: int) -> None:
 @pytest.mark.parametrize("raw", [RAW_85 - 1, RAW_85 + 1])
 def test_next_to_it_there_is_no_doubt(raw: int) -> None:
     assert told(raw, 0x0C) == (raw * 25 + 2) // 4
+
+
+@pytest.mark.parametrize("raw", [0x07FF, 125 * 16 + 1, -55 * 16 - 1])
+def test_what_it_cannot_measure_is_refused(raw: int) -> None:
+    code, text = told(raw, 0x10)
+    assert (code, "look at its power" in text) == (frame.IO, True)
+
+
+@pytest.mark.parametrize("raw", [125 * 16, -55 * 16])
+def test_the_ends_of_its_range_are_measured(raw: int) -> None:
+    assert told(raw, 0x10) == raw // 16 * 100
