@@ -11,7 +11,11 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Generic, Protocol, TypeVar
 
+from agent.channels.approvals import OpenApprovals
+from agent.channels.base import Deliver
+from agent.channels.urgency import is_urgent
 from agent.errors import BarnacleError
+from agent.messages import Inbound
 
 _log = logging.getLogger(__name__)
 
@@ -22,6 +26,16 @@ Frame = str | bytes
 Watched = Callable[[], contextlib.AbstractAsyncContextManager[None]]
 _T = TypeVar("_T")
 _Told_co = TypeVar("_Told_co", covariant=True)
+
+
+async def went_ahead(inbound: Inbound, questions: OpenApprovals, deliver: Deliver) -> bool:
+    """Handle an answer or a stop at once; return true if the message needs nothing more."""
+    if questions.answer(inbound):
+        return True
+    if not is_urgent(inbound.text):
+        return False
+    await deliver(inbound)
+    return True
 
 
 class Connection(Protocol[_Told_co]):

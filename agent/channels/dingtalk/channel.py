@@ -18,7 +18,7 @@ from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, DingTalkSettings
-from agent.channels.urgency import is_urgent
+from agent.channels.urgent_first import went_ahead
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound
@@ -81,12 +81,7 @@ class DingTalkChannel(Channel):
     async def _hurry(self, deliver: Deliver, message: DingTalkMessage) -> bool:
         """Handle a stop or an answer at once; return true if the message needs nothing more."""
         found = self._understood(message)
-        if found is None or self._questions.answer(found[0]):
-            return True
-        if not is_urgent(found[0].text):
-            return False
-        await deliver(found[0])
-        return True
+        return found is None or await went_ahead(found[0], self._questions, deliver)
 
     async def _take(self, deliver: Deliver, message: DingTalkMessage) -> None:
         if (found := self._understood(message)) is not None:

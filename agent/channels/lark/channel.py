@@ -20,8 +20,7 @@ from agent.channels.lark.send import LarkSender, parts
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, LarkSettings
-from agent.channels.urgency import is_urgent
-from agent.channels.urgent_first import Watched
+from agent.channels.urgent_first import Watched, went_ahead
 from agent.config import Secret
 from agent.errors import ChannelError, ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound
@@ -106,12 +105,7 @@ class LarkChannel(Channel):
             self._sending.pressed(told.event)
             return True
         found = self._understood(told)
-        if found is None or self._questions.answer(found[0]):
-            return True
-        if not is_urgent(found[0].text):
-            return False
-        await deliver(found[0])
-        return True
+        return found is None or await went_ahead(found[0], self._questions, deliver)
 
     async def _take(self, deliver: Deliver, watched: Watched, told: LarkEvent) -> None:
         if await self._hurry(deliver, told):

@@ -25,8 +25,7 @@ from agent.channels.platform import Platform, PlatformContext, SetupKey, channel
 from agent.channels.received_files import too_large
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import ChannelsSettings, NtfySettings
-from agent.channels.urgency import is_urgent
-from agent.channels.urgent_first import MAX_WAITING, UrgentFirst, Watched
+from agent.channels.urgent_first import MAX_WAITING, UrgentFirst, Watched, went_ahead
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.messages import Address, Attachment, Inbound, Outbound
@@ -82,7 +81,7 @@ class NtfyChannel(Channel):
         self._sending = NtfySender(api, self._questions)
         self._files = IncomingFiles(place.recogniser, self.pulse.beat, FETCH_TIMEOUT_S)
         # Seen again in their turn, and passed over then
-        self._went_ahead: deque[str] = deque(maxlen=MAX_WAITING)
+        self._ahead: deque[str] = deque(maxlen=MAX_WAITING)
 
     async def listen(self, deliver: Deliver) -> None:
         await self._position.load()
@@ -106,17 +105,11 @@ class NtfyChannel(Channel):
 
     async def _hurry(self, deliver: Deliver, event: NtfyEvent) -> None:
         """Handle a stop or an answer at once, while a file is fetched."""
-        if not event.is_message:
-            return
-        inbound = self._inbound(event)
-        if self._questions.answer(inbound):
-            self._went_ahead.append(event.id)
-        elif is_urgent(inbound.text):
-            await deliver(inbound)
-            self._went_ahead.append(event.id)
+        if event.is_message and await went_ahead(self._inbound(event), self._questions, deliver):
+            self._ahead.append(event.id)
 
     async def _take(self, event: NtfyEvent, deliver: Deliver, watched: Watched) -> None:
-        if event.is_message and event.id not in self._went_ahead:
+        if event.is_message and event.id not in self._ahead:
             inbound = self._inbound(event)
             if not self._questions.answer(inbound):
                 await deliver(await self._with_file(inbound, event.attachment, watched))

@@ -17,7 +17,7 @@ from agent.channels.slack.client import SlackApi
 from agent.channels.slack.events import SlackCommand, SlackEvent, SlackEventCall, SlackInteraction
 from agent.channels.slack.files import SlackFiles
 from agent.channels.slack.inbound import Groups, commanded, is_for_us, understood
-from agent.channels.urgency import is_urgent
+from agent.channels.urgent_first import went_ahead
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound
 from agent.system.clock import Clock
@@ -97,10 +97,8 @@ class SlackReceiver:
         inbound = said.inbound
         if inbound.message_id in self._seen:
             return True
-        if not self._ears.questions.answer(inbound):
-            if not is_urgent(inbound.text):
-                return False
-            await deliver(inbound)
+        if not await went_ahead(inbound, self._ears.questions, deliver):
+            return False
         self._seen.append(inbound.message_id)
         return True
 

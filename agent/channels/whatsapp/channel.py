@@ -19,7 +19,7 @@ from agent.channels.platform import Platform, PlatformContext, SetupKey, channel
 from agent.channels.push import PushAnswer, PushRequest
 from agent.channels.push_ledger import PushLedger
 from agent.channels.settings import ChannelsSettings, WhatsAppSettings
-from agent.channels.urgency import is_urgent
+from agent.channels.urgent_first import went_ahead
 from agent.channels.whatsapp import events
 from agent.channels.whatsapp.client import UPLOAD_TIMEOUT_S, WhatsAppApi
 from agent.channels.whatsapp.errors import in_words, is_window_over
@@ -208,11 +208,8 @@ class WhatsAppChannel(Channel):
         if pressed := said.message.pressed:
             if not self._sending.press(inbound.address, pressed):
                 await self._tell(inbound, NOT_OPEN)
-        elif not self._questions.answer(inbound):
-            if not is_urgent(inbound.text):
-                return False
-            await deliver(inbound)
-        return True
+            return True
+        return await went_ahead(inbound, self._questions, deliver)
 
     async def _open(self, inbound: Inbound) -> None:
         said_at_s = inbound.sent_at_s or inbound.received_at_s
