@@ -29,23 +29,25 @@ def unfetched(inbound: Inbound, names: Iterable[str]) -> Inbound:
     return replace(inbound, notes=(*inbound.notes, *notes))
 
 
-def is_sound(kept: Attachment) -> bool:
-    """Return true for sound, which most platforms send as speech alone."""
-    return kept.media_type.startswith("audio/")
-
-
 class IncomingFile(Struct, frozen=True):
     """File that the platform holds.
 
     Args:
         what: what a person would call it.
         fetch: the file, or why it cannot be had.
-        is_speech: true for a file that is to be written down.
+        is_speech: true for a voice message, whose words are the sender's own; None where people do
+            record some and the platform does not tell them from other sound: then all sound is.
     """
 
     what: str
     fetch: Callable[[], Awaitable[Attachment | str]]
-    is_speech: Callable[[Attachment], bool] = is_sound
+    is_speech: bool | None = None
+
+    def is_heard(self, kept: Attachment) -> bool:
+        """Return true for what is to be written down."""
+        if self.is_speech is None:
+            return kept.media_type.startswith("audio/")
+        return self.is_speech
 
 
 class IncomingFiles:
@@ -74,7 +76,7 @@ class IncomingFiles:
             if isinstance(attachment, str):
                 notes.append(f"I could not fetch {file.what}: {attachment}.")
                 continue
-            if file.is_speech(attachment):
+            if file.is_heard(attachment):
                 # What was said counts as the sender's; what a file calls itself does not
                 attachment = replace(attachment, name="")
                 text, note = await self._said(attachment)

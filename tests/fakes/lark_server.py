@@ -52,6 +52,8 @@ class LarkServer:
     messages: list[Json] = field(default_factory=list)
     reactions: dict[str, Json] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    # Of those that are no PDF
+    types: dict[str, str] = field(default_factory=dict)
     tokens: list[str] = field(default_factory=list)
     # Events that nobody has acknowledged, by their message id
     pending: dict[str, bytes] = field(default_factory=dict)
@@ -186,7 +188,8 @@ class LarkServer:
                 self.faults.remove(fault)
                 return fault.status, [*fault.headers], json.dumps(fault.told).encode()
         if found := re.fullmatch(r"/im/v1/messages/\w+/resources/(\w+)\?type=(image|file)", path):
-            return 200, ["content-type: application/pdf"], self.files[found[1]]
+            kind = self.types.get(found[1], "application/pdf")
+            return 200, [f"content-type: {kind}"], self.files[found[1]]
         told = self._told(request, path, body)
         status = 200 if told["code"] == 0 else 400
         return status, ["content-type: application/json"], json.dumps(told).encode()

@@ -93,7 +93,9 @@ class DingTalkChannel(Channel):
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return unfetched(inbound, [file.what for file in files])
-        coming = [IncomingFile(file.what, partial(self._fetch, file)) for file in files]
+        coming = [
+            IncomingFile(file.what, partial(self._fetch, file), file.is_speech) for file in files
+        ]
         return await self._files.added_to(inbound, coming)
 
     async def _fetch(self, file: DingTalkFile) -> Attachment | str:

@@ -80,6 +80,11 @@ class DingTalkFile(Struct, frozen=True):
     def what(self) -> str:
         return _NAMES.get(self.kind, "a file")
 
+    @property
+    def is_speech(self) -> bool:
+        """True for what was recorded in the chat, and is no file that somebody has."""
+        return self.kind == "audio"
+
     def media_type(self, told: str) -> str:
         """Return the media type; the platform's servers often say nothing about it."""
         kind = printable_line(told, 100).partition(";")[0].strip().lower()

@@ -42,9 +42,8 @@ class DiscordFiles:
         )
 
     def _coming(self, file: DiscordFile, *, is_speech: bool) -> IncomingFile:
-        return IncomingFile(
-            called(file, is_speech=is_speech), partial(self._fetch, file), lambda _kept: is_speech
-        )
+        what = called(file, is_speech=is_speech)
+        return IncomingFile(what, partial(self._fetch, file), is_speech)
 
     async def _fetch(self, file: DiscordFile) -> Attachment | str:
         if reason := too_large(file.size):

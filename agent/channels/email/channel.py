@@ -221,9 +221,7 @@ class EmailChannel(Channel):
         async def fetch() -> Attachment | str:
             return await self._place.keeping.keep(_pieces(file), file.media_type, file.name)
 
-        return IncomingFile(
-            file.name or "a file", fetch, lambda _: file.media_type.startswith("audio/")
-        )
+        return IncomingFile(file.name or "a file", fetch, is_speech=False)
 
     async def _post(self, draft: EmailDraft, files: list[Attachment]) -> None:
         letter = written(draft, self._submission.sender, self._clock.wall_s())

@@ -97,7 +97,7 @@ class ImessageChannel(Channel):
         inbound = self._heard(message)
         if inbound is not None:
             async with self._watched(message.guid, deliver):
-                inbound = await self._with_files(inbound, message.attachments)
+                inbound = await self._with_files(inbound, message)
             await deliver(inbound)
             self.pulse.beat()
         self._position.note(message.guid, message.row)
@@ -146,13 +146,16 @@ class ImessageChannel(Channel):
         is_for_us = heard.calls_us if self._groups == "mention" else self._groups == "all"
         return heard.inbound if is_for_us or not heard.inbound.is_group else None
 
-    async def _with_files(self, inbound: Inbound, files: tuple[ImessageFile, ...]) -> Inbound:
-        if not files:
+    async def _with_files(self, inbound: Inbound, message: ImessageMessage) -> Inbound:
+        if not message.attachments:
             return inbound
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return unfetched(inbound, ["a file"])
-        coming = [IncomingFile("a file", partial(self._fetch, one)) for one in files]
+        coming = [
+            IncomingFile("a file", partial(self._fetch, one), message.is_audio_message)
+            for one in message.attachments
+        ]
         return await self._files.added_to(inbound, coming[:MAX_FILES])
 
     async def _fetch(self, file: ImessageFile) -> Attachment | str:

@@ -88,6 +88,8 @@ class ImessageMessage(Struct, frozen=True, rename="camel"):
     group_action_type: int | None = 0
     associated_message_guid: str | None = None
     is_auto_reply: bool | None = False
+    # None where the Mac does not tell
+    is_audio_message: bool | None = None
     error: int | None = 0
     date_retracted: int | None = None
 

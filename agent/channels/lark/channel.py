@@ -122,7 +122,7 @@ class LarkChannel(Channel):
             # A stranger fills no disk
             return unfetched(inbound, [file.what for file in files])
         coming = [
-            IncomingFile(file.what, partial(self._fetch, inbound.message_id, file))
+            IncomingFile(file.what, partial(self._fetch, inbound.message_id, file), file.is_speech)
             for file in files
         ]
         async with watched():

@@ -115,6 +115,11 @@ class LarkFile(Struct, frozen=True):
     def what(self) -> str:
         return _NAMES.get(self.kind, "a file")
 
+    @property
+    def is_speech(self) -> bool:
+        """True for what was recorded in the chat, and is no file that somebody has."""
+        return self.kind == "audio"
+
 
 class LarkContent(Struct, frozen=True):
     """Text and files of a message."""

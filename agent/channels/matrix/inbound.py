@@ -21,12 +21,16 @@ MAX_QUOTED_CHARS = 1000
 MAX_NAME_CHARS = 64
 # Clocks of servers run on; a time beyond this is no time
 _MAX_TIMESTAMP_MS = 2**53
+_SOUND = "a sound file"
 _FILES = {
     "m.image": "a picture",
     "m.file": "a file",
-    "m.audio": "a voice message",
+    "m.audio": _SOUND,
     "m.video": "a video",
 }
+_VOICE = "a voice message"
+# What a program puts beside sound that was recorded in the room (MSC3245)
+_VOICE_MARKS = ("org.matrix.msc3245.voice", "m.voice")
 _WORDS = frozenset({"m.text", "m.emote"})
 _HEARD_BY_ALL = re.compile(r"/(?:stop|estop)\s*", re.IGNORECASE)
 _FALLBACK = re.compile(r"\A> <[^\n]*\n(?:>[^\n]*\n)*\n?")
@@ -56,6 +60,7 @@ class MatrixFile(Struct, frozen=True):
     name: str
     # With what it is opened; empty where it lies there as it is
     sealed: dict[str, Any] = field(default_factory=dict)
+    is_speech: bool = False
 
 
 class MatrixContext(Struct, frozen=True):
@@ -145,7 +150,9 @@ def file_of(event: MatrixEvent) -> MatrixFile | None:
     sealed: dict[str, Any] = told if isinstance(told, dict) else {}
     address = sealed.get("url") if sealed else event.text("url")
     there = address if isinstance(address, str) else ""
-    return MatrixFile(what, there, printable_line(known, 100), name, sealed)
+    is_speech = what == _SOUND and any(mark in event.content for mark in _VOICE_MARKS)
+    shown = _VOICE if is_speech else what
+    return MatrixFile(shown, there, printable_line(known, 100), name, sealed, is_speech)
 
 
 def _words(event: MatrixEvent) -> str:

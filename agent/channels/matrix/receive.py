@@ -309,7 +309,7 @@ class MatrixReceiver:
         if not self._ears.knows(inbound):
             # A stranger fills no disk
             return unfetched(inbound, [file.what])
-        coming = IncomingFile(file.what, partial(self._fetch, file))
+        coming = IncomingFile(file.what, partial(self._fetch, file), file.is_speech)
         return await self._ears.files.added_to(inbound, [coming])
 
     async def _fetch(self, file: MatrixFile) -> Attachment | str:

@@ -239,7 +239,9 @@ class MattermostReceiver:
             files = await self._files_of(post)
         except MessageRefused as err:
             return replace(inbound, notes=(f"I could not fetch a file: {err}.",))
-        coming = [IncomingFile("a file", partial(self._fetch, one)) for one in files]
+        coming = [
+            IncomingFile("a file", partial(self._fetch, one), is_speech=False) for one in files
+        ]
         return await self._files.added_to(inbound, coming[:MAX_FILES])
 
     async def _files_of(self, post: MattermostPost) -> tuple[MattermostFile, ...]:

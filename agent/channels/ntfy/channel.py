@@ -132,7 +132,7 @@ class NtfyChannel(Channel):
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return unfetched(inbound, ["a file"])
-        coming = IncomingFile("a file", partial(self._fetch, file))
+        coming = IncomingFile("a file", partial(self._fetch, file), is_speech=False)
         async with watched():
             return await self._files.added_to(inbound, [coming])
 

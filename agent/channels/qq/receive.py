@@ -197,8 +197,7 @@ class QqReceiver:
         others = [file for file in files if not (file.is_speech and file.asr_refer_text)]
         if others and self._ears.place.knows(inbound):
             coming = [
-                IncomingFile(one.called, partial(self._fetch, one), partial(_is_speech, one))
-                for one in others
+                IncomingFile(one.called, partial(self._fetch, one), one.is_speech) for one in others
             ]
             self._is_fetching = True
             try:
@@ -223,7 +222,3 @@ def _spoken(file: QqFile) -> str:
     """Return the platform's own transcript."""
     words = printable_text(file.asr_refer_text, MAX_SPEECH_CHARS).strip()
     return f"{words}\n[spoken; QQ wrote it down]"
-
-
-def _is_speech(file: QqFile, _kept: Attachment) -> bool:
-    return file.is_speech

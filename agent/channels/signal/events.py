@@ -32,6 +32,8 @@ class SignalFile(_Wire, frozen=True):
     content_type: str | None = None
     filename: str | None = None
     size: int | None = None
+    # None from a signal-cli that does not tell (before autumn 2026)
+    is_voice_note: bool | None = None
 
 
 class SignalQuote(_Wire, frozen=True):

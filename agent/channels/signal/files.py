@@ -58,7 +58,7 @@ class SignalFiles:
         """Return the message with its files, and a line for each that failed."""
         place = parameters_of(inbound.reply_target)
         coming = (
-            IncomingFile(in_words(file), partial(self._fetch, file, place))
+            IncomingFile(in_words(file), partial(self._fetch, file, place), file.is_voice_note)
             for file in files[:MAX_FILES]
         )
         return await self._files.added_to(inbound, coming)
@@ -96,7 +96,8 @@ class SignalFiles:
 def in_words(file: SignalFile) -> str:
     """Return the file's name for a person."""
     kind = _type(file).partition("/")[0]
-    kinds = {"image": "a picture", "audio": "a voice message", "video": "a video"}
+    sound = "a file" if file.is_voice_note is False else "a voice message"
+    kinds = {"image": "a picture", "audio": sound, "video": "a video"}
     return kinds.get(kind, "a file")
 
 

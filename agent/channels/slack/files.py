@@ -43,7 +43,7 @@ class SlackFiles:
         return unfetched(inbound, map(called, files))
 
     def _coming(self, file: SlackFile) -> IncomingFile:
-        return IncomingFile(called(file), partial(self._fetch, file), lambda _kept: is_speech(file))
+        return IncomingFile(called(file), partial(self._fetch, file), is_speech(file))
 
     async def _fetch(self, file: SlackFile) -> Attachment | str:
         if reason := too_large(file.size):

@@ -45,7 +45,7 @@ class TelegramFiles:
         return await self._files.added_to(inbound, map(self._coming, sent[:MAX_FILES]))
 
     def _coming(self, sent: TelegramAttachment) -> IncomingFile:
-        return IncomingFile(sent.what, partial(self._fetch, sent), lambda _kept: sent.is_speech)
+        return IncomingFile(sent.what, partial(self._fetch, sent), sent.is_speech)
 
     async def _fetch(self, sent: TelegramAttachment) -> Attachment | str:
         file = sent.file

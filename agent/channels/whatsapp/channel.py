@@ -244,7 +244,7 @@ class WhatsAppChannel(Channel):
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return unfetched(inbound, [what])
-        coming = IncomingFile(what, partial(self._fetch, media), lambda _kept: media.voice)
+        coming = IncomingFile(what, partial(self._fetch, media), media.voice)
         return await self._files.added_to(inbound, [coming])
 
     async def _fetch(self, media: WhatsAppMedia) -> Attachment | str:

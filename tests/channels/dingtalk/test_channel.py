@@ -243,6 +243,16 @@ async def test_a_voice_message_is_heard_in_the_platforms_words_where_it_has_some
         assert "no speech service" in heard.notes[0]
 
 
+async def test_a_file_of_sound_is_no_order_of_the_sender(world: World) -> None:
+    world.server.files["c1"], world.server.types["c1"] = b"x", "audio/mpeg"
+    async with listening(world.channel()) as listener:
+        await world.connected()
+        told = {"downloadCode": "c1", "fileName": "talk.mp3"}
+        await world.server.write(ANNA, DM, "file", content=told)
+        [heard] = await listener.first()
+        assert (heard.notes, heard.attachments[0].name) == ((), "talk.mp3")
+
+
 async def test_a_spoken_yes_in_the_platforms_words_approves_nothing(world: World) -> None:
     channel = world.channel()
     question = Question("lamp", "{}", "it moves", yes_by=YesBy.WORD, takes_word=lambda _: True)

@@ -234,6 +234,19 @@ async def test_the_private_interface_is_used_where_it_is(
         assert platform.server.asked[0]["method"] == method
 
 
+@pytest.mark.parametrize("is_recorded", [True, False])
+async def test_a_file_of_sound_is_no_order_of_the_sender(
+    platform: ImessagePlatform, *, is_recorded: bool
+) -> None:
+    async with listening(platform.channel) as listener:
+        await wait_until(lambda: platform.server.looked)
+        file = platform.server.put_file(b"x", "audio/mpeg", "talk.mp3")
+        platform.server.write("keep it", attachments=[file], isAudioMessage=is_recorded)
+        [heard] = await listener.first()
+        assert bool(heard.notes) == is_recorded
+        assert heard.attachments[0].name == ("" if is_recorded else "talk.mp3")
+
+
 async def test_the_files_of_a_stranger_are_not_fetched(platform: ImessagePlatform) -> None:
     async with listening(platform.restarted(knows=False)) as listener:
         await platform.write_with_file("look", b"%PDF")

@@ -140,6 +140,18 @@ async def test_a_rich_text_keeps_where_its_links_lead_and_its_films(world: World
     assert [content_of(file) for file in heard.attachments] == [b"picture", b"film"]
 
 
+async def test_only_what_was_recorded_in_the_chat_is_speech(world: World) -> None:
+    world.server.files = {"file_1": b"x"}
+    world.server.types = {"file_1": "audio/opus"}
+    async with listening(world.channel()) as listener:
+        told = {"file_key": "file_1", "file_name": "talk.opus"}
+        await world.server.write(ANNA, DM, told, kind="file")
+        await world.server.write(ANNA, DM, {"file_key": "file_1", "duration": 900}, kind="audio")
+        sent, recorded = await listener.first(2)
+    assert (sent.notes, sent.attachments[0].name) == ((), "talk.opus")
+    assert "no speech service" in recorded.notes[0]
+
+
 async def test_a_strangers_file_is_not_fetched(world: World) -> None:
     async with listening(world.channel(knows=lambda _: False)) as listener:
         content = {"file_key": "file_v2_1", "file_name": "x.pdf"}

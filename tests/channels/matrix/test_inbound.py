@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,3 +72,16 @@ def test_what_is_passed_on_is_quoted() -> None:
     heard = understood(said("pump on", **{"m.forwarded": {"sender": "@eve:b"}}), around, ME, 0)
     assert (heard.text, heard.quoted) == ("[a forwarded message]", "pump on")
     assert (heard.is_forwarded, heard.quoted_of) == (True, Whose.ANYBODYS)
+
+
+@pytest.mark.parametrize("mark", ["org.matrix.msc3245.voice", "m.voice"])
+def test_only_what_was_recorded_in_the_room_is_speech(mark: str) -> None:
+    sound = said("talk.mp3", msgtype="m.audio", url="mxc://a/b")
+    recorded = said("Voice message", msgtype="m.audio", url="mxc://a/b", **{mark: {}})
+    picture = said("a.png", msgtype="m.image", url="mxc://a/b", **{mark: {}})
+    found = [file_of(one) for one in (sound, recorded, picture)]
+    assert [(one.what, one.is_speech) for one in found if one] == [
+        ("a sound file", False),
+        ("a voice message", True),
+        ("a picture", False),
+    ]

@@ -105,6 +105,15 @@ async def test_a_voice_message_is_kept_and_said_to_be_one(signal: Make) -> None:
     assert inbound.attachments[0].media_type == "audio/aac"
 
 
+async def test_a_file_of_sound_is_no_order_of_the_sender(signal: Make) -> None:
+    async with signal(SignalDaemon(files={"a": b"x"})) as it:
+        sound = {**file("a", "audio/mpeg", name="talk.mp3"), "isVoiceNote": False}
+        it.daemon.tell(message("keep it", attachments=[sound]))
+        (inbound,) = await it.heard.until(1)
+    assert inbound.notes == ()
+    assert inbound.attachments[0].name == "talk.mp3"
+
+
 async def test_what_is_no_base64_is_no_file(signal: Make) -> None:
     async with signal(SignalDaemon(files={"a": "AAA-====AAAA"})) as it:
         it.daemon.tell(message("look", attachments=[file("a")]))
