@@ -6,11 +6,12 @@ names one is answered by one change, which is remembered.
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
 
-from agent.messages import ChatMessage, Echo, Image, Role, ToolCall, ToolSpec
+from agent.messages import ChatMessage, Image, Role, ToolCall, ToolSpec
 from agent.providers import service_json
 from agent.providers.base import ChatRequest
 from agent.providers.call_ids import SHORT, renamed
@@ -23,6 +24,10 @@ Json = dict[str, object]
 # In an echo: fields of calls that go back, by the place of a call in its message
 OF_CALLS = "of_calls"
 OFFICIAL_HOST = "api.openai.com"
+# Google's documented word for "there is no signature, do not look for one", in a call
+UNSIGNED: Json = {
+    "extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}
+}
 
 # Looked up here once, not for each message of each request: a member of an enum is slow to find
 _SYSTEM = Role.SYSTEM
@@ -44,6 +49,8 @@ _NO_SCHEMA = re.compile(
 _NO_ID = re.compile(
     r"tool call id|tool_call_id|tool_calls\[[0-9]+\]\.id|tool_use(?:\.id|` ids)", re.IGNORECASE
 )
+# Google's of the same, by its address of this format
+_NO_SIGNATURE = re.compile(r"missing a thought.signature", re.IGNORECASE)
 
 
 class CompletionsDialect(Struct, frozen=True):
@@ -56,6 +63,8 @@ class CompletionsDialect(Struct, frozen=True):
     takes_stream_options: bool = True
     takes_schema: bool = True
     takes_any_id: bool = True
+    # Of calls made together only the first one is signed
+    wants_signatures: bool = False
 
     @classmethod
     def of_host(cls, host: str) -> "CompletionsDialect":
@@ -68,6 +77,8 @@ class CompletionsDialect(Struct, frozen=True):
             return structs.replace(self, takes_schema=False)
         if self.takes_any_id and _NO_ID.search(complaint):
             return structs.replace(self, takes_any_id=False)
+        if not self.wants_signatures and _NO_SIGNATURE.search(complaint):
+            return structs.replace(self, wants_signatures=True)
         return self._without(complaint) if _REFUSAL.search(complaint) else None
 
     def _without(self, complaint: str) -> "CompletionsDialect | None":
@@ -100,7 +111,7 @@ def encode(
     known = request.messages
     if not dialect.takes_any_id:
         known = tuple(renamed(known, SHORT))
-    body["messages"] = _messages(known, (wire, sampling.model))
+    body["messages"] = _messages(known, (wire, sampling.model), dialect)
     body[dialect.tokens_key] = sampling.max_tokens
     if dialect.takes_temperature:
         body["temperature"] = sampling.temperature
@@ -128,15 +139,21 @@ def _tool(spec: ToolSpec) -> Json:
     }
 
 
-def _messages(messages: Sequence[ChatMessage], asked: tuple[str, str]) -> list[Json | msgspec.Raw]:
+def _messages(
+    messages: Sequence[ChatMessage], asked: tuple[str, str], dialect: CompletionsDialect
+) -> list[Json | msgspec.Raw]:
     """Return messages with one system message at most: local models' templates refuse a second."""
     system = [message.text for message in messages if message.role is _SYSTEM]
     said = [message for message in messages if message.role is not _SYSTEM]
     first: list[Json] = [{"role": "system", "content": "\n\n".join(system)}] if system else []
     written = _written.each(said)
     for at, message in enumerate(said):
-        if message.echo is not None:
-            written[at] = _with_echo(message, message.echo, asked)
+        is_unsigned = dialect.wants_signatures and message.tool_calls
+        if message.echo is not None or is_unsigned:
+            wired = _with_echo(message, asked)
+            if is_unsigned:
+                wired["tool_calls"][0] = UNSIGNED | wired["tool_calls"][0]
+            written[at] = msgspec.Raw(service_json.encode(wired))
     return [*first, *written]
 
 
@@ -160,17 +177,18 @@ _written: Once[ChatMessage, msgspec.Raw] = Once(
 )
 
 
-def _with_echo(message: ChatMessage, echo: Echo, asked: tuple[str, str]) -> msgspec.Raw:
+def _with_echo(message: ChatMessage, asked: tuple[str, str]) -> dict[str, Any]:
     """Send back the service's own content within the turn that is going on."""
-    wired = _message(message)
-    if (echo.wire, echo.model) == asked:
+    wired: dict[str, Any] = _message(message)
+    echo = message.echo
+    if echo is not None and (echo.wire, echo.model) == asked:
         back = service_json.object_in(echo.content_json)
         of_calls = back.pop(OF_CALLS, None)
         wired |= back
         if isinstance(of_calls, dict):
             calls = enumerate(message.tool_calls)
             wired["tool_calls"] = [_call(call) | of_calls.get(str(at), {}) for at, call in calls]
-    return msgspec.Raw(service_json.encode(wired))
+    return wired
 
 
 def _picture(image: Image) -> Json:

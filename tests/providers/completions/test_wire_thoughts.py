@@ -8,6 +8,7 @@ from agent.errors import TransientProviderError
 from agent.messages import ChatMessage, Echo, Image, ToolCall
 from agent.providers.answer import MAX_ANSWER_BYTES, AnswerBuilder
 from agent.providers.base import ChatRequest, ChatResponse, Usage
+from agent.providers.completions.dialect import OF_CALLS, UNSIGNED
 from agent.providers.completions.wire import CompletionsWire
 from agent.providers.wire import Sampling
 from tests.fakes.said import assistant_said, system_said, tool_said, user_said
@@ -165,3 +166,27 @@ def test_tokens_from_the_cache_are_told_apart() -> None:
     assert answered({"content": "x"}, usage=counted).usage == Usage(2000, 5, 1900)
     deepseek = {"prompt_tokens": 2000, "completion_tokens": 5, "prompt_cache_hit_tokens": 1800}
     assert answered({"content": "x"}, usage=deepseek).usage == Usage(2000, 5, 1800)
+
+
+def test_calls_that_another_service_made_are_said_to_be_unsigned_where_that_is_demanded() -> None:
+    dialect = WIRE.first_dialect("generativelanguage.googleapis.com", SAMPLING.model)
+    complaint = (
+        "Function call is missing a thought_signature in functionCall parts. This is required for "
+        "tools to work correctly"
+    )
+    other = dialect.after_refusal(complaint)
+    assert other is not None
+    assert other.after_refusal(complaint) is None
+    signed = {"google": {"thought_signature": "c2lnbmVk"}}
+    own = json.dumps({OF_CALLS: {"0": {"extra_content": signed}}})
+    two = (CALL, replace(CALL, call_id="call_2"))
+    turn = (
+        *(assistant_said("", two), *(tool_said(call, "ok") for call in two)),
+        *(assistant_said("", two, Echo(WIRE.name, SAMPLING.model, own)), tool_said(CALL, "ok")),
+    )
+    body = json.loads(WIRE.write(ChatRequest(turn), SAMPLING, other).body)
+    calls = [one["tool_calls"] for one in body["messages"] if "tool_calls" in one]
+    assert [[call.get("extra_content") for call in made] for made in calls] == [
+        [UNSIGNED["extra_content"], None],
+        [signed, None],
+    ]
