@@ -35,6 +35,7 @@ class ClockTime(Struct, frozen=True):
     """An hour and a minute, and where they end.
 
     Args:
+        hour: 24 for the midnight that ends a day.
         is_open: it may be the other half of the day as well.
     """
 
@@ -42,6 +43,10 @@ class ClockTime(Struct, frozen=True):
     minute: int
     end: int
     is_open: bool
+
+    @property
+    def ends_day(self) -> bool:
+        return self.hour == _DAY_HOURS
 
     @property
     def told(self) -> str:
@@ -223,4 +228,4 @@ def _daypart(units: Sequence[Unit], position: int, own: TimeVocabulary) -> Found
 def _sound(hour: int, minute: int, end: int, *, is_open: bool) -> ClockTime | None:
     if not (0 <= hour <= _DAY_HOURS and 0 <= minute < _HOUR_MIN):
         return None
-    return ClockTime(hour % _DAY_HOURS, minute, end, is_open)
+    return ClockTime(hour % _DAY_HOURS if minute else hour, minute, end, is_open)

@@ -78,7 +78,7 @@ async def _later(analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Read
     if said & _NO_ORDER or asks:
         return None
     step = await read(when.rest)
-    if not when.has_time or _is_length(when.rest, analysis.code):
+    if not when.has_time or when.is_part or _is_length(when.rest, analysis.code):
         return SayStep("later_unclear", {"order": when.rest}) if _acts(step, box) else None
     if _acts(step, box):
         return _kept(when, box, analysis.code)
@@ -232,7 +232,7 @@ def _reminder(analysis: Analysis, box: Toolbox) -> Step | None:
         names_one = JOB_NAME.search(analysis.text.casefold()) is not None
         return SayStep("reminder_when") if begins and not names_one else None
     text = _without_wish(when.rest, analysis.code)
-    if not text or _has_more_time(when.rest, analysis.code):
+    if not text or when.is_part or _has_more_time(when.rest, analysis.code):
         return SayStep("reminder_when")
     language = {} if analysis.code == "en" else {"language": analysis.code}
     return CallStep((Order(REMINDER, {"text": text, **_at(when), **language}),))

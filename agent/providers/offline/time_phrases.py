@@ -1,9 +1,11 @@
 """Phrase of a sentence that tells when or for how long, and the sentence without it."""
 
 import enum
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.providers.offline.clocktimes import ClockTime, clocktime_at
 from agent.providers.offline.durations import duration_at
@@ -13,17 +15,26 @@ from agent.providers.offline.time_vocabulary import (
     time_vocabulary,
     units_of,
 )
-from agent.providers.offline.units import UNSPACED, Unit
+from agent.providers.offline.units import UNSPACED, Unit, UnitKind
 
 _MINUTE_S = 60
 _ENDS = ".!?;。！？"
+# Of a date beside a time: units, and letters of the words in between
+_REACH, _LITTLE_CHARS = 5, 3
+_BETWEEN = frozenset({".", ",", "の", "에", "，", "、"})
+_DATE = re.compile(
+    r"(?:[0-9一二三四五六七八九十] ?[月월] ?[0-9一二三四五六七八九十]{1,3} ?[日号號일] ?[のに에]?"
+    r"|\b[0-9]{1,2}(?:e|de|ste|er|[èe]me|º))\s?\Z"
+)
 _LINKS = frozenset({",", "、", "，", "の", "的", "에"})
 # In these, a time without a word before it is how long something lasts
 _BARE_LASTS = frozenset({"zh", "ja", "ko"})
 _WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAWN = "06:00"
 # Days that come again
-_AGAIN = frozenset({"day", "weekday", "weekend"})
+_AGAIN = frozenset({"day", "weekday"})
+# "On the weekend" is the coming one, of which no day is told
+_WEEKEND, _WEEKENDS = "weekend", "weekends"
 
 
 class TimeKind(enum.Enum):
@@ -48,6 +59,7 @@ class TimePhrase(Struct, frozen=True):
         told: as tools take it: `tomorrow 08:00`, `day 07:00`.
         rest: the sentence without it.
         has_time: a time of day was said, and not only a day.
+        is_part: what stands beside it makes it another day, such as December 24, next week.
     """
 
     kind: TimeKind
@@ -55,6 +67,10 @@ class TimePhrase(Struct, frozen=True):
     told: str = ""
     rest: str = ""
     has_time: bool = True
+    is_part: bool = False
+
+
+_OF_DAYS = frozenset({TimeKind.AT, TimeKind.EVERY})
 
 
 class _Phrase(Struct, frozen=True):
@@ -71,7 +87,8 @@ def time_phrase_of(text: str, code: str, *kinds: TimeKind) -> TimePhrase | None:
     while position < len(units):
         phrase = _phrase_at(units, position, own)
         if phrase is not None and phrase.when.kind in kinds:
-            return _with_rest(phrase, text, units)
+            when = _with_rest(phrase, text, units)
+            return replace(when, is_part=_is_part(units, phrase, text, own))
         # Inside a phrase of another kind no other begins
         position = position + 1 if phrase is None else phrase.end
     return None
@@ -85,6 +102,31 @@ def _with_rest(phrase: _Phrase, text: str, units: Sequence[Unit]) -> TimePhrase:
     when = phrase.when
     rest = f"{before}{spaced}{after}".strip()
     return TimePhrase(when.kind, when.seconds, when.told, rest, when.has_time)
+
+
+def _is_part(units: Sequence[Unit], phrase: _Phrase, text: str, own: TimeVocabulary) -> bool:
+    if phrase.when.kind not in _OF_DAYS:
+        return False
+    if _DATE.search(text[: units[phrase.start].start]):
+        return True
+    for start in range(phrase.start - 1, max(phrase.start - _REACH, 0) - 1, -1):
+        found = own.other_days.at(units, start) or own.ordinals.at(units, start)
+        if found is not None and all(map(_is_little, units[found.end : phrase.start])):
+            return True
+    for start in range(phrase.end, min(phrase.end + _REACH, len(units))):
+        if own.other_days.at(units, start) is not None:
+            return True
+        tagged = own.tags.at(units, start)
+        # Behind "to" and "about" its text begins
+        if not _is_little(units[start]) or (tagged is not None and "that" in tagged.values):
+            break
+    return False
+
+
+def _is_little(unit: Unit) -> bool:
+    """Return true for what may stand inside of a date, as in "on the 24th of"."""
+    is_word = unit.kind is UnitKind.WORD and len(unit.text) <= _LITTLE_CHARS
+    return is_word or unit.kind is UnitKind.NUMBER or unit.text in _BETWEEN
 
 
 def _phrase_at(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase | None:
@@ -191,7 +233,8 @@ def _take_every(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabula
     day = own.days.at(units, found.end)
     part = own.dayparts.at(units, found.end)
     if day is not None and not day.values[0].startswith("+"):
-        parts.every, parts.day = True, day.values[0]
+        parts.every = True
+        parts.day = _WEEKEND if day.values[0] == _WEEKENDS else day.values[0]
         return _seen(parts, "every", day.end)
     if part is not None:
         parts.every, parts.day = True, "day"
@@ -205,6 +248,10 @@ def _take_day(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabulary
     if found is None or parts.day:
         return False
     day = found.values[0]
+    if day == _WEEKEND:
+        return False
+    if day == _WEEKENDS:
+        parts.every, day = True, _WEEKEND
     if day in _AGAIN:
         # Daily says that it comes again; a day alone does not
         if _length(units, at, found.end) < _DAILY_CHARS or own.code in _BARE_LASTS:
@@ -285,10 +332,10 @@ def _seen(parts: _Parts, what: str, end: int) -> bool:
 
 def _said(parts: _Parts) -> TimePhrase | None:
     told = _time_of(parts)
+    ends_day = parts.clock is not None and parts.clock.ends_day
     if parts.every:
-        return TimePhrase(
-            TimeKind.EVERY, 0.0, f"{parts.day} {told or '08:00'}", has_time=bool(told)
-        )
+        day = _after(parts.day) if ends_day and parts.day in _WEEK else parts.day
+        return TimePhrase(TimeKind.EVERY, 0.0, f"{day} {told or '08:00'}", has_time=bool(told))
     if not told and not parts.day:
         return None
     if parts.until:
@@ -303,7 +350,8 @@ def _said(parts: _Parts) -> TimePhrase | None:
     if parts.clock is None and not parts.day and parts.part not in {"noon", "midnight"}:
         # In the morning, and no more, is no time
         return None
-    return TimePhrase(TimeKind.AT, told=f"{_day(_night_day(parts, told))} {told}".strip())
+    day = _after(parts.day) if ends_day and parts.day else _night_day(parts, told)
+    return TimePhrase(TimeKind.AT, told=f"{_day(day)} {told}".strip())
 
 
 def _night_day(parts: _Parts, told: str) -> str:
