@@ -60,7 +60,7 @@ else:
             *((name, str, "") for name in (*LINES, *device_table.SOURCES)),
             *((one.name, int, one.default) for one in device_table.limits()),
             # Left out where it is the default, which is each kind's own
-            *((name, int | None, None) for name in device_table.wiring()),
+            *((name, int | None, None) for name in device_table.of_each_kind()),
         ],
         bases=(EntryKeys,),
         module=__name__,

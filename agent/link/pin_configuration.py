@@ -65,6 +65,7 @@ def _of_one(old: PinEntry, new: PinEntry) -> Iterator[str]:
         yield "is no longer a hazard"
     if old.kind == new.kind:
         yield from _otherwise_wired(old, new)
+        yield from _rests_less(old, new)
     yield from _longer(old, new)
     yield from _otherwise_regulated(old, new)
     for pin, value in old.needs:
@@ -83,6 +84,14 @@ def _otherwise_wired(old: PinEntry, new: PinEntry) -> Iterator[str]:
         if option.is_wiring:
             was, becomes = (_value_of(option, entry) for entry in (old, new))
             if was != becomes:
+                yield f"has {option.settings_key} = {becomes} instead of {was}"
+
+
+def _rests_less(old: PinEntry, new: PinEntry) -> Iterator[str]:
+    for option in BY_KIND[new.kind].options:
+        if option.is_rest:
+            was, becomes = (_value_of(option, entry) for entry in (old, new))
+            if becomes < was:
                 yield f"has {option.settings_key} = {becomes} instead of {was}"
 
 

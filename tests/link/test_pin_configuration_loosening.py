@@ -110,6 +110,17 @@ def test_a_wire_more_and_a_default_that_is_written_are_nobodys_question() -> Non
     assert loosened([LAMP], [msgspec.structs.replace(LAMP, channel=0, address=0x40)]) == ()
 
 
+@pytest.mark.parametrize("kind", ["thermostat", "pid"])
+def test_a_shorter_rest_is_told_and_a_longer_one_is_not(kind: str) -> None:
+    fridge = wired("fridge", kind=kind, pin="PA8", sensor="probe", rest_s=300)
+    other = wired("fridge", kind=kind, pin="PA8", sensor="probe", rest_s=60)
+    usual = wired("fridge", kind=kind, pin="PA8", sensor="probe")
+    default = 10 if kind == "thermostat" else 0
+    assert loosened([fridge], [other]) == ("fridge has rest_s = 60 instead of 300",)
+    assert loosened([fridge], [usual]) == (f"fridge has rest_s = {default} instead of 300",)
+    assert loosened([other], [fridge]) == loosened([usual], [other]) == ()
+
+
 def test_a_name_that_a_board_made_up_is_cleaned() -> None:
     (words,) = loosened([PinEntry("\x1b[31m" + "x" * 99, "output", "PB0")], [])
     assert "\x1b" not in words

@@ -183,7 +183,7 @@ DRIVEN = (
             DeviceOption("hysteresis_tenths", 1, 100, 5, "tenths of a degree"),
             _COOLS,
             # A relay and a compressor do not like to be switched on again at once
-            DeviceOption("rest_s", 0, 3_600, 10, "s"),
+            DeviceOption("rest_s", 0, 3_600, 10, "s", is_rest=True),
         ),
         keys=frozenset({"active"}),
         is_output=True,
@@ -215,7 +215,7 @@ DRIVEN = (
             DeviceOption("window_s", 2, 600, 20, "s"),
             DeviceOption("shortest_s", 0, 60, 1, "s"),
             _COOLS,
-            DeviceOption("rest_s", 0, 3_600, 0, "s"),
+            DeviceOption("rest_s", 0, 3_600, 0, "s", is_rest=True),
         ),
         keys=frozenset({"active"}),
         is_output=True,

@@ -53,6 +53,7 @@ class DeviceOption(NamedTuple):
         key: in `[board.pins.<name>]`, where that differs from `name`.
         scale: value in the entry for each 1 of the key.
         is_limit: a larger one is looser, which waits for the owner's word.
+        is_rest: a smaller one is looser, which waits too.
         is_wiring: another one drives something else, or the other way, which waits for it too.
     """
 
@@ -64,6 +65,7 @@ class DeviceOption(NamedTuple):
     key: str = ""
     scale: int = 1
     is_limit: bool = False
+    is_rest: bool = False
     is_wiring: bool = False
 
     @property

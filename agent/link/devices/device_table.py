@@ -152,9 +152,10 @@ def limits() -> tuple[DeviceOption, ...]:
     return tuple(found.values())
 
 
-def wiring() -> tuple[str, ...]:
-    """Return the names of the options of outputs that say what they drive, each once."""
-    found = (option.name for row in ROWS for option in row.options if option.is_wiring)
+def of_each_kind() -> tuple[str, ...]:
+    """Return the names of the options that are compared with each kind's default, each once."""
+    options = (option for row in ROWS for option in row.options)
+    found = (option.name for option in options if option.is_wiring or option.is_rest)
     return tuple(dict.fromkeys(found))
 
 
