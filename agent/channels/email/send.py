@@ -24,8 +24,10 @@ from agent.text.printable import printable_line
 if TYPE_CHECKING:
     import aiosmtplib
 
-# Connecting, and each answer of the server, the longest of which is to a whole letter
+# Connecting, and each answer of the server
 SUBMIT_TIMEOUT_S = 60.0
+# A slow line takes a letter's files no faster; the answer to a whole letter waits for that too
+LEAST_BYTES_PER_S = 48 * 1024
 MAX_REASON_CHARS = 200
 MAX_SUBJECT_CHARS = 120
 # It stands in what people quote
@@ -139,15 +141,24 @@ async def submit(letter: EmailMessage, where: SmtpSubmission) -> None:
         MessageRefused: it will never take this letter.
         ChannelUnavailable: it does not take it now.
     """
-    async with _session(where) as client:
+    carried_s = _encoded_bytes(letter) / LEAST_BYTES_PER_S
+    async with _session(where, carried_s) as client:
         try:
-            await client.send_message(letter, sender=where.sender)
+            timeout_s = SUBMIT_TIMEOUT_S + carried_s
+            await client.send_message(letter, sender=where.sender, timeout=timeout_s)
         except ValueError as err:
             raise MessageRefused(f"invalid mail address: {err}") from err
 
 
+def _encoded_bytes(letter: EmailMessage) -> int:
+    """Return the size of the letter's files as they go over the line."""
+    return sum(len(str(part.get_payload())) for part in letter.iter_attachments())
+
+
 @contextlib.asynccontextmanager
-async def _session(where: SmtpSubmission) -> "AsyncIterator[aiosmtplib.SMTP]":
+async def _session(
+    where: SmtpSubmission, carried_s: float = 0.0
+) -> "AsyncIterator[aiosmtplib.SMTP]":
     import aiosmtplib  # noqa: PLC0415 - a letter needs it, no start
 
     client = aiosmtplib.SMTP(
@@ -161,7 +172,7 @@ async def _session(where: SmtpSubmission) -> "AsyncIterator[aiosmtplib.SMTP]":
         local_hostname="localhost",
     )
     try:
-        async with asyncio.timeout(2 * SUBMIT_TIMEOUT_S), client:
+        async with asyncio.timeout(2 * SUBMIT_TIMEOUT_S + carried_s), client:
             if where.password:
                 await client.login(where.user, where.password.reveal())
             yield client
