@@ -1,12 +1,14 @@
 """Base of every command: its parser, its options, its values."""
 
 import argparse
+import re
 from functools import cache
 from typing import NoReturn, TypeAlias
 
 PROVENANCES = ("owner", "user", "sensor", "model", "tool", "web")
 # More lines than anybody reads
 _MOST = 10_000
+_NO_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001  # has no public name
 
 
@@ -21,7 +23,19 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\nTry `{self.prog} --help`.\n")
+        self.exit(2, f"{self.prog}: {message}{_meant(message)}\nTry `{self.prog} --help`.\n")
+
+
+def _meant(message: str) -> str:
+    """Return a question for the choice that looks most like the one that is none."""
+    found = _NO_CHOICE.search(message)
+    if found is None:
+        return ""
+    # A mistake needs it, and no start
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    near = get_close_matches(found[1], re.findall(r"[\w-]+", found[2]), 1)
+    return f"\nDid you mean `{near[0]}`?" if near else ""
 
 
 @cache

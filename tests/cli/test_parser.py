@@ -26,3 +26,21 @@ def test_a_mistake_after_run_names_its_help(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err == (
         "barnacle: unrecognized arguments: --nonsense\nTry `barnacle --help`.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["statsu"], "\nDid you mean `status`?\n"),
+        (["board", "instal"], "\nDid you mean `install`?\n"),
+        (["xyzzy"], ""),
+    ],
+)
+def test_a_command_that_is_none_names_the_likeliest(
+    typed: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parser(typed[0]).parse_args(typed)
+    said = capsys.readouterr().err
+    assert meant in said
+    assert ("Did you mean" in said) == bool(meant)
