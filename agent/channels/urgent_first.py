@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 MAX_WAITING = 500
 
 Frame = str | bytes
+# The connection is read on in its block
 Watched = Callable[[], contextlib.AbstractAsyncContextManager[None]]
 _T = TypeVar("_T")
 _Told_co = TypeVar("_Told_co", covariant=True)

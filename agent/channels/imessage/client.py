@@ -76,8 +76,7 @@ class BlueBubblesApi:
     async def _in_windows(self, row: int, known: int) -> tuple[ImessageMessage, ...]:
         """Return the first window of rows that has something new; empty if none has."""
         width = PAGE
-        found: tuple[ImessageMessage, ...] = ()
-        while not any(one.row > known for one in found) and await self._has_more(row):
+        while True:
             try:
                 found = await self._query(_rows(row, row + width))
             except rest.AnswerTooLong:
@@ -86,7 +85,10 @@ class BlueBubblesApi:
                     continue
                 found = (_skipped(row + 1, "too long for an answer"),)
             row += width
-        return found
+            if any(one.row > known for one in found):
+                return found
+            if not found and not await self._has_more(row):
+                return found
 
     async def _has_more(self, row: int) -> bool:
         try:

@@ -29,7 +29,6 @@ MAX_TAKEN = 1000
 # What a refused handshake says by a header
 _NOT_KNOWN, _TOO_MANY = "514", "1000040350"
 
-# The connection is read on in its block
 Take = Callable[[Watched, LarkEvent], Awaitable[None]]
 # Whether nothing of it is left to take
 Hurry = Callable[[LarkEvent], Awaitable[bool]]

@@ -37,7 +37,7 @@ class NtfyStream:
     async def aclose(self) -> None:
         if self._reading is not None:
             self._reading.cancel()
-            await asyncio.wait([self._reading])
+            await asyncio.gather(self._reading, return_exceptions=True)
 
     async def _piece(self) -> bytes:
         # A read that is cancelled could take its piece along
