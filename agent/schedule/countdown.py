@@ -66,7 +66,9 @@ class Countdown:
         self._store = store
         self._clock = clock
         self._boot = boot_id() if boot is None else boot
-        self._saying: set[int] = set()
+        # As they were when they ended: one that is changed meanwhile goes on, and a new one may
+        # have the number of one that is gone
+        self._saying: set[CountdownTimer] = set()
         self._changed = asyncio.Event()
 
     def now(self) -> Instant:
@@ -91,13 +93,13 @@ class Countdown:
         soonest_s = LOOK_S
         moment = self.now()
         for timer in await asyncio.to_thread(self._store.every):
-            if timer.state is TimerState.PAUSED or timer.number in self._saying:
+            if timer.state is TimerState.PAUSED or timer in self._saying:
                 continue
             left = left_s(timer, moment)
             if left > 0:
                 soonest_s = min(soonest_s, left)
                 continue
-            self._saying.add(timer.number)
+            self._saying.add(timer)
             tasks.create_task(self._end(timer, -left, outlet))
         return soonest_s
 
@@ -121,11 +123,11 @@ class Countdown:
     async def _forget(self, timer: CountdownTimer) -> None:
         """Remove the timer; this agent does not repeat one that stays."""
         try:
-            await asyncio.to_thread(self._store.remove, timer.number)
+            await asyncio.to_thread(self._store.forget, timer)
         except (BarnacleError, OSError) as err:
             _log.error("timer: removal failed (number=%d): %s", timer.number, err)
         else:
-            self._saying.discard(timer.number)
+            self._saying.discard(timer)
 
 
 def _job(timer: CountdownTimer, *, message: str = "", prompt: str = "") -> Job:

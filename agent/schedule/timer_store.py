@@ -75,6 +75,11 @@ class TimerStore:
                 return False
             return bool(self._documents().remove(where("number") == number))
 
+    def forget(self, timer: CountdownTimer) -> bool:
+        """Remove a timer unless it was changed, or another one has its number by now."""
+        with self._alone:
+            return timer in self.every() and self.remove(timer.number)
+
     def _documents(self) -> "TinyDB":
         if self._opened is None:
             self._opened = open_documents(self._path)
