@@ -20,6 +20,7 @@ from agent.schedule.timer import LATE_S, CountdownTimer, Instant, TimerState, Ti
 from agent.schedule.timer_store import TimerStore
 from agent.schedule.trust import is_trusted
 from agent.system.clock import Clock
+from agent.system.repeats import RepeatedTrouble
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -70,6 +71,7 @@ class Countdown:
         # have the number of one that is gone
         self._saying: set[CountdownTimer] = set()
         self._changed = asyncio.Event()
+        self._trouble = RepeatedTrouble(_log)
 
     def now(self) -> Instant:
         return now(self._clock, self._boot)
@@ -92,7 +94,14 @@ class Countdown:
         """End due timers; return the seconds until the next look."""
         soonest_s = LOOK_S
         moment = self.now()
-        for timer in await asyncio.to_thread(self._store.every):
+        try:
+            timers = await asyncio.to_thread(self._store.every)
+        except OSError as err:
+            # A card that is worn: whatever else the agent does goes on
+            self._trouble.met(f"timers not read: {err}", logging.ERROR)
+            return soonest_s
+        self._trouble.over()
+        for timer in timers:
             if timer.state is TimerState.PAUSED or timer in self._saying:
                 continue
             left = left_s(timer, moment)

@@ -20,6 +20,7 @@ from agent.schedule.job import Job, State
 from agent.schedule.job_store import JobStore
 from agent.schedule.trust import is_trusted
 from agent.system.clock import Clock
+from agent.system.repeats import RepeatedTrouble
 
 _log = logging.getLogger(__name__)
 
@@ -84,6 +85,7 @@ class Schedule:
         # Runs that an earlier agent began are followed at the first look
         self._has_looked = False
         self._changed = asyncio.Event()
+        self._trouble = RepeatedTrouble(_log)
 
     async def run(self, outside: Outside) -> None:
         """Watch until cancelled."""
@@ -106,7 +108,13 @@ class Schedule:
             wall_s, self._clock.monotonic_s(), outside.zone(), outside.is_trusted(wall_s)
         )
         soonest_s = pause_s(wall_s)
-        jobs = await asyncio.to_thread(self._store.every)
+        try:
+            jobs = await asyncio.to_thread(self._store.every)
+        except OSError as err:
+            # A card that is worn: whatever else the agent does goes on
+            self._trouble.met(f"schedule: jobs not read: {err}", logging.ERROR)
+            return soonest_s
+        self._trouble.over()
         self._follow_cut(jobs, outside, tasks)
         for job in jobs:
             if job.at_s > wall_s:

@@ -143,3 +143,19 @@ async def test_the_longest_timer_comes(run: TimerRun) -> None:
     await start(run, MAX_SECONDS)
     await run.go(MAX_SECONDS + 60, step_s=30)
     assert len(run.said) == 1
+
+
+async def test_a_file_that_cannot_be_read_for_a_while_ends_nothing(
+    run: TimerRun, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await start(run, 60)
+    path, kept = tmp_path / "timers.json", tmp_path / "kept"
+    path.rename(kept)
+    # Reading it fails as on a card that is worn
+    path.mkdir()
+    await run.go(30)
+    path.rmdir()
+    kept.rename(path)
+    await run.go(40)
+    assert run.said == ["Your 1 min timer has ended."]
+    assert caplog.text.count("timers not read") == 1

@@ -209,3 +209,19 @@ async def test_whoever_changes_a_job_need_not_wait(run: JobRun) -> None:
         await performed.wait()
     running.cancel()
     await asyncio.wait([running])
+
+
+async def test_a_file_that_cannot_be_read_for_a_while_ends_nothing(
+    run: JobRun, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run.store.add(job(at_s=START_S + 600.0))
+    path, kept = tmp_path / "jobs.json", tmp_path / "kept"
+    path.rename(kept)
+    # Reading it fails as on a card that is worn
+    path.mkdir()
+    await run.go(300)
+    path.rmdir()
+    kept.rename(path)
+    await run.go(400)
+    assert run.ran == [("tea", START_S + 600.0)]
+    assert caplog.text.count("jobs not read") == 1
