@@ -151,7 +151,12 @@ class Schedule:
         runs = verdict is DueVerdict.RUN or is_late
         if runs:
             after = replace(after, result=_BEGUN, run_id=uuid.uuid4().hex)
-        await asyncio.to_thread(self._store.change, job.name, lambda _: after)
+        kept = await asyncio.to_thread(
+            self._store.change, job.name, lambda now: after if now == job else now
+        )
+        if kept != after:
+            # A person has changed it meanwhile: what they say now is looked at next
+            return
         if verdict in {DueVerdict.RUN, DueVerdict.CAPPED}:
             self._since_s[_key(job)] = moment.monotonic_s
         if runs:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
 
@@ -225,3 +226,24 @@ async def test_a_file_that_cannot_be_read_for_a_while_ends_nothing(
     await run.go(400)
     assert run.ran == [("tea", START_S + 600.0)]
     assert caplog.text.count("jobs not read") == 1
+
+
+async def test_what_a_person_changes_while_others_begin_holds(
+    run: JobRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = run.store.change
+
+    def slowly(name: str, how: Callable[[Job], Job]) -> Job:
+        if name == "bread":
+            change("tea", lambda one: replace(one, state=State.PAUSED))
+        return change(name, how)
+
+    run.store.add(job("bread", at_s=START_S))
+    run.store.add(job("tea", at_s=START_S))
+    with monkeypatch.context() as patched:
+        patched.setattr(run.store, "change", slowly)
+        async with asyncio.TaskGroup() as tasks:
+            await run.schedule.look(Outside(run._perform, run._tell), tasks)
+    await run.go(60)
+    assert [name for name, _ in run.ran] == ["bread"]
+    assert run.store.find("tea").state is State.PAUSED
