@@ -92,6 +92,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         if self.prompt.lstrip().startswith("/"):
             raise BadArguments("a prompt must be plain words, not a command")
 
+    @property
+    def is_over(self) -> bool:
+        """Return true if its one time has come, or was found to have passed."""
+        return self.state is State.DONE or 0.0 < self.at_s < self.seen_s
+
     def ran_at(self, slot_s: float) -> bool:
         """Return true if it already ran at that time, by a clock that was set back since."""
         return self.ran_until(slot_s) is not None

@@ -48,13 +48,19 @@ class JobStore:
         return jobs[name]
 
     def add(self, job: Job) -> None:
-        """Add a job; raise BadArguments if the store is full or the name is taken."""
+        """Add a job; raise BadArguments if the store is full or the name is taken.
+
+        What is over stays to be looked at until its room is needed.
+        """
         with self._alone:
-            names = [one.name for one in self.every()]
-            if job.name in names:
+            jobs = self.every()
+            if job.name in [one.name for one in jobs]:
                 raise BadArguments(f"a job {job.name} already exists: remove it first")
-            if len(names) >= MAX_JOBS:
-                raise BadArguments(f"there are {MAX_JOBS} jobs already: remove one first")
+            if len(jobs) >= MAX_JOBS:
+                over = [one for one in jobs if one.is_over]
+                if not over:
+                    raise BadArguments(f"there are {MAX_JOBS} jobs already: remove one first")
+                self.remove(min(over, key=lambda one: one.at_s).name)
             self._documents().insert(msgspec.to_builtins(job))
 
     def change(self, name: str, change: Callable[[Job], Job]) -> Job:

@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from agent.errors import BadArguments
-from agent.schedule.job import MAX_JOBS, Job
+from agent.schedule.job import MAX_JOBS, Job, State
 from agent.schedule.job_store import JobStore
 from tests.fakes.job_run import job
 
@@ -60,3 +60,15 @@ def test_what_makes_no_sense_in_the_file_is_passed_over(store: JobStore, tmp_pat
     path = tmp_path / "jobs.json"
     path.write_text(path.read_text().replace('"every_s": 3600', '"every_s": 1'))
     assert store.every() == []
+
+
+def test_what_is_over_makes_room_the_oldest_first(store: JobStore) -> None:
+    for number in range(MAX_JOBS - 1):
+        store.add(job(f"job-{number}", at_s=1000.0 - number, state=State.DONE))
+    store.add(job("daily", cron="0 8 * * *", state=State.PAUSED))
+    store.add(job("more", at_s=2000.0))
+    store.add(job("still-more", at_s=2000.0))
+    names = {one.name for one in store.every()}
+    assert len(names) == MAX_JOBS
+    assert {"daily", "more", "still-more", "job-0"} <= names
+    assert not {f"job-{MAX_JOBS - 2}", f"job-{MAX_JOBS - 3}"} & names
