@@ -91,6 +91,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             raise BadArguments(f"every_minutes must be at least {LEAST_INTERVAL_S // 60}")
         if self.prompt.lstrip().startswith("/"):
             raise BadArguments("a prompt must be plain words, not a command")
+        # Raises ValueError: a file that people edit may say anything
+        Provenance(self.trust)
 
     @property
     def is_over(self) -> bool:

@@ -64,6 +64,10 @@ class CountdownTimer(msgspec.Struct, frozen=True, kw_only=True):
     boot: str = ""
     is_dated: bool = False
 
+    def __post_init__(self) -> None:
+        # Raises ValueError: a file that people edit may say anything
+        Provenance(self.trust)
+
 
 class Instant(msgspec.Struct, frozen=True):
     """Reading of the clocks; `is_trusted` is about the wall's.

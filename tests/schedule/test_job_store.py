@@ -72,3 +72,13 @@ def test_what_is_over_makes_room_the_oldest_first(store: JobStore) -> None:
     assert len(names) == MAX_JOBS
     assert {"daily", "more", "still-more", "job-0"} <= names
     assert not {f"job-{MAX_JOBS - 2}", f"job-{MAX_JOBS - 3}"} & names
+
+
+@pytest.mark.parametrize("trust", [-1, 6])
+def test_what_nobody_can_be_trusted_with_is_passed_over(
+    store: JobStore, tmp_path: Path, trust: int
+) -> None:
+    store.add(job(every_s=3600))
+    path = tmp_path / "jobs.json"
+    path.write_text(path.read_text().replace('"trust": 0', f'"trust": {trust}'))
+    assert store.every() == []

@@ -38,3 +38,11 @@ def test_what_makes_no_sense_is_left(tmp_path: Path) -> None:
     path = tmp_path / "timers.json"
     path.write_text(path.read_text().replace('"seconds": 60', '"seconds": -60'))
     assert store.every() == []
+
+
+def test_what_nobody_can_be_trusted_with_is_left(tmp_path: Path) -> None:
+    store = TimerStore(tmp_path / "timers.json")
+    store.add(timer())
+    path = tmp_path / "timers.json"
+    path.write_text(path.read_text().replace('"trust": 0', '"trust": 6'))
+    assert store.every() == []
