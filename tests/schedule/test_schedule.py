@@ -1,8 +1,9 @@
 import asyncio
 import json
 from collections.abc import Callable
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from tests.fakes.jumping_clock import JumpingClock
 from tests.waits import PATIENCE_S, wait_until
 
 START_S = 1_800_000_000.0
+BERLIN = ZoneInfo("Europe/Berlin")
 
 
 @pytest.fixture
@@ -247,3 +249,12 @@ async def test_what_a_person_changes_while_others_begin_holds(
     await run.go(60)
     assert [name for name, _ in run.ran] == ["bread"]
     assert run.store.find("tea").state is State.PAUSED
+
+
+async def test_a_day_of_twenty_five_hours_has_its_last_hour_too(tmp_path: Path) -> None:
+    begin_s = datetime(2026, 10, 25, tzinfo=BERLIN).timestamp()
+    run = JobRun(tmp_path, JumpingClock(begin_s), BERLIN)
+    run.store.add(job(cron="*/15 * * * *", seen_s=begin_s - 1))
+    await run.go(25 * 3600)
+    assert run.times()[-1] == "10-25 23:45"
+    assert len(run.ran) == 100
