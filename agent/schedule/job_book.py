@@ -15,9 +15,10 @@ from agent.errors import BadArguments
 from agent.passage import Fact, Passage, Provenance, configured, outside
 from agent.schedule.cron import check, slots
 from agent.schedule.due import coming_s
-from agent.schedule.job import HEARTBEAT, MAX_RUNS_A_DAY, Job, State
+from agent.schedule.job import END_S, HEARTBEAT, MAX_RUNS_A_DAY, Job, State
 from agent.schedule.job_list import told
 from agent.schedule.job_store import JobStore
+from agent.schedule.trust import is_trusted
 from agent.schedule.zone import local_zone
 from agent.system.clock import Clock
 from agent.tools.base import Forecast, ToolContext
@@ -75,7 +76,7 @@ class JobBook:
             prompt=wanted.prompt.strip(),
             message=wanted.message.strip(),
             created_s=self._clock.wall_s(),
-            seen_s=self._clock.wall_s() if wanted.cron else 0.0,
+            seen_s=self._now_on_s() if wanted.cron else 0.0,
             language=language,
         )
         first_s = self._first(job)
@@ -138,7 +139,7 @@ class JobBook:
             if is_paused:
                 return replace(job, state=State.PAUSED)
             # What passed while it was paused was not wanted
-            seen_s = self._clock.wall_s() if job.cron else job.seen_s
+            seen_s = self._now_on_s() if job.cron else job.seen_s
             return replace(job, state=State.WAITING, failures=0, seen_s=seen_s)
 
         await self._change(name, person, change)
@@ -154,6 +155,11 @@ class JobBook:
         if name not in names:
             known = f"there are {', '.join(names)}" if names else "there are none"
             raise BadArguments(f"there is no job {name!r}: {known}")
+
+    def _now_on_s(self) -> float:
+        """Return the moment from which times count; one to come until the clock is set."""
+        now_s = self._clock.wall_s()
+        return now_s if is_trusted(now_s) else END_S
 
     def _first(self, job: Job) -> float:
         """Return the first time; raise BadArguments if it never comes, or comes too often."""

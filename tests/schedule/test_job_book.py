@@ -13,6 +13,7 @@ from agent.schedule.job_book import JobBook
 from agent.schedule.job_store import JobStore
 from agent.tools.base import ToolContext
 from agent.tools.cron import CronAddArguments, cron_tools
+from tests.fakes.job_run import JobRun
 from tests.fakes.jumping_clock import JumpingClock
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -148,3 +149,19 @@ async def test_each_tool_answers_what_is_not_there_in_words(book: JobBook) -> No
         assert tool.effect is Effect.WRITE
         result = await tool.execute(tool.parse('{"name": "tea"}'), CONTEXT)
         assert (result.success, result.text) == (False, "there is no job 'tea': there are none")
+
+
+async def test_a_job_of_a_time_before_the_clock_was_set_was_not_missed(
+    tmp_path: Path,
+) -> None:
+    run = JobRun(tmp_path, JumpingClock(100_000.0), BERLIN)
+    book = JobBook(run.store, run.clock, lambda: BERLIN)
+    await book.add(CronAddArguments("tea", cron="0 8 * * *", message="Tea!"), CONTEXT)
+    await book.add(CronAddArguments("milk", cron="0 9 * * *", message="Milk!"), CONTEXT)
+    await book.pause("milk", "owner", is_paused=True)
+    await book.pause("milk", "owner", is_paused=False)
+    await run.go(60)
+    run.clock.jump(NOW_S - run.clock.wall_s())
+    await run.go(2 * 3600)
+    assert run.told == []
+    assert run.times() == ["11-21 08:00", "11-21 09:00"]
