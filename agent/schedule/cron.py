@@ -17,13 +17,17 @@ _MOST_SLOTS = 5000
 
 def check(expression: str) -> None:
     """Raise BadArguments with the fault if it is no expression of five fields."""
-    if len(expression.split()) != _FIELDS:
-        raise BadArguments(
-            f"{expression!r} is not a cron expression: it needs five fields, minute hour day month "
-            "weekday, such as 30 7 * * 1-5 for 07:30 on working days"
-        )
     if next(slots(expression, 0.0, None), None) is None:
         raise BadArguments(f"{expression!r} never comes")
+
+
+def trouble_with(expression: str) -> str:
+    """Return the fault of an expression; "" if it has none."""
+    try:
+        check(expression)
+    except BadArguments as err:
+        return str(err)
+    return ""
 
 
 def slots(expression: str, after_s: float, zone: tzinfo | None) -> Iterator[float]:
@@ -35,6 +39,11 @@ def slots(expression: str, after_s: float, zone: tzinfo | None) -> Iterator[floa
     Raises:
         BadArguments: it is no cron expression.
     """
+    if len(expression.split()) != _FIELDS:
+        raise BadArguments(
+            f"{expression!r} is not a cron expression: it needs five fields, minute hour day month "
+            "weekday, such as 30 7 * * 1-5 for 07:30 on working days"
+        )
     from cronsim import CronSim, CronSimError  # noqa: PLC0415 - only where there is such a job
 
     start = datetime.fromtimestamp(after_s, zone or UTC)

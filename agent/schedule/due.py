@@ -10,6 +10,7 @@ from datetime import datetime, timedelta, tzinfo
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agent.errors import BadArguments
 from agent.schedule.cron import slots
 from agent.schedule.job import MAX_RUNS_A_DAY, MAX_STRETCHES, Job, State
 
@@ -122,7 +123,11 @@ def coming_s(job: Job, now_s: float, zone: tzinfo | None) -> float | None:
         return max(now_s, (job.ran_s or job.created_s) + job.every_s)
     if job.at_s:
         return job.at_s if job.at_s > now_s - GRACE_S else None
-    return next(slots(job.cron, now_s, zone), None)
+    try:
+        return next(slots(job.cron, now_s, zone), None)
+    except BadArguments:
+        # A slip in the file: it never comes
+        return None
 
 
 def _with(job: Job, slot_s: float, zone: tzinfo | None) -> tuple[tuple[float, float], ...]:

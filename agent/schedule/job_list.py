@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
+from agent.schedule.cron import trouble_with
 from agent.schedule.due import coming_s
-from agent.schedule.job import Job
+from agent.schedule.job import Job, State
 from agent.text.printable import printable_line
 
 # A job's own words are cut: a list is looked over
@@ -45,6 +46,8 @@ def _sentences(job: Job, now_s: float, zone: tzinfo | None) -> str:
     lines = [f"{job.name}: {when(job, zone)}, {job.state.value}, to {job.channel}: {what}"]
     if (next_s := coming_s(job, now_s, zone)) is not None:
         lines.append(f"next at {moment(next_s, zone)}")
+    elif job.cron and job.state is State.WAITING:
+        lines.append(trouble_with(job.cron))
     result = printable_line(job.result, _SHOWN_CHARS)
     if job.ran_s:
         lines.append(f"last at {moment(job.ran_s, zone)}: {result}")

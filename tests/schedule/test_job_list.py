@@ -46,3 +46,22 @@ def test_what_a_job_says_moves_no_cursor_and_fills_no_screen() -> None:
     said = told([job(every_s=60.0, message="\x1b[2J" + "a\n" * 900)], NOW_S)
     assert "\x1b" not in said
     assert len(said) < 300
+
+
+FIVE_FIELDS = (
+    "'30 7 * * * *' is not a cron expression: it needs five fields, minute hour day month weekday, "
+    "such as 30 7 * * 1-5 for 07:30 on working days"
+)
+
+
+def test_a_slip_in_the_file_hides_no_other_job() -> None:
+    jobs = [job("a", cron="30 7 * * * *"), job("b", cron="0 25 * * *"), job(cron="0 8 * * *")]
+    assert told(jobs, NOW_S, UTC).splitlines() == [
+        "a: at 30 7 * * * *, waiting, to fake: Tea!",
+        f"  {FIVE_FIELDS}",
+        "b: at 0 25 * * *, waiting, to fake: Tea!",
+        "  '0 25 * * *' is not a cron expression: bad hour",
+        "tea: at 0 8 * * *, waiting, to fake: Tea!",
+        "  next at 2026-11-21 08:00",
+    ]
+    assert summed_up(jobs, NOW_S, UTC) == "1 of 3 waiting, next tea at 2026-11-21 08:00"
