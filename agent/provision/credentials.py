@@ -18,7 +18,7 @@ from agent.channels.credentials import OURS
 from agent.channels.settings import ChannelsSettings
 from agent.errors import ConfigRefused
 from agent.provision.secret_values import Place, secret_keys
-from agent.storage.files import write_atomic
+from agent.storage.files import sync_folder, write_atomic
 from agent.system.programs import run_program
 
 _log = logging.getLogger(__name__)
@@ -72,12 +72,12 @@ class Credstore(Struct, frozen=True):
         if sealed and self.encrypted is not None:
             _make_private(self.encrypted)
             write_atomic(self.encrypted / _file(name), sealed)
-            (self.plain / _file(name)).unlink(missing_ok=True)
+            _remove(self.plain / _file(name))
             return
         _make_private(self.plain)
         write_atomic(self.plain / _file(name), f"{value}\n".encode())
         if self.encrypted is not None:
-            (self.encrypted / _file(name)).unlink(missing_ok=True)
+            _remove(self.encrypted / _file(name))
 
     def read(self, name: str) -> str:
         """Return the credential; empty if there is none.
@@ -102,9 +102,10 @@ class Credstore(Struct, frozen=True):
         return [path for folder in folders if (path := folder / _file(name)).exists()]
 
     def drop(self, name: str) -> None:
-        (self.plain / _file(name)).unlink(missing_ok=True)
+        """Forget it, for good: a power cut does not bring it back."""
+        _remove(self.plain / _file(name))
         if self.encrypted is not None:
-            (self.encrypted / _file(name)).unlink(missing_ok=True)
+            _remove(self.encrypted / _file(name))
 
     def _sealed(self, name: str, value: str) -> bytes:
         """The value encrypted; empty where this machine cannot do that and undo it again."""
@@ -141,6 +142,12 @@ class Credstore(Struct, frozen=True):
 def _file(name: str) -> str:
     """Return the file's name inside an encrypted one: systemd accepts it under no other name."""
     return f"{OURS}{name}"
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+        sync_folder(path.parent)
 
 
 def _make_private(folder: Path) -> None:

@@ -1,3 +1,4 @@
+import os
 import re
 import stat
 from pathlib import Path
@@ -67,6 +68,45 @@ def test_it_is_kept_in_one_place_and_dropped_from_all(tmp_path: Path) -> None:
     assert store.read("api_key") == "new"
     store.drop("api_key")
     assert store.read("api_key") == ""
+
+
+@pytest.fixture
+def at_risk(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
+    """Files that were removed, and that a power cut may bring back."""
+    removed: set[Path] = set()
+    unlink, fsync = os.unlink, os.fsync
+
+    def removes(path: Path) -> None:
+        unlink(path)
+        removed.add(path)
+
+    def syncs(handle: int) -> None:
+        fsync(handle)
+        folder = Path(f"/proc/self/fd/{handle}").readlink()
+        removed.difference_update({one for one in removed if one.parent == folder})
+
+    monkeypatch.setattr(os, "unlink", removes)
+    monkeypatch.setattr(os, "fsync", syncs)
+    return removed
+
+
+def test_no_power_cut_brings_back_what_was_dropped(tmp_path: Path, at_risk: set[Path]) -> None:
+    store = _store(tmp_path, TURNS)
+    store.put("api_key", "old")
+    Credstore(tmp_path / "plain").put("api_key", "older")
+    store.drop("api_key")
+    assert at_risk == set()
+    assert store.files("api_key") == []
+
+
+@pytest.mark.parametrize(("before", "after"), [(REFUSES, TURNS), (TURNS, REFUSES)])
+def test_no_power_cut_brings_back_what_another_replaces(
+    tmp_path: Path, at_risk: set[Path], before: str, after: str
+) -> None:
+    _store(tmp_path, before).put("api_key", "old")
+    _store(tmp_path, after).put("api_key", "new")
+    assert at_risk == set()
+    assert len(_store(tmp_path, after).files("api_key")) == 1
 
 
 def test_what_cannot_be_decrypted_any_more_is_told(tmp_path: Path) -> None:
