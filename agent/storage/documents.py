@@ -73,6 +73,12 @@ def open_documents(path: Path) -> "TinyDB":
     return EditableDocuments(storage=CrashSafeStorage)
 
 
+def documents_set_aside(state_dir: Path) -> list[Path]:
+    """Return the damaged files of documents in a state folder, and in the folders in it."""
+    found = (state_dir.glob(f"{inside}*.json.corrupt*") for inside in ("", "*/"))
+    return sorted(path for paths in found for path in paths)
+
+
 def _sound(rows: object) -> dict[str, Mapping[str, Any]]:
     """Return the documents of a table."""
     found = rows.items() if isinstance(rows, dict) else ()

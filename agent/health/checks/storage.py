@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,17 +16,20 @@ from agent.health.daemon_thread import in_daemon_thread
 from agent.machine.file_system import FLEETING
 from agent.machine.readings import Readings
 from agent.storage.database import was_set_aside
+from agent.storage.documents import documents_set_aside
 
 
 async def check_databases(patient: Patient) -> Finding:
-    return await in_daemon_thread(lambda: _databases_finding(patient.databases))
+    return await in_daemon_thread(lambda: _databases_finding(patient))
 
 
-def _databases_finding(databases: Sequence[Path]) -> Finding:
+def _databases_finding(patient: Patient) -> Finding:
+    databases = patient.databases
     troubles = [trouble for path in databases if (trouble := _trouble(path))]
     if troubles:
         return Finding.failed("; ".join(troubles))
     set_aside = [old for path in databases for old in was_set_aside(path)]
+    set_aside += documents_set_aside(patient.state_dir)
     if set_aside:
         return Finding.warning(
             f"{set_aside[0]} was damaged and moved aside: check its contents, then remove it"

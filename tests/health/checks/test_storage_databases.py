@@ -5,6 +5,7 @@ import pytest
 from agent.health.base import Level, Patient
 from agent.health.checks.storage import check_databases
 from agent.storage.database import open_database
+from agent.storage.documents import open_documents
 
 
 def make(path: Path) -> None:
@@ -52,3 +53,16 @@ async def test_one_that_was_set_aside_is_a_warning(patient: Patient) -> None:
     found = await check_databases(patient)
     assert found.level is Level.WARNING
     assert "agent.db.corrupt." in found.sentence
+
+
+@pytest.mark.parametrize("name", ["people.json", "mcp/approved.json"])
+async def test_a_file_of_documents_that_was_set_aside_is_a_warning(
+    patient: Patient, name: str
+) -> None:
+    path = patient.state_dir / name
+    path.parent.mkdir(parents=True)
+    path.write_text('{"people": {"1": {"na')
+    assert open_documents(path).all() == []
+    found = await check_databases(patient)
+    assert found.level is Level.WARNING
+    assert f"{path}.corrupt" in found.sentence
