@@ -107,12 +107,21 @@ def was_set_aside(path: Path) -> list[Path]:
 
 def set_aside(path: Path) -> None:
     """Rename a damaged closed database; remove the oldest of those kept."""
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    path.rename(path.with_name(f"{path.name}.corrupt.{stamp}"))
+    path.rename(_next_name(path, "corrupt", was_set_aside(path)))
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     for old in was_set_aside(path)[_KEPT_CORRUPT:]:
         old.unlink()
+
+
+def _next_name(path: Path, kind: str, before: Sequence[Path]) -> Path:
+    """Return a name that is free and sorts after `before`, of which the newest comes first.
+
+    A clock that only goes on while the machine does says the same at two starts.
+    """
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    name = path.with_name(f"{path.name}.{kind}.{stamp}")
+    return name if not before or before[0] < name else before[0].with_name(f"{before[0].name}-")
 
 
 def _open(path: Path, migrations: Sequence[str], page_bytes: int) -> sqlite3.Connection:
@@ -185,10 +194,8 @@ def bring_back(path: Path, fresh: Path) -> None:
         database.execute("DETACH later")
     _fold(fresh)
     _fold(path)
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    later = path.with_name(f"{path.name}.later.{stamp}")
-    with contextlib.suppress(FileExistsError):
-        os.link(path, later)
+    later = _next_name(path, "later", made_by_later(path))
+    os.link(path, later)
     fresh.replace(path)
     sync_folder(path.parent)
     for old in made_by_later(path)[1:]:

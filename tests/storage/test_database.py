@@ -1,8 +1,10 @@
 import itertools
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,21 @@ def test_only_two_damaged_predecessors_are_kept(tmp_path: Path) -> None:
     path.write_text("rubbish " * 100)
     open_database(path, SCHEMA).close()
     assert len(was_set_aside(path)) == 2
+
+
+def test_each_damaged_one_is_kept_though_the_clock_stood_still_or_went_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.db"
+    # Two starts of a machine whose clock goes on only while it is on, and one with an older time
+    moments = [time.gmtime(now_s) for now_s in (1_800_000_000.0, 1_800_000_000.0, 1_700_000_000.0)]
+    for number, moment in enumerate(moments):
+        monkeypatch.setattr(time, "gmtime", partial(tuple, moment))
+        path.write_text(f"rubbish {number} " * 100)
+        open_database(path, SCHEMA).close()
+        path.unlink()
+    newest_first = [one.read_text()[:9] for one in was_set_aside(path)]
+    assert newest_first == ["rubbish 2", "rubbish 1"]
 
 
 def test_a_folder_that_cannot_hold_it_is_named(tmp_path: Path) -> None:
