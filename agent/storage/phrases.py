@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.errors import StorageFull
 from agent.storage.documents import open_documents
 from agent.storage.lock import locked
 from agent.system.clock import Clock
@@ -96,8 +97,11 @@ class Phrases:
     def every(self) -> Sequence[Phrase]:
         stamp = _stamp(self._path)
         if stamp is None or stamp != self._seen:
-            self._known = self._read() if stamp is not None else ()
-            self._seen = stamp
+            try:
+                self._known, self._seen = (() if stamp is None else self._read()), stamp
+            except OSError:
+                # A file that may not be read holds nothing, and is tried again
+                self._known, self._seen = (), None
         return self._known
 
     def find(self, person: str, text: str) -> Phrase | None:
@@ -179,7 +183,12 @@ class Phrases:
 
     def _change(self, change: Callable[[list[Phrase]], list[Phrase]]) -> None:
         with locked(self._path):
-            changed = change(list(self._read()))
+            try:
+                before = self._read()
+            except OSError as err:
+                # Written now, it would hold nothing of what it held
+                raise StorageFull(f"{self._path} was not changed: {err.strerror}") from err
+            changed = change(list(before))
             rows = {
                 str(number): msgspec.to_builtins(one) for number, one in enumerate(changed, start=1)
             }
@@ -187,11 +196,8 @@ class Phrases:
         self._seen = None
 
     def _read(self) -> tuple[Phrase, ...]:
-        # A file that may not be read holds nothing, and is tried again
-        with contextlib.suppress(OSError):
-            rows = (self._documents().storage.read() or {}).get(_PHRASES)
-            return tuple(_sound(rows.values() if isinstance(rows, dict) else ()))
-        return ()
+        rows = (self._documents().storage.read() or {}).get(_PHRASES)
+        return tuple(_sound(rows.values() if isinstance(rows, dict) else ()))
 
     def _documents(self) -> "TinyDB":
         if self._opened is None:

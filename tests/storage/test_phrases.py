@@ -1,9 +1,11 @@
 """Phrases on disk: one person's, whole after a cut, bounded, and read again when they change."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
+from agent.errors import StorageFull
 from agent.storage.phrases import (
     CORRECTION_S,
     MAX_PER_PERSON,
@@ -131,3 +133,21 @@ def test_looking_makes_no_file(phrases: Phrases, tmp_path: Path) -> None:
     assert phrases.of("owner") == []
     assert phrases.forget_person("owner") == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_read_for_a_moment_loses_nothing(
+    phrases: Phrases, tmp_path: Path, clock: SteppedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phrases.learn(said("water them"))
+    restarted = Phrases(tmp_path / "phrases.json", clock)
+
+    def worn(_path: Path) -> bytes:
+        raise OSError(errno.EIO, "a worn sector")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", worn)
+        with pytest.raises(StorageFull, match="was not changed: a worn sector"):
+            phrases.learn(said("feed them"))
+        assert restarted.of("owner") == []
+    for one in (phrases, restarted):
+        assert [phrase.text for phrase in one.of("owner")] == ["water them"]
