@@ -4,10 +4,12 @@ Anybody may have put a folder there, even the agent itself. Its text is trusted 
 the owner has approved exactly these files. The prompt names approved skills only.
 """
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 
 from agent.errors import PathRefused
@@ -41,8 +43,11 @@ class SkillApprovals:
         # Looking makes no file
         if not self._path.exists():
             return {}
-        documents = self._documents().all()
-        found = [Approved(one["name"], one["digest"], one["description"]) for one in documents]
+        found: list[Approved] = []
+        for document in self._documents().all():
+            # A slip of whoever has edited the file approves nothing
+            with contextlib.suppress(msgspec.ValidationError):
+                found.append(msgspec.convert(document, Approved))
         return {one.name: one for one in sorted(found, key=lambda one: one.name)}
 
     def add(self, skill: Skill) -> None:

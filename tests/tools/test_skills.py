@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,17 @@ def test_the_prompt_names_what_was_approved_as_it_was_then(skills: Skills, tmp_p
     section = skills_section(tmp_path / "workspace", tmp_path)
     assert section.endswith("- watering: How the basil is watered")
     assert "door" not in section
+
+
+def test_a_slip_in_the_file_of_approvals_takes_no_other_from_the_prompt(
+    skills: Skills, tmp_path: Path
+) -> None:
+    approve(skills)
+    path = tmp_path / "skills.json"
+    kept = json.loads(path.read_text())
+    kept["_default"]["2"] = {"name": "half"}
+    path.write_text(json.dumps(kept))
+    assert skills.section().endswith("- watering: How the basil is watered")
 
 
 def test_the_prompt_stays_small_and_names_nothing_that_is_gone(
