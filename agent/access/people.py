@@ -146,7 +146,7 @@ class PeopleStore:
             account = msgspec.structs.replace(account, paired_at_s=self._clock.wall_s())
             kept = _lasting(person.accounts, account.paired_at_s)
             person = msgspec.structs.replace(person, accounts=(*kept, account))
-            _write(documents, _PEOPLE, [*others, person])
+            _write(documents, _PEOPLE, Person, [*others, person])
         return person
 
     def revoke(self, person: Person) -> None:
@@ -157,7 +157,7 @@ class PeopleStore:
                 for one in _read(documents, _PEOPLE, Person)
                 if one.person_id != person.person_id
             ]
-            _write(documents, _PEOPLE, kept)
+            _write(documents, _PEOPLE, Person, kept)
 
     def forget_account(self, channel: str, sender: str) -> bool:
         """End one account; its person stays. Return false if there is none.
@@ -171,14 +171,14 @@ class PeopleStore:
             kept = [_without(one, gone) for one in before]
             if kept == before:
                 return False
-            _write(documents, _PEOPLE, kept)
+            _write(documents, _PEOPLE, Person, kept)
         return True
 
     def listen_in(self, group: PairedGroup, *, wanted: bool) -> None:
         """Start or stop reading a group."""
         with self._changing() as documents:
             kept = [one for one in _read(documents, _GROUPS, PairedGroup) if one != group]
-            _write(documents, _GROUPS, [*kept, *([group] if wanted else [])])
+            _write(documents, _GROUPS, PairedGroup, [*kept, *([group] if wanted else [])])
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator["TinyDB"]:
@@ -211,17 +211,30 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 def _read(documents: "TinyDB", table: str, kind: type[T]) -> list[T]:
     rows = (documents.storage.read() or {}).get(table)
-    found: list[T] = []
-    for row in rows.values() if isinstance(rows, dict) else ():
-        with contextlib.suppress(msgspec.ValidationError):
-            found.append(msgspec.convert(row, kind))
-    return found
+    read = (_converted(row, kind) for row in (rows.values() if isinstance(rows, dict) else ()))
+    return [one for one in read if one is not None]
 
 
-def _write(documents: "TinyDB", table: str, rows: Sequence[msgspec.Struct]) -> None:
-    """All rows of a table in one write: a cut leaves the old ones or the new ones."""
+def _converted(row: object, kind: type[T]) -> T | None:
+    try:
+        return msgspec.convert(row, kind)
+    except msgspec.ValidationError:
+        return None
+
+
+def _write(documents: "TinyDB", table: str, kind: type[T], rows: Sequence[T]) -> None:
+    """All rows of a table in one write: a cut leaves the old ones or the new ones.
+
+    What cannot be read stays: a slip of the person who wrote it, or a later version's.
+    """
     tables = documents.storage.read() or {}
-    numbered = enumerate(map(msgspec.to_builtins, rows), start=1)
+    there = tables.get(table)
+    unread = [
+        row
+        for row in (there.values() if isinstance(there, dict) else ())
+        if _converted(row, kind) is None
+    ]
+    numbered = enumerate([*map(msgspec.to_builtins, rows), *unread], start=1)
     documents.storage.write({**tables, table: {str(number): row for number, row in numbered}})
 
 

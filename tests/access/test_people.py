@@ -135,6 +135,27 @@ def test_what_cannot_be_read_of_somebody_makes_them_nobody(
     assert {one.role for one in home.people.everyone()} == {"owner", "user", "guest"}
 
 
+def test_what_cannot_be_read_of_somebody_outlasts_changes_of_others(
+    home: Household, tmp_path: Path
+) -> None:
+    path = tmp_path / "people.json"
+    tables = json.loads(path.read_bytes())
+    tables["people"]["2"]["role"] = "Guest"
+    slip = tables["people"]["2"]
+    path.write_text(json.dumps(tables))
+    home.people.let_in(PersonRole.USER, account("9"), "Ben")
+    home.people.revoke(home.people.named("guest"))
+    assert home.people.find("telegram", USER) is None
+    kept = json.loads(path.read_bytes())["people"]
+    (number,) = [number for number, row in kept.items() if row == slip]
+    kept[number]["role"] = "guest"
+    path.write_text(json.dumps({"people": kept}))
+    found = home.people.find("telegram", USER)
+    assert found is not None
+    assert found.name == "user"
+    assert {one.name for one in home.people.everyone()} == {"owner", "user", "Ben"}
+
+
 @pytest.mark.parametrize("content", ["[]", '{"people": []}', "not JSON at all", ""])
 def test_a_file_that_is_none_of_ours_lets_nobody_in(tmp_path: Path, content: str) -> None:
     path = tmp_path / "people.json"
