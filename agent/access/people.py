@@ -134,10 +134,16 @@ class PeopleStore:
             StorageFull: nothing was changed.
         """
         with self._changing() as documents:
-            everyone = [_without(one, account) for one in _read(documents, _PEOPLE, Person)]
+            before = _read(documents, _PEOPLE, Person)
+            everyone = [_without(one, account) for one in before]
             known_id = OWNER_ID if rank is PersonRole.OWNER else person_id
             there = next((one for one in everyone if one.person_id == known_id), None)
-            others = [one for one in everyone if one.accounts and one is not there]
+            # Whoever had no account before waits for another one
+            others = [
+                one
+                for one, was in zip(everyone, before, strict=True)
+                if one is not there and (one.accounts or not was.accounts)
+            ]
             if there is None and person_id:
                 raise BadArguments("whoever that was for no longer has access")
             if len(others) >= MAX_PEOPLE:

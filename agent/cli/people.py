@@ -32,6 +32,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _rows(person: Person) -> list[tuple[str, ...]]:
+    if not person.accounts:
+        return [(person.name, person.role, "no account", "", person.person_id)]
     return [
         (
             person.name,

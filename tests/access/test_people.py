@@ -156,6 +156,14 @@ def test_what_cannot_be_read_of_somebody_outlasts_changes_of_others(
     assert {one.name for one in home.people.everyone()} == {"owner", "user", "Ben"}
 
 
+def test_a_person_without_an_account_stays_when_others_come(home: Household) -> None:
+    guest = home.people.named("guest")
+    assert home.people.forget_account("telegram", GUEST)
+    home.people.let_in(PersonRole.USER, account("9"), "Ben")
+    again = home.people.let_in(PersonRole.GUEST, account("3"), "", guest.person_id)
+    assert again.person_id == guest.person_id
+
+
 @pytest.mark.parametrize("content", ["[]", '{"people": []}', "not JSON at all", ""])
 def test_a_file_that_is_none_of_ours_lets_nobody_in(tmp_path: Path, content: str) -> None:
     path = tmp_path / "people.json"

@@ -87,6 +87,11 @@ def test_people_and_groups_are_listed(
     out = capsys.readouterr().out
     assert re.search(r"owner +owner +telegram:1 +since 20", out)
     assert "listens in the group telegram:-5" in out
+    guest = doorway.people.let_in(PersonRole.GUEST, account("2"), "Anna")
+    doorway.people.forget_account("telegram", "2")
+    assert main(["people"]) == exits.OK
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "Anna" in line]
+    assert line.split() == ["Anna", "guest", "no", "account", guest.person_id]
     assert main(["people", "--json"]) == exits.OK
     told = json.loads(capsys.readouterr().out)
     assert told["people"][0]["accounts"][0]["sender"] == "1"
