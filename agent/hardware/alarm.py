@@ -9,6 +9,8 @@ from agent.passage import Passage, Provenance, outside
 HOUR_S = 3600.0
 # How far a value has to come back before the limit can be passed again: noise is no news
 MARGIN_SHARE = 0.02
+# Nothing has no share; a board makes at least a step of it
+_LEAST_MARGIN = 0.001
 # Contacts have settled by then, and a person has not blinked
 LEAST_INTERVAL_MS = 50
 
@@ -39,7 +41,7 @@ class Alarm(Struct):
         limit = self.limit
         if limit is None:
             return Watch(self.wanted.pin, least_interval_ms=LEAST_INTERVAL_MS)
-        margin = abs(limit) * MARGIN_SHARE
+        margin = max(_LEAST_MARGIN, abs(limit) * MARGIN_SHARE)
         low, high = (
             (limit - margin, limit) if self.wanted.below is None else (limit, limit + margin)
         )

@@ -8,6 +8,7 @@ the board but in `serve`.
 import asyncio
 import enum
 import logging
+import math
 import struct
 from collections import deque
 from typing import Protocol
@@ -32,6 +33,8 @@ CREDITS = 8
 CREDITS_AT_ONCE = 4
 _PART_SHIFT = 4
 _WIRE_LIMIT = 2**31 - 1
+# A limit that is so near to a step of the board, in steps, is that step: floats have few digits
+_ROUNDING = 1e-5
 
 _log = logging.getLogger(__name__)
 
@@ -226,22 +229,34 @@ class Subscriptions:
 
 def _packed(number: int, subscription: BoardSubscription, reading: BoardReading) -> bytes:
     watch = subscription.watch
+    low, high = limits_on_wire(watch, reading)
     return struct.pack(
         wire.SUBSCRIBE_FORMAT,
         number,
         reading.index,
         watch.when.value | reading.part << _PART_SHIFT,
         min(watch.least_interval_ms, 2**16 - 1),
-        on_wire(watch.low, reading),
-        on_wire(watch.high, reading),
+        low,
+        high,
         watch.queue,
         subscription.room,
     )
 
 
-def on_wire(value: float, reading: BoardReading) -> int:
-    """Return a value in the board's numbers."""
-    return max(-_WIRE_LIMIT, min(_WIRE_LIMIT, round(value / reading.field.scale)))
+def limits_on_wire(watch: Watch, reading: BoardReading) -> tuple[int, int]:
+    """Return the lower and the upper limit in the board's numbers.
+
+    Between two steps the lower limit goes down and the upper one up: what the board then calls
+    beyond is beyond here too, and two limits that differ never become one.
+    """
+    low, high = watch.low / reading.field.scale, watch.high / reading.field.scale
+    if watch.when is EventCondition.THRESHOLD:
+        low, high = math.floor(low + _ROUNDING), math.ceil(high - _ROUNDING)
+    return _on_wire(low), _on_wire(high)
+
+
+def _on_wire(steps: float) -> int:
+    return max(-_WIRE_LIMIT, min(_WIRE_LIMIT, round(steps)))
 
 
 def value_of(manifest: Manifest, reading: BoardReading, raw: int) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from agent.link.events import Watch, on_wire
+from agent.link.events import Watch, limits_on_wire
 from agent.readings import rule_code
 from agent.readings.periods import Span
 from agent.readings.rehearsal import Past, history_of
@@ -39,11 +39,12 @@ async def watched(
 def watch_task(watch: Watch, past: Past, span: Span) -> dict[str, Any]:
     """Return the subscription in the board's numbers, with the history of its reading."""
     history = history_of(past, span)
+    low, high = limits_on_wire(watch, past.reading)
     return {
         "mode": watch.when.value,
         "least_ms": watch.least_interval_ms,
-        "low": on_wire(watch.low, past.reading),
-        "high": on_wire(watch.high, past.reading),
+        "low": low,
+        "high": high,
         "times": history["times"],
         "values": history["values"],
         "length_ms": span.length_ms,
