@@ -27,6 +27,8 @@ from agent.system.clock import Clock
 
 # The board takes a subscription in one pass of its loop
 DEADLINE_MS = 1_000
+# A sensor that has no value yet, or is pulled out, refuses; by then it may have one
+RETRY_S = 10.0
 # Events that may wait for a subscriber here; as many again wait on the board
 CREDITS = 8
 # Given back together: a frame for each event would double the traffic
@@ -149,6 +151,7 @@ class Subscriptions:
         # By their number on the board: those that it knows in this session
         self._told: dict[int, tuple[BoardSubscription, BoardReading]] = {}
         self._refused: list[BoardSubscription] = []
+        self._retry_at_s = 0.0
 
     def open(self, watch: Watch) -> BoardSubscription:
         subscription = BoardSubscription(watch, self._due)
@@ -165,10 +168,18 @@ class Subscriptions:
             while True:
                 self._due.clear()
                 await self._catch_up(connection, manifest)
-                await self._due.wait()
+                await self._wait()
         finally:
             for subscription in self._open:
                 subscription.trouble = "the board is not connected"
+
+    async def _wait(self) -> None:
+        """Wait until there is something to tell; what was refused is asked for again."""
+        try:
+            async with asyncio.timeout_at(self._retry_at_s if self._refused else None):
+                await self._due.wait()
+        except TimeoutError:
+            self._refused.clear()
 
     async def _catch_up(self, connection: BoardConnection, manifest: Manifest) -> None:
         self._open = [one for one in self._open if not one.is_closed]
@@ -184,10 +195,17 @@ class Subscriptions:
         known = [subscription for subscription, _ in self._told.values()]
         for subscription in self._open:
             if subscription not in known and subscription not in self._refused:
+                before = subscription.trouble
                 subscription.trouble = await self._subscribe(connection, manifest, subscription)
                 if subscription.trouble:
-                    self._refused.append(subscription)
-                    _log.warning("link: subscription failed (error=%s)", subscription.trouble)
+                    self._refuse(subscription, before)
+
+    def _refuse(self, subscription: BoardSubscription, before: str) -> None:
+        if not self._refused:
+            self._retry_at_s = asyncio.get_running_loop().time() + RETRY_S
+        self._refused.append(subscription)
+        if subscription.trouble != before:
+            _log.warning("link: subscription failed (error=%s)", subscription.trouble)
 
     async def _subscribe(
         self, connection: BoardConnection, manifest: Manifest, subscription: BoardSubscription

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.link import frame as wire
-from agent.link.events import BoardSubscription, Watch
+from agent.link.events import RETRY_S, BoardSubscription, Watch
 from tests.fakes.linked_board import LinkedBoard, ready
 from tests.fakes.peer import ScriptedBoard
 from tests.fakes.virtual_time import elapse, in_virtual_time
@@ -65,3 +65,28 @@ def test_an_event_that_makes_no_sense_is_counted_and_dropped(
             assert not subscription.trouble
 
     listen()
+
+
+@in_virtual_time
+async def test_what_a_sensor_refused_before_its_first_value_is_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    busy = (wire.BUSY_CODE, b"the first measurement is under way")
+    async with watching(tmp_path, busy) as (_link, board, subscription):
+        assert "under way" in subscription.trouble
+        board.overrides[wire.METHOD_SUBSCRIBE] = OK
+        await elapse(RETRY_S + 1)
+        assert subscription.trouble == ""
+        board.emit_sequenced(wire.EVENT, event())
+        assert (await anext(subscription)).value == "on"
+
+
+@in_virtual_time
+async def test_a_refusal_that_lasts_is_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with watching(tmp_path, (wire.IO, b"nothing answers")) as (_link, board, subscription):
+        await elapse(5 * RETRY_S)
+        assert caplog.text.count("subscription failed") == 1
+        asked = [method for method, _ in board.requests].count(wire.METHOD_SUBSCRIBE)
+        assert (3 < asked <= 7, "nothing answers" in subscription.trouble) == (True, True)
