@@ -135,7 +135,7 @@ class Judge:
     Args:
         alarms_a_week: false ones that are allowed for this reading.
         zone: None is the zone of this machine.
-        told: what was told last and lasts: the name of a fault, or "unusual".
+        told: what was told and lasts: names of faults, or "unusual", with spaces between.
     """
 
     # A baseline follows the season, and six weeks have enough of each weekday
@@ -185,8 +185,8 @@ class Judge:
     def _begun(self, notice: Notice) -> Notice | None:
         self._well_looks = 0
         name = notice.fault.name.lower() if notice.fault else UNUSUAL
-        # A broken sensor is unusual, too, before and after
-        if name == self.told or (name == UNUSUAL and self.told):
+        # A broken sensor is unusual, too, before and after, and shows its fault in several ways
+        if name in self.told.split() or (name == UNUSUAL and self.told):
             return None
-        self.told = name
+        self.told = f"{self.told} {name}".strip()
         return notice

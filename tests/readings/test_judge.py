@@ -80,3 +80,12 @@ def test_without_a_past_nothing_is_said() -> None:
     judge.learn(rows.between(0, BEGIN_MS + 5 * DAY_MS))
     assert judge.look(rows) is None
     assert judge.look(Columns()) is None
+
+
+def test_a_loose_wire_is_told_once_however_it_shows() -> None:
+    rows = year_of()
+    for at in range(LEARNED + 40, LEARNED + 80):
+        # Each fourth quarter it jumps only, in the others it says what cannot be, too
+        rows.lows[at], rows.highs[at] = (-127.0 if at % 4 else -60.0), 85.0
+    faults = [notice.fault for _, notice in told(Judge(SERIES, 0.1, UTC), rows)]
+    assert sorted(one.name for one in faults if one) == ["IMPOSSIBLE", "WILD"]
