@@ -85,6 +85,15 @@ def fault_of(rows: Columns, habits: Habits, unit: str) -> SensorFault | None:
     return SensorFault.STILL if runs[-1] >= longest else None
 
 
+def _value_of(fault: SensorFault, rows: Columns, unit: str) -> float:
+    """Return the value that shows the fault in the newest quarter."""
+    if fault is not SensorFault.IMPOSSIBLE:
+        return rows.means[-1]
+    # Beside sound values the mean is a possible one
+    least, _ = POSSIBLE[unit]
+    return rows.lows[-1] if rows.lows[-1] < least else rows.highs[-1]
+
+
 def _still_runs(rows: Columns) -> list[int]:
     """Return the lengths of the runs of quarters without a change; 0 for one that moved."""
     runs: list[int] = []
@@ -163,9 +172,11 @@ class Judge:
         """Return what is new, judged by the newest of some days of quarters."""
         if self._habits is None or self._baseline is None or not len(rows):
             return None
-        fault = fault_of(rows, self._habits, self.series.kind.unit)
+        unit = self.series.kind.unit
+        fault = fault_of(rows, self._habits, unit)
         if fault is not None:
-            return self._begun(Notice(self.series, rows.at_ms[-1], rows.means[-1], fault))
+            value = _value_of(fault, rows, unit)
+            return self._begun(Notice(self.series, rows.at_ms[-1], value, fault))
         place = self._newest(rows, self._baseline.course)
         score = 0.0 if place is None else abs(self._baseline.score(place))
         if place is not None and score >= self._baseline.limit:

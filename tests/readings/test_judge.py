@@ -89,3 +89,15 @@ def test_a_loose_wire_is_told_once_however_it_shows() -> None:
         rows.lows[at], rows.highs[at] = (-127.0 if at % 4 else -60.0), 85.0
     faults = [notice.fault for _, notice in told(Judge(SERIES, 0.1, UTC), rows)]
     assert sorted(one.name for one in faults if one) == ["IMPOSSIBLE", "WILD"]
+
+
+def test_the_value_that_cannot_be_is_told_and_not_the_mean_of_its_quarter() -> None:
+    rows = year_of()
+    rows.lows[LEARNED + 40] = -127.0
+    rows.means[LEARNED + 40] = 10.2
+    ((_, low),) = told(Judge(SERIES, 0.1, UTC), rows)
+    assert (low.fault, low.value) == (SensorFault.IMPOSSIBLE, -127.0)
+    rows = year_of()
+    rows.highs[LEARNED + 40] = 1500.0
+    ((_, high),) = told(Judge(SERIES, 0.1, UTC), rows)
+    assert (high.fault, high.value) == (SensorFault.IMPOSSIBLE, 1500.0)
