@@ -11,6 +11,8 @@ Period = Literal[
 PERIODS: tuple[str, ...] = get_args(Period)
 # A night begins this long before midnight and ends that long after it
 _EVENING, _MORNING = timedelta(hours=2), timedelta(hours=6)
+# Periods that go by what has passed, also where the clock is put forward or back
+_LAST_HOURS = {"hour": 1.0, "day": 24.0}
 
 
 class Span(Struct, frozen=True):
@@ -34,6 +36,8 @@ def span_of(period: str, now_s: float, zone: tzinfo | None = None) -> Span:
     Args:
         zone: None is the zone of this machine.
     """
+    if period in _LAST_HOURS:
+        return last_hours(_LAST_HOURS[period], now_s)
     now = datetime.fromtimestamp(now_s, tz=zone)
     begin, end = _edges(period, now)
     return Span(_ms(begin), min(_ms(end), _ms(now)))
@@ -60,8 +64,6 @@ def _edges(period: str, now: datetime) -> tuple[datetime, datetime]:
     monday = midnight - timedelta(days=midnight.weekday())
     first = midnight.replace(day=1)
     return {
-        "hour": (now - timedelta(hours=1), now),
-        "day": (now - timedelta(days=1), now),
         "today": (midnight, now),
         "yesterday": (midnight - timedelta(days=1), midnight),
         "night": (midnight - _EVENING, midnight + _MORNING),
