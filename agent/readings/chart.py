@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from agent.readings.columns import HELD_CADENCES, ON_LEVEL, Columns, in_buckets
+from agent.readings.columns import HELD_CADENCES, ON_LEVEL, Columns, distances_ms, in_buckets
 from agent.readings.periods import Span, local_time
 
 # More points than this are closer together than a line is wide
@@ -59,12 +59,13 @@ def chart_of(
     """Return the chart in the words of `chart_program.py`; times in seconds."""
     bucket_ms = max(1, span.length_ms // MOST_POINTS)
     points = in_buckets(rows, bucket_ms) if len(rows) > MOST_POINTS else rows
+    gap_s = max(cadence_s, bucket_ms / 1000) * HELD_CADENCES
     return {
         "title": look.title,
         "dark": look.dark,
         "begin": span.begin_ms / 1000,
         "end": span.end_ms / 1000,
-        "gap_s": max(cadence_s, bucket_ms / 1000) * HELD_CADENCES,
+        "gap_s": max(gap_s, max(distances_ms(points, cadence_s), default=0) / 1000),
         "points": [
             list(point)
             for point in zip(

@@ -120,6 +120,18 @@ def lengthen(rows: Columns, end_ms: int, cadence_s: int, *, is_switch: bool) -> 
         rows.on_ms[-1] = lasts_ms
 
 
+def distances_ms(rows: Columns, cadence_s: float) -> list[int]:
+    """Return how far behind each row the next one may begin before there is a gap.
+
+    Older days are kept by the minute or quarter of an hour, whatever the cadence is.
+    """
+    longest_ms = int(cadence_s * HELD_CADENCES * 1000)
+    return [
+        max(longest_ms, known_ms if count == 1 else 2 * known_ms)
+        for count, known_ms in zip(rows.counts, rows.known_ms, strict=True)
+    ]
+
+
 def in_buckets(rows: Columns, bucket_ms: int) -> Columns:
     """Return the rows in buckets of equal length; empty buckets are left out."""
     made = Columns()

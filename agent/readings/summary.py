@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agent.readings.columns import HELD_CADENCES, Columns
+from agent.readings.columns import HELD_CADENCES, Columns, distances_ms
 
 _MS = 1000.0
 
@@ -94,11 +94,12 @@ def gaps(rows: Columns, begin_ms: int, end_ms: int, cadence_s: int) -> list[Gap]
         cadence_s: time between two rows that follow one another.
     """
     longest_ms = int(cadence_s * HELD_CADENCES * _MS)
-    edges = [begin_ms, *rows.at_ms, end_ms]
+    edges = itertools.pairwise([begin_ms, *rows.at_ms, end_ms])
+    distances = [longest_ms, *distances_ms(rows, cadence_s)]
     return [
         Gap(earlier, later)
-        for earlier, later in itertools.pairwise(edges)
-        if later - earlier > longest_ms
+        for (earlier, later), most_ms in zip(edges, distances, strict=True)
+        if later - earlier > most_ms
     ]
 
 

@@ -22,7 +22,8 @@ from agent.readings.chart import (
     line_of,
     ticks,
 )
-from agent.readings.columns import Columns, of_values
+from agent.readings.chart_program import _runs
+from agent.readings.columns import Columns, in_buckets, of_values
 from agent.readings.periods import Span
 from agent.tools.readings_draw import PROGRAM
 
@@ -73,6 +74,13 @@ def columns_of(picture: Image.Image, colour: tuple[int, int, int]) -> Iterator[i
             if near(found, colour):
                 yield x
                 break
+
+
+def test_a_day_that_is_kept_by_the_quarter_of_an_hour_has_no_gaps_for_that() -> None:
+    for gap, runs in ((range(0), 1), (range(600, 720), 2)):
+        rows = in_buckets(day(gap), 900_000)
+        chart = chart_of(rows, DAY, 60, ChartLook("room"), zone=UTC)
+        assert len(list(_runs(chart["points"], chart["gap_s"]))) == runs
 
 
 def test_a_chart_has_few_points_and_its_limits() -> None:

@@ -194,6 +194,33 @@ async def test_a_gap_is_known_as_a_gap(store: ReadingStore) -> None:
     assert (gap.begin_ms, gap.end_ms) == (BEGIN_MS + 59 * 60_000, BEGIN_MS + 120 * 60_000)
 
 
+@pytest.mark.parametrize(("days_later", "pace_s"), [(2, 60), (8, 900)])
+async def test_what_is_kept_coarser_later_has_no_gaps_for_that(
+    tmp_path: Path, days_later: int, pace_s: int
+) -> None:
+    store = ReadingStore(tmp_path, Retention(raw_days=1, minute_days=7), "boot", slots=4)
+    await store.open()
+    series = await store.series(ROOM, 10)
+    store.place(BEGIN_MS, is_sure=True)
+    for second in range(0, 86_400, 10):
+        if not 36_000 <= second < 43_200:
+            store.add(series, float(second), float(second % 7))
+        if second % 7200 == 0:
+            await store.commit(BEGIN_MS + second * 1000)
+    for hour in range(4):
+        later_s = days_later * 86_400 + hour * 3600
+        store.add(series, float(later_s), 1.0)
+        await store.commit(BEGIN_MS + later_s * 1000)
+    rows = await store.rows(series, BEGIN_MS, BEGIN_MS + DAY_MS)
+    assert rows.at_ms[1] - rows.at_ms[0] == pace_s * 1000
+    (gap,) = gaps(rows, BEGIN_MS, BEGIN_MS + DAY_MS, 10)
+    assert (gap.begin_ms, gap.end_ms) == (
+        BEGIN_MS + 36_000_000 - pace_s * 1000,
+        BEGIN_MS + 43_200_000,
+    )
+    await store.aclose()
+
+
 async def test_nothing_is_packed_before_the_time_is_known(store: ReadingStore) -> None:
     series = await store.series(ROOM, 60)
     store.place(0, is_sure=False)
