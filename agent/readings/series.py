@@ -59,7 +59,10 @@ def find_series(
     Raises:
         BadArguments: none is, or several are; the text names those there are.
     """
-    wanted = " ".join(said.casefold().replace("_", " ").split())
+    exact = [one for one in every if one.name == said]
+    if exact:
+        return exact[0]
+    wanted = _plain(said)
     ranked = [(rank, one) for one in every if (rank := _rank(one, wanted, called)) is not None]
     if not ranked:
         raise BadArguments(f"nothing is recorded as {said!r}; there are {_named(every)}")
@@ -77,10 +80,10 @@ def pin_of(series: Series) -> str:
 
 def _rank(series: Series, wanted: str, called: Mapping[str, Collection[str]]) -> int | None:
     """Return how near the words come, 0 is nearest; None where they do not fit."""
-    name = series.name.replace("_", " ")
+    name = _plain(series.name)
     short = name.rpartition(":")[2]
     pin, _, part = short.partition(".")
-    words = {one.casefold() for one in called.get(pin_of(series), ())}
+    words = {_plain(one) for one in called.get(pin_of(series), ())}
     measures = {part or pin, *_MEASURED.get(series.kind.unit, ())}
     penalty = 10 if series.name.startswith(_CHIPS) else 0
     if wanted in {name, short}:
@@ -92,6 +95,11 @@ def _rank(series: Series, wanted: str, called: Mapping[str, Collection[str]]) ->
     if wanted == part:
         return 3 + penalty
     return 4 + penalty if wanted in measures else None
+
+
+def _plain(words: str) -> str:
+    """Return words as they are compared: capitals and underscores make no difference."""
+    return " ".join(words.casefold().replace("_", " ").split())
 
 
 def _named(every: Sequence[Series]) -> str:
