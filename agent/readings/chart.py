@@ -130,15 +130,19 @@ def _day(at: datetime) -> str:
 
 
 def _spans_on(bar: Bar, span: Span) -> Iterator[list[float]]:
-    """Yield the times in which it was on, in seconds; short ones that follow are one."""
+    """Yield the times in which it was on, in seconds; short ones that follow are one.
+
+    It is on until the value that says otherwise, but for no longer than is known.
+    """
     begin: float | None = None
     last = 0.0
     for at_ms, high, known_ms in zip(
         bar.rows.at_ms, bar.rows.highs, bar.rows.known_ms, strict=True
     ):
         at_s = at_ms / 1000
-        if begin is not None and (high < ON_LEVEL or at_s > last + bar.cadence_s):
-            yield [begin, min(max(at_s if high < ON_LEVEL else last, last), span.end_ms / 1000)]
+        is_behind_gap = at_s > last + bar.cadence_s
+        if begin is not None and (high < ON_LEVEL or is_behind_gap):
+            yield [begin, min(last if is_behind_gap else max(at_s, last), span.end_ms / 1000)]
             begin = None
         if high >= ON_LEVEL:
             begin = at_s if begin is None else begin

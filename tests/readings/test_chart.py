@@ -150,3 +150,12 @@ def test_the_name_beside_a_bar_stays_within_the_picture(name: str) -> None:
     picture = drawn(chart_of(day(), DAY, 60, ChartLook("room"), bars, UTC))
     edge = picture.crop((0, picture.height - 34, 4, picture.height))
     assert all(near(colour, (255, 255, 255)) for _, colour in edge.getcolors() or ())
+
+
+def test_an_output_is_not_drawn_as_on_over_a_gap() -> None:
+    rows = pump()
+    kept = rows.picked([at for at in range(len(rows)) if not 70 <= at < 600])
+    chart = chart_of(day(), DAY, 60, ChartLook("room"), [Bar("pump", kept, 180)], UTC)
+    ((begin_s, end_s),) = chart["bars"][0]["spans"]
+    assert (begin_s - DAY.begin_ms / 1000) / 60 == 60
+    assert (end_s - DAY.begin_ms / 1000) / 60 <= 72.5
