@@ -145,8 +145,6 @@ class ReadingsQueryTool(FieldsTool[QueryArguments]):
         if arguments.only is not None and arguments.only in told:
             kept = {*_HEADINGS, arguments.only}
             told = {key: fact for key, fact in told.items() if key in kept}
-        if self._desk.store.is_partial:
-            told["missing"] = own(_MISSING)
         if self._desk.store.trouble:
             told["trouble"] = configured(self._desk.store.trouble)
         return told
@@ -158,9 +156,14 @@ class ReadingsQueryTool(FieldsTool[QueryArguments]):
             "from": self._desk.time(span.begin_ms),
             "to": self._desk.time(span.end_ms),
         }
+        if self._desk.store.is_partial:
+            told["missing"] = own(_MISSING)
         if found is None:
             return told | {"values": 0, "note": own("nothing was recorded in this time")}
-        told |= self._switch(found) if series.kind.is_switch else self._number(found)
+        if series.kind.is_switch:
+            told |= self._switch(found, await self._last(series, found.last, span))
+        else:
+            told |= self._number(found)
         if limit is not None:
             told |= self._beyond(found)
         return told | self._gaps(series, rows, span)
@@ -177,10 +180,23 @@ class ReadingsQueryTool(FieldsTool[QueryArguments]):
             "sum": _short(found.total),
         }
 
-    def _switch(self, found: Summary) -> dict[str, Fact]:
-        return {
-            "last": configured("on" if found.last.value else "off"),
-            "at": self._desk.time(found.last.at_ms),
+    async def _last(self, series: Series, last: Moment, span: Span) -> Moment | None:
+        """Return the last value of a switch; None where only its share of a time is kept."""
+        if 0 < last.value < 1:
+            end_ms = min(span.end_ms, last.at_ms + _QUARTER_S * 1000)
+            rows = await self._desk.store.rows(series, last.at_ms, end_ms)
+            if len(rows):
+                last = Moment(rows.means[-1], rows.at_ms[-1])
+        return None if 0 < last.value < 1 else last
+
+    def _switch(self, found: Summary, last: Moment | None) -> dict[str, Fact]:
+        told: dict[str, Fact] = {}
+        if last is not None:
+            told |= {
+                "last": configured("on" if last.value else "off"),
+                "at": self._desk.time(last.at_ms),
+            }
+        return told | {
             "on_s": round(found.on_s),
             "times_on": found.starts,
             "known_s": round(found.known_s),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.messages import Provenance
-from agent.readings.columns import Columns
+from agent.readings.columns import Columns, in_buckets
 from agent.readings.packing import Retention
 from agent.readings.series import Series, SeriesKind
 from agent.readings.store import ReadingStore
@@ -129,8 +129,11 @@ async def test_what_a_server_has_that_does_not_answer_is_said_to_be_missing(
 class _Kept:
     """The readings of a store whose server may be away."""
 
-    def __init__(self, store: RecordedReadings, *, is_partial: bool) -> None:
+    def __init__(
+        self, store: RecordedReadings, *, is_partial: bool, rows: Columns | None = None
+    ) -> None:
         self._store = store
+        self._rows = rows
         self.trouble, self.is_partial = "", is_partial
 
     async def open(self) -> None:
@@ -140,4 +143,23 @@ class _Kept:
         return self._store.every_series()
 
     async def rows(self, series: Series, begin_ms: int, end_ms: int) -> Columns:
-        return await self._store.rows(series, begin_ms, end_ms)
+        return self._rows or await self._store.rows(series, begin_ms, end_ms)
+
+
+@pytest.mark.parametrize(("minute", "last"), [("05", "on"), ("13", "off")])
+async def test_of_a_long_time_the_last_value_of_a_switch_is_its_last(
+    desk: ReadingDesk, minute: str, last: str
+) -> None:
+    begin, end = "2026-04-28T00:00", f"2026-05-02T14:{minute}"
+    told = await ask(ReadingsQueryTool(desk), reading="pump", begin=begin, end=end)
+    assert (told["last"], told["from"]) == (last, "2026-04-28 00:00+00:00")
+
+
+async def test_of_a_switch_whose_last_value_is_not_kept_none_is_told(desk: ReadingDesk) -> None:
+    pump = await desk.find("pump")
+    now_ms = round(NOW.timestamp() * 1000)
+    end_ms = now_ms - now_ms % 900_000
+    rows = in_buckets(await desk.store.rows(pump, end_ms - 3_600_000, end_ms), 900_000)
+    desk.store = _Kept(desk.store, is_partial=False, rows=rows.picked([0]))
+    told = await ask(ReadingsQueryTool(desk), reading="pump", period="day")
+    assert ("last" in told, told["on_s"]) == (False, 600)
