@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from agent.hardware.alarm import Alarm
     from agent.tools.base import Forecast
     from agent.tools.order_rehearsal import OrderRehearsal
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +79,7 @@ class BoardWatcher:
 
     async def run(self, owner: Owner) -> None:
         """Until cancelled."""
-        for alarm in await self._store(self._remembered):
+        for alarm in await asyncio.to_thread(self._remembered):
             self._begin(alarm)
         self._loaded.set()
         async with asyncio.TaskGroup() as group:
@@ -111,10 +108,12 @@ class BoardWatcher:
             raise BadArguments(f"{reading.name} becomes {known}")
         from agent.hardware.alarm import Alarm  # noqa: PLC0415 - only where something is watched
 
-        self._end(name)
         alarm = Alarm(name, msgspec.structs.replace(wanted, pin=reading.name), trust=trust)
-        await self._store(self._keep, alarm)
-        self._begin(alarm)
+        async with self._storing:
+            # First: where there is no room the one that it replaces stays at work
+            await asyncio.to_thread(self._keep, alarm)
+            self._end(name)
+            self._begin(alarm)
 
     async def foresee(self, name: str, wanted: WatchSettings, language: str) -> "Forecast | None":
         """See `agent.tools.watch.Watches`."""
@@ -134,8 +133,9 @@ class BoardWatcher:
             raise BadArguments(f"{name} stands in the configuration, as [{place}]")
         if name not in self._alarms:
             return False
-        self._end(name)
-        await self._store(self._forget, name)
+        async with self._storing:
+            await asyncio.to_thread(self._forget, name)
+            self._end(name)
         return True
 
     def listed(self) -> Sequence[Mapping[str, Fact]]:
@@ -153,10 +153,6 @@ class BoardWatcher:
             for alarm, events in self._alarms.values()
             if alarm.has_condition
         }
-
-    async def _store(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        async with self._storing:
-            return await asyncio.to_thread(work, *args, **kwargs)
 
     def _begin(self, alarm: "Alarm") -> None:
         pair = (alarm, self._board.subscribe(alarm.watch))
@@ -188,7 +184,13 @@ class BoardWatcher:
         elif is_told:
             await owner.tell(alarm.sentence(event))
         if is_told or alarm.is_beyond != was_beyond:
-            await self._store(self._keep, alarm)
+            async with self._storing:
+                # One that was removed or replaced while it was told must not come back
+                if self._is_at_work(alarm):
+                    await asyncio.to_thread(self._keep, alarm)
+
+    def _is_at_work(self, alarm: "Alarm") -> bool:
+        return any(alarm is one for one, _ in self._alarms.values())
 
     def _remembered(self) -> "list[Alarm]":
         from agent.hardware.alarm import Alarm  # noqa: PLC0415 - as above

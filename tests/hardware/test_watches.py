@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import BadArguments
+from agent.errors import BadArguments, StorageFull
 from agent.hardware.watches import MAX_WATCHES, BoardWatcher
 from agent.link.settings import WatchSettings
 from agent.messages import Provenance
@@ -31,6 +31,23 @@ async def watching(
     finally:
         running.cancel()
         await asyncio.wait([running])
+
+
+def full(*_: object) -> None:
+    raise StorageFull("no room")
+
+
+class SlowOwner(ListeningOwner):
+    """Owner who is told when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_telling, self.may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def tell(self, text: str) -> None:
+        self.is_telling.set()
+        await self.may_go_on.wait()
+        await super().tell(text)
 
 
 # Long enough for an event to go all its way
@@ -95,6 +112,53 @@ async def test_adding_a_name_again_replaces_it(tmp_path: Path) -> None:
         board.tell("a0", 0.7)
         board.tell("a0", 3.1)
         await wait_until(lambda: owner.told == ["Wet."])
+
+
+async def test_a_watch_stays_at_work_when_the_one_that_replaces_it_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = TalkingBoard()
+    async with watching(tmp_path, board) as (watcher, owner):
+        await watcher.add("dry", DRY, Provenance.OWNER)
+        with monkeypatch.context() as patch:
+            patch.setattr("agent.storage.documents.write_atomic", full)
+            with pytest.raises(StorageFull):
+                await watcher.add("dry", WatchSettings(pin="a0", below=0.5), Provenance.OWNER)
+        assert [one["below"] for one in watcher.listed()] == [0.8]
+        board.tell("a0", 0.7)
+        await wait_until(lambda: owner.told == ["Dry: 0.7."])
+
+
+async def test_a_watch_that_is_not_forgotten_stays_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = TalkingBoard()
+    async with watching(tmp_path, board) as (watcher, owner):
+        await watcher.add("dry", DRY, Provenance.OWNER)
+        with monkeypatch.context() as patch:
+            patch.setattr("agent.storage.documents.write_atomic", full)
+            with pytest.raises(StorageFull):
+                await watcher.remove("dry")
+        board.tell("a0", 0.7)
+        await wait_until(lambda: owner.told == ["Dry: 0.7."])
+        assert await watcher.remove("dry")
+
+
+async def test_a_watch_that_is_removed_while_it_is_told_does_not_come_back(tmp_path: Path) -> None:
+    board, owner = TalkingBoard(), SlowOwner()
+    watcher = BoardWatcher(board, {}, tmp_path / "watches.json", SteppedClock())
+    running = asyncio.create_task(watcher.run(owner))
+    await watcher.add("dry", DRY, Provenance.OWNER)
+    board.tell("a0", 0.7)
+    await owner.is_telling.wait()
+    assert await watcher.remove("dry")
+    owner.may_go_on.set()
+    await wait_until(lambda: owner.told == ["Dry: 0.7."])
+    # What is kept comes one after the other
+    await watcher.add("wet", DRY, Provenance.OWNER)
+    assert '"dry"' not in (tmp_path / "watches.json").read_text()
+    running.cancel()
+    await asyncio.wait([running])
 
 
 async def test_what_keeps_a_watch_from_being_watched_is_listed(tmp_path: Path) -> None:
