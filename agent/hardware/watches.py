@@ -195,19 +195,20 @@ class BoardWatcher:
     def _remembered(self) -> "list[Alarm]":
         from agent.hardware.alarm import Alarm  # noqa: PLC0415 - as above
 
-        kept = {document["name"]: document for document in self._documents().all()}
+        kept = {str(document.get("name")): document for document in self._documents().all()}
         owner = Provenance.OWNER
         alarms = [Alarm(name, wanted, own=True, trust=owner) for name, wanted in self._own.items()]
         for name, document in kept.items():
             if name not in self._own and "wanted" in document:
-                wanted = msgspec.convert(document["wanted"], WatchSettings)
-                # Of an older one nobody knows any more what its turn had read
-                trust = Provenance(document.get("trust", Provenance.WEB))
-                alarms.append(Alarm(name, wanted, trust=trust))
+                try:
+                    alarms.append(_added(name, document))
+                except ValueError as err:
+                    # Of another version, or changed by hand: the others are at work all the same
+                    _log.error("watch: left out (name=%s, error=%s)", name, err)
         for alarm in alarms:
             document = kept.get(alarm.name, {})
             alarm.is_beyond = bool(document.get("is_beyond"))
-            alarm.told_s = list(document.get("told_s", ()))
+            alarm.told_s = _times(document.get("told_s"))
         return alarms[:MAX_WATCHES]
 
     def _keep(self, alarm: "Alarm") -> None:
@@ -227,6 +228,23 @@ class BoardWatcher:
         if self._opened is None:
             self._opened = open_documents(self._path)
         return self._opened
+
+
+def _added(name: str, document: Mapping[str, object]) -> "Alarm":
+    """Return what a chat has added; raise ValueError where it makes no sense."""
+    from agent.hardware.alarm import Alarm  # noqa: PLC0415 - as above
+
+    wanted = msgspec.convert(document["wanted"], WatchSettings)
+    # Of an older one nobody knows any more what its turn had read
+    trust = msgspec.convert(document.get("trust", Provenance.WEB), Provenance)
+    return Alarm(name, wanted, trust=trust)
+
+
+def _times(kept: object) -> list[float]:
+    try:
+        return msgspec.convert(kept or [], list[float])
+    except msgspec.ValidationError:
+        return []
 
 
 def _described(alarm: "Alarm", events: BoardSubscription) -> dict[str, Fact]:

@@ -161,6 +161,16 @@ async def test_a_watch_that_is_removed_while_it_is_told_does_not_come_back(tmp_p
     await asyncio.wait([running])
 
 
+async def test_a_kept_watch_that_makes_no_sense_is_left_out(tmp_path: Path) -> None:
+    async with watching(tmp_path, TalkingBoard()) as (watcher, _):
+        await watcher.add("dry", DRY, Provenance.OWNER)
+        await watcher.add("wet", DRY, Provenance.OWNER)
+    kept = tmp_path / "watches.json"
+    kept.write_text(kept.read_text().replace('"below": 0.8', '"below": "cold"', 1))
+    async with watching(tmp_path, TalkingBoard()) as (watcher, _):
+        await wait_until(lambda: [str(one["name"]) for one in watcher.listed()] == ["wet"], 2.0)
+
+
 async def test_what_keeps_a_watch_from_being_watched_is_listed(tmp_path: Path) -> None:
     board = TalkingBoard()
     async with watching(tmp_path, board, {"dry": DRY}) as (watcher, _):
