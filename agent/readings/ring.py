@@ -123,12 +123,18 @@ class Ring:
         self.slots = slots
 
     def read(self) -> list[Batch]:
-        """Return the whole batches, the oldest first."""
+        """Return the whole batches, the oldest first.
+
+        Raises:
+            StorageFull: the card or the device fails.
+        """
         try:
             with self._path.open("rb") as file:
                 data = file.read(self.slots * SLOT_BYTES)
         except FileNotFoundError:
             return []
+        except OSError as err:
+            raise StorageFull(f"{self._path} was not read: {err}") from err
         places = range(0, len(data), SLOT_BYTES)
         found = (_batch_of(data[at : at + SLOT_BYTES], self._mark) for at in places)
         return sorted((one for one in found if one is not None), key=lambda one: one.number)

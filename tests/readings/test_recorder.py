@@ -173,3 +173,20 @@ async def test_a_look_at_which_nothing_is_due_wakes_no_thread(
     assert hops == []
     await machine.take(lambda name: name in {"machine.temperature", "machine.disk_free"})
     assert len(hops) == 1
+
+
+async def test_a_card_that_cannot_be_read_ends_no_recorder(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ring = tmp_path / "readings.ring"
+    ring.symlink_to("/proc/self/mem")
+    store = ReadingStore(tmp_path, Retention(), "boot")
+    recording = recorder(store, Weather(), SteppedClock(), ReadingsSettings(record="10s"))
+    running = asyncio.create_task(recording.run())
+    await wait_until(lambda: running.done() or "recording not begun" in caplog.text)
+    ring.unlink()
+    await wait_until(lambda: running.done() or store.latest())
+    assert not running.done()
+    running.cancel()
+    await asyncio.wait([running])
+    await store.aclose()

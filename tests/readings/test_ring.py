@@ -92,3 +92,10 @@ def test_another_start_of_the_machine_says_nothing_of_the_time_of_this_one() -> 
 def test_a_clock_that_is_not_sure_is_better_than_none() -> None:
     early = Batch(1, "b", EARLIEST_MS, is_sure=False)
     assert offsets([early]) == {1: EARLIEST_MS}
+
+
+def test_a_card_that_cannot_be_read_is_told_as_one_that_fails(tmp_path: Path) -> None:
+    # Reading its first page is an error of the device
+    (tmp_path / "readings.ring").symlink_to("/proc/self/mem")
+    with pytest.raises(StorageFull, match="not read"):
+        Ring(tmp_path / "readings.ring").read()
