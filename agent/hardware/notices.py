@@ -52,14 +52,18 @@ class Noticer:
         self._judges: dict[str, Judge] = {}
         self._learned_day = 0
         self._told = _told_before(path)
+        # Noticed already, and not noticed again while it lasts
+        self._untold: list[Notice] = []
 
     async def run(self, owner: Owner) -> None:
         """Until cancelled."""
         while True:
             await self._clock.sleep(self._pause_s())
             try:
-                for notice in await self.look():
-                    await self.tell(owner, notice)
+                self._untold += await self.look()
+                while self._untold:
+                    await self.tell(owner, self._untold[0])
+                    del self._untold[0]
             except BarnacleError as err:
                 # A full disk must not end the looking
                 _log.error("readings: notice not made (error=%s)", err)

@@ -1,10 +1,13 @@
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from agent.errors import StorageFull
 from agent.hardware.notices import Noticer, sentence
+from agent.messages import Attachment
 from agent.readings.baseline import QUARTER_MS
 from agent.readings.judge import Notice, SensorFault
 from agent.readings.packing import Retention
@@ -52,10 +55,10 @@ class Recorded:
     def now_ms(self) -> int:
         return self.begin_ms + self.quarter * QUARTER_MS
 
-    def noticer(self) -> Noticer:
+    def noticer(self, clock: SteppedClock | None = None) -> Noticer:
         desk = ReadingDesk(self.store, AtTime(self), dict)
         artist = ReadingArtist(desk, self.folder, lambda _name: ())
-        return Noticer(artist, 1.0, self.folder / "notices.json", AtTime(self))
+        return Noticer(artist, 1.0, self.folder / "notices.json", clock or AtTime(self))
 
 
 class AtTime(SteppedClock):
@@ -145,3 +148,23 @@ def test_a_broken_sensor_is_called_broken() -> None:
         "room.temperature seems to be broken, it says what cannot be (-127 °C): "
         "look at the sensor and its wires."
     )
+
+
+async def test_what_could_not_be_told_is_told_with_the_next_quarter(recorded: Recorded) -> None:
+    class FullOwner(ListeningOwner):
+        async def show(self, text: str, files: Sequence[Attachment], line: str) -> None:
+            if len(refused) < 2:
+                refused.append(text)
+                raise StorageFull("no room")
+            await super().show(text, files, line)
+
+    refused: list[str] = []
+    owner, clock = FullOwner(), AtTime(recorded)
+    noticer = recorded.noticer(clock)
+    await recorded.add(35.0)
+    running = asyncio.create_task(noticer.run(owner))
+    await wait_until(lambda: running.done() or owner.told or len(clock.slept_s) > 9)
+    running.cancel()
+    await asyncio.wait([running])
+    assert len(refused) == 2
+    assert [text.partition(" is ")[0] for text in owner.told] == ["room.temperature"]
