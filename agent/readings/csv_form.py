@@ -95,10 +95,13 @@ def form_of(path: Path, options: CsvOptions) -> CsvForm:
     if not text.strip():
         raise BadArguments(f"{path} is empty")
     delimiter = options.delimiter or _delimiter(text)
-    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    # The headings may come after empty lines
+    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
     if len(sample) == _SAMPLE_BYTES and len(rows) > 1:
         # Cut in the middle
         rows.pop()
+    if not rows:
+        raise BadArguments(f"{path} is empty")
     layout, places, has_header = _layout(rows[0], options, path)
     body = rows[has_header:]
     decimal = options.decimal or _decimal(body, _value_places(layout, places), path)
@@ -162,7 +165,7 @@ def _decoded(sample: bytes, encoding: str, path: Path) -> str:
 
 
 def _delimiter(text: str) -> str:
-    header = text.splitlines()[0]
+    header = text.lstrip("\r\n").splitlines()[0]
     try:
         sniffed = csv.Sniffer().sniff(text, _DELIMITERS).delimiter
     except csv.Error:

@@ -85,12 +85,12 @@ class CsvReader:
         try:
             with self._path.open(encoding=self._form.encoding, newline="") as file:
                 found = csv.reader(file, delimiter=self._form.delimiter)
-                if self._form.has_header:
-                    next(found)
+                is_header = self._form.has_header
                 for fields in found:
                     self.lines = found.line_num
-                    if any(fields):
+                    if any(fields) and not is_header:
                         yield from self._of_row(fields)
+                    is_header = is_header and not any(fields)
         except (csv.Error, UnicodeError) as err:
             raise BadArguments(f"{self._path}, after line {self.lines}: {err}") from err
 

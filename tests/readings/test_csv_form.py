@@ -1,9 +1,12 @@
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
 from agent.errors import BadArguments
 from agent.readings.csv_form import ColumnMapping, CsvForm, CsvLayout, CsvOptions, form_of
+from agent.readings.csv_rows import CsvReader, CsvRow
+from agent.readings.csv_times import TimeReader
 
 TEMPERATURE = ColumnMapping("temp", "room.temperature", "°C")
 MAPPED = CsvOptions("time", (TEMPERATURE,))
@@ -98,3 +101,14 @@ def test_what_does_not_fit_is_named(path: Path, text: str, said: str) -> None:
 def test_an_unknown_file_is_told_with_an_example(path: Path) -> None:
     with pytest.raises(BadArguments, match="--time date --value temp --reading"):
         read(path, "date,temp\n1,2\n", CsvOptions())
+
+
+def test_empty_lines_before_the_headings_are_no_headings(path: Path) -> None:
+    text = "\n\ntime;temp\n2026-05-01 12:00;20,5\n2026-05-01 12:01;20,75\n"
+    with pytest.raises(BadArguments, match=r"say which of its columns are what \(time, temp\)"):
+        read(path, text, CsvOptions())
+    found = read(path, text)
+    assert (found.delimiter, found.decimal, found.has_header) == (";", ",", True)
+    reader = CsvReader(path, found, TimeReader(UTC), 1_800_000_000_000)
+    assert [row.mean for row in reader.rows() if isinstance(row, CsvRow)] == [20.5, 20.75]
+    assert reader.lines == 5
