@@ -4,6 +4,7 @@ Told in the question before the yes, with a drawing. What cannot be rehearsed is
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import tzinfo
 from pathlib import Path
 
 from agent.errors import BarnacleError
@@ -88,9 +89,7 @@ class ReflexRehearsal:
         return words, await self._picture(rules[0], done, mine)
 
     def _acts_in_words(self, done: Rehearsed, mine: Sequence[Past]) -> str:
-        begun = max(one.rows.at_ms[0] for one in mine)
-        days = min(LENGTH_DAYS, max(1, round((done.span.end_ms - begun) / DAY_MS)))
-        of = f"On the last {days} days" if days > 1 else "On the last day"
+        of = self._days_in_words(done, max(one.rows.at_ms[0] for one in mine))
         if not done.acts:
             return f"{of} it would not have acted{_refusals(done)}."
         count = f"more than {len(done.acts)} times" if done.is_cut else times(len(done.acts))
@@ -99,9 +98,16 @@ class ReflexRehearsal:
         zone = self._artist.desk.zone
         nightly = sum(is_night(one.begin_ms, zone) for one in done.acts)
         night = f", {times(nightly)} at night" if nightly else ", never at night"
-        last = local_time(done.acts[-1].begin_ms, zone)
-        when = f"; the last time at {last.strftime('%Y-%m-%d %H:%M')}"
+        when = f"; the last time at {_moment(done.acts[-1].begin_ms, zone)}"
         return f"{of} it would have acted {count}{lasting}{night}{when}{_refusals(done)}."
+
+    def _days_in_words(self, done: Rehearsed, begun_ms: int) -> str:
+        if done.is_cut:
+            # The last days were not come to
+            zone = self._artist.desk.zone
+            return f"From {_moment(begun_ms, zone)} to {_moment(done.span.end_ms, zone)}"
+        days = min(LENGTH_DAYS, max(1, round((done.span.end_ms - begun_ms) / DAY_MS)))
+        return f"On the last {days} days" if days > 1 else "On the last day"
 
     async def _picture(
         self, rule: ReflexRule, done: Rehearsed, mine: Sequence[Past]
@@ -117,6 +123,10 @@ class ReflexRehearsal:
         )
         bar = RehearsedBar(rule.output, [(one.begin_ms, one.end_ms) for one in done.acts])
         return await drawn(self._artist, RehearsalScene(rule.name, shown, done.span, [bar], limits))
+
+
+def _moment(at_ms: int, zone: tzinfo | None) -> str:
+    return f"{local_time(at_ms, zone):%Y-%m-%d %H:%M}"
 
 
 def times(count: int) -> str:

@@ -15,6 +15,8 @@ from agent.link.reflexes import Condition, ReflexRule
 from agent.messages import Effect
 from agent.readings import rule_code
 from agent.readings.packing import Retention
+from agent.readings.periods import Span
+from agent.readings.rehearsal import LENGTH_DAYS, Act, Rehearsed
 from agent.readings.series import SeriesKind
 from agent.readings.store import DAY_MS, ReadingStore
 from agent.tools.readings import ReadingDesk
@@ -27,6 +29,7 @@ from tests.fakes.reflex_table import ReflexTable
 
 BEGIN_MS = 20_000 * DAY_MS
 DAYS = 4
+HOUR_MS = DAY_MS // 24
 WATERING = ReflexRule("watering", (Condition("a0", "below", 1.2),), "pump", "on", 7200, 5)
 
 
@@ -165,3 +168,21 @@ async def test_a_reflex_is_foreseen_beside_those_on_the_board(home: Home) -> Non
 
 def test_counts_are_adverbs() -> None:
     assert [times(count) for count in (0, 1, 2, 14)] == ["never", "once", "twice", "14 times"]
+
+
+async def test_of_a_rule_that_acts_all_the_time_the_days_that_were_tried_are_told(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await record(home)
+    begin_ms, end_ms = BEGIN_MS + 3 * HOUR_MS, BEGIN_MS + 12 * HOUR_MS
+    acts = tuple(Act(at_ms, at_ms + 500) for at_ms in range(begin_ms, end_ms + 1, 2000))
+
+    async def cut(*_: object) -> Rehearsed:
+        return Rehearsed(Span(end_ms - LENGTH_DAYS * DAY_MS, end_ms), acts, 0, 0, is_cut=True)
+
+    monkeypatch.setattr("agent.tools.reflex_rehearsal.rehearse", cut)
+    told = (await home.rehearsal.forecast(FakeBoard(), WATERING, [])).words
+    # Four days are known, and the first half a day was tried
+    assert told.startswith(
+        "From 2024-10-04 00:00 to 2024-10-04 12:00 it would have acted more than 16201 times"
+    )
