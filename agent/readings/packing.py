@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from agent.readings.columns import (
+    ON_LEVEL,
     Columns,
+    distances_ms,
     in_buckets,
     merged,
     pack_buckets,
@@ -162,9 +164,14 @@ def kept_rows(
     if not is_fine:
         coarse = _chunks(db, series.id, QUARTERS, first - MERGED_DAYS, last)
         return [unpack_buckets(data) for _, data in coarse]
+    # A switch that is on at midnight was switched on then, or was on the day before
+    before = first - series.kind.is_switch
     for level in (MINUTES, VALUES):
-        for day, data in _chunks(db, series.id, level, first, last):
+        for day, data in _chunks(db, series.id, level, before, last):
             chunks[day] = unpacked(series, data)
+    for day in range(first, last + 1):
+        if day in chunks and day - 1 in chunks:
+            _note_start(series, chunks[day - 1], chunks[day])
     missing = [day for day in range(first, last + 1) if day not in chunks]
     if missing:
         for _, data in _chunks(db, series.id, QUARTERS, first - MERGED_DAYS, last):
@@ -222,6 +229,10 @@ def _add_day(
     ordered = sorted(set(rows) - set(kept.at_ms if kept else ()))
     packed = _AS_VALUES + pack_values(ordered, [rows[at] for at in ordered])
     whole = unpacked(series, packed)
+    if series.kind.is_switch:
+        for level in (MINUTES, VALUES):
+            for _, data in _chunks(db, series.id, level, day - 1, day - 1):
+                _note_start(series, unpacked(series, data), whole)
     if kept is not None:
         # The single values of that day are gone, or somebody brought them
         whole = merged(kept, whole)
@@ -234,6 +245,15 @@ def _add_day(
     else:
         keep_chunk(db, series.id, MINUTES, day, packed)
     _keep_quarters(db, series.id, day, in_buckets(whole, QUARTER_MS))
+
+
+def _note_start(series: Series, before: Columns, rows: Columns) -> None:
+    """Note that a switch became on with the first value of a day, by the last one before it."""
+    if not (series.kind.is_switch and len(before) and len(rows)):
+        return
+    is_new = before.highs[-1] < ON_LEVEL <= rows.means[0] and rows.counts[0] == 1
+    if is_new and rows.at_ms[0] - before.at_ms[-1] <= distances_ms(before, series.cadence_s)[-1]:
+        rows.starts[0] = 1
 
 
 def pack_rows(rows: Columns) -> bytes:

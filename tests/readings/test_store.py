@@ -338,3 +338,24 @@ async def test_series_that_come_together_are_made_in_one_transaction(store: Read
     await store.learn({ROOM: 60, PUMP: 60})
     assert begun.count("BEGIN IMMEDIATE") == 1
     assert {one.kind for one in store.every_series()} == {ROOM, PUMP}
+
+
+@pytest.mark.parametrize("days", [2, 5])
+async def test_what_is_switched_on_at_midnight_is_counted_when_it_is_packed_too(
+    packing_store: ReadingStore, days: int
+) -> None:
+    store = packing_store
+    series = await store.series(PUMP, 60)
+    store.place(BEGIN_MS, is_sure=True)
+    for minute in range(3 * MINUTES):
+        store.add(series, minute * 60.0, float(minute % MINUTES < 5))
+        if minute % 60 == 59:
+            await store.commit(BEGIN_MS + minute * 60_000)
+    for first in (0, 1, 2):
+        begin_ms = BEGIN_MS + first * DAY_MS
+        rows = await store.rows(series, begin_ms, begin_ms + days * DAY_MS)
+        found = summarize(rows)
+        assert found is not None
+        # Nobody knows what it was before the first value of all
+        assert found.starts == (min(days, 3) - 1, 2, 1)[first]
+        assert found.on_s == min(days, 3 - first) * 300
