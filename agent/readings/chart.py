@@ -17,6 +17,7 @@ GAP_BLOCK = " "
 # As wide as a line on a telephone
 LINE_BLOCKS = 24
 _HOUR = timedelta(hours=1)
+_MILLISECOND = timedelta(milliseconds=1)
 _DAY = timedelta(days=1)
 # Distances of marks on the time axis, and how each is written
 _STEPS = (
@@ -94,9 +95,12 @@ def ticks(span: Span, zone: tzinfo | None = None) -> list[tuple[int, str]]:
         at = midnight + step * number
         # By the clock on the wall, also where summer time begins
         at_ms = round(at.replace(tzinfo=zone).timestamp() * 1000)
-        if at_ms >= span.end_ms:
-            return found
-        if at_ms > span.begin_ms:
+        if at_ms >= span.end_ms + _HOUR // _MILLISECOND:
+            # An hour more: with those that are left out the marks go back
+            return [one for one in found if one[0] < span.end_ms]
+        # What the clock leaves out in spring is the same moment as an hour later
+        is_shown = local_time(at_ms, zone).replace(tzinfo=None) == at
+        if at_ms > span.begin_ms and is_shown:
             found.append((at_ms, at.strftime(form)))
         number += 1
 

@@ -159,3 +159,16 @@ def test_an_output_is_not_drawn_as_on_over_a_gap() -> None:
     ((begin_s, end_s),) = chart["bars"][0]["spans"]
     assert (begin_s - DAY.begin_ms / 1000) / 60 == 60
     assert (end_s - DAY.begin_ms / 1000) / 60 <= 72.5
+
+
+def test_a_mark_has_the_time_that_the_clock_on_the_wall_showed_there() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    for month, day_of_month in ((3, 29), (10, 25)):
+        begin = datetime(2026, month, day_of_month, 0, 40, tzinfo=berlin)
+        begin_ms = round(begin.timestamp() * 1000)
+        for hours in (1, 2, 3, 5):
+            span = Span(begin_ms, begin_ms + hours * 3_600_000)
+            marks = ticks(span, berlin)
+            shown = [datetime.fromtimestamp(at_ms / 1000, berlin) for at_ms, _ in marks]
+            assert [text for _, text in marks] == [f"{at:%H:%M}" for at in shown]
+            assert len({at_ms for at_ms, _ in marks}) == len(marks) >= hours - 1
