@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from agent.channels.render.parser import cleaned
 from agent.messages import Provenance
 from agent.text.links import is_target, targets, untied, without_links
 
@@ -33,6 +34,8 @@ def without_strange_links(text: str, trust: Provenance, said: str) -> str:
     """Return the answer, Markdown as it was, without links save those in `said`."""
     if trust >= TRUSTED:
         return text
+    # As it will be shown: what is left out there puts the signs beside it together
+    text = cleaned(text.replace("\r\n", "\n").replace("\r", "\n"))
     known = targets(said)
     pieces = [
         untied(without_links(piece, known), is_code=True)

@@ -1,6 +1,8 @@
 import pytest
 
+from agent.channels.render.plain import to_plain
 from agent.messages import Provenance
+from agent.text.links import without_links
 from agent.turn.untrusted_links import without_strange_links
 
 
@@ -42,6 +44,24 @@ def test_an_address_that_the_person_wrote_stays_and_no_other_of_its_host() -> No
 def test_words_that_hide_an_address_show_it_beside_one_that_stays() -> None:
     text = "[a](https://st.example/m) evil&period;example [b][c]"
     assert "evil\\[.\\]example" in shown(text, "https://st.example/m")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("see evil\x1f.example/?d=diary", "evil\x85.example", "//a\x1f.json/diary"),
+        *("1.2.3\x013.4", "w\x01ww.a1", "\ud800w\ud800ww\ud800.\ud800a1"),
+        # Longer than what is read as Markdown
+        "evil\r.example " + "a " * 140_000,
+    ],
+)
+def test_what_no_platform_shows_hides_no_link(text: str) -> None:
+    seen = to_plain(shown(text))
+    assert without_links(seen) == seen
+
+
+def test_a_carriage_return_still_ends_a_line() -> None:
+    assert shown("a\r\nb\rc\x07") == "a\nb\nc"
 
 
 @pytest.mark.parametrize("trust", [trust for trust in Provenance if trust < Provenance.OWNER])
