@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,7 @@ from agent.channels.base import Answer, Question
 from agent.config import ConfigSection, load
 from agent.errors import BarnacleError, ConfigRefused
 from agent.memory.settings import MemorySettings
+from agent.providers.settings import ProviderSettings
 from agent.security.policy import ActLimits, Autonomy, PolicyRule, Verdict
 from agent.settings import Settings
 from agent.system import logs
@@ -81,6 +82,7 @@ def _are_looser(before: ActLimits, after: ActLimits) -> bool:
 
 
 _log = logging.getLogger(__name__)
+_Service = TypeVar("_Service", bound=ProviderSettings)
 
 # How soon a change is noticed where the kernel does not tell; each look is one stat
 LOOK_S = 2.0
@@ -92,11 +94,14 @@ SETTLE_S = 0.2
 _SAFETY = ("autonomy", "presence_for", "rules")
 _PLAIN = ("name", "turn_timeout_s", "history_tokens", "show_tool_calls", "show_thoughts")
 _RECALL = ("recall_limit", "min_score")
-# Of a model service: its keys, and what it is asked for; its address needs a restart
+# Of a model service: its keys, and what it is asked for
 _SERVICE = (
     *("api_key", "more_keys", "model", "temperature", "max_tokens", "context_tokens"),
     *("tool_calls", "vision", "timeout_s", "first_byte_timeout_s"),
 )
+# Where it is asked. Another place needs a restart, and what is meant for it waits: a key would go
+# to the old one
+_PLACE = ("kind", "base_url", "program")
 # Named in one message; a file that changed in more places was replaced
 _MAX_NAMED = 12
 
@@ -179,9 +184,9 @@ class Reloader:
     async def _renew(self, wanted: Settings) -> None:
         renewed = msgspec.structs.replace(
             self.running,
-            provider=_with(self.running.provider, wanted.provider, _SERVICE),
+            provider=_renewed(self.running.provider, wanted.provider),
             providers={
-                name: _with(service, wanted.providers.get(name, service), _SERVICE)
+                name: _renewed(service, wanted.providers.get(name, service))
                 for name, service in self.running.providers.items()
             },
         )
@@ -231,6 +236,12 @@ def _different(was: Any, becomes: Any, key: str) -> list[str]:
             for each in _different(was.get(name), becomes.get(name), f"{key}.{name}")
         ]
     return [] if was == becomes else [key]
+
+
+def _renewed(own: _Service, other: ProviderSettings) -> _Service:
+    is_elsewhere = any(getattr(own, name) != getattr(other, name) for name in _PLACE)
+    renewed: _Service = own if is_elsewhere else _with(own, other, _SERVICE)
+    return renewed
 
 
 def _with(own: Any, other: Any, names: tuple[str, ...]) -> Any:

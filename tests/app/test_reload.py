@@ -203,6 +203,37 @@ async def test_how_much_is_recalled_is_exchanged_at_once(tmp_path: Path, line: s
     assert told.endswith(f"Active now: memory.{line.split(maxsplit=1)[0]}.")
 
 
+async def test_a_key_goes_only_to_the_address_that_it_was_written_for(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    elsewhere = 'base_url = "https://other.example/v1"\nmodel = "large"\n'
+    told = await agent.write(USUAL.replace("old", "new-key-1") + elsewhere)
+    assert agent.renewed == []
+    assert told.endswith(
+        "Active after a restart: provider.model, provider.base_url, provider.api_key."
+    )
+
+
+async def test_so_does_the_key_of_a_named_service(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    named = '[providers.home]\nbase_url = "{}"\napi_key = "{}"\n'
+    agent.path.write_text(USUAL + named.format("https://a.example", "first"))
+    agent.reloading.running = load(agent.path, Settings)
+    await agent.write(USUAL + named.format("https://b.example", "second"))
+    assert agent.renewed == []
+    await agent.write(USUAL + named.format("https://a.example", "third"))
+    assert [one.providers["home"].api_key for one in agent.renewed] == [Secret("third")]
+
+
+async def test_a_service_in_the_place_of_a_program_waits_for_a_restart(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    program = '[provider]\nkind = "program"\n[provider.program]\ncommand = ["llm"]\n'
+    agent.path.write_text(program)
+    agent.reloading.running = load(agent.path, Settings)
+    told = await agent.write('[provider]\nkind = "ollama"\ntool_calls = "native"\n')
+    assert agent.renewed == []
+    assert "Active after a restart: provider.kind, provider.tool_calls" in told
+
+
 async def test_a_service_that_is_gone_or_new_is_named(tmp_path: Path) -> None:
     agent = Agent(tmp_path)
     agent.path.write_text(f"{USUAL}[providers.old]\n")
