@@ -315,9 +315,12 @@ async def _reload(
         return
     from agent.app.reload import Reloader, ReloadTargets  # noqa: PLC0415 - after the start
 
-    async def renew(settings: Settings) -> None:
+    async def renew(settings: Settings) -> bool:
         keep_secrets(agent.redactor, settings, os.environ)
+        if agent.providers.renew is None:
+            return False
         conversations.offer(await agent.providers.renew(settings))
+        return True
 
     exchanges = ReloadTargets(conversations.adopt, renew, confirm, tell)
     await Reloader(agent.paths.config, agent.settings, exchanges, agent.clock).run()

@@ -36,23 +36,18 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415  # what speaks to services begins with a service, or never
 
 
-async def _nothing_to_renew(_settings: Settings) -> ModelChoices:
-    """Offline nobody asks for a key."""
-    return ModelChoices(OFFLINE)
-
-
 class ModelServices(Struct, frozen=True):
     """The provider of an agent, and what is spent for it.
 
     Args:
         budget: None where nothing can cost anything.
         renew: has the services asked with other keys and models from now on, and returns what can
-            be chosen; raises ConfigRefused before.
+            be chosen; raises ConfigRefused before. None where no service was opened at the start.
     """
 
     provider: Provider
     budget: "Budget | None" = None
-    renew: Callable[[Settings], Awaitable[ModelChoices]] = _nothing_to_renew
+    renew: Callable[[Settings], Awaitable[ModelChoices]] | None = None
 
     def spending(self) -> str:
         """Return today's cost in words; empty if nothing can cost."""

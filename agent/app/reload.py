@@ -111,14 +111,15 @@ class ReloadTargets(Struct, frozen=True):
 
     Args:
         adopt: limits and settings of turns; each turn and each decision looks at them anew.
-        renew: everything that answers, with other keys and models.
+        renew: everything that answers, with other keys and models; returns false where nothing does
+            that could be renewed.
 
     Raises:
         ConfigRefused: of `renew`, before anything was changed.
     """
 
     adopt: Callable[[AgentSettings, MemorySettings], None]
-    renew: Callable[[Settings], Awaitable[None]]
+    renew: Callable[[Settings], Awaitable[bool]]
     confirm: Callable[[Question], Awaitable[Answer]]
     tell: Tell
 
@@ -190,8 +191,7 @@ class Reloader:
                 for name, service in self.running.providers.items()
             },
         )
-        if renewed != self.running:
-            await self._exchanges.renew(renewed)
+        if renewed != self.running and await self._exchanges.renew(renewed):
             self.running = renewed
 
     def _adopt(self, wanted: Settings, *, safety: bool) -> None:

@@ -64,6 +64,8 @@ async def test_without_a_service_the_offline_provider_answers_and_nothing_is_spe
     answering = open_providers(Settings(), {}, http, LocalParts(), journal, SteppedClock())
     await answering.begin(nobody)
     assert (answering.provider.name, answering.spending()) == ("offline", "")
+    # A key that comes later needs a restart
+    assert answering.renew is None
     assert await answering.spent_in("a") == ""
 
 
@@ -103,6 +105,7 @@ async def test_what_is_learnt_of_a_models_calls_outlasts_a_change_of_the_configu
         answering = open_providers(settings, {}, http, local, journal, SteppedClock())
         for _ in range(LEARNT_AFTER):
             assert (await answering.provider.chat(asked)).tool_calls
+            assert answering.renew is not None
             await answering.renew(settings)
     assert b"mistral" in (tmp_path / "model-templates.json").read_bytes()
 

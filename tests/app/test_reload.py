@@ -40,6 +40,7 @@ class Agent:
         self.asked: list[Question] = []
         self.answer = answer
         self.refusal = ""
+        self.is_offline = False
         self.path.write_text(USUAL)
         exchanges = ReloadTargets(self.adopt, self.renew, self.confirm, self.tell)
         running = load(self.path, Settings)
@@ -49,10 +50,11 @@ class Agent:
         assert memory.recall_limit
         self.agent = agent
 
-    async def renew(self, settings: Settings) -> None:
+    async def renew(self, settings: Settings) -> bool:
         if self.refusal:
             raise ConfigRefused(self.refusal)
         self.renewed.append(settings)
+        return not self.is_offline
 
     async def confirm(self, question: Question) -> Answer:
         self.asked.append(question)
@@ -232,6 +234,13 @@ async def test_a_service_in_the_place_of_a_program_waits_for_a_restart(tmp_path:
     told = await agent.write('[provider]\nkind = "ollama"\ntool_calls = "native"\n')
     assert agent.renewed == []
     assert "Active after a restart: provider.kind, provider.tool_calls" in told
+
+
+async def test_an_agent_without_a_service_gets_one_by_a_restart(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    agent.is_offline = True
+    told = await agent.write(USUAL.replace("old", "new-key-1"))
+    assert told == "The configuration was changed.\nActive after a restart: provider.api_key."
 
 
 async def test_a_service_that_is_gone_or_new_is_named(tmp_path: Path) -> None:
