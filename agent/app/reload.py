@@ -26,7 +26,7 @@ from agent.settings import Settings
 from agent.system import logs
 from agent.system.clock import Clock
 from agent.system.folder_watch import FolderWatch
-from agent.turn.settings import AgentSettings
+from agent.turn.settings import AgentSettings, RuleSettings
 
 # From the least that may be done to the most
 _AUTONOMY = (Autonomy.READONLY, Autonomy.SUPERVISED, Autonomy.FULL)
@@ -50,6 +50,35 @@ def _loosened(old: AgentSettings, new: AgentSettings) -> Iterator[str]:
             yield f"agent.rules.{name}"
     if _are_looser(old.policy.limits, new.policy.limits) and not _all_tighter(old, new):
         yield "agent.rules"
+
+
+def tighter_limits(old: AgentSettings, new: AgentSettings) -> AgentSettings:
+    """Return the old settings with those limits of the new ones that are no looser."""
+    looser = frozenset(looser_limits(old, new))
+    is_wider = "agent.rules" in looser
+    rules = {
+        name: rule
+        for name, rule in new.rules.items()
+        if f"agent.rules.{name}" not in looser and not (is_wider and _is_for_everything(rule))
+    }
+    left = [
+        name
+        for name, rule in old.rules.items()
+        if f"agent.rules.{name}" in looser or (is_wider and _is_for_everything(rule))
+    ]
+    more = tuple(one for one in new.presence_for if one not in old.presence_for)
+    return msgspec.structs.replace(
+        old,
+        autonomy=old.autonomy if "agent.autonomy" in looser else new.autonomy,
+        presence_for=(
+            (*old.presence_for, *more) if "agent.presence_for" in looser else new.presence_for
+        ),
+        rules=rules | {name: old.rules[name] for name in left},
+    )
+
+
+def _is_for_everything(rule: RuleSettings) -> bool:
+    return rule.tool == "*" and not rule.where
 
 
 def _is_looser_rule(before: PolicyRule | None, after: PolicyRule | None) -> bool:
@@ -173,10 +202,10 @@ class Reloader:
         except BarnacleError as err:
             await self._refuse(err)
             return
-        self._adopt(wanted, safety=False)
         looser = looser_limits(before.agent, wanted.agent)
-        if not looser or await self._is_agreed(wanted, looser):
-            self._adopt(wanted, safety=True)
+        self._adopt(wanted, tighter_limits(before.agent, wanted.agent))
+        if looser and await self._is_agreed(wanted, looser):
+            self._adopt(wanted, wanted.agent)
         later = tuple(differences(self.running, wanted))
         taken = tuple(differences(before, self.running))
         if taken or later:
@@ -194,9 +223,8 @@ class Reloader:
         if renewed != self.running and await self._exchanges.renew(renewed):
             self.running = renewed
 
-    def _adopt(self, wanted: Settings, *, safety: bool) -> None:
-        names = (*_PLAIN, *(_SAFETY if safety else ()))
-        agent = _with(self.running.agent, wanted.agent, names)
+    def _adopt(self, wanted: Settings, limits: AgentSettings) -> None:
+        agent = _with(_with(self.running.agent, wanted.agent, _PLAIN), limits, _SAFETY)
         memory = _with(self.running.memory, wanted.memory, _RECALL)
         self._exchanges.adopt(agent, memory)
         logs.set_level(wanted.log)

@@ -298,6 +298,24 @@ async def test_looser_limits_wait_for_the_owners_yes(tmp_path: Path, answer: Ans
     assert agent.agent.name == "Anna"
 
 
+@pytest.mark.parametrize("answer", [Answer.NO, Answer.YES])
+async def test_tighter_limits_do_not_wait_beside_looser_ones(
+    tmp_path: Path, answer: Answer
+) -> None:
+    agent = Agent(tmp_path, answer)
+    allowed = '[agent.rules.door]\ntool = "door_open"\nverdict = "allow"\n'
+    told = await agent.write(
+        USUAL.replace("supervised", "readonly").replace("[provider]", f"{allowed}[provider]")
+    )
+    assert agent.agent is not None
+    assert agent.agent.autonomy is Autonomy.READONLY
+    assert ("door" in agent.agent.rules) == (answer is Answer.YES)
+    assert told.splitlines()[1].startswith("Active now: agent.autonomy")
+    assert ("not approved; active after a restart: agent.rules.door" in told) == (
+        answer is Answer.NO
+    )
+
+
 async def test_the_owners_yes_makes_them_so(tmp_path: Path) -> None:
     agent = Agent(tmp_path, Answer.YES)
     told = await agent.write(USUAL.replace("supervised", "full"))

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.app.reload import looser_limits
+from agent.app.reload import looser_limits, tighter_limits
 from agent.messages import Effect
 from agent.security.policy import Autonomy, Verdict
 from agent.turn.settings import AgentSettings, RuleSettings
@@ -72,3 +72,33 @@ def test_what_is_looser_is_named(new: AgentSettings, key: str) -> None:
 def test_a_rule_that_allowed_may_go() -> None:
     allowing = rules(more=RuleSettings(tool="shell", verdict=Verdict.ALLOW))
     assert looser_limits(allowing, USUAL) == ()
+
+
+def test_what_is_tighter_counts_beside_what_is_looser() -> None:
+    new = AgentSettings(
+        autonomy=Autonomy.READONLY,
+        presence_for=(Effect.EXECUTE,),
+        rules={
+            "pump": pump(Verdict.DENY),
+            "shell": RuleSettings(tool="shell", verdict=Verdict.ALLOW),
+            "door": RuleSettings(tool="door", verdict=Verdict.DENY),
+        },
+    )
+    found = tighter_limits(USUAL, new)
+    assert looser_limits(USUAL, found) == ()
+    assert found.autonomy is Autonomy.READONLY
+    assert found.presence_for == (Effect.HAZARD, Effect.EXECUTE)
+    assert found.rules == {"pump": new.rules["pump"], "door": new.rules["door"], "few": FEW}
+
+
+def test_wider_limits_for_everything_do_not_hold_up_what_is_tighter() -> None:
+    new = rules(all=RuleSettings(per_day=1_000_000), pump=pump(Verdict.DENY))
+    assert tighter_limits(USUAL, new) == rules(pump=pump(Verdict.DENY))
+    asking = RuleSettings(verdict=Verdict.ASK)
+    wider = RuleSettings(verdict=Verdict.ASK, per_day=1_000_000)
+    assert tighter_limits(rules(all=asking), rules(all=wider)) == rules(all=asking)
+
+
+def test_what_is_only_tighter_is_taken_as_it_is() -> None:
+    new = rules(pump=pump(Verdict.DENY))
+    assert tighter_limits(USUAL, new) == new
