@@ -8,12 +8,13 @@ import hashlib
 import re
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from agent.blank.board_state import Unsuitable
 from agent.blank.dfu import DFU, FOLDER, INDEX, BadDfu, Element, read_dfu
 from agent.errors import BarnacleError
 from agent.link.image import CARRIED, SUFFIX, BadImage, FirmwareImage, read_archive, read_image
@@ -68,8 +69,7 @@ class CarriedBoard(Struct, frozen=True):
 
     def is_called(self, machine: str) -> bool:
         """Return true if MicroPython of that name may be this board's."""
-        said = _letters(machine.partition(" with ")[0])
-        return any(_letters(one) == said for one in (*self.machines, self.name))
+        return _is_called(machine, (*self.machines, self.name))
 
     @property
     def builds(self) -> frozenset[int]:
@@ -103,6 +103,27 @@ def chosen_board(name: str, boards: Sequence[CarriedBoard]) -> CarriedBoard:
             return board
     known = ", ".join(board.name for board in boards) or "none: scripts/flash --images makes them"
     raise NotCarried(f"no firmware for a board named {name} is here; there are {known}")
+
+
+def require_called(name: str, machine: str, boards: Mapping[str, Sequence[str]]) -> None:
+    """Judge what a board's MicroPython calls itself, before anything on it is changed.
+
+    Args:
+        name: the board that it is taken for.
+        machine: what it calls itself; a build of one's own may say anything.
+        boards: known boards, and what MicroPython for each may call itself.
+
+    Raises:
+        Unsuitable: that is another known board.
+    """
+    if not boards.get(name) or _is_called(machine, (*boards[name], name)):
+        return
+    for other, machines in boards.items():
+        if _is_called(machine, (*machines, other)):
+            raise Unsuitable(
+                f"it is a {other}, not a {name} (its MicroPython calls itself {machine}): name the "
+                "board that is there, or another port"
+            )
 
 
 def read_index(folder: Path = FOLDER) -> dict[str, DfuEntry]:
@@ -147,6 +168,11 @@ def _started(path: Path, image: FirmwareImage) -> tuple[_Start, tuple[BoardFile,
     slot = BoardFile(SLOT, head + image.content)
     others = [BoardFile(name, content) for name, content in files.items()]
     return about, (slot, *others, BoardFile(MAIN, main))
+
+
+def _is_called(machine: str, names: Iterable[str]) -> bool:
+    said = _letters(machine.partition(" with ")[0])
+    return any(_letters(one) == said for one in names)
 
 
 def _letters(name: str) -> str:

@@ -10,7 +10,7 @@ import enum
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from msgspec import Struct
 from agent.blank import copying
 from agent.blank.board_state import FlashState, Unsuitable
 from agent.blank.boot_loader import BootLoader
-from agent.blank.carried import CarriedBoard
+from agent.blank.carried import CarriedBoard, require_called
 from agent.blank.flashing import FlashingFailed, OnProgress, Progress
 from agent.errors import CallRefused, LinkLost
 from agent.link.base import Board, BoardState
@@ -115,11 +115,19 @@ class Installer:
         await self._begin(board, Step.PROMPT)
         await self.by_prompt(board, await self._port(), is_chosen=False)
 
-    async def by_prompt(self, board: CarriedBoard, path: str, *, is_chosen: bool = True) -> None:
+    async def by_prompt(
+        self,
+        board: CarriedBoard,
+        path: str,
+        *,
+        is_chosen: bool = True,
+        others: Sequence[CarriedBoard] = (),
+    ) -> None:
         """Copy the firmware onto a board that runs MicroPython.
 
         Args:
             is_chosen: the yes was given for what is at this port.
+            others: known boards, which it must not be instead.
 
         Raises:
             BarnacleError: it is not done; the text says why and what to do.
@@ -135,6 +143,7 @@ class Installer:
                     f"({found.machine or 'without a name'}) and was left as it is: unplug that one "
                     f"and plug the new one in again; `barnacle board install {board.name}` goes on"
                 )
+            require_called(board.name, found.machine, {one.name: one.machines for one in others})
             if not found.is_frozen:
                 found.require_room(board.name, board.files)
                 await self._begin(board, Step.FIRMWARE)

@@ -41,11 +41,15 @@ async def run(arguments: Namespace) -> int:
     if not arguments.port:
         # Any port but that of a board which the agent has
         refuse_if_taken(wanted, paths)
-    return await _install(board, wanted, loaders, paths)
+    return await _install(board, boards, wanted, loaders, paths)
 
 
 async def _install(
-    board: CarriedBoard, wanted: BoardSettings, loaders: Sequence[BootLoader], paths: Paths
+    board: CarriedBoard,
+    boards: Sequence[CarriedBoard],
+    wanted: BoardSettings,
+    loaders: Sequence[BootLoader],
+    paths: Paths,
 ) -> int:
     clock = SystemClock()
     ports = SerialPorts(wanted, clock)
@@ -54,7 +58,7 @@ async def _install(
         if loaders and not wanted.port:
             await installer.by_boot_loader(board, _only(loaders, board), by_child)
         elif path := await ports.find():
-            await installer.by_prompt(board, path)
+            await installer.by_prompt(board, path, others=boards)
         else:
             raise BadArguments(f"no board is plugged in.\n{_HOW}")
     finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 from serial.tools import list_ports
 
 from agent.blank.board_state import Unsuitable
-from agent.blank.carried import START_SUFFIX
+from agent.blank.carried import START_SUFFIX, require_called
 from agent.link.image import CARRIED, SUFFIX
 from firmware.host import flash, freeze, prompt
 from firmware.host.board_folder import BadBoardFile
@@ -118,12 +118,7 @@ def _list(files: list[BundledFile]) -> None:
 def _flash(board: str, port: str) -> None:
     _require_rights(port)
     prompt.reach(port, hint=_say)
-    found = flash.state(port)
-    files = installed(board, found.place)
-    found.require_room(board, files)
-    flash.require_writable(board, port, found)
-    _list(files)
-    flash.copy(files, port, found)
+    files = put(board, port)
     _say(f"{len(files)} files are on the board, every hash compared")
     flash.restart(port)
     build = build_number(bundle(board)[:-1])
@@ -131,6 +126,23 @@ def _flash(board: str, port: str) -> None:
     if (name, running) != (board_file(board).NAME, build):
         raise flash.FlashFailed(f"{name} build {running} answers, not build {build}")
     _say(f"{name} runs build {build}")
+
+
+def put(board: str, port: str, run: flash.Mpremote = flash.mpremote) -> list[BundledFile]:
+    """Judge what answers at the prompt, and copy the firmware onto it; return its files.
+
+    Raises:
+        FlashFailed, Unsuitable: it is not there; the text says why and what to do.
+    """
+    found = flash.state(port, run)
+    names = {name: getattr(board_file(name), "MACHINES", ()) for name in {*board_names(), board}}
+    require_called(board, found.machine, names)
+    files = installed(board, found.place)
+    found.require_room(board, files)
+    flash.require_writable(board, port, found, run)
+    _list(files)
+    flash.copy(files, port, found, run)
+    return files
 
 
 def _require_rights(port: str) -> None:

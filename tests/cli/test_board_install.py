@@ -1,14 +1,30 @@
 """`barnacle board install`: what is here, and what it says where nothing can be done."""
 
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from agent.blank import carried
+from agent.blank.board_state import SlotPlace
 from agent.blank.boot_loader import BootLoader
 from agent.cli import board_install
 from agent.cli.main import main
-from firmware.host.image import image, installed, start_archive
+from agent.link.image import read_archive
+from firmware.host import interpreter
+from firmware.host.bundle import BundledFile
+from firmware.host.image import (
+    board_bundle,
+    image,
+    image_of,
+    installed,
+    installed_of,
+    joined,
+    start_archive,
+)
+from tests.fakes.board_sim import unavailable_reason
+from tests.fakes.prompt_board import prompt_board
 
 
 @pytest.fixture
@@ -49,6 +65,29 @@ def test_a_board_that_is_not_known_is_refused_with_the_names(
 ) -> None:
     assert main([*command, "toaster"]) != 0
     assert "there are weact_blackpill_f411" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(bool(unavailable_reason()), reason=str(unavailable_reason()))
+def test_another_board_than_was_named_is_refused_and_keeps_all(
+    command: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked = "import sys; print(sys.implementation._machine)"
+    machine = subprocess.check_output([*interpreter.find(), "-c", asked], text=True).strip()
+    for name, machines in (("weact_blackpill_f411", ["WEACT"]), ("nucleo_f446re", [machine])):
+        files = board_bundle(name)
+        (tmp_path / f"{name}.fw").write_bytes(image_of(name, files, SlotPlace.FILES))
+        start = read_archive(
+            start_archive(name, installed_of(name, files, place=SlotPlace.FILES)), 100_000
+        )
+        start["about.json"] = json.dumps({"machines": machines}).encode()
+        joint = joined([BundledFile(target, content) for target, content in start.items()])
+        (tmp_path / f"{name}.start").write_bytes(joint)
+    (flash := tmp_path / "flash").mkdir()
+    with prompt_board(flash) as path:
+        (tmp_path / "barnacle.toml").write_text(f'[board]\nport = "{path}"\n')
+        assert main([*command, "weact_blackpill_f411"]) != 0
+    assert "it is a nucleo_f446re, not a weact_blackpill_f411" in capsys.readouterr().err
+    assert not (flash / "main.py").exists()
 
 
 def test_with_nothing_plugged_in_it_says_how_a_board_gets_into_its_boot_loader(

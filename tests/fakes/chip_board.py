@@ -60,7 +60,8 @@ class ChipBoard:
     def __init__(self, folder: Path, board: str, *, is_sealed: bool = False) -> None:
         self.path = folder / "chip.bin"
         self._part = json.dumps(PARTS[board].told())
-        self._machine = _MACHINES.get(board, "a board with STM32F4")
+        # What its MicroPython calls itself
+        self.machine = _MACHINES.get(board, "a board with STM32F4")
         self._is_sealed = is_sealed
         self._interpreter = interpreter.find()
         # Commands until the cable comes out; negative: it does not
@@ -81,7 +82,7 @@ class ChipBoard:
             part=self._part,
             path=str(self.path),
             is_sealed=self._is_sealed,
-            said=said.replace(_ASKED, repr(self._machine)),
+            said=said.replace(_ASKED, repr(self.machine)),
         )
         done = subprocess.run(
             [*self._interpreter, "-c", program], capture_output=True, text=True, check=False

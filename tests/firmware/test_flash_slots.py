@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.blank.board_state import SlotPlace, Unsuitable
+from agent.blank.board_state import SlotPlace, Unsuitable, place_of
 from agent.link.prompt import prompt_program
-from firmware.host import flash
+from firmware.host import flash, flash_command
 from firmware.host.bundle import FIRMWARE
 from firmware.host.image import installed
 from tests.fakes.board_sim import unavailable_reason
@@ -61,13 +61,8 @@ def _interpreter() -> None:
 
 
 def put(board: ChipBoard, name: str) -> SlotPlace:
-    """What `scripts/flash` does at the prompt; the place of the slots."""
-    found = flash.state(PORT, board)
-    files = installed(name, found.place)
-    found.require_room(name, files)
-    flash.require_writable(name, PORT, found, board)
-    flash.copy(files, PORT, found, board)
-    return found.place
+    """Do what `scripts/flash` does at the prompt; return the place of the slots."""
+    return place_of(flash_command.put(name, PORT, board))
 
 
 def started(board: ChipBoard) -> tuple[int | None, str | None, list[str]]:
@@ -163,3 +158,20 @@ def test_a_last_sector_of_somebody_else_is_not_erased(tmp_path: Path) -> None:
         file.write(b"mine")
     with pytest.raises(Unsuitable, match="last 128 KB"):
         put(board, "pyboard_v11")
+
+
+def test_another_board_than_was_named_is_refused_and_keeps_all(tmp_path: Path) -> None:
+    board = ChipBoard(tmp_path, "nucleo_f411re")
+    board.machine = "WEACT_F411_BLACKPILL with STM32F411CE"
+    flash.state(PORT, board)
+    before = board.path.read_bytes()
+    with pytest.raises(Unsuitable, match="is a weact_blackpill_f411, not a nucleo_f411re"):
+        put(board, "nucleo_f411re")
+    assert board.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("machine", ["NUCLEO-F411RE with STM32F411xE", "mine with STM32F411xE", ""])
+def test_one_that_may_be_the_named_board_is_not(tmp_path: Path, machine: str) -> None:
+    board = ChipBoard(tmp_path, "nucleo_f411re")
+    board.machine = machine or board.machine
+    assert put(board, "nucleo_f411re") is SlotPlace.WORDS
