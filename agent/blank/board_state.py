@@ -214,8 +214,15 @@ class FlashState(Struct, frozen=True):
         at = 1 if self.slot_numbers[0] >= max(1, self.slot_numbers[1]) else 0
         return SLOTS[at], max(self.slot_numbers) + 1
 
-    def require_room(self, board: str, files: Sequence[OnBoard]) -> None:
+    def require_room(
+        self, board: str, files: Sequence[OnBoard], *, is_beside: bool = False
+    ) -> None:
         """Judge before anything is changed.
+
+        Args:
+            board: name of the board.
+            files: its firmware.
+            is_beside: the old programs that start a slot stay until the new ones are there.
 
         Raises:
             Unsuitable: too old, too little memory or too small.
@@ -245,17 +252,27 @@ class FlashState(Struct, frozen=True):
             )
         if self.place is SlotPlace.FILES:
             self._require_files(files)
-        elif self.foreign and not self.is_laid_out:
+        else:
+            self._require_slots(files, copies=1 + is_beside)
+
+    def _require_slots(self, files: Sequence[OnBoard], copies: int) -> None:
+        """Raise Unsuitable where slots beside the file system, or their programs, lack room."""
+        if self.foreign and not self.is_laid_out:
             raise Unsuitable(
                 f"its flash has to be divided anew, and would lose {', '.join(self.foreign)}:"
                 " remove these first"
             )
-        elif max(len(file.content) for file in files) > _SLOT_BYTES[self.place]:
+        if max(len(file.content) for file in files) > _SLOT_BYTES[self.place]:
             raise Unsuitable(
                 f"the firmware is larger than a slot of {_SLOT_BYTES[self.place]:,} bytes: freeze"
                 " it (--freeze)"
             )
-        elif self.is_last_taken:
+        if self.is_laid_out and self._lacks_room(files, copies):
+            raise Unsuitable(
+                "the programs that start the firmware have no room on it: remove"
+                f" {', '.join(self.foreign) or 'files of your own'} first"
+            )
+        if self.is_last_taken:
             raise Unsuitable(
                 "something is in the last 128 KB of its flash (from 0x080E0000), where a second"
                 " version of the firmware belongs: erase the chip, or freeze the firmware"
@@ -275,6 +292,11 @@ class FlashState(Struct, frozen=True):
                 f" bytes, and {there} are there: remove files of your own from it{own}, or freeze"
                 " the firmware (--freeze)"
             )
+
+    def _lacks_room(self, files: Sequence[OnBoard], copies: int) -> bool:
+        """Return true if the programs beside the slots do not fit where ours are."""
+        programs = [file for file in files if file.target not in SLOTS]
+        return copies * self._blocks(programs) > self.free_blocks + self.own_blocks
 
     def _blocks(self, files: Sequence[OnBoard]) -> int:
         return sum(-(-len(file.content) // self.block_bytes) for file in files)

@@ -138,7 +138,7 @@ def put(board: str, port: str, run: flash.Mpremote = flash.mpremote) -> list[Bun
     names = {name: getattr(board_file(name), "MACHINES", ()) for name in {*board_names(), board}}
     require_called(board, found.machine, names)
     files = installed(board, found.place)
-    found.require_room(board, files)
+    found.require_room(board, files, is_beside=True)
     flash.require_writable(board, port, found, run)
     _list(files)
     flash.copy(files, port, found, run)

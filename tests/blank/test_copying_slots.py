@@ -27,6 +27,13 @@ print(json.dumps([at, about and about["board"], sorted(os.listdir())]))
 """
 
 
+FILL = """
+size = 512 * os.statvfs("")[3]
+with open("log.txt", "w") as file:
+    file.write("x" * size)
+"""
+
+
 class CableOut(Exception):
     """The cable is pulled out here."""
 
@@ -118,6 +125,20 @@ def test_a_cable_that_comes_out_leaves_a_board_that_can_be_begun_again(
         put(board, wanted, steps)
     put(board, wanted)
     assert started(board)[0] == 0
+
+
+def test_files_of_somebody_else_that_leave_no_room_are_named_before_anything_changes(
+    tmp_path: Path,
+) -> None:
+    board, wanted = ChipBoard(tmp_path, "nucleo_f411re"), carried(tmp_path / "c", "nucleo_f411re")
+    # Much smaller ones of an older version
+    put(board, wanted)
+    board.run("for name in ('main.py', 'slots.mpy'):\n    open(name, 'w').close()")
+    board.run(FILL)
+    before = board.path.read_bytes()
+    with pytest.raises(Unsuitable, match=r"remove log\.txt first"):
+        put(board, wanted)
+    assert board.path.read_bytes() == before
 
 
 def test_a_flash_that_takes_nothing_beside_its_files_is_told(tmp_path: Path) -> None:

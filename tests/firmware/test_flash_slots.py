@@ -45,6 +45,11 @@ sys.path.append({firmware!r})
 from node.store import Store
 print(bytes(Store(1, "stop").load()))
 """
+FILL = """
+size = 512 * (os.statvfs('')[3] - {left})
+with open('log.txt', 'w') as file:
+    file.write('x' * size)
+"""
 # Stopped twice, and cleared between
 SAVE_STOP = """
 sys.path.append({firmware!r})
@@ -175,3 +180,18 @@ def test_one_that_may_be_the_named_board_is_not(tmp_path: Path, machine: str) ->
     board = ChipBoard(tmp_path, "nucleo_f411re")
     board.machine = machine or board.machine
     assert put(board, "nucleo_f411re") is SlotPlace.WORDS
+
+
+@pytest.mark.parametrize("name", ["nucleo_f411re", "pyboard_v11", "nucleo_wb55"])
+def test_files_of_somebody_else_that_leave_no_room_are_named_before_anything_changes(
+    tmp_path: Path, name: str
+) -> None:
+    board = ChipBoard(tmp_path, name)
+    put(board, name)
+    board.run(FILL.format(left=2))
+    before = board.path.read_bytes()
+    with pytest.raises(Unsuitable, match=r"log\.txt"):
+        put(board, name)
+    assert board.path.read_bytes() == before
+    board.run("os.remove('log.txt')")
+    put(board, name)
