@@ -169,7 +169,7 @@ async def open_port(path: str, baud: int, top_baud: int = 0) -> SerialPort:
     except TimeoutError as err:
         raise LinkLost(configured(_STUCK.format(path=path))) from err
     except (OSError, ValueError, termios.error) as err:
-        raise LinkLost(configured(_why_not(path, err))) from err
+        raise LinkLost(configured(why_not(path, err))) from err
     return SerialPort(path, device, Rates(baud, top_baud))
 
 
@@ -193,7 +193,8 @@ def _open_device(path: str, baud: int) -> SerialHandle:
     return device
 
 
-def _why_not(path: str, err: Exception) -> str:
+def why_not(path: str, err: Exception) -> str:
+    """Return why a port cannot be opened, and what to do."""
     number = err.errno if isinstance(err, OSError) else None
     match number:
         case None:

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -161,7 +162,7 @@ def _greeted(port: str) -> tuple[str, int]:
             with Wire(port) as wire:
                 wire.greet()
                 return wire.name, int(wire.greeting[5])
-        except (Silence, OSError) as err:
+        except (Silence, OSError, termios.error) as err:
             if time.monotonic() > until_s:
                 raise Silence("the files are there, but the firmware does not answer") from err
             time.sleep(0.2)

@@ -1,9 +1,12 @@
 """Brings a board to MicroPython's prompt, whatever runs on it."""
 
+import termios
 import time
 from collections.abc import Callable
 
 import serial
+
+from agent.link.port import why_not
 
 BAUDRATE = 115200
 # The same words as in firmware/boot.py
@@ -17,6 +20,8 @@ LIMIT_S = 60.0
 CALL_EVERY_S = 0.15
 # A board that is at its prompt answers within a round trip
 HINT_AFTER_S = 1.5
+_HINT = "Press the board's reset button (NRST, RESET or the black one) once."
+_NOBODY = "Is MicroPython on the board at all? firmware/README.md says how to put it there."
 
 
 class NoPrompt(Exception):
@@ -24,32 +29,40 @@ class NoPrompt(Exception):
 
 
 def reach(port: str, hint: Callable[[str], None], limit_s: float = LIMIT_S) -> None:
-    """Call until the prompt is there; `hint` is told when a person must press reset.
+    """Call until the prompt is there; `hint` is told what a person must do for it.
 
     Raises:
         NoPrompt: it never came.
     """
     began_s = time.monotonic()
-    hinted = False
+    hinted: set[str] = set()
+    trouble: str | None = ""
     while time.monotonic() - began_s < limit_s:
-        if _answers(port):
+        trouble = _trouble(port)
+        if trouble is None:
             return
-        if not hinted and time.monotonic() - began_s > HINT_AFTER_S:
-            hint("Press the board's reset button (NRST, RESET or the black one) once.")
-            hinted = True
-    raise NoPrompt(
-        f"no MicroPython prompt at {port}. Is MicroPython on the board at all? "
-        "firmware/README.md says how to put it there."
-    )
+        if time.monotonic() - began_s > HINT_AFTER_S and (todo := trouble or _HINT) not in hinted:
+            hint(todo)
+            hinted.add(todo)
+    raise NoPrompt(f"no MicroPython prompt at {port}: {trouble or _NOBODY}")
 
 
-def _answers(port: str) -> bool:
+def _trouble(port: str) -> str | None:
+    """Call once; return None at the prompt, else why the port cannot be opened, if it cannot."""
+    try:
+        line = serial.Serial(port, BAUDRATE, timeout=CALL_EVERY_S, write_timeout=1, exclusive=True)
+    except OSError as err:
+        time.sleep(CALL_EVERY_S)
+        return why_not(port, err)
+    except termios.error:
+        # Gone between two calls of the library's
+        return ""
     # A reset takes a USB board's port away for a moment: that is no failure
     try:
-        with serial.Serial(port, BAUDRATE, timeout=CALL_EVERY_S, write_timeout=1) as line:
+        with line:
             line.write(CALL)
             heard: bytes = line.read_until(PROMPT)
-            return heard.endswith(PROMPT)
-    except OSError:
+    except (OSError, termios.error):
         time.sleep(CALL_EVERY_S)
-        return False
+        return ""
+    return None if heard.endswith(PROMPT) else ""
