@@ -10,6 +10,7 @@ from firmware.host.bundle import BundledFile, build_number, bundle, lay_out
 from firmware.host.compiler import sources_for_board
 
 MANIFEST = "manifest.py"
+_FIRST_LINE = "# Made by scripts/flash --freeze. The board's own modules of MicroPython come first."
 
 
 def sources(name: str) -> list[BundledFile]:
@@ -28,7 +29,7 @@ def write(name: str, folder: Path) -> Path:
     Raises:
         FileExistsError: something else is in that folder.
     """
-    if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
+    if folder.exists() and any(folder.iterdir()) and not _is_ours(folder / MANIFEST):
         raise FileExistsError(f"{folder} is not empty: name a new folder")
     files = sources(name)
     lay_out(files, folder)
@@ -37,10 +38,15 @@ def write(name: str, folder: Path) -> Path:
     return path
 
 
+def _is_ours(manifest: Path) -> bool:
+    """Return true for one that was written here: MicroPython's own folders have one, too."""
+    return manifest.is_file() and manifest.read_bytes().startswith(_FIRST_LINE.encode())
+
+
 def _manifest(files: list[BundledFile]) -> str:
     tops = [file.target for file in files if "/" not in file.target]
     lines = [
-        "# Made by scripts/flash --freeze. The board's own modules of MicroPython come first.",
+        _FIRST_LINE,
         'include("$(PORT_DIR)/boards/manifest.py")',
         *(f'module("{name}", opt=3)' for name in tops),
         'package("node", opt=3)',

@@ -54,6 +54,16 @@ def test_nothing_of_somebody_else_is_written_over(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
 
 
+def test_nor_is_the_manifest_of_a_board_of_micropython(tmp_path: Path) -> None:
+    # Each folder of ports/stm32/boards has one
+    theirs = tmp_path / "manifest.py"
+    theirs.write_text('include("$(PORT_DIR)/boards/manifest.py")\nrequire("bundle-networking")\n')
+    before = theirs.read_text()
+    with pytest.raises(FileExistsError, match="name a new folder"):
+        freeze.write("nucleo_f401re", tmp_path)
+    assert theirs.read_text() == before
+
+
 def test_a_small_board_has_every_driver_when_they_are_frozen() -> None:
     driver = "node/devices/scd4x.py"
     assert driver in {file.target for file in freeze.sources("nucleo_f411re")}
