@@ -89,7 +89,9 @@ def mpremote(arguments: Sequence[str]) -> str:
         done = subprocess.run(  # noqa: S603  - of this environment, with our arguments
             [sys.executable, "-m", "mpremote", *arguments],
             capture_output=True,
-            text=True,
+            # A name on the board's drive is in whatever code page its computer had
+            encoding="utf-8",
+            errors="replace",
             timeout=MPREMOTE_TIMEOUT_S,
             check=False,
         )

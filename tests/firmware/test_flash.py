@@ -346,6 +346,16 @@ def test_mpremote_s_own_words_reach_the_person() -> None:
         flash.mpremote(["connect", "/dev/no-such-port", "resume", "exec", "1"])
 
 
+def test_a_name_that_windows_wrote_onto_the_board_s_drive_is_no_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nprintf '[\"\\232bung.txt\"]'\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(program))
+    assert flash.mpremote([]) == '["\ufffdbung.txt"]'
+
+
 def test_a_port_without_a_prompt_is_given_up_with_a_hint(tmp_path: Path) -> None:
     hints: list[str] = []
     with pytest.raises(prompt.NoPrompt, match="no MicroPython prompt"):
