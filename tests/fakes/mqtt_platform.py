@@ -85,7 +85,8 @@ class MqttPlatform:
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[MqttPlatform]:
-    with mosquitto.running(folder) as broker, mqtt_peer.at(broker.port) as peer:
+async def running(folder: Path, *lines: str) -> AsyncIterator[MqttPlatform]:
+    """Start a broker with these lines in its configuration, and a line to it."""
+    with mosquitto.running(folder, *lines) as broker, mqtt_peer.at(broker.port) as peer:
         async with relay.running(broker.port) as line:
             yield MqttPlatform(peer, line, folder / "mqtt")

@@ -191,6 +191,10 @@ class MqttChannel(Channel):
             # It was written some time ago, and would come again with every start
             _log.info("mqtt: retained message ignored (topic=%r)", came.topic)
             return
+        if came.is_late and self._topics.pin_of(came.topic) is not None:
+            # Some brokers keep for an absent device what nobody confirms, too
+            _log.info("mqtt: old command ignored (topic=%r)", came.topic[:100])
+            return
         inbound = self._stop(came) or self._command(came) or await self._letter(came)
         if inbound is None:
             _log.info("mqtt: message skipped, not readable (topic=%r)", came.topic[:100])

@@ -6,6 +6,7 @@ confirmed it. Used once: for every new connection there is a new instance.
 
 import asyncio
 import contextlib
+import secrets
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
@@ -40,6 +41,8 @@ MAX_WAITING = 200
 _FAILURES = 0x80
 _NOBODY = 0x10
 _WITH_WILL = 0x04
+# Numbers that a subscription may have
+_MOST_SUBSCRIPTIONS = 2**28 - 1
 # Reason codes that a person has to do something about, and what
 _REFUSALS = {
     0x84: "it speaks no MQTT 5: Mosquitto does from 1.6 on",
@@ -73,7 +76,12 @@ class MqttBroker(Struct, frozen=True):
 
 
 class MqttArrival(Struct, frozen=True):
-    """Message from the broker; `is_again` if it was sent before and not confirmed."""
+    """Message from the broker.
+
+    Args:
+        is_again: it was sent before and not confirmed.
+        is_late: it came to a subscription of before this connection, and was kept until now.
+    """
 
     topic: str
     payload: bytes
@@ -81,6 +89,7 @@ class MqttArrival(Struct, frozen=True):
     is_confirmed: bool
     is_again: bool
     is_retained: bool
+    is_late: bool = False
 
 
 class MqttConnection:
@@ -94,6 +103,8 @@ class MqttConnection:
         self._ready: asyncio.Future[None] = self._loop.create_future()
         self._waiting: dict[int, asyncio.Future[ReasonCode]] = {}
         self._trouble: ChannelError | None = None
+        # Of what is subscribed over this connection; 0 where the broker knows no such numbers
+        self._subscription = secrets.randbelow(_MOST_SUBSCRIPTIONS) + 1
         self._client = self._made(client_id)
 
     @property
@@ -139,7 +150,9 @@ class MqttConnection:
         """
         for topic, quality in wanted:
             options = SubscribeOptions(quality, noLocal=True, retainHandling=2)
-            error, number = self._client.subscribe(topic, options=options)
+            error, number = self._client.subscribe(
+                topic, options=options, properties=self._numbered()
+            )
             reason = await self._answer(number or 0, int(error))
             if reason.value >= _FAILURES:
                 raise ChannelRefused(
@@ -179,6 +192,13 @@ class MqttConnection:
         self._client.disconnect(reasoncode=reason)
         self._client.loop_stop()
 
+    def _numbered(self) -> Properties | None:
+        if not self._subscription:
+            return None
+        properties = Properties(PacketTypes.SUBSCRIBE)  # type: ignore[no-untyped-call]  # not theirs
+        properties.SubscriptionIdentifier = self._subscription
+        return properties
+
     def _made(self, client_id: str) -> Client:
         client = Client(
             CallbackAPIVersion.VERSION2,
@@ -195,7 +215,7 @@ class MqttConnection:
         if broker.will:
             client.will_set(broker.will, OFFLINE, qos=1, retain=True)
         client.connect_timeout = CONNECT_TIMEOUT_S / 2
-        client.on_connect = lambda *told: self._hop(self._greeted, told[3])
+        client.on_connect = lambda *told: self._hop(self._greeted, told[3], told[4])
         client.on_disconnect = lambda *told: self._hop(self._gone, told[3])
         client.on_message = lambda *told: self._hop(self._heard, told[2])
         client.on_publish = lambda *told: self._hop(self._told, told[2], told[3])
@@ -217,9 +237,11 @@ class MqttConnection:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call, *arguments)
 
-    def _greeted(self, reason: ReasonCode) -> None:
+    def _greeted(self, reason: ReasonCode, told: Properties | None) -> None:
         if not reason.is_failure:
             self._beat()
+            if not getattr(told, "SubscriptionIdentifierAvailable", 1):
+                self._subscription = 0
             if not self._ready.done():
                 self._ready.set_result(None)
         else:
@@ -250,6 +272,7 @@ class MqttConnection:
         is_confirmed = message.qos == 0
         if is_confirmed and self._came.qsize() >= MAX_WAITING:
             return
+        numbers = getattr(message.properties, "SubscriptionIdentifier", [])
         self._came.put_nowait(
             MqttArrival(
                 message.topic,
@@ -258,6 +281,7 @@ class MqttConnection:
                 is_confirmed,
                 bool(message.dup),
                 bool(message.retain),
+                bool(self._subscription) and self._subscription not in numbers,
             )
         )
 

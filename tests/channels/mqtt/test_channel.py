@@ -99,6 +99,25 @@ async def test_a_command_to_a_pin_is_a_message_and_moves_nothing_by_itself(
         assert platform.board.record == []
 
 
+async def test_a_switch_that_was_pressed_while_we_were_away_does_nothing_later(
+    tmp_path: Path,
+) -> None:
+    """A broker may keep what nobody confirms, too: EMQX does, unless it is told otherwise."""
+    keeping = ("allow_anonymous true", "queue_qos0_messages true")
+    pressed = "barnacle/board/board/pump/set"
+    async with running(tmp_path, *keeping) as platform:
+        async with listening(platform.channel):
+            await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"offline")
+        platform.peer.publish(pressed, "on", quality=0)
+        async with listening(platform.restarted()) as listener:
+            await platform.write("good morning")
+            [heard] = await listener.first()
+            assert heard.text == "good morning"
+            platform.peer.publish(pressed, "off", quality=0)
+            assert (await listener.first(2))[-1].text == "turn the pump off"
+
+
 @pytest.mark.parametrize(
     ("topic", "payload"),
     [
