@@ -18,6 +18,7 @@ from agent.channels.attached.session import AdmittedTerminal, TerminalListener, 
 from agent.channels.attached.socket import listening
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Question
 from agent.channels.terminal import TerminalChannel
+from agent.channels.urgency import is_urgent
 from agent.errors import BarnacleError, ChannelError, ChannelRefused, ChannelUnavailable
 from agent.messages import Address, Inbound, Outbound
 from agent.system.clock import Clock
@@ -219,7 +220,8 @@ class AttachedTerminals(Channel):
     ) -> None:
         assert self._behind is not None, "nobody is let in before"
         inbound = self._inbound(session, said)
-        if len(session.unanswered) >= MAX_UNANSWERED:
+        # What stops something waits for nothing
+        if len(session.unanswered) >= MAX_UNANSWERED and not is_urgent(said.text):
             session.post(frames.RefusedFrame(said.id, "wait for the answers first"))
             return
         session.unanswered.add(said.id)

@@ -304,6 +304,16 @@ async def test_a_program_gone_wild_is_told_to_wait(tmp_path: Path) -> None:
         terminal.close()
 
 
+async def test_an_emergency_stop_waits_for_no_answer(tmp_path: Path) -> None:
+    async with device(tmp_path) as agent:
+        terminal = await agent.attached()
+        for _ in range(MAX_UNANSWERED):
+            await agent.asked_by(terminal, "turn it on")
+        stop = await agent.asked_by(terminal, "/estop")
+        assert stop.text == "/estop"
+        terminal.close()
+
+
 async def test_stopping_is_for_what_this_terminal_waits_for(tmp_path: Path) -> None:
     async with device(tmp_path) as agent:
         asker, other = await agent.attached(), await agent.attached()
