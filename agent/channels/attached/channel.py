@@ -221,7 +221,7 @@ class AttachedTerminals(Channel):
         assert self._behind is not None, "nobody is let in before"
         inbound = self._inbound(session, said)
         # What stops something waits for nothing
-        if len(session.unanswered) >= MAX_UNANSWERED and not is_urgent(said.text):
+        if not is_urgent(said.text) and await self._is_full(session):
             session.post(frames.RefusedFrame(said.id, "wait for the answers first"))
             return
         session.unanswered.add(said.id)
@@ -241,6 +241,18 @@ class AttachedTerminals(Channel):
         self._askers.pop(inbound.message_id, None)
         session.unanswered.discard(said.id)
         session.post(frames.RefusedFrame(said.id, why))
+
+    async def _is_full(self, session: TerminalSession) -> bool:
+        """Return true if too much waits, without what ended with no answer of its own: a stop."""
+        assert self._behind is not None, "nobody is let in before"
+        if len(session.unanswered) < MAX_UNANSWERED:
+            return False
+        for said in tuple(session.unanswered):
+            message_id = f"{session.visitor.target}:{said}"
+            if await self._behind.is_settled(message_id):
+                self._askers.pop(message_id, None)
+                session.unanswered.discard(said)
+        return len(session.unanswered) >= MAX_UNANSWERED
 
     def _stop(self, session: TerminalSession) -> None:
         assert self._behind is not None, "nobody is let in before"
