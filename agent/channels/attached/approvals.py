@@ -5,6 +5,7 @@ A question whose terminal goes away stays open for a moment, for the next one of
 
 import asyncio
 import itertools
+import secrets
 from collections.abc import Callable, Collection
 
 from msgspec import Struct, field
@@ -12,6 +13,8 @@ from msgspec import Struct, field
 from agent.channels.attached.frames import ApprovalFrame, QuestionFrame, WithdrawFrame
 from agent.channels.attached.session import TerminalSession
 
+# The first question's number is one of so many, and is no other one's after a restart
+_FIRST_NUMBERS = 2**29
 # A question waits for so long for a terminal that was cut off; then it is put elsewhere, or not
 AWAY_S = 30.0
 
@@ -56,7 +59,7 @@ class TerminalQuestions:
 
     def __init__(self, sessions: Collection[TerminalSession]) -> None:
         self._sessions = sessions
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(secrets.randbelow(_FIRST_NUMBERS) + 1)
         self._open: dict[int, _Open] = {}
 
     async def put(self, target: str, asker: TerminalSession | None, framed: Framed) -> str | None:
