@@ -8,7 +8,13 @@ from typing import Any
 
 from agent.console import pages
 from agent.console.agent_client import AgentClient, NoAccess, NotForVisitor
-from agent.console.conversation import BrowserConversation, Draft, QuestionsChanged, TalkChanged
+from agent.console.conversation import (
+    BrowserConversation,
+    Draft,
+    Event,
+    QuestionsChanged,
+    TalkChanged,
+)
 from agent.console.pages import Visitor
 from agent.console.wording import Wording
 from agent.errors import ChannelError
@@ -118,27 +124,33 @@ class PageStream:
                 name = f"pin-{number}-{pin['name']}"
                 await self._show(name, self._rendered("_pin", pin=pin))
 
-    async def _hear(self, queue: "asyncio.Queue[Any]", *, is_again: bool) -> None:
+    async def _hear(self, queue: "asyncio.Queue[Event]", *, is_again: bool) -> None:
         await self._tell_questions()
         if is_again:
             queue.put_nowait(TalkChanged())
         while True:
-            event = await queue.get()
-            match event:
-                case Draft(_, text):
-                    await self._show("draft", self._rendered("_draft", text=text))
-                    await asyncio.sleep(DRAFT_S)
-                case TalkChanged():
-                    with contextlib.suppress(NoAccess, NotForVisitor, ChannelError):
-                        await self._tell_talk()
-                case QuestionsChanged():
-                    await self._tell_questions()
+            drawn = ""
+            for event in await _waiting(queue):
+                match event:
+                    case Draft(_, text):
+                        drawn = text
+                    case TalkChanged():
+                        with contextlib.suppress(NoAccess, NotForVisitor, ChannelError):
+                            drawn = drawn if await self._tell_talk() else ""
+                    case QuestionsChanged():
+                        await self._tell_questions()
+            if drawn:
+                await self._show("draft", self._rendered("_draft", text=drawn))
+                await asyncio.sleep(DRAFT_S)
 
-    async def _tell_talk(self) -> None:
+    async def _tell_talk(self) -> bool:
+        """Show the conversation; return true if an answer is still to come."""
         talk = await self._client.view(self._session, "talk")
-        if not any(one["is_open"] for one in talk["messages"]):
+        is_open = any(one["is_open"] for one in talk["messages"])
+        if not is_open:
             await self._show("draft", "")
         await self._show("talk", self._rendered("_talk", talk=talk))
+        return is_open
 
     async def _tell_questions(self) -> None:
         asked = sorted(self._conversation.questions.items())
@@ -156,6 +168,14 @@ class PageStream:
     async def _send(self, name: str, text: str) -> None:
         lines = "".join(f"data: {line}\n" for line in (text or " ").splitlines())
         await self._out.put(f"event: {name}\n{lines}\n".encode())
+
+
+async def _waiting(queue: "asyncio.Queue[Event]") -> list[Event]:
+    """Return all events that wait, at least one."""
+    events = [await queue.get()]
+    while not queue.empty():
+        events.append(queue.get_nowait())
+    return events
 
 
 def shape_of(told: Mapping[str, Any]) -> str:

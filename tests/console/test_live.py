@@ -7,6 +7,7 @@ import pytest
 
 from agent.access.people import BROWSERS
 from agent.channels.base import Answer, Question
+from agent.console.conversation import Draft
 from tests.fakes.console_home import HOME, ConsoleHome, EventReader, console_home
 from tests.waits import wait_until
 
@@ -34,6 +35,23 @@ async def test_an_answer_grows_on_the_page_and_stays(tmp_path: Path) -> None:
             await events.until("draft", "It is")
             await home.agent.answer("It is **warm**.")
             await events.until("talk", "<b>warm</b>")
+
+
+async def test_drafts_that_nobody_could_read_hold_up_no_answer(tmp_path: Path) -> None:
+    """A fast model writes more often than a page is drawn."""
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("chat", session) as events:
+            await events.until("home")
+            await said(home, session)
+            await events.until("talk", "hello")
+            conversation = home.application._conversations.of(session)
+            for count in range(1, 61):
+                conversation._tell(Draft("1", "word " * count))
+            await home.agent.answer("It is warm.")
+            drawn = await events.count("draft", before="talk", part="warm")
+            # The newest, and that it is over
+            assert drawn <= 2
 
 
 async def test_a_question_is_answered_on_any_page_of_the_browser(tmp_path: Path) -> None:

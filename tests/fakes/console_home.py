@@ -219,6 +219,16 @@ class EventReader:
                 if event == name and part in text:
                     return text
 
+    async def count(self, name: str, *, before: str, part: str) -> int:
+        """Return how many events of that name come before the one with that part in it."""
+        found = 0
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                event, text = await self._next()
+                if event == before and part in text:
+                    return found
+                found += event == name
+
     async def _next(self) -> tuple[str, str]:
         event, data = "", []
         while True:
