@@ -23,7 +23,7 @@ from agent.console.conversation import Conversations
 from agent.console.device import DeviceNames
 from agent.console.first_start_pages import FirstStartPages
 from agent.console.guards import DOOR_COOKIE, FILE_PATH, SESSION_COOKIE, Pace, RequestHead, fault_of
-from agent.console.live import PageStream
+from agent.console.live import PageStream, shape_of_talk
 from agent.console.pages import Visitor
 from agent.console.request import (
     DOOR_AGE_S,
@@ -47,7 +47,6 @@ _SHOWN = ("jobs", "memory", "audit", "people", "models")
 # Open pages of one browser, and of all; a stream holds a connection
 MAX_STREAMS_OF_ONE = 12
 MAX_STREAMS = 64
-
 # Pages that a HEAD may ask for: what they would say, without saying it
 _BRIEF = frozenset({b"/", b"/chat", b"/board", b"/readings"})
 
@@ -240,7 +239,8 @@ class ConsoleApplication:
         home, talk = await self._both(visit, "talk")
         conversation = self._conversations.find(visit.session)
         asked = sorted(conversation.questions.items()) if conversation is not None else []
-        return self._shown(visit, "chat", home, talk=talk, questions=asked)
+        told = {"talk": talk, "questions": asked, "shape": shape_of_talk(talk)}
+        return self._shown(visit, "chat", home, **told)
 
     async def _log(self, visit: Visit) -> Response:
         level = visit.query().get("level", "all")[:8]

@@ -58,13 +58,14 @@ class PageStream:
         """Yield events; the caller stops when the browser has gone.
 
         Args:
-            shape: of the boards as the page was made, which may be over by now.
+            shape: of the boards, or of the chat, as the page was made; it may be over by now.
             is_again: the page lost a stream, and may have missed what was said meanwhile.
         """
-        if shape:
+        seen = shape if page == "chat" else ""
+        if shape and not seen:
             self._shown["shape"] = shape
         queue = self._conversation.open_page()
-        works = (self._hear(queue, is_again=is_again), self._look(page), self._live())
+        works = (self._hear(queue, seen, is_again=is_again), self._look(page), self._live())
         tasks = [asyncio.ensure_future(work) for work in works]
         try:
             yield b": open\n\n"
@@ -124,9 +125,9 @@ class PageStream:
                 name = f"pin-{number}-{pin['name']}"
                 await self._show(name, self._rendered("_pin", pin=pin))
 
-    async def _hear(self, queue: "asyncio.Queue[Event]", *, is_again: bool) -> None:
+    async def _hear(self, queue: "asyncio.Queue[Event]", seen: str, *, is_again: bool) -> None:
         await self._tell_questions()
-        if is_again:
+        if is_again or await self._is_past(seen):
             queue.put_nowait(TalkChanged())
         while True:
             drawn = ""
@@ -142,6 +143,15 @@ class PageStream:
             if drawn:
                 await self._show("draft", self._rendered("_draft", text=drawn))
                 await asyncio.sleep(DRAFT_S)
+
+    async def _is_past(self, seen: str) -> bool:
+        """Return true if something was said while the page was on its way to the browser."""
+        if not seen:
+            return False
+        try:
+            return shape_of_talk(await self._client.view(self._session, "talk")) != seen
+        except (NoAccess, NotForVisitor, ChannelError):
+            return True
 
     async def _tell_talk(self) -> bool:
         """Show the conversation; return true if an answer is still to come."""
@@ -185,3 +195,8 @@ def shape_of(told: Mapping[str, Any]) -> str:
         for board in told["boards"]
     ]
     return hashlib.sha256(str(boards).encode()).hexdigest()[:16]
+
+
+def shape_of_talk(talk: Mapping[str, Any]) -> str:
+    """Return a name for a conversation as it is now."""
+    return hashlib.sha256(str(talk).encode()).hexdigest()[:16]

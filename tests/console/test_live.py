@@ -37,6 +37,19 @@ async def test_an_answer_grows_on_the_page_and_stays(tmp_path: Path) -> None:
             await events.until("talk", "<b>warm</b>")
 
 
+async def test_an_answer_that_came_while_its_page_was_on_the_way_is_shown(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("home", session) as events:
+            await events.until("home")
+            await said(home, session)
+            page = (await home.get("/chat", session)).text
+            made = page.partition("/live?page=")[2].partition('"')[0].replace("&amp;", "&")
+            await home.agent.answer("It is warm.")
+            async with home.live(made, session) as chat:
+                await chat.until("talk", "warm")
+
+
 async def test_drafts_that_nobody_could_read_hold_up_no_answer(tmp_path: Path) -> None:
     """A fast model writes more often than a page is drawn."""
     async with console_home(tmp_path) as home:
