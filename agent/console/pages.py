@@ -90,7 +90,8 @@ def number(value: float | str | None, unit: str = "") -> str:
     """Return a reading as a person reads it."""
     if value is None or isinstance(value, str):
         return value or "–"
-    shown = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - a thousand
+    # What rounds to a thousand would have an exponent with three digits: 1e+03
+    shown = f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}"  # noqa: PLR2004 - see above
     return f"{shown} {unit}".strip()
 
 

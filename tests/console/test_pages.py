@@ -111,7 +111,15 @@ def test_a_link_of_an_answer_tells_nobody_where_it_was() -> None:
 
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
-    [(21.456, "°C", "21.5 °C"), (0.0, "", "0"), (None, "V", "–"), (123456.0, "", "123456")],
+    [
+        (21.456, "°C", "21.5 °C"),
+        (0.0, "", "0"),
+        (None, "V", "–"),
+        (123456.0, "", "123456"),
+        (999.4, "hPa", "999 hPa"),
+        (999.7, "hPa", "1000 hPa"),
+        (-999.5, "", "-1000"),
+    ],
 )
 def test_a_number_is_short(value: float | None, unit: str, text: str) -> None:
     assert number(value, unit) == text
