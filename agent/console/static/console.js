@@ -28,6 +28,8 @@
     if (!(field instanceof HTMLTextAreaElement) || !("submits" in field.dataset)) return;
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
+    // A script's request to send is not stopped by a button that is disabled, as a file is on its way
+    if (field.form.querySelector("button:not([type])").disabled) return;
     if (field.value.trim() || field.form.elements.files?.value) field.form.requestSubmit();
   });
 
