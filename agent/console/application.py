@@ -24,6 +24,7 @@ from agent.console.device import DeviceNames
 from agent.console.first_start_pages import FirstStartPages
 from agent.console.guards import DOOR_COOKIE, FILE_PATH, SESSION_COOKIE, Pace, RequestHead, fault_of
 from agent.console.live import PageStream, shape_of_talk
+from agent.console.open_pages import MOST, OpenPages
 from agent.console.pages import Visitor
 from agent.console.request import (
     DOOR_AGE_S,
@@ -44,9 +45,6 @@ _CODES_BURST, _CODES_PER_S = 6.0, 0.1
 _YEAR_S = 365 * 86_400
 # Pages that only show: their view, and how they are called in the wording
 _SHOWN = ("jobs", "memory", "audit", "people", "models")
-# Open pages of one browser, and of all; a stream holds a connection
-MAX_STREAMS_OF_ONE = 12
-MAX_STREAMS = 64
 # Pages that a HEAD may ask for: what they would say, without saying it
 _BRIEF = frozenset({b"/", b"/chat", b"/board", b"/readings"})
 
@@ -62,7 +60,7 @@ class ConsoleApplication:
         self._conversations = Conversations(client)
         self._pace = Pace()
         self._codes = Pace(_CODES_BURST, _CODES_PER_S)
-        self._streams: dict[str, int] = {}
+        self._open = OpenPages()
         settings, upkeep = SettingsPages(client, self._shown), UpkeepPages(client, self._shown)
         first, board = FirstStartPages(client, self._shown), BoardPages(client, self._shown)
         channels, self._files = ChannelPages(client, self._shown), ChatFiles(client)
@@ -104,7 +102,7 @@ class ConsoleApplication:
     @property
     def streams(self) -> int:
         """Return the number of open pages."""
-        return sum(self._streams.values())
+        return self._open.count
 
     async def aclose(self) -> None:
         await self._conversations.aclose()
@@ -264,7 +262,7 @@ class ConsoleApplication:
     async def _live(self, visit: Visit) -> Response:
         session = visit.session
         home = await self._client.view(session, "home")
-        if self._streams.get(session, 0) >= MAX_STREAMS_OF_ONE or self.streams >= MAX_STREAMS:
+        if self.streams >= MOST:
             return _refused(visit, 429)
         if visit.is_part:
             # A page that lost its stream asks whether it may have another
@@ -279,16 +277,11 @@ class ConsoleApplication:
         query = visit.query()
 
         async def events() -> Any:
-            self._streams[session] = self._streams.get(session, 0) + 1
-            try:
+            with self._open.holding(session, stream):
                 async for event in stream.events(
                     query.get("page", ""), query.get("shape", "")[:16], is_again="again" in query
                 ):
                     yield event
-            finally:
-                self._streams[session] -= 1
-                if not self._streams[session]:
-                    del self._streams[session]
 
         return StreamingResponse(events(), media_type="text/event-stream")
 

@@ -78,6 +78,13 @@ class PageStream:
                 task.cancel()
             await asyncio.wait(tasks)
 
+    def rest(self) -> None:
+        """End it: its browser has newer pages open, and too few connections for all."""
+        while not self._out.empty():
+            self._out.get_nowait()
+        self._out.put_nowait(b"event: rest\ndata: \n\n")
+        self._out.put_nowait(None)
+
     async def _live(self) -> None:
         """Tell that the stream lives, whatever else is told: a page hears only its own parts."""
         while True:

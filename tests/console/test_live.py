@@ -1,6 +1,7 @@
 """What an open page is told: answers as they grow, questions, pins that change, and the end."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from agent.access.people import BROWSERS
 from agent.channels.base import Answer, Question
 from agent.console.conversation import Draft
+from agent.console.open_pages import MOST_OF_ONE
 from tests.fakes.console_home import HOME, ConsoleHome, EventReader, console_home
 from tests.waits import wait_until
 
@@ -189,6 +191,24 @@ async def test_a_page_that_lost_its_stream_is_told_what_was_said_meanwhile(tmp_p
             await other.until("talk", "warm")
         async with home.live("chat&again=yes", session) as events:
             await events.until("talk", "warm")
+
+
+async def test_a_browser_keeps_connections_for_what_is_pressed(tmp_path: Path) -> None:
+    """It has six to one host: with six pages open STOP would not leave it."""
+    async with console_home(tmp_path) as home, contextlib.AsyncExitStack() as stack:
+        session, other = await home.session(), await home.session("user")
+        theirs = await stack.enter_async_context(home.live("chat", other))
+        await theirs.until("home")
+        streams = []
+        for _ in range(MOST_OF_ONE + 2):
+            streams.append(await stack.enter_async_context(home.live("chat", session)))
+            await streams[-1].until("home")
+        for oldest in streams[:2]:
+            await oldest.until("rest")
+        await wait_until(lambda: home.application.streams == MOST_OF_ONE + 1)
+        await said(home, session)
+        for newer in streams[2:]:
+            await newer.until("talk", "hello")
 
 
 async def test_a_page_asks_whether_it_may_have_another_stream(tmp_path: Path) -> None:

@@ -21,8 +21,12 @@ globalThis.HTMLTextAreaElement = class {};
 globalThis.HTMLInputElement = class {};
 globalThis.HTMLFormElement = class {};
 globalThis.EventSource = class {
-  constructor(address) { this.address = address; this.isOpen = true; streams.push(this); }
-  addEventListener() {}
+  constructor(address) {
+    Object.assign(this, { address, isOpen: true, heard: {} });
+    streams.push(this);
+  }
+  addEventListener(name, what) { this.heard[name] = what; }
+  tell(name) { this.heard[name]({ data: "" }); }
   close() { this.isOpen = false; }
 };
 globalThis.fetch = () => new Promise(() => {});
@@ -38,7 +42,11 @@ const form = {
 const nothing = () => {};
 const part = () => ({
   append: nothing, addEventListener: nothing, setAttribute: nothing, replaceChildren: nothing,
+  content: { cloneNode: nothing },
 });
+const waiting = [];
+globalThis.setTimeout = (what) => waiting.push(what);
+globalThis.clearTimeout = (number) => { delete waiting[number - 1]; };
 globalThis.document = {
   hidden: false,
   body: { dataset: { stream: "/live?page=chat" } },
@@ -84,3 +92,23 @@ def test_enter_sends_nothing_while_a_file_is_on_its_way() -> None:
     told.push([...sent]);
     """
     assert ran(doing) == [[], ["what is this?"]]
+
+
+def test_a_page_that_has_to_rest_waits_until_it_is_seen() -> None:
+    doing = """
+    told = [open()];
+    isSeen(false);
+    streams[0].tell("rest");
+    told.push(open());
+    isSeen(true);
+    told.push(open());
+    isSeen(true);
+    told.push(open());
+    """
+    again = ["/live?page=chat&again=yes"]
+    assert ran(doing) == [["/live?page=chat"], [], again, again]
+
+
+def test_a_page_that_is_seen_says_that_it_is_lost_and_tries_again() -> None:
+    doing = "streams[0].tell('rest'); told = [open(), waiting.length > 0];"
+    assert ran(doing) == [[], True]

@@ -147,6 +147,7 @@
     }
   }
   function listen(again = "") {
+    if (stream) return;
     const source = stream = new EventSource(document.body.dataset.stream + again);
     soon(lose, SILENT_MS);
     document.querySelectorAll("[data-part]").forEach((part) => {
@@ -154,6 +155,8 @@
     });
     source.addEventListener("open", () => { pauseMs = LOOK_MS; });
     source.addEventListener("alive", () => soon(lose, SILENT_MS));
+    // Newer pages of this browser need its connections: one that nobody sees waits until it is seen
+    source.addEventListener("rest", () => document.hidden ? leave() : lose());
     source.addEventListener("anew", () => window.location.reload());
     source.addEventListener("out", () => { leave(); window.location.reload(); });
     source.addEventListener("error", () => { if (source === stream) lose(); });
@@ -174,12 +177,14 @@
     const answer = await fetch(document.body.dataset.stream, {
       headers: { "hx-request": "true" }, signal: AbortSignal.timeout(ANSWER_MS),
     }).catch(() => null);
+    if (stream) return;
     if (answer?.status === 401) window.location.reload();
     else if (answer?.ok) listen("&again=yes");
     else lose();
   }
   if (document.body.dataset.stream) {
     listen();
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) listen("&again=yes"); });
     // A browser ends the stream of a page that it leaves, and may bring the page back as it was
     window.addEventListener("pagehide", leave);
     window.addEventListener("pageshow", (event) => { if (event.persisted) listen("&again=yes"); });
