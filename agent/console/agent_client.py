@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,6 +11,9 @@ from agent.channels.attached.lines import LineConnection
 from agent.channels.attached.socket import connected
 from agent.channels.console import frames
 from agent.errors import ChannelRefused, ChannelUnavailable
+
+if TYPE_CHECKING:
+    import socket
 
 # A board that does not answer takes some seconds; the agent itself milliseconds
 ANSWER_TIMEOUT_S = 10.0
@@ -89,9 +92,14 @@ class AgentClient:
         Raises:
             ChannelError: no agent is there.
         """
-        return LineConnection(
-            await asyncio.to_thread(connected, self._path), frames.MAX_TOLD_BYTES * 2
-        )
+        making = asyncio.ensure_future(asyncio.to_thread(connected, self._path))
+        try:
+            made = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            # The thread goes on, and nobody else would close what it opens
+            making.add_done_callback(_closed)
+            raise
+        return LineConnection(made, frames.MAX_TOLD_BYTES * 2)
 
     async def upload(
         self, session: str, name: str, media_type: str, pieces: AsyncIterator[bytes]
@@ -176,6 +184,11 @@ class AgentClient:
             if not is_kept:
                 wire.close()
         return told
+
+
+def _closed(making: "asyncio.Future[socket.socket]") -> None:
+    if not making.cancelled() and making.exception() is None:
+        making.result().close()
 
 
 def _file(told: frames.ToConsole) -> frames.FileFrame:
