@@ -156,8 +156,16 @@ def _of_settings(
     board: Board, topics: MqttTopics
 ) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     assert board.manifest is not None
+    told = {one.name for one in readings(board.manifest)}
     for one in settings(board.manifest):
-        command = {"command_topic": topics.command(board.name, one.pin.name), "qos": 0}
+        command: dict[str, object] = {
+            "command_topic": topics.command(board.name, one.pin.name),
+            "qos": 0,
+        }
+        # A reading of several values has the one that is set under its own name
+        part = f"{one.pin.name}.{one.field.name}"
+        if part in told:
+            command["state_topic"] = topics.value(board.name, part)
         if set(one.field.choices) == {"on", "off"}:
             switched = {"payload_on": "on", "payload_off": "off"}
             yield "switch", one.pin.name, {**command, **switched}

@@ -5,8 +5,30 @@ from typing import Any
 
 from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described
 from agent.channels.mqtt.messages import MqttTopics
+from agent.link.manifest import read_manifest
 from tests.fakes.board import FakeBoard
 
+TARGET = {"name": "target", "format": "H", "maximum": 125, "unit": "°C", "scale": 0.1}
+THERMOSTAT = {
+    "manifest": 1,
+    "board": "simulated",
+    "methods": [
+        {
+            "id": number,
+            "name": f"thermostat_{name}",
+            "about": "",
+            "arguments": [{"name": "pin", "format": "B", "pins": "thermostat"}, *more],
+            "result": [{"name": "relay", "format": "B", "choices": ["off", "on"]}, TARGET],
+            "safety": safety,
+            "lease": safety == "actuate",
+        }
+        for number, name, more, safety in (
+            (40, "write", [TARGET], "actuate"),
+            (41, "read", [], "read"),
+        )
+    ],
+    "pins": [{"index": 0, "name": "heater", "pin": "PB0", "can": ["thermostat"]}],
+}
 DEVICE = HomeAssistantDevice("barnacle-1a2b", "greenhouse", "homeassistant", 30)
 TOPICS = MqttTopics("greenhouse")
 
@@ -56,6 +78,17 @@ def test_a_reading_has_its_unit_and_is_lost_in_time() -> None:
     assert temperature["device_class"] == "temperature"
     assert temperature["expire_after"] == 120
     assert "command_topic" not in temperature
+
+
+def test_a_thermostat_shows_its_target_where_the_board_tells_it() -> None:
+    board = FakeBoard()
+    board.learn(read_manifest(json.dumps(THERMOSTAT).encode()))
+    found = described(board, TOPICS, DEVICE)
+    heater = json.loads(found["homeassistant/number/barnacle-1a2b_board_heater/config"])
+    assert heater["command_topic"] == "greenhouse/board/board/heater/set"
+    assert heater["state_topic"] == "greenhouse/board/board/heater.target"
+    target = json.loads(found["homeassistant/sensor/barnacle-1a2b_board_heater_target/config"])
+    assert target["state_topic"] == heater["state_topic"]
 
 
 def test_without_a_prefix_nothing_is_told() -> None:
