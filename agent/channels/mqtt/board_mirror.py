@@ -108,4 +108,5 @@ def _named(name: str, told: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
 
 
 def _text(value: Value) -> bytes:
-    return (f"{value:g}" if isinstance(value, float) else str(value)).encode()
+    # A counter's seconds have more digits than six
+    return (f"{value:.10g}" if isinstance(value, float) else str(value)).encode()

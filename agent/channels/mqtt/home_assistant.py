@@ -4,6 +4,7 @@ Pure: descriptions in, topics and payloads out. A command that it sends to a pin
 agent like any other.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 
@@ -67,10 +68,19 @@ def described(board: Board, topics: MqttTopics, device: HomeAssistantDevice) -> 
         *_of_readings(board, device, settable),
         ("binary_sensor", _LINK, _of_link(board, topics)),
     ):
-        known = _STRANGE.sub("_", f"{device.known}_{board.name}_{name}")
+        known = _id(f"{device.known}_{board.name}_{name}")
         told = {**_common(board, topics, device, known, name), **about}
         found[_topic(device, kind, known)] = msgspec.json.encode(told)
     return found
+
+
+def _id(name: str) -> str:
+    """Return the name as Home Assistant takes it in a topic, and as no other one is written."""
+    plain = _STRANGE.sub("_", name)
+    if name.isascii():
+        return plain
+    # Of a word in Chinese nothing is left
+    return f"{plain}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _topic(device: HomeAssistantDevice, kind: str, known: str) -> str:
@@ -109,7 +119,7 @@ def described_reading(
     if not device.prefix:
         return {}
     kind = "binary_sensor" if series.kind.is_switch else "sensor"
-    known = _STRANGE.sub("_", f"{device.known}_reading_{series.name}")
+    known = _id(f"{device.known}_reading_{series.name}")
     about = {"payload_on": "on", "payload_off": "off"}
     if not series.kind.is_switch:
         about = {"state_class": "measurement", **_unit(series.kind.unit)}
@@ -136,7 +146,7 @@ def described_own(
     """Return the discovery message of something that the device says of itself."""
     if not device.prefix:
         return {}
-    known = _STRANGE.sub("_", f"{device.known}-own_{name}")
+    known = _id(f"{device.known}-own_{name}")
     told = {
         "name": name,
         "unique_id": known,

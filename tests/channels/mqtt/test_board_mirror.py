@@ -36,6 +36,13 @@ async def test_values_and_devices_are_there_after_the_start(platform: MqttPlatfo
         assert len(found) == len(set(found)) == 7
 
 
+async def test_a_value_of_many_digits_is_shown_with_all_of_them(platform: MqttPlatform) -> None:
+    platform.board.values["a0"] = 1_073_741.8
+    async with listening(platform.channel):
+        await wait_until(lambda: platform.peer.shows("barnacle/board/board/a0"))
+        assert platform.peer.shows("barnacle/board/board/a0") == b"1073741.8"
+
+
 async def test_after_an_order_of_the_home_the_true_value_is_shown(platform: MqttPlatform) -> None:
     async with listening(platform.channel):
         await wait_until(lambda: platform.peer.shows(PUMP) == b"off")

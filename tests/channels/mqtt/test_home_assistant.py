@@ -1,9 +1,10 @@
 """What Home Assistant is told: every pin once, as what it is."""
 
 import json
+import re
 from typing import Any
 
-from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described
+from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described, described_own
 from agent.channels.mqtt.messages import MqttTopics
 from agent.link.manifest import read_manifest
 from tests.fakes.board import FakeBoard
@@ -99,3 +100,12 @@ def test_a_board_that_was_never_there_is_nothing_yet() -> None:
     board = FakeBoard()
     board.manifest = None
     assert described(board, TOPICS, DEVICE) == {}
+
+
+def test_names_of_other_scripts_are_not_one_entity() -> None:
+    names = ("地下室", "温度计", "garden", "garden gate")
+    found = [described_own("sensor", name, {}, TOPICS, DEVICE) for name in names]
+    ids = [json.loads(payload)["unique_id"] for one in found for payload in one.values()]
+    assert len(set(ids)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", one) for one in ids)
+    assert ids[2:] == ["barnacle-1a2b-own_garden", "barnacle-1a2b-own_garden_gate"]
