@@ -73,7 +73,10 @@ def take_key(environ: MutableMapping[str, str]) -> None:
 
 
 def become_owner(folder: Path) -> None:
-    """Go on as the user whom the folder belongs to, with the groups of that user."""
+    """Go on as the user whom the folder belongs to, with the groups of that user.
+
+    What root has left in there before, as earlier versions did, is given back first.
+    """
     try:
         whose = folder.stat()
     except FileNotFoundError:
@@ -81,6 +84,7 @@ def become_owner(folder: Path) -> None:
         return
     if whose.st_uid == 0 or os.geteuid() != 0:
         return
+    give_back(folder)
     try:
         os.initgroups(pwd.getpwuid(whose.st_uid).pw_name, whose.st_gid)
     except KeyError:

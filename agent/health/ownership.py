@@ -9,8 +9,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-
-from msgspec import Struct
+from typing import NamedTuple
 
 # Shared with people and programs on purpose
 _SHARED = frozenset({"workspace", "chat.sock", "model"})
@@ -21,7 +20,7 @@ _MOST_FILES = 20_000
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class _Found(Struct, frozen=True):
+class _Found(NamedTuple):
     """A file or a folder, by the open folder that it is in."""
 
     path: Path

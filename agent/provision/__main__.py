@@ -72,10 +72,19 @@ def _boot() -> None:
 
     restore = CardRestore(FOLDER, _DATA_STATE, _restore_target).run
     Provisioning(_firmware(), DEVICE, places, _sweep, restore).run()
+    _give_back(_DATA_STATE)
     _log.info("provision: host name set (name=%s)", device.name_machine(DEVICE))
     if country := device.country_kept(DEVICE):
         took = wifi.set_country(country)
         _log.info("provision: country of the radio (country=%s, has_radio=%s)", country, took)
+
+
+def _give_back(state: Path) -> None:
+    """Make the agent's again what an earlier version's command left there as root."""
+    from agent.health.ownership import give_back  # noqa: PLC0415 - the other actions do not
+
+    if state.is_dir() and (count := give_back(state)):
+        _log.info("provision: files given back to the agent (count=%d)", count)
 
 
 def _restore_target() -> "RestoreTarget":

@@ -226,6 +226,14 @@ def test_what_needs_root_gives_the_files_back(folder_of_nobody: Path) -> None:
     assert _owners(folder_of_nobody) == {_NOBODY}
 
 
+def test_what_root_has_left_in_the_folder_is_the_services_again(folder_of_nobody: Path) -> None:
+    left = folder_of_nobody / "memory"
+    left.mkdir()
+    (left / "brain.db").write_bytes(b"")
+    _as_root(folder_of_nobody, "print(main(['pair', '--json']))")
+    assert _owners(folder_of_nobody) == {_NOBODY}
+
+
 def test_a_link_of_the_service_leads_root_nowhere(folder_of_nobody: Path) -> None:
     """Whoever has the folder must not have root write elsewhere."""
     victim = folder_of_nobody.parent / "victim"

@@ -1,4 +1,5 @@
 import io
+import logging
 import os
 import subprocess
 import sys
@@ -101,6 +102,23 @@ def test_a_password_that_is_a_word_of_the_system_does_not_spoil_the_card(
     )
     program._sweep(("raspberry", "my real secret"))
     assert card.read_bytes() == tree + b" and a draft with **************"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to somebody")
+def test_a_start_gives_the_agent_what_root_has_left_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    (tmp_path / "memory").mkdir()
+    brain = tmp_path / "memory/brain.db"
+    brain.write_bytes(b"")
+    os.chown(tmp_path, 900, 900)
+    program._give_back(tmp_path)
+    assert (brain.stat().st_uid, brain.stat().st_gid) == (900, 900)
+    assert "given back to the agent (count=2)" in caplog.text
+    program._give_back(tmp_path)
+    program._give_back(tmp_path / "missing")
+    assert caplog.text.count("given back") == 1
 
 
 def test_a_start_with_nothing_new_loads_little(tmp_path: Path) -> None:
