@@ -39,8 +39,10 @@ _BLOCKS = frozenset(
 )
 _LINES = frozenset({"tr", "dt", "dd", "figcaption", "summary", "caption", "legend"})
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+# Nothing and 0.0 hide, 0.9 is small or pale
 _UNSHOWN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])"
+    r"display\s*:\s*none|visibility\s*:\s*hidden"
+    r"|(?:font-size|opacity)\s*:\s*0(?:\.0*)?(?![.\d])"
 )
 _SPACES = re.compile(r"[ \t\r\n\f\xa0]+")
 

@@ -81,10 +81,6 @@ def test_a_head_that_is_not_closed_hides_nothing() -> None:
     assert text_of("<html><head><meta charset=utf-8><title>t</title><p>shown") == "shown"
 
 
-def test_opacity_that_is_not_zero_hides_nothing() -> None:
-    assert text_of("<p style='opacity:0.9'>shown") == "shown"
-
-
 def test_depth_without_end_is_no_trouble() -> None:
     assert text_of("<div>" * 5000 + "deep" + "</div>" * 5000) == "deep"
 
@@ -110,3 +106,15 @@ async def test_markup_that_is_made_to_take_for_ever_is_ended(bomb: bytes) -> Non
         await output_of(page_program.__file__, ["https://example.org/"], bomb, 1.5)
     assert time.monotonic() - began < 8
     assert time.process_time() - used_s < 1.0
+
+
+@pytest.mark.parametrize(
+    "style", ["font-size:0.9em", "font-size: 0.875rem", "opacity:0.9", "opacity: .05"]
+)
+def test_small_and_pale_text_is_shown(style: str) -> None:
+    assert text_of(f"<p style='{style}'>shown") == "shown"
+
+
+@pytest.mark.parametrize("style", ["font-size:0px", "font-size:0.0em", "opacity: 0.0"])
+def test_nothing_and_a_fraction_of_nothing_are_both_hidden(style: str) -> None:
+    assert text_of(f"<p style='{style}'>X</p>after") == "after"
