@@ -55,7 +55,9 @@ class PageReader(HTMLParser):
     def __init__(self, address: str) -> None:
         super().__init__(convert_charrefs=True)
         self.title = ""
+        # Where links begin: the first `base` of a page that says so changes it
         self._address = address
+        self._has_base = False
         self._pieces: list[str] = []
         # Open elements, and how many of them hide what is in them
         self._open: list[tuple[str, bool]] = []
@@ -75,6 +77,8 @@ class PageReader(HTMLParser):
         if tag in _VOID:
             if tag in {"br", "hr"}:
                 self._say("\n" if tag == "br" else "\n\n---\n\n")
+            elif tag == "base":
+                self._take_base(dict(attrs).get("href") or "")
             return
         if len(self._open) < _MAX_DEPTH:
             hides = tag in _SILENT or _is_unshown(attrs)
@@ -134,16 +138,25 @@ class PageReader(HTMLParser):
 
     def _link(self, begin: int, href: str) -> None:
         words = "".join(self._pieces[begin:]).strip()
+        target = self._target(href)
+        is_short = len(target) <= MAX_LINK_CHARS and "\n" not in words
+        if words and is_short and target:
+            del self._pieces[begin:]
+            self._say(f"[{words}]({target.replace(')', '%29').replace(' ', '%20')})")
+
+    def _take_base(self, href: str) -> None:
+        if href and not self._has_base:
+            self._has_base = True
+            self._address = self._target(href) or self._address
+
+    def _target(self, href: str) -> str:
+        """Return the address that a link leads to; "" if it is none of the web."""
         try:
             target = urljoin(self._address, href.strip())
         except ValueError:
-            return
-        if not href.strip():
-            return
-        is_short = len(target) <= MAX_LINK_CHARS and "\n" not in words
-        if words and is_short and target.startswith(("http://", "https://")):
-            del self._pieces[begin:]
-            self._say(f"[{words}]({target.replace(')', '%29').replace(' ', '%20')})")
+            return ""
+        is_web = bool(href.strip()) and target.startswith(("http://", "https://"))
+        return target if is_web else ""
 
     def _say(self, text: str) -> None:
         if text and not self._hiding:

@@ -118,3 +118,18 @@ def test_small_and_pale_text_is_shown(style: str) -> None:
 @pytest.mark.parametrize("style", ["font-size:0px", "font-size:0.0em", "opacity: 0.0"])
 def test_nothing_and_a_fraction_of_nothing_are_both_hidden(style: str) -> None:
     assert text_of(f"<p style='{style}'>X</p>after") == "after"
+
+
+@pytest.mark.parametrize(
+    ("page", "target"),
+    [
+        ("<base href='/docs/'><a href='x'>l</a>", "https://example.org/docs/x"),
+        ("<base target=_top><base href='https://e.org/d/f'><a href=x>l</a>", "https://e.org/d/x"),
+        # The first counts, and a link may come before it
+        ("<base href=/one/><base href=/two/><a href=x>l</a>", "https://example.org/one/x"),
+        ("<base href='http://[::1'><a href=x>l</a>", "https://example.org/a/x"),
+        ("<base href='javascript:1'><a href=x>l</a>", "https://example.org/a/x"),
+    ],
+)
+def test_a_link_leads_where_the_page_says_it_begins(page: str, target: str) -> None:
+    assert text_of(page) == f"[l]({target})"
