@@ -22,6 +22,7 @@ _SILENT = frozenset(
         *("select", "button", "dialog", "canvas", "audio", "video", "nav", "textarea"),
     }
 )
+_FOREIGN = frozenset({"svg", "math"})
 _VOID = frozenset(
     {
         *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
@@ -87,8 +88,9 @@ class PageReader(HTMLParser):
         self._begin(tag, dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: Attributes) -> None:
-        # Only what is void ends itself in HTML, whatever the slash says
-        self.handle_starttag(tag, attrs)
+        # Only what is void ends itself in HTML, whatever the slash says; drawings are no HTML
+        if tag not in _FOREIGN:
+            self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
         if not any(name == tag for name, _ in self._open):

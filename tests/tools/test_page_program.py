@@ -133,3 +133,8 @@ def test_nothing_and_a_fraction_of_nothing_are_both_hidden(style: str) -> None:
 )
 def test_a_link_leads_where_the_page_says_it_begins(page: str, target: str) -> None:
     assert text_of(page) == f"[l]({target})"
+
+
+@pytest.mark.parametrize("drawing", ["<svg class=icon />", "<math/>", "<svg/><svg><title/></svg>"])
+def test_a_drawing_that_ends_itself_hides_nothing_behind_it(drawing: str) -> None:
+    assert text_of(f"<div>{drawing} shown</div>") == "shown"
