@@ -40,6 +40,18 @@ _BLOCKS = frozenset(
 )
 _LINES = frozenset({"tr", "dt", "dd", "figcaption", "summary", "caption", "legend"})
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_CELLS = frozenset({"p", "td", "th"})
+_ROWS = _CELLS | {"tr"}
+_GROUPS = _ROWS | {"tbody", "thead", "tfoot"}
+# Elements whose end may be left out: which of them the beginning of another ends
+_ENDED = {
+    **dict.fromkeys((*_BLOCKS, *_HEADINGS, "pre", "hr"), frozenset({"p"})),
+    "li": frozenset({"p", "li"}),
+    **dict.fromkeys(("dt", "dd"), frozenset({"p", "dt", "dd"})),
+    **dict.fromkeys(("td", "th"), _CELLS),
+    "tr": _ROWS,
+    **dict.fromkeys(("tbody", "thead", "tfoot"), _GROUPS),
+}
 # Nothing and 0.0 hide, 0.9 is small or pale
 _UNSHOWN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden"
@@ -75,6 +87,8 @@ class PageReader(HTMLParser):
         if tag not in _HEAD_HOLDS:
             # A page need not say where its head ends
             self.handle_endtag("head")
+        while self._open and self._open[-1][0] in _ENDED.get(tag, ()):
+            self.handle_endtag(self._open[-1][0])
         if tag in _VOID:
             if tag in {"br", "hr"}:
                 self._say("\n" if tag == "br" else "\n\n---\n\n")

@@ -138,3 +138,28 @@ def test_a_link_leads_where_the_page_says_it_begins(page: str, target: str) -> N
 @pytest.mark.parametrize("drawing", ["<svg class=icon />", "<math/>", "<svg/><svg><title/></svg>"])
 def test_a_drawing_that_ends_itself_hides_nothing_behind_it(drawing: str) -> None:
     assert text_of(f"<div>{drawing} shown</div>") == "shown"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<ul><li hidden>X<li>shown</ul>",
+        "<p hidden>X<p>shown",
+        "<p hidden>X<ul><li>shown</ul>",
+        "<dl><dt hidden>X<dd hidden><p>X<dt>shown</dl>",
+        "<table><tr hidden><td>X<tr><td hidden>X<th>shown</table>",
+        "<table><tbody hidden><tr><td>X<tbody><tr><td>shown</table>",
+    ],
+)
+def test_what_is_hidden_ends_where_html_ends_it(page: str) -> None:
+    assert text_of(page).strip("- |") == "shown"
+
+
+def test_a_list_inside_another_keeps_both() -> None:
+    page = "<ul><li hidden>X<ul><li>X<li>X</ul>X<li>a<ul><li>b</ul>c</ul>"
+    assert text_of(page).split("\n\n") == ["- a", "- b", "c"]
+
+
+@pytest.mark.parametrize("again", ["<p>a", "<ul><li>a</ul>", "<li>a", "<tr><td>a<td>b", "<dd>a"])
+def test_many_parts_that_are_not_closed_do_not_count_as_depth(again: str) -> None:
+    assert text_of(again * 600 + "<script>X</script><p hidden>X</p>").endswith(("a", "b"))
