@@ -59,15 +59,28 @@ _OVER = {
     "core.packedGitWindowSize": "8m",
     "core.packedGitLimit": "32m",
 }
-# Who commits where nobody is named
-_AUTHOR, _ADDRESS = "Barnacle", "barnacle@localhost"
+# Who commits where the repository names nobody: a variable counts more than any setting
+_PERSON = {"name": "Barnacle", "email": "barnacle@localhost"}
+_OWN_PERSON = "[user]"
 
 
-def git_environment(folder: Path | None) -> dict[str, str]:
-    """Return git's environment; `folder` is the repository's absolute path."""
+def git_environment(folder: Path | None, person: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Return git's environment.
+
+    Args:
+        folder: the repository's absolute path.
+        person: what its settings say of who commits, as `refuse_repository` found it.
+    """
     place = {"GIT_DIR": str(folder / FOLDER), "GIT_WORK_TREE": str(folder)} if folder else {}
+    ours = {
+        f"GIT_{role}_{what.upper()}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in _PERSON.items()
+        if what not in person
+    }
     fixed = {
         **place,
+        **ours,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_ATTR_NOSYSTEM": "1",
@@ -78,10 +91,6 @@ def git_environment(folder: Path | None) -> dict[str, str]:
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_PAGER": "cat",
         "GIT_EDITOR": "false",
-        "GIT_AUTHOR_NAME": _AUTHOR,
-        "GIT_AUTHOR_EMAIL": _ADDRESS,
-        "GIT_COMMITTER_NAME": _AUTHOR,
-        "GIT_COMMITTER_EMAIL": _ADDRESS,
         "GIT_CONFIG_COUNT": str(len(_OVER)),
     }
     for number, (name, value) in enumerate(_OVER.items()):
@@ -89,8 +98,8 @@ def git_environment(folder: Path | None) -> dict[str, str]:
     return {**child_environment(SANDBOX_HOME), **fixed}
 
 
-def refuse_repository(workspace: Path, folder: str) -> None:
-    """Check a repository before git runs on it.
+def refuse_repository(workspace: Path, folder: str) -> frozenset[str]:
+    """Check a repository before git runs on it; return what it says of who commits.
 
     Raises:
         CommandRefused: it could make git start something, or lead it elsewhere.
@@ -101,26 +110,35 @@ def refuse_repository(workspace: Path, folder: str) -> None:
         if entry.name in _ELSEWHERE:
             raise CommandRefused(f"repositories with {FOLDER}/{entry.name} are not supported")
     with open_beneath(workspace, f"{inside}/config") as file:
-        refuse_settings(file.read(MAX_SETTINGS_BYTES + 1))
+        person = refuse_settings(file.read(MAX_SETTINGS_BYTES + 1))
     refuse_nested(workspace, folder)
+    return person
 
 
-def refuse_settings(content: bytes) -> None:
-    """Raise CommandRefused at the first setting that is not known to be harmless."""
+def refuse_settings(content: bytes) -> frozenset[str]:
+    """Return which of name and email are set.
+
+    Raises:
+        CommandRefused: at the first setting that is not known to be harmless.
+    """
     if len(content) > MAX_SETTINGS_BYTES:
         raise CommandRefused("the repository has too many settings")
-    section = ""
+    section = heading = ""
+    person: set[str] = set()
     for raw in content.decode(errors="replace").split("\n"):
         line = raw.strip()
         if not line or line[0] in "#;":
             continue
         if found := _SECTION.fullmatch(line):
-            section = found[1].lower()
+            section, heading = found[1].lower(), line.lower()
             continue
         setting = _SETTING.fullmatch(line)
         if setting is None or setting[1].lower() not in _HARMLESS.get(section, ()):
             shown = printable_line(f"{section}: {line}", _MAX_SHOWN_CHARS)
             raise CommandRefused(f"the repository has a setting that is not allowed: {shown}")
+        if heading == _OWN_PERSON and setting[2]:
+            person.add(setting[1].lower())
+    return frozenset(person)
 
 
 def refuse_nested(workspace: Path, folder: str) -> None:

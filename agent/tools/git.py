@@ -74,11 +74,11 @@ class GitTool(Tool[GitArguments]):
         try:
             argv = words_of(arguments)
             async with asyncio.timeout(DISK_TIMEOUT_S):
-                await asyncio.to_thread(self._look, argv[1], folder)
+                person = await asyncio.to_thread(self._look, argv[1], folder)
             workspace = self._workshop.workspace.absolute()
             # git would write the place of a new repository into its settings
             repository = None if argv[1] == "init" else workspace / folder
-            environment = git_environment(repository)
+            environment = git_environment(repository, person)
             writes = not only_looks(arguments.argv)
             outcome = await self._workshop.sandbox.run(
                 SandboxJob(argv, environment, folder, writes)
@@ -89,15 +89,18 @@ class GitTool(Tool[GitArguments]):
             return ToolResult.failed(err.words(self.reads, "git"))
         return told(outcome, "git")
 
-    def _look(self, command: str, folder: str) -> None:
-        """Check the whole repository before git runs; `init` needs a folder without one."""
+    def _look(self, command: str, folder: str) -> frozenset[str]:
+        """Check the whole repository before git runs; `init` needs a folder without one.
+
+        Return what the repository says of who commits.
+        """
         if command != "init":
-            refuse_repository(self._workshop.workspace, folder)
-            return
+            return refuse_repository(self._workshop.workspace, folder)
         refuse_nested(self._workshop.workspace, folder)
         inside = self._workshop.workspace / folder / FOLDER
         if inside.exists() or inside.is_symlink():
             raise CommandRefused("a repository already exists here")
+        return frozenset()
 
 
 def words_of(arguments: GitArguments) -> tuple[str, ...]:

@@ -42,6 +42,19 @@ def test_settings_that_could_start_something_are_refused(line: str) -> None:
         refuse_settings(f"[core]\n{line}\n".encode())
 
 
+@pytest.mark.parametrize(
+    ("settings", "person"),
+    [
+        ("[user]\nname = Ada\n[core]\nbare = false\n[USER]\nEmail=a@b", {"name", "email"}),
+        # Git would have nobody there
+        ("[user]\nname\nemail =", set()),
+        ('[user "x"]\nname = Ada\n[remote "o"]\nurl = u', set()),
+    ],
+)
+def test_it_is_told_what_a_repository_says_of_who_commits(settings: str, person: set[str]) -> None:
+    assert refuse_settings(settings.encode()) == person
+
+
 def test_settings_have_an_end() -> None:
     refuse_settings(b"#" * 65536)
     with pytest.raises(CommandRefused, match="too many settings"):

@@ -199,3 +199,18 @@ async def test_what_git_obeys_is_not_for_tools_on_files(workspace: Path, path: s
     assert "only for git" in await refused(FileWriteTool(workspace), path=path, content="x")
     assert "only for git" in await refused(FileEditTool(workspace), path=path, old="x", new="y")
     assert (await used(FileWriteTool(workspace), path=".gitignore", content="x")).success
+
+
+@pytest.mark.usefixtures("repository")
+async def test_whoever_the_repository_names_has_committed(git: GitTool) -> None:
+    who = ("log", "-n", "1", "--format=%an <%ae> %cn <%ce>")
+    ours = "Barnacle <barnacle@localhost>"
+    assert await printed(git, *who) == f"{ours} {ours}\n"
+    await printed(git, "config", "user.name", "Ada Lovelace")
+    await printed(git, "commit", "--allow-empty", "-m", "second")
+    named = "Ada Lovelace <barnacle@localhost>"
+    assert await printed(git, *who) == f"{named} {named}\n"
+    await printed(git, "config", "user.email", "ada@example.org")
+    await printed(git, "commit", "--allow-empty", "-m", "third")
+    named = "Ada Lovelace <ada@example.org>"
+    assert await printed(git, *who) == f"{named} {named}\n"
