@@ -128,3 +128,15 @@ def test_words_decide_between_a_look_a_change_and_a_refusal(
     words = line.split()
     assert (git.complaint(words) == "") is (looks is not None)
     assert git.only_looks(words) is bool(looks)
+
+
+@pytest.mark.parametrize("late", ["--local", "-l", "--list", "--get", "-z", "--show-scope", "--"])
+def test_an_option_behind_the_name_of_a_setting_would_be_its_value(late: str) -> None:
+    """`git config user.name --local` writes: git reads no option after the first name."""
+    words = ["config", "user.name", late]
+    assert git.complaint(words)
+    assert not git.only_looks(words)
+    assert git.complaint(["config", "user.name", "Ada", "--local"])
+    assert git.only_looks(["config", "--local", "--", "user.name"])
+    assert not git.only_looks(["config", "--local", "--", "user.name", "Ada"])
+    assert not git.complaint(["config", "--local", "--", "user.name", "Ada"])

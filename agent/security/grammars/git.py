@@ -3,6 +3,7 @@
 No -c, no path of programs, no editor, no other repository, nothing that goes over a network.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -57,6 +58,17 @@ def _plain(word: str) -> str:
     return "" if _VALUE.fullmatch(word) else "it has a character with a meaning in settings"
 
 
+def _options_first(grammar: Grammar) -> Grammar:
+    """Accept no option behind an operand: git config takes it for the value, and writes it."""
+
+    def complaint(words: Sequence[str]) -> str:
+        behind = itertools.dropwhile(lambda word: word.startswith("-"), words)
+        late = next((word for word in behind if word.startswith("-")), "")
+        return f"{late[:40]!r} must stand first" if late else grammar.complaint(words)
+
+    return Grammar(reads=complaint)
+
+
 def _listing(grammar: Grammar) -> Callable[[Sequence[str]], str]:
     """Accept names only as patterns of a list; elsewhere git would create them."""
     with_patterns = replace(grammar, rest=text)
@@ -71,14 +83,20 @@ def _listing(grammar: Grammar) -> Callable[[Sequence[str]], str]:
 
 CHANGING: Mapping[str, GitCommand] = {
     "config": GitCommand(
-        Grammar(
-            flags="lz",
-            long=frozenset({"--list", "--get", "--get-all", "--local", "--show-origin"})
-            | {"--name-only", "--show-scope"},
-            words=(_setting,),
+        _options_first(
+            Grammar(
+                flags="lz",
+                long=frozenset({"--list", "--get", "--get-all", "--local", "--show-origin"})
+                | {"--name-only", "--show-scope"},
+                words=(_setting,),
+            )
         ),
-        Grammar(
-            long=frozenset({"--local"}), words=(one_of("user.name", "user.email"), _plain), least=2
+        _options_first(
+            Grammar(
+                long=frozenset({"--local"}),
+                words=(one_of("user.name", "user.email"), _plain),
+                least=2,
+            )
         ),
     ),
     "branch": GitCommand(
