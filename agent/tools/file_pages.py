@@ -4,6 +4,7 @@ A page of a text fits in one message. Of a table each page begins with the headi
 there is one, with its format and size; of a recording one, with the words that were said.
 """
 
+import codecs
 import mimetypes
 from collections.abc import Awaitable, Callable, Mapping
 from typing import BinaryIO
@@ -21,6 +22,7 @@ PAGE_BYTES = 3500
 MAX_SCANNED_BYTES = 64 * 1024 * 1024
 _TABLES = (".csv", ".tsv")
 _PROBE_BYTES = 8192
+_DECODER = codecs.getincrementaldecoder("utf-8")
 
 # The words of a recording, or an empty text and the reason
 Transcribe = Callable[[Attachment], Awaitable[tuple[str, str]]]
@@ -50,7 +52,7 @@ def page_of_text(file: BinaryIO, path: str, number: int) -> FilePage:
         raise PathRefused(f"{path} is no text, PDF, picture or recording: it cannot be read here")
     file.seek(0)
     kept, heading, pages, lines, size, scanned = list[bytes](), b"", 1, 0, 0, 0
-    while piece := file.readline(PAGE_BYTES):
+    while piece := _piece_of(file):
         if not scanned and path.lower().endswith(_TABLES):
             heading = piece
         if lines and (lines >= PAGE_LINES or size + len(piece) > PAGE_BYTES):
@@ -63,6 +65,19 @@ def page_of_text(file: BinaryIO, path: str, number: int) -> FilePage:
     refuse_beyond(number, pages, path)
     shown = heading * (number > 1) + b"".join(kept)
     return FilePage(shown.decode("utf-8", "replace"), number, pages)
+
+
+def _piece_of(file: BinaryIO) -> bytes:
+    """Return a line, or as many whole characters of it as one page has room for."""
+    piece = file.readline(PAGE_BYTES)
+    if len(piece) == PAGE_BYTES and not piece.endswith(b"\n"):
+        decoder = _DECODER("replace")
+        decoder.decode(piece)
+        # What the limit cut in two belongs to the next piece
+        cut_bytes = len(decoder.getstate()[0])
+        file.seek(-cut_bytes, 1)
+        return piece[: PAGE_BYTES - cut_bytes]
+    return piece
 
 
 def refuse_beyond(number: int, pages: int, path: str) -> None:

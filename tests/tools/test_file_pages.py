@@ -38,6 +38,26 @@ def test_every_line_is_on_one_page() -> None:
     assert all(len(page) <= PAGE_BYTES and page.count("\n") <= PAGE_LINES for page in read)
 
 
+@pytest.mark.parametrize("letters", ["温度", "ä", "a\U0001f331", "x"])
+def test_no_character_of_a_long_line_is_cut_in_two(letters: str) -> None:
+    for shift in range(4):
+        text = "." * shift + letters * 3 * PAGE_BYTES + "\n"
+        file = io.BytesIO(text.encode())
+        pages = page_of_text(file, "a.txt", 1).pages
+        read = [page_of_text(file, "a.txt", number).text for number in range(1, pages + 1)]
+        assert "".join(read) == text
+        assert all(len(page.encode()) <= PAGE_BYTES for page in read)
+
+
+def test_bytes_that_are_no_text_are_all_read() -> None:
+    content = b"\xe6" * 2 * PAGE_BYTES
+    pages = page_of_text(io.BytesIO(content), "a.txt", 1).pages
+    read = [
+        page_of_text(io.BytesIO(content), "a.txt", number).text for number in range(1, pages + 1)
+    ]
+    assert "".join(read) == "\ufffd" * 2 * PAGE_BYTES
+
+
 def test_each_page_of_a_table_begins_with_its_heading() -> None:
     content = b"day,rain\n" + b"".join(b"%d,1\n" % number for number in range(200))
     page = page_of_text(io.BytesIO(content), "a.CSV", 2)
