@@ -21,6 +21,8 @@ MAX_BYTES = 32
 ADDRESSES = range(0x08, 0x78)
 # A memory there would take an empty write for the beginning of one: these are read instead
 _READ_TO_FIND = (range(0x30, 0x38), range(0x50, 0x60))
+# The kernel waits a second for lines that something holds: one slow device is no stuck bus, two are
+_MOST_TIMEOUTS = 2
 _ABSENT = frozenset({errno.ENXIO, errno.EREMOTEIO, errno.EIO, errno.ETIMEDOUT})
 
 
@@ -39,6 +41,10 @@ class Bus(Protocol):
 
     def close(self) -> None: ...
 
+
+_STUCK = (
+    "bus {} does not move: look at its wires, its pull-up resistors and the power of its devices"
+)
 
 OpenBus = Callable[[int], Bus]
 
@@ -69,9 +75,21 @@ class I2cBuses:
         Raises:
             PinRefused: the bus cannot be used.
         """
+        found, timeouts = list[int](), 0
         with self._transferring:
             bus = self._bus(number)
-            return [address for address in ADDRESSES if _is_there(bus, address)]
+            for address in ADDRESSES:
+                try:
+                    is_there = _is_there(bus, address)
+                except TimeoutError as err:
+                    timeouts += 1
+                    if timeouts == _MOST_TIMEOUTS:
+                        raise PinRefused(_STUCK.format(number)) from err
+                    continue
+                timeouts = 0
+                if is_there:
+                    found.append(address)
+        return found
 
     def read(self, name: str, register: int | None, count: int) -> bytes:
         """Read bytes from a register on, or as the device sends them.
@@ -143,11 +161,18 @@ def smbus(number: int) -> Bus:
 
 
 def _is_there(bus: Bus, address: int) -> bool:
+    """Return true if something answers.
+
+    Raises:
+        TimeoutError: the lines did not move.
+    """
     try:
         if any(address in some for some in _READ_TO_FIND):
             bus.read_byte(address)
         else:
             bus.write_quick(address)
+    except TimeoutError:
+        raise
     except OSError as err:
         # A driver of the kernel speaks with it
         return err.errno == errno.EBUSY

@@ -74,6 +74,33 @@ def test_a_scan_finds_what_answers_and_writes_to_no_memory(buses: I2cBuses, bus:
     assert not {0x50, 0x57, 0x30} & set(bus.quick)
 
 
+class StuckBus(FakeBus):
+    """Its lines are held low: the kernel gives each transfer up after a second."""
+
+    def __init__(self, *answering: int, stuck: range = i2c.ADDRESSES) -> None:
+        super().__init__(*answering)
+        self.stuck = stuck
+        self.given_up = 0
+
+    def write_quick(self, i2c_addr: int) -> None:
+        if i2c_addr in self.stuck:
+            self.given_up += 1
+            raise OSError(errno.ETIMEDOUT, "Connection timed out")
+        super().write_quick(i2c_addr)
+
+
+def test_a_scan_of_a_stuck_bus_ends_soon_and_says_so() -> None:
+    bus = StuckBus()
+    with pytest.raises(PinRefused, match="bus 1 does not move"):
+        I2cBuses(DEVICES, {1: bus}.__getitem__).scan(1)
+    assert bus.given_up <= 2
+
+
+def test_a_device_that_is_too_slow_for_a_scan_hides_no_other() -> None:
+    bus = StuckBus(0x20, 0x76, stuck=range(0x21, 0x22))
+    assert I2cBuses(DEVICES, {1: bus}.__getitem__).scan(1) == [0x20, 0x76]
+
+
 def test_a_bus_that_nobody_configured_is_left_alone(buses: I2cBuses) -> None:
     with pytest.raises(PinRefused, match="on bus 2"):
         buses.scan(2)
