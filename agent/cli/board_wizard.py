@@ -22,7 +22,7 @@ from agent.link.board import SerialBoard
 from agent.link.devices.device_row import DeviceRow
 from agent.link.devices.device_table import BY_KIND
 from agent.link.pin_settings import USUAL_KIND
-from agent.link.settings import BoardSettings
+from agent.link.settings import BOARD_NAME, BoardSettings
 from agent.provision import settings_plan
 from agent.provision.dialog import Asker
 from agent.provision.settings_plan import ProvisionPaths
@@ -90,9 +90,7 @@ class _Conversation:
             say(trouble)
             return exits.FAILED
         if self._is_renamed:
-            self._table["name"] = self._asker.text(
-                "Name of the board, first word of its tools:", self._bench.settings.name
-            )
+            self._table["name"] = self._name()
         questions = WiringQuestions(CommandTerminal(), copy.deepcopy(self._old))
         is_kept = False
         try:
@@ -105,6 +103,19 @@ class _Conversation:
         if not is_kept:
             say("Nothing was written.")
         return exits.OK if is_kept else exits.FAILED
+
+    def _name(self) -> str:
+        """Ask for the name of the board until the settings can have it."""
+        while True:
+            name = self._asker.text(
+                "Name of the board, first word of its tools:", self._bench.settings.name
+            )
+            try:
+                msgspec.convert({"name": name}, BoardSettings)
+            except msgspec.ValidationError:
+                self._asker.complain(f"a board has {BOARD_NAME}")
+            else:
+                return name
 
     async def _greeted(self) -> str:
         """Say which board it is; return what stands against going on."""

@@ -8,6 +8,7 @@ import msgspec
 from agent.link.devices.device_row import I2C_LINES, ONE_WIRE_LINE, DeviceRow
 from agent.link.devices.device_table import BY_KIND, ROWS
 from agent.link.pin_settings import USUAL_KIND, PinSettings
+from agent.link.settings import MAX_PIN_NAME_CHARS
 from agent.provision.dialog import Asker, Screen
 
 # The family of a DS18B20 on a 1-Wire line
@@ -148,6 +149,8 @@ def checked(pins: Mapping[str, Mapping[str, object]]) -> dict[str, PinSettings]:
     for name in pins:
         if not _is_proper(name):
             raise ValueError("a name is small letters, digits and _, and begins with a letter")
+        if len(name) > MAX_PIN_NAME_CHARS:
+            raise ValueError(f"a name has at most {MAX_PIN_NAME_CHARS} characters")
     try:
         return msgspec.convert(pins, dict[str, PinSettings])
     except msgspec.ValidationError as err:

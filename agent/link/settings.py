@@ -10,6 +10,7 @@ from agent.link.rate import TOP_BAUD
 
 # In a table of a chat, and in 4 KB of a board
 MAX_PIN_NAME_CHARS = 24
+BOARD_NAME = "a name of 1 to 16 lower-case letters, digits and _, such as board"
 # What every board starts with
 START_BAUD = 115_200
 
@@ -46,7 +47,7 @@ class BoardSettings(ConfigSection, frozen=True):
         str,
         msgspec.Meta(
             pattern=r"^[a-z][a-z0-9_]{0,15}\Z",
-            description="a name of 1 to 16 lower-case letters, digits and _, such as board",
+            description=BOARD_NAME,
         ),
     ] = "board"
     # A device path; empty: /dev/barnacle-board, else a USB port that looks like such a board

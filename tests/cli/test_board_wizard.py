@@ -97,6 +97,22 @@ def test_what_the_board_refuses_is_told_and_not_written(
     assert not _config(home).exists()
 
 
+def test_a_name_that_the_settings_would_refuse_is_asked_for_again(
+    home: Path,
+    simulator: BoardSim,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    board = ("Green House", "greenhouse_of_the_garden", "greenhouse")
+    fan = ("pb2", "output", "", "f" * 25, "F", "f" * 24, "", "y", "n", "y")
+    assert _wizard(simulator, monkeypatch, *board, *NONE, *fan) == exits.OK
+    said = capsys.readouterr().out
+    assert said.count("! a board has a name of 1 to 16 lower-case letters") == 2
+    assert "! a name has at most 24 characters" in said
+    written = tomllib.loads(_config(home).read_text())["board"]
+    assert (written["name"], list(written["pins"])) == ("greenhouse", ["f" * 24])
+
+
 def test_without_a_terminal_the_file_is_named(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
