@@ -23,13 +23,16 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56606b")
 _STYLE = "font-family='DejaVu Sans, Arial, sans-serif'"
 
 
-def kinds_at(address: int) -> tuple[str, ...]:
-    """Return the kinds that may answer at an address of an I2C bus, the most likely first."""
+def kinds_at(address: int, *, wired: bool = False) -> tuple[str, ...]:
+    """Return the kinds that may answer at an address of an I2C bus, the most likely first.
+
+    Args:
+        wired: those that have further wires, and cannot be tried by their address alone.
+    """
     found = [
         (option.default != address, row.kind)
         for row in ROWS
-        # One that has further wires cannot be tried by its address alone
-        if row.shares_lines == I2C_LINES and len(row.lines) == 1
+        if row.shares_lines == I2C_LINES and (len(row.lines) > 1) is wired
         for option in row.options
         if option.name == "address" and option.lowest <= address <= option.highest
     ]
@@ -72,7 +75,10 @@ class WiringQuestions:
         """Ask what a device that answers on the bus is, and what it is called."""
         kinds = kinds_at(address)
         if not kinds:
-            self._screen.say(f"At 0x{address:02x} answers something that no driver knows.")
+            wired = " or ".join(kinds_at(address, wired=True))
+            known = f"what may be {wired}: write its wires into barnacle.toml"
+            said = known if wired else "something that no driver knows"
+            self._screen.say(f"At 0x{address:02x} answers {said}.")
             return
         self._screen.say(f"At 0x{address:02x} something answers: it may be {' or '.join(kinds)}.")
         kind = kinds[0]

@@ -9,7 +9,7 @@ import pytest
 
 from agent.cli import exits
 from agent.cli.main import main
-from agent.cli.wiring import checked, draw, kinds_at, wires
+from agent.cli.wiring import WiringQuestions, checked, draw, kinds_at, wires
 from tests.fakes.board_sim import BoardSim, unavailable_reason
 from tests.fakes.typist import typing
 
@@ -126,6 +126,35 @@ def test_an_address_proposes_every_kind_that_can_have_it() -> None:
     assert kinds_at(0x76) == ("bme280",)
     assert kinds_at(0x44) == ("sht3x", "ina219")
     assert kinds_at(0x50) == ()
+
+
+class Listener:
+    """A screen on which nobody types."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def ask(self, question: str) -> str:
+        raise AssertionError(question)
+
+    ask_secret = ask
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (0x20, "what may be mcp23017 or mcp23017in: write its wires into barnacle.toml"),
+        (0x60, "what may be pca9685: write its wires into barnacle.toml"),
+        (0x1D, "something that no driver knows"),
+    ],
+)
+def test_what_has_further_wires_is_not_said_to_be_unknown(address: int, said: str) -> None:
+    screen = Listener()
+    WiringQuestions(screen, {}).of_address(address, {"pin": "PB6", "sda": "PB7"})
+    assert screen.said == [f"At 0x{address:02x} answers {said}."]
 
 
 def test_the_picture_has_a_wire_for_each_pin_and_no_markup_of_others() -> None:
