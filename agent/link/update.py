@@ -20,6 +20,8 @@ POLL_S = 0.2
 BUSY_LIMIT_S = 60.0
 # A cut cable: long enough to plug it in again
 AWAY_LIMIT_S = 60.0
+# Sessions in a row that get no further: each of them may erase flash
+VAIN_SESSIONS_MOST = 5
 # Three strikes of 10 s each, and the starts between them
 TRIAL_LIMIT_S = 60.0
 
@@ -48,6 +50,8 @@ class Updater:
         self._on_progress = on_progress
         # The build alone does not tell the new one from the old: it may be put there once more
         self._boot_count = -1
+        # As far as the transfer has come in any session
+        self._reached = 0
 
     async def run(self) -> str:
         """Send, try and confirm; the sentence that says what runs now.
@@ -87,15 +91,23 @@ class Updater:
             raise UpdateFailed("the running version is on trial itself: wait a minute")
 
     async def _transfer(self) -> None:
-        """Send every byte, over as many sessions as needed."""
+        """Send every byte, over as many sessions as needed, as long as they get further."""
+        vain = 0
         while True:
+            before = self._reached
             try:
                 offset = await self._begin()
                 while offset < len(self._image.content):
                     offset = await self._write(offset)
             except CallRefused:
                 raise
-            except LinkError:
+            except LinkError as err:
+                vain = vain + 1 if self._reached == before else 0
+                if vain == VAIN_SESSIONS_MOST:
+                    whole = len(self._image.content)
+                    raise UpdateFailed(
+                        f"the transfer stays at byte {self._reached} of {whole}: {err}"
+                    ) from err
                 await self._until_ready(AWAY_LIMIT_S)
             else:
                 return
@@ -117,6 +129,7 @@ class Updater:
         piece = self._image.content[offset : offset + CHUNK_BYTES]
         answer = await self._ask(_WRITE, struct.pack(_OFFSET_FORMAT, offset) + piece)
         self._on_progress(offset + len(piece), len(self._image.content))
+        self._reached = max(self._reached, offset + len(piece))
         return _unpacked(_OFFSET_FORMAT, answer)[0]
 
     async def _finish(self) -> None:

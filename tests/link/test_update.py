@@ -10,7 +10,7 @@ from tests.fakes.updatable_board import UpdatableBoard
 from tests.fakes.virtual_time import LoopClock, in_virtual_time
 from tests.firmware.update_on_cpython import BOARD, Board, board_with, image
 
-STATE, FINISH, CONFIRM = 0, 3, 4
+STATE, WRITE, FINISH, CONFIRM = 0, 2, 3, 4
 NEW = FirmwareImage(ImageDescription(BOARD, 2, (0, 2, 0)), image(2))
 
 
@@ -106,6 +106,39 @@ async def test_a_board_that_stays_away_ends_it(hardware: Board) -> None:
 
     with pytest.raises(UpdateFailed, match="was disconnected"):
         await updated(Gone(hardware, lose=(5,)))
+
+
+class Stumbles(UpdatableBoard):
+    """Is gone at one place of the transfer, however often it comes to it."""
+
+    PLACE = 1_000
+
+    def __init__(self, hardware: Board, times: int) -> None:
+        super().__init__(hardware)
+        self.times = times
+
+    async def exchange(self, method: int, arguments: bytes) -> bytes:
+        is_there = arguments[0] == WRITE and arguments[1:5] == self.PLACE.to_bytes(4, "little")
+        if is_there and self.times and not self.is_away:
+            self.times -= 1
+            self._go_away()
+            raise LinkLost("it restarted")
+        return await super().exchange(method, arguments)
+
+
+@in_virtual_time
+async def test_a_transfer_that_gets_no_further_ends(hardware: Board) -> None:
+    board = Stumbles(hardware, times=1_000)
+    with pytest.raises(UpdateFailed, match=r"stays at byte 1000 .*: it restarted"):
+        await updated(board)
+    assert 1_000 - board.times <= 6
+    assert hardware.build() == 1
+
+
+@in_virtual_time
+async def test_a_transfer_that_gets_over_a_bad_place_goes_on(hardware: Board) -> None:
+    await updated(Stumbles(hardware, times=4))
+    assert hardware.build() == 2
 
 
 class LosesOne(UpdatableBoard):
