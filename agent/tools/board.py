@@ -214,6 +214,12 @@ class BoardTool(Tool[Arguments]):
     async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         values: dict[str, Value] = msgspec.structs.asdict(arguments)
         for_s = float(values.pop(FOR_SECONDS, 0))
+        if not can_end(self._method):
+            return await self._done(values, for_s)
+        async with self._endings.turn(self._moves(values).name):
+            return await self._done(values, for_s)
+
+    async def _done(self, values: dict[str, Value], for_s: float) -> ToolResult:
         try:
             result = await self._call(values)
         except LinkLost as err:

@@ -99,11 +99,17 @@ class Endings:
         self._board = board
         self._moved = moved
         self._coming: dict[str, asyncio.Task[None]] = {}
+        # An end and an order for the same pin take turns: the one that comes second is the last
+        self._turns: dict[str, asyncio.Lock] = {}
 
     @property
     def pins(self) -> tuple[str, ...]:
         """Return the names of outputs that are on for a time."""
         return tuple(self._coming)
+
+    def turn(self, pin: str) -> asyncio.Lock:
+        """Return the lock that an order for a pin holds until its answer is there."""
+        return self._turns.setdefault(pin, asyncio.Lock())
 
     def call_off(self, pin: str) -> None:
         """Cancel the end of a pin, because it was set again."""
@@ -117,7 +123,11 @@ class Endings:
 
     async def _end(self, pin: str, method: str, at_rest: Mapping[str, Value], for_s: float) -> None:
         await asyncio.sleep(for_s)
-        self._coming.pop(pin, None)
+        async with self.turn(pin):
+            self._coming.pop(pin, None)
+            await self._end_now(pin, method, at_rest)
+
+    async def _end_now(self, pin: str, method: str, at_rest: Mapping[str, Value]) -> None:
         # First of all, so that the board ends it should the next words be lost
         if not self._board.let_go(pin):
             # A stop, another session or its own limit has ended it; what holds it now is not ours

@@ -13,7 +13,7 @@ from agent.tools.timed_output import OutputLimits, can_end, safe_value
 from tests.fakes.board import FakeBoard
 from tests.fakes.linked_board import ready
 from tests.fakes.virtual_time import elapse, in_virtual_time
-from tests.fakes.workspace import told
+from tests.fakes.workspace import refused, told
 
 SWITCH = Field("value", "B", choices=("off", "on"))
 PIN = Field("pin", "B", pins="out")
@@ -105,6 +105,71 @@ async def test_an_end_that_is_refused_is_left_to_the_lease(
     await elapse(6)
     assert board.let_gone == ["pump"]
     assert "its lease will end (pin=pump)" in caplog.text
+
+
+class SlowLine(FakeBoard):
+    """Does each order at once, and answers after a while."""
+
+    async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
+        result = await super().call(method, arguments)
+        await elapse(0.2)
+        return result
+
+
+@in_virtual_time
+async def test_an_end_during_a_new_order_does_not_undo_it() -> None:
+    board = SlowLine()
+    tool = writes(board)
+    await told(tool, pin="pump", value="on", for_seconds=5)
+    await elapse(4.9)
+    assert (await told(tool, pin="pump", value="on"))["value"] == "on"
+    await elapse(60)
+    assert board.values["pump"] == "on"
+
+
+@dataclass
+class BusyLine(ForgetfulLine):
+    """Gives the answer that is lost up after a while."""
+
+    async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
+        try:
+            return await super().call(method, arguments)
+        except OutcomeUnknown:
+            await elapse(1)
+            raise
+
+
+@in_virtual_time
+async def test_an_order_during_the_tries_of_an_end_is_not_undone_by_the_next_try() -> None:
+    board = BusyLine(lost=2)
+    tool = writes(board)
+    await told(tool, pin="pump", value="on", for_seconds=5)
+    await elapse(5.5)
+    assert (await told(tool, pin="pump", value="on"))["value"] == "on"
+    await elapse(60)
+    assert board.values["pump"] == "on"
+
+
+@in_virtual_time
+async def test_an_end_during_an_order_that_fails_still_comes() -> None:
+    @dataclass
+    class Lost(FakeBoard):
+        is_lost: bool = False
+
+        async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
+            if self.is_lost and arguments["value"] == "on":
+                await elapse(1)
+                raise CallRefused("unsafe_state", "not now")
+            return await super().call(method, arguments)
+
+    board = Lost()
+    tool = writes(board)
+    await told(tool, pin="pump", value="on", for_seconds=5)
+    await elapse(4.5)
+    board.is_lost = True
+    assert "not now" in await refused(tool, pin="pump", value="on")
+    await elapse(1)
+    assert board.values["pump"] == "off"
 
 
 @pytest.mark.parametrize(
