@@ -1,5 +1,6 @@
 """Tool that finds workspace files by their names."""
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -28,6 +29,8 @@ MAX_PATHS = 500
 MAX_LOOKED_AT = 20_000
 # At any depth, none included
 _ANY_DEPTH = "**"
+# A class of characters; a bracket that comes first in it is one of them
+_CLASS = re.compile(r"\[(\^?)(!?\]?[^\]/]*)\]")
 
 Pattern = Annotated[str, Meta(min_length=1, max_length=256)]
 
@@ -84,12 +87,17 @@ def parts_of_pattern(pattern: str) -> tuple[str, ...]:
     Raises:
         PathRefused: no path can fit it.
     """
-    parts = tuple(pattern.removeprefix("./").split("/"))
+    parts = tuple(_CLASS.sub(_class_of, pattern.removeprefix("./")).split("/"))
     if len(parts) > MAX_PARTS or not all(parts) or ".." in parts:
         raise PathRefused(
             "this pattern matches no workspace path: write it like **/*.md, without .. and first /"
         )
     return parts
+
+
+def _class_of(found: re.Match[str]) -> str:
+    """Return a class as fnmatch knows it, which negates by ! alone."""
+    return f"[!{found[2]}]" if found[1] else found[0]
 
 
 def fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:

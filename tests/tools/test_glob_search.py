@@ -29,6 +29,11 @@ def workspace(tmp_path: Path) -> Path:
         ("notes/**", ".", ["notes/old/may.md", "notes/today.md"]),
         ("*/today.??", ".", ["notes/today.md"]),
         ("[pn]*.png", ".", ["picture.png"]),
+        # As git and shells write it, too
+        ("[!p]*.txt", ".", []),
+        ("[^p]*.txt", ".", []),
+        ("[^]x]*.txt", ".", ["plan.txt"]),
+        ("[x^p]*.txt", ".", ["plan.txt"]),
         ("*.pdf", ".", []),
     ],
 )
