@@ -36,9 +36,11 @@ def main(arguments: Sequence[str]) -> int:
 
 def matching(text: str, fits: Callable[[str], bool]) -> Iterator[tuple[int, str]]:
     """Yield matching lines with their numbers from 1, cut to the shown length."""
-    for number, line in enumerate(text.split("\n"), start=1):
+    # Windows writes a mark before the first line and one at the end of each
+    for number, ended in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        line = ended.removesuffix("\r")
         if fits(line[:LOOKED_AT_CHARS]):
-            yield number, line[:SHOWN_CHARS].removesuffix("\r")
+            yield number, line[:SHOWN_CHARS]
 
 
 def framed(path: str, content: bytes) -> bytes:

@@ -45,6 +45,14 @@ async def test_an_expression_is_one_and_words_are_not(workspace: Path) -> None:
     assert (await told(tool, query=r"^\w+"))["found"] == []
 
 
+async def test_marks_of_another_system_are_no_part_of_a_line(workspace: Path) -> None:
+    (workspace / "plan.txt").write_bytes("\ufeff# Plan\r\npump 5 s\r\n".encode())
+    tool = ContentSearchTool(workspace)
+    for query, line, text in ((" s$", 2, "pump 5 s"), ("^# P", 1, "# Plan"), ("n$", 1, "# Plan")):
+        found = await told(tool, query=query, regex=True, path="plan.txt")
+        assert found["found"] == [{"path": "plan.txt", "line": line, "text": text}]
+
+
 @EITHER
 async def test_only_the_files_that_are_meant_are_looked_through(
     workspace: Path, regex: object
