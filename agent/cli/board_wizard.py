@@ -17,6 +17,7 @@ from agent.cli.output import CommandTerminal, say
 from agent.cli.places import check_writable, places_of
 from agent.cli.wiring import Pins, WiringQuestions, checked, draw, wires
 from agent.errors import BadArguments, CallRefused
+from agent.health.daemon_thread import in_daemon_thread
 from agent.link.base import Board
 from agent.link.board import SerialBoard
 from agent.link.devices.device_row import DeviceRow
@@ -197,12 +198,13 @@ class _Conversation:
         return dropped
 
     async def _is_right(self, board: Board, name: str, row: DeviceRow) -> bool:
-        # In a thread: a board whose Pi is silent while somebody thinks would end its session
+        # In a thread: a board whose Pi is silent while somebody thinks would end its session.
+        # Ctrl-C leaves it behind, because it waits for a line.
         def ask(question: str, *, usual: bool) -> Callable[[], bool]:
             return lambda: self._asker.yes(question, usual=usual)
 
         wanted = ask(f"Switch {name} on for one second? It really moves or lights.", usual=False)
-        if not await asyncio.to_thread(wanted):
+        if not await in_daemon_thread(wanted):
             return True
         try:
             await board.call(row.methods[0].name, {"pin": name, **row.trial})
@@ -211,9 +213,9 @@ class _Conversation:
             self._asker.complain(f"the board refuses: {err}")
         finally:
             await board.release()
-        if await asyncio.to_thread(ask("Did it do what you expected?", usual=True)):
+        if await in_daemon_thread(ask("Did it do what you expected?", usual=True)):
             return True
-        return not await asyncio.to_thread(ask(f"Leave {name} out?", usual=True))
+        return not await in_daemon_thread(ask(f"Leave {name} out?", usual=True))
 
     def _written(self, pins: Pins) -> bool:
         self._table["pins"] = pins

@@ -1,5 +1,8 @@
 """`barnacle board wizard` with somebody who types, and the simulated board."""
 
+import os
+import signal
+import threading
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -11,7 +14,7 @@ from agent.cli import exits
 from agent.cli.main import main
 from agent.cli.wiring import WiringQuestions, checked, draw, kinds_at, wires
 from tests.fakes.board_sim import BoardSim, unavailable_reason
-from tests.fakes.typist import typing
+from tests.fakes.typist import Typist, typing
 
 # Nobody looks for 1-Wire, or for a bus
 NONE = ("", "")
@@ -80,6 +83,34 @@ def test_nothing_is_tried_without_a_yes_and_who_leaves_changes_nothing(
     assert "Nothing was written." in capsys.readouterr().out
     assert not _config(home).exists()
     # The board has none of it either
+    assert main(["board", "configure", "--port", str(simulator.port)]) == exits.OK
+
+
+@pytest.mark.usefixtures("home")
+def test_who_leaves_at_a_trial_is_not_kept_until_a_line_is_typed(
+    simulator: BoardSim,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    typist = Typist("", *NONE, "pb2", "output", "", "fan", "", "y")
+    typed = threading.Event()
+
+    def interrupted(question: str = "") -> str:
+        if typist.answers:
+            return typist(question)
+        os.kill(os.getpid(), signal.SIGINT)
+        # A terminal waits on for its line
+        typed.wait(60)
+        left.append(question)
+        return "n"
+
+    left: list[str] = []
+    typing(monkeypatch)
+    monkeypatch.setattr("builtins.input", interrupted)
+    assert main(["board", "wizard", "--port", str(simulator.port)]) == exits.INTERRUPTED
+    assert not left
+    typed.set()
+    assert "Nothing was written." in capsys.readouterr().out
     assert main(["board", "configure", "--port", str(simulator.port)]) == exits.OK
 
 
