@@ -27,9 +27,7 @@ def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEn
         MemoryUnavailable: the file is damaged, or no memory of an agent that is known here.
     """
     try:
-        # immutable: beside a running agent nothing may be written, not even a log
-        uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(uri, uri=True)) as db:
+        with closing(sqlite3.connect(_uri(path), uri=True)) as db:
             columns = {row[1] for row in db.execute("PRAGMA table_xinfo(memories)")}
             if columns >= _OURS:
                 return iter(salvage.readable(db))
@@ -41,6 +39,17 @@ def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEn
         f"{path} is a database, but neither ours nor ZeroClaw's: it has no table of memories"
         " that is known here. Nothing was imported"
     )
+
+
+def _uri(path: Path) -> str:
+    """Return the address of a file that is opened for reading alone."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    log = path.with_name(f"{path.name}-wal")
+    if log.is_file() and log.stat().st_size:
+        # An agent that runs, or was killed, has its newest memories there
+        return uri
+    # Nothing may be written beside it, not even a log
+    return f"{uri}&immutable=1"
 
 
 def _entries(

@@ -55,6 +55,24 @@ async def test_zeroclaws_database_is_read(make_memory: MakeMemory, tmp_path: Pat
     assert not (tmp_path / "theirs.db-wal").exists()
 
 
+async def test_what_is_only_in_the_log_of_a_running_agent_is_read(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory(NoEmbedder())
+    path = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(path)) as theirs:
+        # As ZeroClaw opens it
+        theirs.execute("PRAGMA journal_mode=WAL")
+        theirs.execute("SELECT * FROM sqlite_master").fetchall()
+        brain(path)
+        before = {one.name: one.read_bytes() for one in (path, path.with_name("theirs.db-wal"))}
+        assert before["theirs.db-wal"]
+        moved = await imports.bring_in(memory, path, MEI)
+        assert moved == TransferResult(3, unreadable=1)
+        after = {one: (tmp_path / one).read_bytes() for one in before}
+    assert after == before
+
+
 async def test_a_database_of_ours_comes_with_every_field(
     make_memory: MakeMemory, path: Path, tmp_path: Path
 ) -> None:
