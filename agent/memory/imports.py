@@ -78,7 +78,8 @@ def _read(path: Path, scope: Scope, provenance: Provenance) -> _Found:
         return snapshot.parse(text.split("\n"))
     if zeroclaw.TITLE in text[:1000]:
         return zeroclaw.parse(text, scope, provenance)
-    if path.suffix in _JSON_SUFFIXES or text.lstrip()[:1] in {"{", "["}:
+    is_json = path.suffix in _JSON_SUFFIXES or text.lstrip()[:1] in {"{", "["}
+    if is_json and path.name != openclaw.RECORDS:
         return json_export.parse(path, text, scope, provenance)
     return openclaw.parse(path, scope, provenance)
 

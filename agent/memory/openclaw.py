@@ -4,8 +4,9 @@ Each list item and each paragraph is one memory, with the heading that it stands
 fenced stays together; comments, rules and empty headings are nothing to remember.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from agent.messages import Provenance
 LASTING = "MEMORY.md"
 # Where nanobot notes what happened, a paragraph each with its time in front
 HISTORY = "HISTORY.md"
+# Where its later versions do: an object a line, with a time and a summary
+RECORDS = "history.jsonl"
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2}).*\.md", re.ASCII)
 _STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\]")
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*")
@@ -36,7 +39,7 @@ def files(path: Path) -> list[Path]:
     days = [
         day for folder in notes for day in sorted(folder.glob("*.md")) if _DAY.fullmatch(day.name)
     ]
-    named = [folder / name for name in (LASTING, HISTORY) for folder in notes]
+    named = [folder / name for name in (LASTING, HISTORY, RECORDS) for folder in notes]
     return [found for found in (*named, *days) if found.is_file()]
 
 
@@ -46,11 +49,12 @@ def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEn
         raise MemoryUnavailable(f"{path} is larger than {MAX_FILE_BYTES // 1024**2} MB")
     text = path.read_text(encoding="utf-8", errors="replace")
     category, changed_s = _day(path)
-    for content in statements(text):
+    told = _recorded(text) if path.name == RECORDS else ((one, one) for one in statements(text))
+    for moment, content in told:
         if len(content) > MAX_CONTENT_CHARS:
             yield None
             continue
-        at_s = _moment(content, changed_s)
+        at_s = _moment(moment, changed_s)
         yield MemoryEntry(
             0,
             key_of(content),
@@ -62,6 +66,18 @@ def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEn
             at_s,
             source=f"openclaw:{path.name}",
         )
+
+
+def _recorded(text: str) -> Iterable[tuple[str, str]]:
+    """Yield the statements of a history of records, each after its time; a cut line says none."""
+    for line in text.split("\n"):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and isinstance(said := record.get("content"), str):
+            moment = f"[{record.get('timestamp')}]"
+            yield from ((moment, one) for one in statements(said))
 
 
 def statements(text: str) -> Iterator[str]:
@@ -116,7 +132,7 @@ def _day(path: Path) -> tuple[str, float]:
         except ValueError:
             return DAILY, path.stat().st_mtime
         return DAILY, midday.timestamp()
-    return (DAILY if path.name == HISTORY else CORE), path.stat().st_mtime
+    return (DAILY if path.name in {HISTORY, RECORDS} else CORE), path.stat().st_mtime
 
 
 def _moment(content: str, otherwise_s: float) -> float:

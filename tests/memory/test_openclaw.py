@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import MemoryUnavailable
-from agent.memory import openclaw
+from agent.memory import imports, openclaw
 from agent.memory.base import CORE, DAILY, Scope
 from agent.messages import Provenance
 
@@ -68,6 +69,30 @@ def test_a_folder_has_lasting_facts_and_days(tmp_path: Path) -> None:
     ]
     assert found[1].created_at_s == 1771502400.0
     assert [entry.source for entry in found[:2]] == ["openclaw:MEMORY.md", "openclaw:2026-02-19.md"]
+
+
+def test_a_history_of_records_is_read_line_by_line(tmp_path: Path) -> None:
+    """As nanobot has written it since it gave up HISTORY.md (its docs/memory.md)."""
+    (tmp_path / "memory").mkdir()
+    path = tmp_path / "memory/history.jsonl"
+    path.write_text(
+        '{"cursor": 42, "timestamp": "2026-04-03 00:02", "content": "- User prefers dark mode\\n'
+        '- Decided to use PostgreSQL"}\n'
+        '{"cursor": 43, "timestamp": "2026-04-03 09:10", "content": ""}\n'
+        '{"cursor": 44, "timestamp": "?", "content": "Zwei\u2028Zeilen", "session_key": "cli"}\n'
+        '{"cursor": 45, "timest'
+    )
+    assert openclaw.files(tmp_path) == [path]
+    for found in (path, tmp_path):
+        read = list(imports.read(found, Scope("owner"), Provenance.MODEL))
+        entries = [entry for entry in read if entry is not None]
+        assert [(entry.content, entry.category, entry.source) for entry in entries] == [
+            ("User prefers dark mode", DAILY, "openclaw:history.jsonl"),
+            ("Decided to use PostgreSQL", DAILY, "openclaw:history.jsonl"),
+            ("Zwei\nZeilen", DAILY, "openclaw:history.jsonl"),
+        ]
+        # By its own clock
+        assert entries[0].created_at_s == time.mktime((2026, 4, 3, 0, 2, 0, 0, 0, -1))
 
 
 def test_a_file_that_is_no_notes_is_refused(
