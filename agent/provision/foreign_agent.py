@@ -151,15 +151,9 @@ def _nanobot(folder: Path, path: Path) -> ForeignAgent:
     config = _json5(path)
     left: list[Left] = []
     defaults = table_in(table_in(config, "agents"), "defaults")
-    kind, _, model = str(defaults.get("model") or "").partition("/")
-    chosen = str(defaults.get("provider") or "auto")
-    if chosen != "auto":
-        # A model of another maker behind that service keeps its whole name
-        model = model if chosen == kind else str(defaults.get("model") or "")
-        kind = chosen
-    own = table_in(table_in(config, "providers"), kind)
+    kind, model, own = _nanobot_model(config, defaults)
     # It takes both ways of writing a name
-    key, url = (own.get(one) or own.get(other) for one, other in _NANOBOT_PLACE)
+    key, url = (_either(own, *names) for names in _NANOBOT_PLACE)
     provider = _provider(kind, model, key, str(url or ""), left)
     channels = _channels(table_in(config, "channels"), left)
     left += _settings_left(config, {"agents", "providers", "channels"})
@@ -172,6 +166,44 @@ def _nanobot(folder: Path, path: Path) -> ForeignAgent:
     memories = workspace if (workspace / "memory/MEMORY.md").is_file() else None
     found = ForeignAgent("nanobot", workspace, provider, channels, memories, jobs)
     return _gathered(found, left)
+
+
+def _nanobot_model(
+    config: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
+    """Return the service, its model and the service's table, as nanobot would choose them."""
+    presets = table_in(config, "modelPresets") or table_in(config, "model_presets")
+    # A preset that is chosen goes before the model beside it, which is there in every file
+    preset = table_in(presets, str(_either(defaults, "modelPreset", "model_preset")))
+    chosen = preset or defaults
+    whole = str(chosen.get("model") or "")
+    maker, _, rest = whole.partition("/")
+    services = {
+        _plain(name): (name, table)
+        for name, table in table_in(config, "providers").items()
+        if isinstance(table, dict)
+    }
+    named = str(chosen.get("provider") or "auto")
+    if named == "auto":
+        has_key = [one for one in services.values() if _either(one[1], *_NANOBOT_PLACE[0])]
+        own = services.get(_plain(maker), ("", {}))[1]
+        if len(has_key) != 1 or any(_either(own, *names) for names in _NANOBOT_PLACE):
+            return maker, rest, own
+        # The maker has no key here, and one service has: it gets the whole name
+        named = has_key[0][0]
+    own = services.get(_plain(named), ("", {}))[1]
+    # A model of another maker behind that service keeps its whole name
+    model = rest if _plain(maker) == _plain(named) else whole
+    return re.sub(r"_|(?<=[a-z])(?=[A-Z])", "-", named).lower(), model, own
+
+
+def _either(table: Mapping[str, Any], name: str, other: str) -> Any:
+    return table.get(name) or table.get(other)
+
+
+def _plain(name: str) -> str:
+    """Return a service's name however it is written: `lm_studio`, `lm-studio` and `lmStudio`."""
+    return re.sub(r"[-_]", "", name).lower()
 
 
 def _gathered(found: ForeignAgent, left: list[Left]) -> ForeignAgent:
