@@ -12,6 +12,7 @@ from agent.errors import MemoryUnavailable
 from agent.memory import salvage, zeroclaw
 from agent.memory.base import CONVERSATION, CORE, DAILY, MAX_CONTENT_CHARS, MemoryEntry, Scope
 from agent.messages import Provenance
+from agent.storage.foreign import open_foreign
 
 MAGIC = b"SQLite format 3\0"
 # What a file of ours has besides, and what every file of ZeroClaw's has
@@ -27,7 +28,7 @@ def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEn
         MemoryUnavailable: the file is damaged, or no memory of an agent that is known here.
     """
     try:
-        with closing(sqlite3.connect(_uri(path), uri=True)) as db:
+        with closing(open_foreign(path)) as db:
             columns = {row[1] for row in db.execute("PRAGMA table_xinfo(memories)")}
             if columns >= _OURS:
                 return iter(salvage.readable(db))
@@ -39,17 +40,6 @@ def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEn
         f"{path} is a database, but neither ours nor ZeroClaw's: it has no table of memories"
         " that is known here. Nothing was imported"
     )
-
-
-def _uri(path: Path) -> str:
-    """Return the address of a file that is opened for reading alone."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    log = path.with_name(f"{path.name}-wal")
-    if log.is_file() and log.stat().st_size:
-        # An agent that runs, or was killed, has its newest memories there
-        return uri
-    # Nothing may be written beside it, not even a log
-    return f"{uri}&immutable=1"
 
 
 def _entries(

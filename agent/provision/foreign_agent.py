@@ -19,6 +19,7 @@ from agent.provision.foreign_jobs import (
     Left,
     NoAgent,
     listed_jobs,
+    openclaw_jobs,
     table_in,
     text_of,
     zeroclaw_jobs,
@@ -141,7 +142,7 @@ def _openclaw(folder: Path, path: Path) -> ForeignAgent:
     known = {"agents", "agent", "models", "env", "channels", "meta", "wizard", "$schema"}
     left += _settings_left(config, known)
     workspace = _inside(folder, str(agents.get("workspace") or ""), folder / "workspace")
-    jobs = tuple(listed_jobs(folder / "cron/jobs.json", left))
+    jobs = tuple(openclaw_jobs(folder, left))
     memories = workspace if (workspace / "MEMORY.md").is_file() else None
     found = ForeignAgent("OpenClaw", workspace, provider, channels, memories, jobs)
     return _gathered(found, left)

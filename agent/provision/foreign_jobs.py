@@ -1,4 +1,4 @@
-"""Jobs of other agents: the list of OpenClaw and nanobot, the database of ZeroClaw."""
+"""Jobs of other agents: lists of OpenClaw and nanobot, databases of ZeroClaw and OpenClaw."""
 
 import json
 import sqlite3
@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from agent.errors import BarnacleError
+from agent.storage.foreign import open_foreign
 from agent.text.printable import printable_line
 
 # A configuration that somebody wrote by hand, and a list of jobs
@@ -66,29 +67,50 @@ def listed_jobs(path: Path, left: list[Left]) -> Iterator[ForeignJob]:
         left.append(Left(str(path.name), "it is no list of jobs"))
         return
     for one in listed if isinstance(listed, list) else ():
-        if not isinstance(one, dict):
+        if isinstance(one, dict):
+            yield from _listed(one, left)
+
+
+def openclaw_jobs(folder: Path, left: list[Left]) -> Iterator[ForeignJob]:
+    """Yield the jobs of OpenClaw: of its database, else of the list that it had before."""
+    rows = _rows(folder / "state/openclaw.sqlite", left)
+    if not rows:
+        yield from listed_jobs(folder / "cron/jobs.json", left)
+    for row in rows:
+        name, kind = row.get("name") or row.get("job_id"), row.get("payload_kind")
+        if kind not in {"agentTurn", "systemEvent"}:
+            shown = printable_line(f"job {name}", _MAX_SHOWN_CHARS)
+            left.append(Left(shown, f"it is not for the model: {kind}"))
             continue
-        payload = table_in(one, "payload")
-        message = payload.get("text") if payload.get("kind") == "systemEvent" else ""
-        name = str(one.get("name") or one.get("id") or "job")
-        is_enabled = bool(one.get("enabled", True))
-        prompt = "" if message else str(payload.get("message") or "")
-        yield from _job(
-            name, prompt, str(message or ""), table_in(one, "schedule"), left, enabled=is_enabled
+        said = row.get("payload_message")
+        schedule = {
+            "kind": row.get("schedule_kind"),
+            "expr": row.get("schedule_expr"),
+            "tz": row.get("schedule_tz"),
+            "everyMs": row.get("every_ms"),
+            "at": row.get("at"),
+        }
+        payload = {"kind": kind, "text": said, "message": said}
+        enabled = row.get("enabled", 1)
+        yield from _listed(
+            {"name": name, "enabled": enabled, "schedule": schedule, "payload": payload}, left
         )
+
+
+def _listed(one: Mapping[str, Any], left: list[Left]) -> Iterator[ForeignJob]:
+    payload = table_in(one, "payload")
+    message = payload.get("text") if payload.get("kind") == "systemEvent" else ""
+    name = str(one.get("name") or one.get("id") or "job")
+    is_enabled = bool(one.get("enabled", True))
+    prompt = "" if message else str(payload.get("message") or "")
+    yield from _job(
+        name, prompt, str(message or ""), table_in(one, "schedule"), left, enabled=is_enabled
+    )
 
 
 def zeroclaw_jobs(path: Path, left: list[Left]) -> Iterator[ForeignJob]:
     """Yield the jobs of ZeroClaw that are for its model; note the others."""
-    if not path.is_file():
-        return
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            db.row_factory = sqlite3.Row
-            rows = [dict(row) for row in db.execute("SELECT * FROM cron_jobs")]
-    except sqlite3.Error as err:
-        left.append(Left("cron/jobs.db", f"it cannot be read: {err}"))
-        return
+    rows = _rows(path, left)
     for row in rows:
         name = str(row.get("name") or row.get("id") or "job")
         schedule = _schedule_of(row)
@@ -98,6 +120,19 @@ def zeroclaw_jobs(path: Path, left: list[Left]) -> Iterator[ForeignJob]:
             left.append(Left(f"job {name}", f"it runs a command: {command}"))
             continue
         yield from _job(name, prompt, "", schedule, left, enabled=bool(row.get("enabled", 1)))
+
+
+def _rows(path: Path, left: list[Left]) -> list[dict[str, Any]]:
+    """Return the rows of a database of jobs; note one that cannot be read."""
+    if not path.is_file():
+        return []
+    try:
+        with closing(open_foreign(path)) as db:
+            db.row_factory = sqlite3.Row
+            return [dict(row) for row in db.execute("SELECT * FROM cron_jobs")]
+    except sqlite3.Error as err:
+        left.append(Left(f"{path.parent.name}/{path.name}", f"it cannot be read: {err}"))
+        return []
 
 
 def _schedule_of(row: Mapping[str, Any]) -> dict[str, Any]:

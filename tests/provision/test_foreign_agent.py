@@ -1,12 +1,15 @@
 """Folders of other agents as their own documents and programs write them."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.provision.foreign_agent import read_agent
+from agent.provision.foreign_jobs import ForeignJob, Left
 
 # What nanobot writes of itself into each file
 _USUAL = {"model": "anthropic/claude-opus-4-5", "provider": "auto"}
@@ -69,3 +72,44 @@ def test_nanobots_model_is_the_one_that_it_would_ask(
 ) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert read_agent(tmp_path).provider == provider
+
+
+# Of its src/state/openclaw-state-schema.sql, as far as a job is told there
+_OPENCLAW_JOBS = """
+CREATE TABLE cron_jobs (store_key TEXT NOT NULL, job_id TEXT NOT NULL, name TEXT NOT NULL,
+    enabled INTEGER NOT NULL, schedule_kind TEXT NOT NULL, schedule_expr TEXT, schedule_tz TEXT,
+    every_ms INTEGER, at TEXT, payload_kind TEXT NOT NULL, payload_message TEXT,
+    sort_order INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (store_key, job_id))
+"""
+
+
+def test_openclaws_jobs_of_today_are_in_its_database(tmp_path: Path) -> None:
+    """Since its version 2026.6.1; the list that it had before may still lie there."""
+    (tmp_path / "openclaw.json").write_text("{}")
+    (tmp_path / "cron").mkdir()
+    old = {"name": "old", "schedule": {"kind": "every", "everyMs": 60_000}, "payload": {}}
+    (tmp_path / "cron/jobs.json").write_text(json.dumps({"version": 1, "jobs": [old]}))
+    (tmp_path / "state").mkdir()
+    rows = [
+        ("a", "Brief", "cron", "0 7 * * *", "Europe/Berlin", None, None, "agentTurn", "Sum up."),
+        ("b", "Tea", "every", None, None, 3_600_000, None, "systemEvent", "Tea is ready"),
+        ("c", "Once", "at", None, None, None, "2030-02-01T16:00:00.000Z", "agentTurn", "Look."),
+        ("d", "Tidy", "cron", "0 3 * * *", None, None, None, "command", '["rm", "-rf", "/tmp/x"]'),
+    ]
+    with closing(sqlite3.connect(tmp_path / "state/openclaw.sqlite")) as db:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute(_OPENCLAW_JOBS)
+        db.executemany(
+            "INSERT INTO cron_jobs (store_key, job_id, name, enabled, schedule_kind, schedule_expr,"
+            " schedule_tz, every_ms, at, payload_kind, payload_message)"
+            " VALUES ('/cron/jobs.json', ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        db.commit()
+        read = read_agent(tmp_path)
+    assert read.jobs == (
+        ForeignJob("Brief", prompt="Sum up.", cron="0 7 * * *", zone="Europe/Berlin"),
+        ForeignJob("Tea", message="Tea is ready", every_s=3600.0),
+        ForeignJob("Once", prompt="Look.", at_s=1896192000.0),
+    )
+    assert read.left == (Left("job Tidy", "it is not for the model: command"),)
