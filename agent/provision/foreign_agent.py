@@ -141,7 +141,7 @@ def _openclaw(folder: Path, path: Path) -> ForeignAgent:
     channels = _channels(table_in(config, "channels"), left)
     known = {"agents", "agent", "models", "env", "channels", "meta", "wizard", "$schema"}
     left += _settings_left(config, known)
-    workspace = _inside(folder, str(agents.get("workspace") or ""), folder / "workspace")
+    workspace = _workspace(folder, str(agents.get("workspace") or ""), left)
     jobs = tuple(openclaw_jobs(folder, left))
     memories = workspace if (workspace / "MEMORY.md").is_file() else None
     found = ForeignAgent("OpenClaw", workspace, provider, channels, memories, jobs)
@@ -158,7 +158,7 @@ def _nanobot(folder: Path, path: Path) -> ForeignAgent:
     provider = _provider(kind, model, key, str(url or ""), left)
     channels = _channels(table_in(config, "channels"), left)
     left += _settings_left(config, {"agents", "providers", "channels"})
-    workspace = _inside(folder, str(defaults.get("workspace") or ""), folder / "workspace")
+    workspace = _workspace(folder, str(defaults.get("workspace") or ""), left)
     store = next(
         (one for one in (workspace / "cron/jobs.json", folder / "cron/jobs.json") if one.is_file()),
         folder / "cron/jobs.json",
@@ -289,11 +289,15 @@ def _settings_left(config: Mapping[str, Any], taken: set[str]) -> Iterator[Left]
         yield Left(f"settings {', '.join(names)}", "`barnacle check --example` has this agent's")
 
 
-def _inside(folder: Path, said: str, usual: Path) -> Path:
+def _workspace(folder: Path, said: str, left: list[Left]) -> Path:
     """Return the workspace; one that the file puts elsewhere counts only below the folder."""
-    named = Path(said).name
-    found = folder / named if named else usual
-    return found if found.is_dir() else usual
+    usual = folder / "workspace"
+    named = folder / (Path(said).name or usual.name)
+    if named.is_dir():
+        return named
+    if said:
+        left.append(Left(f"workspace {said}", f"it is not in this folder: copy it to {named}"))
+    return usual
 
 
 # In the order in which they are tried: what is inside a string is no comment

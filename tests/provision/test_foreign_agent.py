@@ -113,3 +113,16 @@ def test_openclaws_jobs_of_today_are_in_its_database(tmp_path: Path) -> None:
         ForeignJob("Once", prompt="Look.", at_s=1896192000.0),
     )
     assert read.left == (Left("job Tidy", "it is not for the model: command"),)
+
+
+@pytest.mark.parametrize("file", ["openclaw.json", "config.json"])
+@pytest.mark.parametrize("has_usual", [True, False])
+def test_a_workspace_elsewhere_is_named(tmp_path: Path, file: str, *, has_usual: bool) -> None:
+    if has_usual:
+        (tmp_path / "workspace").mkdir()
+    config = {"agents": {"defaults": {"workspace": "~/clawd"}}}
+    (tmp_path / file).write_text(json.dumps(config))
+    why = f"it is not in this folder: copy it to {tmp_path / 'clawd'}"
+    assert read_agent(tmp_path).left == (Left("workspace ~/clawd", why),)
+    (tmp_path / "clawd").mkdir()
+    assert read_agent(tmp_path).left == ()
