@@ -176,7 +176,9 @@ class Inventory(Struct, frozen=True):
             return True
         if path.parent == self.state_dir and is_passing(path.name):
             return True
-        if any(fnmatch(path.name, pattern) for pattern in _LEFTOVERS):
+        # A person's `uv.lock` is none of ours
+        is_persons = any(map(path.is_relative_to, (self.workspace, self.documents)))
+        if not is_persons and any(fnmatch(path.name, pattern) for pattern in _LEFTOVERS):
             return True
         return any(
             path.name.endswith(suffix) and is_database(path.with_name(path.name[: -len(suffix)]))

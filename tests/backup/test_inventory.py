@@ -40,10 +40,12 @@ def test_the_log_of_messages_comes_first_and_the_newest_readings_before_their_da
 
 
 def test_a_file_of_a_person_may_be_named_as_ours_are(state: Path) -> None:
-    (state / "workspace" / "lock").write_text("about locks")
-    (state / "workspace" / "status.json").write_text("{}")
-    found = names(of(state))
-    assert {f"{WORKSPACE}/lock", f"{WORKSPACE}/status.json"} <= set(found)
+    own = {"lock", "status.json", "uv.lock", "house.older", "sea.part", "teeth.corrupt", "a.clean"}
+    for name in own:
+        (state / "workspace" / name).write_text("mine")
+    assert {f"{WORKSPACE}/{name}" for name in own} <= set(names(of(state)))
+    elsewhere = of(state, workspace=state.parent / "files", documents=state / "workspace")
+    assert {f"{WORKSPACE}/{name}" for name in own} <= set(names(elsewhere))
 
 
 def test_folders_elsewhere_and_what_the_configuration_names_are_in_it(
