@@ -18,13 +18,20 @@ _WEEK_DAYS, _SATURDAY = 7, 5
 _SLACK = {"day": 0, "week": 3, "month": 15}
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30}
 
+# "Hier" is yesterday in French, and here in German and Dutch, which these words are of
+_HIER = (
+    r"(?s:\A(?!.*\b(?:ist|sind|bin|war|das|der|die|den|dem|wie|was|wo|wer|ich|wir|nicht|eine?|gibt"
+    r"|hast?|habe|und|im|is|het|een|wat|hoe|ik|waar|niet|er|zijn|van)\b).*\bhier\b)"
+)
 _DAYS = {
     -2: r"\bday before yesterday\b|\bvorgestern\b|\banteayer\b|\bavant-hier\b|前天|一昨日|おととい",
     2: r"\bday after tomorrow\b|\bübermorgen\b|\bpasado mañana\b"
     r"|\baprès-demain\b|后天|明後日|あさって",
     -1: r"\byesterday\b|\blast night\b|\bgestern\b|\bayer\b"
-    r"|\banoche\b|\bhier\b|昨天|昨晚|昨日|きのう|昨夜",
-    1: r"\btomorrow\b|(?<!guten )(?<!am )\bmorgen\b|(?<!la )\bmañana\b|\bdemain\b|明天|明日|あした",
+    rf"|\banoche\b|{_HIER}|昨天|昨晚|昨日|きのう|昨夜",
+    # In the morning, this morning and each morning are another time
+    1: r"\btomorrow\b|(?<!guten )(?<!am )(?<!heute )(?<!diesen )(?<!jeden )\bmorgen\b"
+    r"|(?<!la )(?<!esta )(?<!cada )\bmañana\b|\bdemain\b|明天|明日|あした",
     0: r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|\bheute\b|\bhoy\b"
     r"|\besta (?:mañana|tarde|noche)\b|\baujourd'hui\b"
     r"|\bce (?:matin|soir)\b|今天|今晚|今早|今日|きょう|今朝|今夜",

@@ -31,7 +31,13 @@ def days(first: int, last: int) -> TimeSpan:
         ("vor zwei Tagen", 2, 2),
         ("letztes Wochenende", 4, 3),
         ("¿qué hice ayer?", 1, 1),
+        ("was habe ich heute Morgen gesagt?", 0, 0),
+        ("was ist morgen?", -1, -1),
+        ("¿qué te dije esta mañana?", 0, 0),
+        ("¿qué hay mañana por la mañana?", -1, -1),
         ("hace 2 semanas", 17, 11),
+        ("qu'est-ce que j'ai dit hier ?", 1, 1),
+        ("où es-tu allé hier soir ?", 1, 1),
         ("il y a trois jours", 3, 3),
         ("la semaine dernière", 9, 3),
         ("昨天我做了什么？", 1, 1),
@@ -45,7 +51,19 @@ def test_a_named_time_is_a_span_of_days(text: str, first: int, last: int) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["where is the key?", "guten Morgen", "por la mañana", "ago", "x days ago", ""]
+    "text",
+    [
+        "where is the key?",
+        "guten Morgen",
+        "jeden Morgen um sieben",
+        "wie warm ist es hier?",
+        "hoe warm is het hier?",
+        "por la mañana",
+        "cada mañana",
+        "ago",
+        "x days ago",
+        "",
+    ],
 )
 def test_what_names_no_time_has_no_span(text: str) -> None:
     assert span_of(text, NOW_S) is None
