@@ -116,10 +116,12 @@ class LucidMemory:
         return await self._local.list(scope, category, limit)
 
     async def forget(self, key: str, scope: Scope) -> bool:
-        old = await self._own(key, scope)
+        # With it go the messages that say the same, and what was drawn from it
+        doomed = await self._local.doomed(key, scope)
         gone = await self._local.forget(key, scope)
-        if gone and old is not None and self._may_know(old.scope):
-            await self._forgotten.add(old.content)
+        for old in doomed if gone else ():
+            if self._may_know(old.scope):
+                await self._forgotten.add(old.content)
         return gone
 
     async def count(self, scope: Scope | None = None) -> int:

@@ -5,7 +5,7 @@ import pytest
 
 from agent.embeddings.none import NoEmbedder
 from agent.memory import lucid, lucid_tool
-from agent.memory.base import DAILY, Memory, Scope
+from agent.memory.base import CONVERSATION, DAILY, FROM_CHAT, Memory, Scope
 from agent.memory.lucid import LucidMemory
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
@@ -139,6 +139,19 @@ async def test_what_was_forgotten_or_replaced_does_not_come_back(
     assert [entry.content for entry in await again.recall("tea", 5, OWNER)] == ["the tea is black"]
     await again.store("code", "the door code is 1234", scope=OWNER)
     assert len(await again.recall("door code", 5, OWNER)) == 1
+
+
+async def test_the_message_of_a_forgotten_fact_does_not_come_back(
+    make: Make, tmp_path: Path
+) -> None:
+    memory = make(working_program(tmp_path))
+    said = "By the way, my door code is 1234 now"
+    await memory.store("", said, category=CONVERSATION, scope=OWNER, source=FROM_CHAT)
+    await memory.store("code", "door code is 1234", scope=OWNER, source=f"{FROM_CHAT}#1-1")
+    await memory._waiting.join()
+    assert await memory.forget("code", OWNER)
+    assert await memory.count(OWNER) == 0
+    assert await memory.recall("door code", 5, OWNER) == []
 
 
 async def test_a_flood_of_stores_is_not_kept_waiting(
