@@ -52,7 +52,7 @@ class Page(Struct, frozen=True):
     def is_cut_off(text: str) -> bool:
         """Return true if the last item of a file is incomplete."""
         *_, last = [None, *_items(text)]
-        return last is not None and last.is_cut_off(has_end=text.endswith("\n"))
+        return last is not None and last.is_cut_off(text)
 
 
 class _Item(Struct):
@@ -60,10 +60,16 @@ class _Item(Struct):
     lines: list[str]
     fields: dict[str, object] = field(default_factory=dict)
 
-    def is_cut_off(self, *, has_end: bool) -> bool:
+    def is_cut_off(self, text: str) -> bool:
         """Return true if the end of a file cuts off an item; only our items know their length."""
-        lines = self.fields.get("lines")
-        return isinstance(lines, int) and (not has_end or len(self.lines) < lines)
+        lines, chars = (self.fields.get(name) for name in ("lines", "chars"))
+        # An empty line ends each item and is in none: what is shorter now was edited
+        if not isinstance(lines, int) or text.endswith("\n\n"):
+            return False
+        if text.endswith("\n") or not isinstance(chars, int):
+            return not text.endswith("\n") or len(self.lines) < lines
+        # Whole but for its end of line, which some editors take
+        return not self.key or len("\n".join(self.lines)) < chars
 
 
 def render(entry: MemoryEntry, written: int = 0) -> str:
@@ -86,6 +92,7 @@ def render(entry: MemoryEntry, written: int = 0) -> str:
         fields["content"] = entry.content
     lines = content.split("\n")
     fields["lines"] = len(lines)
+    fields["chars"] = len(content)
     if written:
         fields["written"] = written
     # Nothing in it may end the comment
@@ -102,7 +109,7 @@ def parse(text: str, page: Page) -> Iterator[MemoryEntry]:
 def numbered(text: str, page: Page) -> Iterator[tuple[int, MemoryEntry]]:
     """Yield every memory of a file's text with the number of its write, in order."""
     items = list(_items(text))
-    if items and items[-1].is_cut_off(has_end=text.endswith("\n")):
+    if items and items[-1].is_cut_off(text):
         items.pop()
     written = 0
     for item, at_s in zip(items, _times(items, page.written_at_s), strict=True):

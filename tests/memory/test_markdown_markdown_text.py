@@ -36,11 +36,29 @@ def test_whatever_is_rendered_reads_back_the_same(entries: list[MemoryEntry]) ->
     assert not Page.is_cut_off(text)
 
 
-@given(ENTRIES, st.integers(2))
+@given(ENTRIES, st.integers(3))
 def test_half_of_an_item_is_none(entry: MemoryEntry, lost: int) -> None:
     text = render(entry)
     cut = text[: -min(lost, len(text))]
     assert list(parse(cut, PAGE)) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "content"),
+    [
+        ("- **k**: one\n  two\n\n", "one\ntwo"),
+        ("- **k**: one\n\n", "one"),
+        ("- **k**: one\n  two\n  three\n", "one\ntwo\nthree"),
+        ("- **k**: one\n  two\n  three", "one\ntwo\nthree"),
+        ("- **k**: one\n  two\n  three and four", "one\ntwo\nthree and four"),
+    ],
+)
+def test_the_last_item_that_a_person_has_shortened_counts(after: str, content: str) -> None:
+    kept = MemoryEntry(1, "k", "one\ntwo\nthree", "core", Provenance.OWNER, Scope("mei"), 1.0, 1.0)
+    comment, _, _ = render(kept).partition("\n")
+    text = f"{comment}\n{after}"
+    assert list(parse(text, PAGE)) == [replace(kept, content=content)]
+    assert not Page.is_cut_off(text)
 
 
 @given(TEXTS)
