@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MAX_TEXTS = 64
 # Of one text: services take 8191 tokens, and in some scripts a character is one
 MAX_CHARS = 8000
+# Where a service refuses that: a character is four tokens at most, and small models take 512
+SHORTER_CHARS = (2000, 400)
 # Of one request: a quarter of a megabyte goes out even over a slow uplink
 MAX_REQUEST_CHARS = 64_000
 # The longest vectors there are, 64 of them, in decimal digits
@@ -50,6 +52,8 @@ _BAD_KEY = frozenset({401, 403})
 _TRY_AGAIN = frozenset({408, 409, 425, 429})
 _OWN_FAULT = 500
 _NOT_FOUND = 404
+# What a service answers to a text that is too long for its model
+_TOO_LONG = frozenset({400, 413, 422})
 # What a service is sent for a text without a word, which most refuse
 _NOTHING = " "
 _LENGTHS = {
@@ -66,6 +70,10 @@ class _Item(msgspec.Struct, frozen=True):
 
 class _Answer(msgspec.Struct, frozen=True):
     data: list[_Item]
+
+
+class _TooLong(EmbedderUnavailable):
+    """A refusal that may be of a text's length."""
 
 
 class _Passing(Exception):
@@ -114,7 +122,7 @@ class OpenAIEmbedder:
         parts = []
         for batch in _batches([_clean(text) for text in texts]):
             try:
-                parts.append(await self._embed(batch))
+                parts.append(await self._embed_shorter(batch))
             except asyncio.CancelledError:
                 # Nobody waits that long twice
                 self._rest(REST_S, f"{self._host} took too long")
@@ -124,6 +132,18 @@ class OpenAIEmbedder:
     async def aclose(self) -> None:
         if self._owns_http:
             await self._http.aclose()
+
+    async def _embed_shorter(self, texts: Sequence[str]) -> "Vectors":
+        """Embed texts, or their beginnings: one that is too long keeps all others from theirs."""
+        for chars in SHORTER_CHARS:
+            try:
+                return await self._embed(texts)
+            except _TooLong:
+                shorter = [text[:chars] for text in texts]
+                if shorter == texts:
+                    raise
+                texts = shorter
+        return await self._embed(texts)
 
     async def _embed(self, texts: Sequence[str]) -> "Vectors":
         pause_s = FIRST_PAUSE_S
@@ -197,7 +217,8 @@ class OpenAIEmbedder:
                 f"{self._host} has no model {self._model} at {self._url}{detail}: "
                 "change embeddings.model or embeddings.provider",
             )
-        return EmbedderUnavailable(f"{self._host} refused to embed{detail}")
+        kind = _TooLong if answer.status in _TOO_LONG else EmbedderUnavailable
+        return kind(f"{self._host} refused to embed{detail}")
 
     def _senseless(self, what: str) -> EmbedderUnavailable:
         shown = printable_line(what, _MAX_DETAIL_CHARS)

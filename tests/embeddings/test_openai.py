@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import numpy as np
@@ -155,6 +155,26 @@ async def test_a_refused_text_does_not_stop_the_next_one() -> None:
     async with asking(answer({"error": "bad text"}, 400), embeds) as service:
         with pytest.raises(EmbedderUnavailable, match="refused to embed"):
             await service.embedder.embed(["a"])
+        assert len(await service.embedder.embed(["b"])) == 1
+
+
+@pytest.mark.parametrize(("most_bytes", "chars"), [(8191, 2000), (2048, 400)])
+@pytest.mark.parametrize("status", [400, 413])
+async def test_a_text_that_is_too_long_keeps_no_other_from_its_vector(
+    most_bytes: int, chars: int, status: int
+) -> None:
+    def refuses_more(body: Mapping[str, object]) -> Reply:
+        texts = body["input"]
+        assert isinstance(texts, list)
+        if any(len(text.encode()) > most_bytes for text in texts):
+            return answer({"error": {"message": "maximum context length"}}, status)
+        return embeds(body)
+
+    long = "\u1019\u103c" * 10_000
+    async with asking(refuses_more) as service:
+        made = await service.embedder.embed(["a", long])
+        assert np.allclose(made[0] / made[0][1], vector_of("a"))
+        assert np.allclose(made[1] / made[1][1], vector_of(long[:chars]), rtol=1e-3)
         assert len(await service.embedder.embed(["b"])) == 1
 
 
