@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent.errors import MemoryUnavailable
 from agent.memory import json_export, openclaw, snapshot, zeroclaw, zeroclaw_brain
-from agent.memory.base import Memory, MemoryEntry, Scope
+from agent.memory.base import Catalogued, Memory, MemoryEntry, Scope
 from agent.memory.transfer import TransferResult, carry
 from agent.messages import Provenance
 
@@ -115,8 +115,14 @@ async def _newer(memory: Memory, found: _Found) -> AsyncIterator[MemoryEntry | N
 
 
 async def _is_newer(memory: Memory, entry: MemoryEntry) -> bool:
-    held = await memory.get(entry.key, entry.scope)
-    is_same = held is not None and held.scope.owner == entry.scope.owner
-    if held is None or not is_same:
+    held = await _held(memory, entry)
+    if held is None or held.scope.owner != entry.scope.owner:
         return True
     return held.updated_at_s < entry.updated_at_s and held.provenance <= entry.provenance
+
+
+async def _held(memory: Memory, entry: MemoryEntry) -> MemoryEntry | None:
+    """Return the memory that this one would replace, also one that a newer statement has closed."""
+    if isinstance(memory, Catalogued):
+        return next(iter(await memory.doomed(entry.key, entry.scope)), None)
+    return await memory.get(entry.key, entry.scope)

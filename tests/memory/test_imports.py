@@ -62,6 +62,21 @@ async def test_what_is_trusted_more_here_is_not_replaced(
     assert await imports.bring_in(memory, file, owners, Provenance.OWNER) == TransferResult(1)
 
 
+async def test_what_the_owner_said_before_is_not_replaced_either(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory(NoEmbedder())
+    owners = Scope("owner")
+    for said in ("I live in Oslo", "I moved to Bergen"):
+        newest = await memory.store("", said, scope=owners, provenance=Provenance.OWNER)
+        await memory.settle(newest)
+    before = [one async for one in memory.entries()]
+    (tmp_path / "MEMORY.md").write_text("- I live in Oslo\n")
+    assert await imports.bring_in(memory, tmp_path, owners) == TransferResult(0)
+    assert [one async for one in memory.entries()] == before
+    assert [one.content for one in await memory.list(owners)] == ["I moved to Bergen"]
+
+
 async def test_a_file_is_counted_before_anybody_is_asked(tmp_path: Path) -> None:
     file = tmp_path / "claimed.md"
     file.write_bytes(whole([entry("a"), replace(entry("b"), key="b")]))
