@@ -41,7 +41,8 @@ async def bring_in(
     """
     try:
         found = await asyncio.to_thread(read, path, scope, provenance)
-        return await carry(_newer(memory, found), memory)
+        here: dict[int, int] = {}
+        return await carry(_newer(memory, found, here), memory, here)
     except OSError as err:
         raise MemoryUnavailable(f"{path} cannot be read: {err.strerror}") from err
 
@@ -106,18 +107,20 @@ def _notes(folder: Path, scope: Scope, provenance: Provenance) -> _Found:
     return (entry for file in files for entry in openclaw.parse(file, scope, provenance))
 
 
-async def _newer(memory: Memory, found: _Found) -> AsyncIterator[MemoryEntry | None]:
-    """Yield memories that are missing here or older."""
+async def _newer(
+    memory: Memory, found: _Found, here: dict[int, int]
+) -> AsyncIterator[MemoryEntry | None]:
+    """Yield memories that are missing here or older; note the others' ids here by those there."""
     while page := await asyncio.to_thread(lambda: list(islice(found, _PAGE_ENTRIES))):
         for entry in page:
-            if entry is None or await _is_newer(memory, entry):
+            held = None if entry is None else await _held(memory, entry)
+            if entry is None or held is None or _is_newer(entry, held):
                 yield entry
+            else:
+                here[entry.memory_id] = held.memory_id
 
 
-async def _is_newer(memory: Memory, entry: MemoryEntry) -> bool:
-    held = await _held(memory, entry)
-    if held is None or held.scope.owner != entry.scope.owner:
-        return True
+def _is_newer(entry: MemoryEntry, held: MemoryEntry) -> bool:
     return held.updated_at_s < entry.updated_at_s and held.provenance <= entry.provenance
 
 
@@ -125,4 +128,5 @@ async def _held(memory: Memory, entry: MemoryEntry) -> MemoryEntry | None:
     """Return the memory that this one would replace, also one that a newer statement has closed."""
     if isinstance(memory, Catalogued):
         return next(iter(await memory.doomed(entry.key, entry.scope)), None)
-    return await memory.get(entry.key, entry.scope)
+    held = await memory.get(entry.key, entry.scope)
+    return held if held is not None and held.scope.owner == entry.scope.owner else None

@@ -5,7 +5,7 @@ Works over any backend, by `entries` and `restore`; what hides a memory is follo
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -90,8 +90,14 @@ def _was_used(folder: Path) -> bool:
     return (folder / "brain.db").exists() or Generations(folder).newest_path.exists()
 
 
-async def carry(entries: AsyncIterable[MemoryEntry | None], memory: Memory) -> TransferResult:
-    """Restore each of these; None stands for an unreadable one."""
+async def carry(
+    entries: AsyncIterable[MemoryEntry | None], memory: Memory, here: Mapping[int, int]
+) -> TransferResult:
+    """Restore each of these; None stands for an unreadable one.
+
+    Args:
+        here: ids of those that need not be restored, by their ids there; complete at the end.
+    """
     new_ids: dict[int, int] = {}
     hidden: list[tuple[MemoryEntry, int]] = []
     moved = unreadable = 0
@@ -105,5 +111,6 @@ async def carry(entries: AsyncIterable[MemoryEntry | None], memory: Memory) -> T
         if entry.superseded_by is not None:
             hidden.append((put, entry.superseded_by))
     for put, by in hidden:
-        await memory.restore(replace(put, superseded_by=new_ids.get(by, by)))
+        # A number of there names any other memory here
+        await memory.restore(replace(put, superseded_by=new_ids.get(by, here.get(by))))
     return TransferResult(moved, unreadable)

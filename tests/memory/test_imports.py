@@ -77,6 +77,25 @@ async def test_what_the_owner_said_before_is_not_replaced_either(
     assert [one.content for one in await memory.list(owners)] == ["I moved to Bergen"]
 
 
+async def test_what_was_so_before_is_closed_by_what_is_here_already(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory(NoEmbedder())
+    owners = Scope("owner")
+    oslo = replace(entry("I live in Oslo"), superseded_by=2)
+    bergen = replace(entry("I moved to Bergen"), memory_id=2, key="b")
+    file = tmp_path / "theirs.md"
+    file.write_bytes(whole([oslo, bergen]))
+    await memory.store("a", "the cat is Mia", scope=owners)
+    await memory.store("dog", "Tom feeds the dog", scope=TOM)
+    here = await memory.store("b", "I moved to Bergen", scope=owners, provenance=Provenance.OWNER)
+    assert await imports.bring_in(memory, file, owners, Provenance.OWNER) == TransferResult(1)
+    assert [one.content for one in await memory.former(here)] == ["I live in Oslo"]
+    # It was hidden behind whatever had that number
+    assert await memory.forget("dog", TOM)
+    assert "I live in Oslo" not in [one.content for one in await memory.list(owners)]
+
+
 async def test_a_file_is_counted_before_anybody_is_asked(tmp_path: Path) -> None:
     file = tmp_path / "claimed.md"
     file.write_bytes(whole([entry("a"), replace(entry("b"), key="b")]))

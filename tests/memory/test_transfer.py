@@ -164,7 +164,7 @@ async def test_what_hides_a_memory_is_followed_when_ids_change(make_memory: Make
         yield None
         yield new
 
-    moved = await carry(coming(), memory)
+    moved = await carry(coming(), memory, {})
     assert (moved.moved, moved.unreadable) == (2, 1)
     assert {one.key for one in await memory.list(MEI)} == {"here", "new"}
     [hidden] = [one async for one in memory.entries() if one.superseded_by is not None]
@@ -189,7 +189,7 @@ async def test_a_chain_of_hidden_memories_keeps_all_its_links(
             )
             yield replace(one, superseded_by=hides[number])
 
-    await carry(coming(), memory)
+    await carry(coming(), memory, {})
     held = {one.key: one async for one in memory.entries() if one.key.startswith("k")}
     assert held["k1"].superseded_by == held["k2"].memory_id
     assert held["k2"].superseded_by == held["k3"].memory_id
