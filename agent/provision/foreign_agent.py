@@ -60,6 +60,8 @@ _OTHER_FILES = {
     "BOOT.md": "it is for a start",
 }
 _SKILL = "SKILL.md"
+# ZeroClaw's memories, in its data folder or its workspace
+_ZEROCLAW_STORES = ("memory/brain.db", "MEMORY_SNAPSHOT.md")
 _SKILL_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -106,23 +108,65 @@ def _zeroclaw(folder: Path, path: Path) -> ForeignAgent:
     except tomllib.TOMLDecodeError as err:
         raise NoAgent(f"{path}: {err}") from err
     left: list[Left] = []
-    workspace = folder / "workspace"
+    workspace = _zeroclaw_workspace(folder, left)
+    kind, told = _zeroclaw_model(config, workspace.parent.name)
     provider = _provider(
-        str(config.get("default_provider", "")),
-        str(config.get("default_model", "")),
-        config.get("api_key"),
-        str(config.get("api_url") or ""),
+        kind,
+        str(told.get("model") or ""),
+        told.get("api_key"),
+        str(told.get("api_url") or told.get("uri") or ""),
         left,
     )
-    channels = _channels(table_in(config, "channels_config") or table_in(config, "channels"), left)
+    tables = table_in(config, "channels_config") or table_in(config, "channels")
+    channels = _channels({name: _unnamed(table) for name, table in tables.items()}, left)
     known = {"default_provider", "default_model", "api_key", "api_url", "channels_config"}
     left += _settings_left(config, known | {"channels", "workspace_dir", "config_path", "memory"})
-    jobs = tuple(zeroclaw_jobs(workspace / "cron/jobs.db", left))
-    brain = workspace / "memory/brain.db"
-    snapshot = workspace / "MEMORY_SNAPSHOT.md"
-    memories = next((one for one in (brain, snapshot) if one.is_file()), None)
+    # Since its version 0.8 all agents of an installation share them
+    places = (folder / "data", workspace)
+    jobs = tuple(job for place in places for job in zeroclaw_jobs(place / "cron/jobs.db", left))
+    stores = [place / name for name in _ZEROCLAW_STORES for place in places]
+    memories = next((one for one in stores if one.is_file()), None)
     found = ForeignAgent("ZeroClaw", workspace, provider, channels, memories, jobs)
     return _gathered(found, left)
+
+
+def _zeroclaw_workspace(folder: Path, left: list[Left]) -> Path:
+    """Return the workspace: the one of before, else that of the one agent or of the usual one."""
+    usual = folder / "workspace"
+    of_agents = [] if usual.is_dir() else sorted((folder / "agents").glob("*/workspace"))
+    if not of_agents:
+        return usual
+    chosen = min(of_agents, key=lambda one: one.parent.name != "default")
+    left += [
+        Left(f"agent {one.parent.name}", "there is one agent here: its memories alone are taken")
+        for one in of_agents
+        if one != chosen
+    ]
+    return chosen
+
+
+def _zeroclaw_model(config: Mapping[str, Any], agent: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the service and the table that has its model, key and address."""
+    services = table_in(table_in(config, "providers"), "models")
+    agents = table_in(config, "agents")
+    own_name = agent if agent in agents else next(iter(agents), "")
+    named = str(table_in(agents, own_name).get("model_provider") or "")
+    kind, _, alias = named.partition(".")
+    if own := table_in(table_in(services, kind), alias):
+        return kind, own
+    told = {**config, "model": config.get("default_model")}
+    return str(config.get("default_provider", "")), told
+
+
+def _unnamed(table: object) -> object:
+    """Return the settings of a channel, which later versions keep by the name of an account."""
+    if (
+        not isinstance(table, dict)
+        or not table
+        or not all(isinstance(one, dict) for one in table.values())
+    ):
+        return table
+    return table.get("default") or next(iter(table.values()))
 
 
 def _openclaw(folder: Path, path: Path) -> ForeignAgent:

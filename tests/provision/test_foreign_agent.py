@@ -126,3 +126,63 @@ def test_a_workspace_elsewhere_is_named(tmp_path: Path, file: str, *, has_usual:
     assert read_agent(tmp_path).left == (Left("workspace ~/clawd", why),)
     (tmp_path / "clawd").mkdir()
     assert read_agent(tmp_path).left == ()
+
+
+def test_a_zeroclaw_of_today_has_its_memory_and_jobs_elsewhere(tmp_path: Path) -> None:
+    """As its `schema_version = 3` lays them out."""
+    (tmp_path / "config.toml").write_text(
+        """schema_version = 3
+[providers.models.openrouter.main]
+api_key = "sk-or"
+model = "anthropic/claude-sonnet-4.6"
+[agents.default]
+model_provider = "openrouter.main"
+channels = ["telegram.default"]
+[channels.telegram.default]
+enabled = true
+bot_token = "1:a"
+[channels.discord.home]
+enabled = false
+bot_token = "x"
+"""
+    )
+    for agent in ("default", "researcher"):
+        (tmp_path / f"agents/{agent}/workspace").mkdir(parents=True)
+        (tmp_path / f"agents/{agent}/workspace" / "SOUL.md").write_text(agent)
+    for folder in ("memory", "cron"):
+        (tmp_path / "data" / folder).mkdir(parents=True)
+    (tmp_path / "data/memory/brain.db").write_bytes(b"")
+    with closing(sqlite3.connect(tmp_path / "data/cron/jobs.db")) as db, db:
+        db.execute("CREATE TABLE cron_jobs (name TEXT, prompt TEXT, expression TEXT)")
+        db.execute("INSERT INTO cron_jobs VALUES ('soil', 'Look at the soil.', '0 9 * * *')")
+    read = read_agent(tmp_path)
+    assert read.provider == {
+        "kind": "openrouter",
+        "model": "anthropic/claude-sonnet-4.6",
+        "api_key": "sk-or",
+    }
+    assert read.channels == {"telegram": {"token": "1:a"}}
+    assert read.memories == tmp_path / "data/memory/brain.db"
+    assert [job.name for job in read.jobs] == ["soil"]
+    assert read.prompt_files == (tmp_path / "agents/default/workspace" / "SOUL.md",)
+    assert [one.what for one in read.left] == [
+        "agent researcher",
+        "settings agents, providers, schema_version",
+    ]
+
+
+def test_a_zeroclaw_without_a_workspace_has_a_model(tmp_path: Path) -> None:
+    """By its docs on local models."""
+    (tmp_path / "config.toml").write_text(
+        """[providers.models.ollama.local]
+uri = "http://localhost:11434"
+model = "qwen3.6:35b-a3b"
+[agents.local]
+model_provider = "ollama.local"
+"""
+    )
+    assert read_agent(tmp_path).provider == {
+        "kind": "ollama",
+        "model": "qwen3.6:35b-a3b",
+        "base_url": "http://localhost:11434",
+    }
