@@ -37,7 +37,9 @@ _NOT_SO = re.compile(
 )
 # A value of a class takes the place of one of the same class alone: the car is red, and broken
 _TIME = re.compile(
-    r"\d{1,2}[:.h]\d\d|\d{1,2} ?(?:am|pm|uhr|h|heures?|点|时|時)\b|^(?:at|um|a las?|à) \d"
+    r"^(?:at|um) (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|eins|zwei|drei"
+    r"|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)\Z"
+    r"|\d{1,2}[:.h]\d\d|\d{1,2} ?(?:am|pm|uhr|h|heures?|点|时|時)\b|^(?:at|um|a las?|à) \d"
     r"|\d+ ?[点時]|\bnoon|midnight|mittag|mediodía|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
     r"|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b"
     r"|\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b"
@@ -66,6 +68,11 @@ _SINGLE = re.compile(
     r"|jef[ea]|médic|talla|cita|mot de passe|préféré|anniversaire|métier|travail|téléphone"
     r"|numéro|patron|médecin|dentiste|taille|rendez-vous|密码|最喜欢|地址|生日|工作|职业|电话|号码|老板|医生"
     r"|尺码|约会|会议|パスワード|暗証|好きな|住所|誕生日|仕事|職業|電話|番号|上司|医者|サイズ|予約|会議"
+)
+# Of these, a time and a place are true beside each other, and beside a name
+_BOTH = re.compile(
+    r"appointment|meeting|landlord|boss|dentist|doctor|plumber|termin|vermieter|chef|arzt|ärztin"
+    r"|\bcita|jef[ea]|médic|rendez-vous|patron|médecin|dentiste|约会|会议|老板|医生|予約|会議|上司|医者"
 )
 _DIET = (
     r"(?:an? |ein |eine |un |une )?(?P<v>(?:not )?(?:vegan|vegetarian|pescatarian|veganer(?:in)?"
@@ -252,10 +259,10 @@ def _statement(slot: str, subject: str, value: str, text: str) -> Statement | No
 
 def _kind(subject: str, value: str, text: str) -> str | None:
     """Return the class of a value; None where another value may be true beside it."""
-    if _SINGLE.search(subject):
-        return "it"
     classes = (("time", _TIME), ("place", _PLACE), ("number", _NUMBER), ("colour", _COLOUR))
     found = next((name for name, pattern in classes if pattern.search(value)), None)
+    if _SINGLE.search(subject):
+        return found if found in {"time", "place"} and _BOTH.search(subject) else "it"
     return found or ("name" if _is_name(value, text) else None)
 
 
