@@ -42,6 +42,8 @@ _MONTH_NAMES = (
 _MONTH_OF = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
 # "may" without a capital is a verb
 _CAPITALISED_MAY = re.compile(r"\bMay\b")
+# Nor is it the month where somebody asks for leave
+_MAY_I = re.compile(r"(?:^|[.!?,;:] )May (?:I|we|you|he|she|it|they|the|my|our|\w+(?:one|body))\b")
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _HAN_MONTH = re.compile(r"(\d{1,2})\s?[月월]")
 _YEAR = re.compile(r"\b(?:19|20)\d\d(?!\d)")
@@ -150,7 +152,7 @@ def _day_of(question: str) -> Day | None:
         year, month, day = iso.groups()
         return Day(frozenset({int(month)}), int(year), int(day) if day else None)
     months = {_MONTH_OF[word] for word in _words(question) if word in _MONTH_OF}
-    if "may" in _words(question) and not _CAPITALISED_MAY.search(question):
+    if "may" in _words(question) and not _CAPITALISED_MAY.search(_MAY_I.sub("", question)):
         months.discard(5)
     months |= {int(month) for month in _HAN_MONTH.findall(question)}
     if not months:

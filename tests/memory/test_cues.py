@@ -22,6 +22,8 @@ def at(text: str) -> float:
         ("2023-05-08 was what day", {5}, 2023, 8),
         ("5月8日发生了什么", {5}, None, 8),
         ("in June or July", {6, 7}, None, None),
+        ("What did we plant? In May I told you.", {5}, None, None),
+        ("May I ask what happened in May?", {5}, None, None),
     ],
 )
 def test_a_day_in_the_question_is_understood(
@@ -30,7 +32,17 @@ def test_a_day_in_the_question_is_understood(
     assert cues_of(question).day == Day(frozenset(months), year, day)
 
 
-@pytest.mark.parametrize("question", ["may I ask", "what happened in 2023", "march", ""])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "may I ask",
+        "May I ask you something?",
+        "Hi, May we open the window?",
+        "what happened in 2023",
+        "march",
+        "",
+    ],
+)
 def test_where_no_month_is_named_there_is_no_day(question: str) -> None:
     named = cues_of(question).day
     assert named is None or question == "march"
