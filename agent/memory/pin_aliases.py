@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from agent.errors import PathRefused
+from agent.memory.text import HUNG_LETTERS, is_paired
 from agent.security.paths import open_beneath
 
 FILES = ("pins.md", "aliases.md")
@@ -20,6 +21,7 @@ _MAX_BYTES = 64 * 1024
 _MAX_ALIASES = 500
 _PIN = re.compile(r"(?:(?:gpio|pin|p[a-k]|a|d)[ _-]?)?\d{1,3}", re.IGNORECASE)
 _LINE = re.compile(r"[-*]?\s*(?P<names>[^:|]{1,200}):\s*(?P<pin>[^:|]{1,20})")
+_WITHOUT_SPACES = re.compile(HUNG_LETTERS)
 _SEPARATORS = re.compile(r"[,;、，/]")
 
 
@@ -88,7 +90,8 @@ def _plain(text: str) -> str:
 
 
 def _is_named(name: str, asked: str) -> bool:
-    # Words of Chinese and Japanese stand in a text without spaces, those of Korean before endings
-    if not name.isascii():
-        return bool(name) and name in asked
+    # Words of Chinese, Japanese and Thai stand in a text without spaces, those of Korean before
+    # endings; "Tür" is none of "natürlich"
+    if _WITHOUT_SPACES.search(name) or any(map(is_paired, name)):
+        return name in asked
     return bool(name) and f" {name} " in asked

@@ -65,6 +65,22 @@ def test_the_files_have_their_names_and_nothing_else_is_read(tmp_path: Path) -> 
     assert aliases_in(tmp_path) == [Alias("5", ("lamp",), "pins.md")]
 
 
+@pytest.mark.parametrize(
+    ("name", "query", "is_named"),
+    [
+        ("Tür", "Kannst du mir natürlich sagen, wie spät es ist?", False),
+        ("Öl", "Wo wohnen die Wölfe?", False),
+        ("née", "l'année dernière", False),
+        ("Tür", "ist die Tür zu?", True),
+        ("ไฟ", "เปิดไฟหน่อย", True),
+    ],
+)
+def test_a_part_of_a_word_with_an_accent_is_no_name_either(
+    name: str, query: str, *, is_named: bool
+) -> None:
+    assert Alias("PB3", (name,), "pins.md").is_in(query) is is_named
+
+
 @given(st.text(max_size=300))
 def test_whatever_stands_there_is_read_or_passed_over(text: str) -> None:
     for alias in parse(text, "pins.md"):
