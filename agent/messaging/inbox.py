@@ -218,9 +218,12 @@ def again(connection: sqlite3.Connection, accepted: Accepted) -> Accepted:
     return replace(accepted, attempts=attempts, acted=bool(acted), has_begun=False)
 
 
-def mark_acted(connection: sqlite3.Connection, inbox_id: int) -> None:
+def mark_acted(connection: sqlite3.Connection, accepted: Accepted) -> None:
     """The turn is about to change the world: from here on it is never run again by itself."""
-    connection.execute("UPDATE inbox SET acted = 1 WHERE id = ?", (inbox_id,))
+    connection.execute("UPDATE inbox SET acted = 1 WHERE id = ?", (accepted.inbox_id,))
+    # Open, a cut would leave each of them to a turn of its own, which acts once more
+    for said_before in accepted.also:
+        close(connection, said_before, InboxState.MERGED)
 
 
 def close(connection: sqlite3.Connection, inbox_id: int, state: InboxState) -> None:

@@ -314,13 +314,12 @@ class MessageWorker:
         return ThoughtNotices(self._delivery, message)
 
     async def _before_effect(self, queued: QueuedMessage) -> None:
-        inbox_id = queued.accepted.inbox_id
-        if inbox_id == NOT_KEPT:
+        if queued.accepted.inbox_id == NOT_KEPT:
             raise StorageFull(
                 "the storage is full: even the message that wants it could not be stored"
             )
         queued.has_acted = True
-        await self._journal.transact(lambda db: inbox.mark_acted(db, inbox_id))
+        await self._journal.transact(lambda db: inbox.mark_acted(db, queued.accepted))
         crash_point("effect.intended")
 
 

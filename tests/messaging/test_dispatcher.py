@@ -212,7 +212,7 @@ async def test_a_turn_that_had_acted_is_reported_after_a_restart_not_repeated(
     journal = open_agent_db(tmp_path / "agent.db")
     accepted = await journal.transact(lambda db: inbox.accept(db, message("pump")))
     assert accepted is not None
-    await journal.transact(lambda db: inbox.mark_acted(db, accepted.inbox_id))
+    await journal.transact(lambda db: inbox.mark_acted(db, accepted))
     await journal.aclose()
     channel, provider = FakeChannel(), EchoProvider()
     async with running(tmp_path, provider, channel) as agent:

@@ -84,7 +84,7 @@ async def test_attempts_and_effects_are_remembered(journal: DatabaseWorker) -> N
     accepted = await journal.transact(lambda db: inbox.accept(db, message("hi")))
     assert accepted is not None
     await journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
-    await journal.transact(lambda db: inbox.mark_acted(db, accepted.inbox_id))
+    await journal.transact(lambda db: inbox.mark_acted(db, accepted))
     again = await journal.transact(lambda db: inbox.again(db, accepted))
     assert (again.attempts, again.acted) == (1, True)
 

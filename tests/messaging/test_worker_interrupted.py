@@ -1,0 +1,56 @@
+"""What becomes of messages whose turns are broken off by the next one."""
+
+import asyncio
+from pathlib import Path
+
+from agent.messaging import inbox
+from agent.messaging.conversation import INTERRUPTED_TEXT
+from agent.providers.base import ChatRequest, ChatResponse, Provider
+from tests.fakes.channel import FakeChannel
+from tests.fakes.dispatching import Running, running
+from tests.fakes.provider import calls
+from tests.fakes.tools import CountingTool
+from tests.waits import wait_until
+
+
+class Switching(Provider):
+    """Switches the lamp at one word, and comes to an end only where it may."""
+
+    name = "switching"
+
+    def __init__(self, at: str, *, ends: bool) -> None:
+        self._at = at
+        self._ends = ends
+        self.asked: list[str] = []
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        said = request.messages[-1].text
+        self.asked.append(said)
+        if said.endswith(self._at):
+            return calls(("lamp", '{"value":"on"}'))
+        if not self._ends:
+            await asyncio.Event().wait()
+        return ChatResponse("done")
+
+
+def interrupting(agent: Running) -> None:
+    agent.dispatcher._queues._interrupts = True
+
+
+async def test_what_acted_for_two_messages_is_repeated_for_neither(tmp_path: Path) -> None:
+    provider, lamp = Switching("for an hour", ends=False), CountingTool()
+    async with running(tmp_path, provider, FakeChannel(), tools=[lamp]) as agent:
+        interrupting(agent)
+        await agent.say("lamp on", "1")
+        await wait_until(lambda: provider.asked)
+        await agent.say("for an hour", "2")
+        # The turn on both has acted, and goes on until the power fails
+        await wait_until(lambda: len(provider.asked) == 3)
+    channel, provider = FakeChannel(), Switching("lamp on", ends=True)
+    async with running(tmp_path, provider, channel, tools=[lamp]) as agent:
+        await agent.dispatcher.resume(agent.tasks)
+        await channel.wait_for(1)
+        await wait_until(agent.is_idle)
+        assert await agent.journal.look(inbox.unanswered) == []
+    assert [one.text for one in channel.sent] == [INTERRUPTED_TEXT]
+    assert len(lamp.uses) == 1
