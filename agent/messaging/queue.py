@@ -102,8 +102,13 @@ class MessageQueues:
         if at_work is None:
             return False
         queued, task = at_work
-        queued.ending = ending
-        return task.cancel()
+        if task.done():
+            return False
+        is_first = queued.ending is None
+        if queued.ending is not Ending.STOPPED:
+            queued.ending = ending
+        # Once: a second time would cut off what is done about the first
+        return task.cancel() if is_first else True
 
     async def _work(self, conversation: str, tasks: asyncio.TaskGroup) -> None:
         waiting = self._waiting[conversation]
@@ -113,10 +118,16 @@ class MessageQueues:
                     queued = QueuedMessage(waiting.popleft())
                     # A task of its own, so that stopping a turn leaves the rest of the queue
                     turn = tasks.create_task(self._attend(queued, tasks))
+                    # Broken off before its first step it could not even say so
+                    await asyncio.sleep(0)
                     self._at_work[conversation] = queued, turn
                     await asyncio.wait([turn])
                     del self._at_work[conversation]
                 if queued.is_rest and waiting:
+                    # With all that came while it was broken off: each would break off the last
+                    while len(waiting) > 1:
+                        said_before = waiting.popleft()
+                        waiting[0] = merged(said_before, waiting[0])
                     waiting[0] = merged(queued.accepted, waiting[0])
         finally:
             del self._waiting[conversation]

@@ -102,6 +102,47 @@ async def test_interrupting_merges_what_was_said_into_the_next_turn() -> None:
     assert works[-1].accepted.inbox_id == 2
 
 
+async def test_a_turn_that_is_interrupted_before_its_first_step_is_not_lost() -> None:
+    attend = _Slow()
+    queues = MessageQueues(1, attend, interrupts=True)
+    async with asyncio.TaskGroup() as tasks:
+        queues.add(accepted(0), tasks)
+        await asyncio.sleep(0)
+        queues.add(accepted(1), tasks)
+        await settle()
+        attend.go_on.set()
+    said = "\n".join(work.accepted.message.text for work in attend.works if not work.is_rest)
+    assert said.split() == ["0", "1"]
+
+
+class _SlowToEnd(_Slow):
+    """Has something to write down when it is broken off."""
+
+    async def __call__(self, work: QueuedMessage, tasks: asyncio.TaskGroup) -> None:
+        await super().__call__(work, tasks)
+        await asyncio.sleep(0)
+        self.ended.append(work)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended: list[QueuedMessage] = []
+
+
+async def test_what_is_broken_off_twice_comes_to_its_end_and_a_stop_stays_one() -> None:
+    attend = _SlowToEnd()
+    queues = MessageQueues(1, attend, interrupts=True)
+    async with asyncio.TaskGroup() as tasks:
+        queues.add(accepted(0), tasks)
+        await settle()
+        assert queues.stop(accepted(0).message.conversation)
+        await asyncio.sleep(0)
+        assert queues.stop(accepted(0).message.conversation)
+        queues.add(accepted(1), tasks)
+        await settle()
+        attend.go_on.set()
+    assert [work.ending for work in attend.ended] == [Ending.STOPPED, None]
+
+
 async def test_what_has_begun_to_act_is_not_interrupted() -> None:
     attend = _Slow()
     queues = MessageQueues(1, attend, interrupts=True)

@@ -54,3 +54,16 @@ async def test_what_acted_for_two_messages_is_repeated_for_neither(tmp_path: Pat
         assert await agent.journal.look(inbox.unanswered) == []
     assert [one.text for one in channel.sent] == [INTERRUPTED_TEXT]
     assert len(lamp.uses) == 1
+
+
+async def test_of_three_quick_messages_none_is_lost(tmp_path: Path) -> None:
+    provider, channel = Switching("never", ends=False), FakeChannel()
+    async with running(tmp_path, provider, channel) as agent:
+        interrupting(agent)
+        await agent.say("one", "1")
+        await wait_until(lambda: provider.asked)
+        # They come with one request, as platforms hand over what was written meanwhile
+        await agent.say("two", "2")
+        await agent.say("three", "3")
+        await wait_until(lambda: provider.asked[-1].endswith("three"))
+    assert provider.asked[-1].split() == ["one", "two", "three"]
