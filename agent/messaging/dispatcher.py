@@ -143,7 +143,8 @@ class Dispatcher:
     def _go_on(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
         """Run a command at once, queue a message for its turn, report an old message."""
         command = command_of(accepted.message.text)
-        if command is None and self._backlog.is_old(accepted.message):
+        # What has acted is reported as such, however late
+        if command is None and not accepted.acted and self._backlog.is_old(accepted.message):
             self._backlog.add(accepted, tasks)
         elif command is None and self._desk.questions.takes(accepted.message):
             # An answer that does not count: as a message it would only be misunderstood

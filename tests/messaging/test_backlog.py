@@ -8,6 +8,7 @@ from agent.errors import StorageFull
 from agent.messages import Inbound
 from agent.messaging import inbox
 from agent.messaging.backlog import MAX_TOLD, OLD_S, backlog_report
+from agent.messaging.conversation import INTERRUPTED_TEXT
 from agent.messaging.inbox import Accepted
 from tests.fakes.channel import FakeChannel, message
 from tests.fakes.dispatching import running
@@ -62,6 +63,21 @@ async def test_after_a_long_time_without_power_nothing_old_is_done(tmp_path: Pat
         await agent.dispatcher.resume(agent.tasks)
         (text,) = await channel.wait_for(1)
     assert "pump on" in text
+    assert provider.requests == []
+
+
+async def test_what_had_acted_before_a_long_time_without_power_is_not_said_to_be_undone(
+    tmp_path: Path,
+) -> None:
+    old = replace(message("pump on"), received_at_s=NOW_S - OLD_S - 1)
+    async with running(tmp_path, ScriptedProvider(), FakeChannel()) as agent:
+        accepted = await agent.journal.transact(lambda db: inbox.accept(db, old))
+        assert accepted is not None
+        await agent.journal.transact(lambda db: inbox.mark_acted(db, accepted))
+    channel, provider = FakeChannel(), ScriptedProvider()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.dispatcher.resume(agent.tasks)
+        assert await channel.wait_for(1) == [INTERRUPTED_TEXT]
     assert provider.requests == []
 
 
