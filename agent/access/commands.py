@@ -44,6 +44,8 @@ class ChatCommand(enum.Enum):
     ESTOP_CLEAR = "/estop clear"
 
 
+# What lets things move that could not: nobody means it for a moment that they do not know
+LOOSENING = frozenset({ChatCommand.CONFIGURE, ChatCommand.ESTOP_CLEAR})
 # What takes one word more
 _WITH_ARGUMENT = frozenset({ChatCommand.MODEL, ChatCommand.MODELS})
 # What takes several

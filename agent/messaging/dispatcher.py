@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.access.admission import Rejected
-from agent.access.commands import ChatCommand, command_of, help_text
+from agent.access.commands import LOOSENING, ChatCommand, command_of, help_text
 from agent.access.roles import PersonRole
 from agent.channels.base import Answer, Channel, Question
 from agent.errors import StorageFull
@@ -143,8 +143,9 @@ class Dispatcher:
     def _go_on(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
         """Run a command at once, queue a message for its turn, report an old message."""
         command = command_of(accepted.message.text)
+        is_for_now = command is None or command in LOOSENING
         # What has acted is reported as such, however late
-        if command is None and not accepted.acted and self._backlog.is_old(accepted.message):
+        if is_for_now and not accepted.acted and self._backlog.is_old(accepted.message):
             self._backlog.add(accepted, tasks)
         elif command is None and self._desk.questions.takes(accepted.message):
             # An answer that does not count: as a message it would only be misunderstood

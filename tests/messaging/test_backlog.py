@@ -53,6 +53,20 @@ async def test_a_late_command_is_obeyed(tmp_path: Path) -> None:
         assert agent.oversight.stop.reason
 
 
+@pytest.mark.parametrize("command", ["/estop clear", "/configure yes"])
+async def test_a_late_command_that_lets_things_move_is_told_of_and_not_obeyed(
+    tmp_path: Path, command: str
+) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, ScriptedProvider(), channel) as agent:
+        await agent.dispatcher.deliver(message("/estop", "1"), agent.tasks)
+        await channel.wait_for(1)
+        await agent.dispatcher.deliver(late(command, "2"), agent.tasks)
+        assert command in (await channel.wait_for(2))[1]
+        assert "did not act" in channel.sent[1].text
+        assert agent.oversight.stop.reason
+
+
 async def test_after_a_long_time_without_power_nothing_old_is_done(tmp_path: Path) -> None:
     old = replace(message("pump on"), received_at_s=NOW_S - OLD_S - 1)
     async with running(tmp_path, ScriptedProvider(), FakeChannel()) as agent:
