@@ -22,6 +22,8 @@ MAX_NAME_CHARS = 80
 _TEXT_TYPES = frozenset({"application/json", "application/xml", "application/toml"})
 _PICTURE = "IMAGE"
 _TYPED = re.compile(r"\[(?=IMAGE:)", re.IGNORECASE)
+# Space, Markdown's marks, and the points that a list is shown with
+_UNTOLD = re.compile(r"[\s*_~`#>|\\\[\]()+\-•◦▪‣–—]+")
 _MARKERS = {"image": "IMAGE", "audio": "AUDIO", "video": "VIDEO"}
 
 
@@ -32,7 +34,7 @@ def spoken(message: Inbound, own_words: Iterable[str] = ()) -> Passage:
         quoted = printable_text(without_markers(message.quoted), MAX_QUOTED_CHARS)
         quoted = quoted.replace("\n", "\n> ")
         # What the agent itself has said counts already, with the history that it stands in
-        is_known = any(_letters(message.quoted) in _letters(one) for one in own_words)
+        is_known = _is_among(message.quoted, own_words)
         is_theirs = is_known or message.quoted_of is Whose.SENDERS
         trust = message.provenance if is_theirs else Provenance.WEB
         told = outside(quoted, trust, "" if is_theirs else "a message that is quoted")
@@ -72,9 +74,15 @@ def kept(message: Inbound) -> Passage:
     return joined("\n\n", [one for one in (said, *markers) if one.text])
 
 
-def _letters(text: str) -> str:
+def _is_among(quoted: str, own_words: Iterable[str]) -> bool:
     """Platforms give back a quotation without its Markdown, and cut."""
-    return "".join(filter(str.isalnum, text))
+    told = _bare(quoted).rstrip(".…")
+    return bool(told) and any(told in _bare(one) for one in own_words)
+
+
+def _bare(text: str) -> str:
+    # Signs count: a model reads words in circled letters, Braille or emoji as well
+    return _UNTOLD.sub("", text)
 
 
 def _marker(file: Attachment) -> Passage:
