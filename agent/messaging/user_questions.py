@@ -1,14 +1,16 @@
 """Questions of turns to people; the person's next message is the answer.
 
-One question of a conversation at a time: its turns come one after the other. Commands are never an
+One question of a conversation at a time, those of its jobs included. Commands are never an
 answer; a message that comes after the question has ended is an ordinary message.
 """
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
+from weakref import WeakValueDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.access.open_questions import OpenQuestions
 from agent.errors import ChannelUnavailable
@@ -32,6 +34,8 @@ class UserQuestions:
         self._delivery = delivery
         self._questions = questions
         self._open: dict[str, _Waiting] = {}
+        # Turns of jobs ask in the conversation where the person answers: one after the other
+        self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def put(
         self,
@@ -51,18 +55,26 @@ class UserQuestions:
         said = await listen(question)
         if said is not None:
             return InquiryAnswer(said, message.provenance)
+        # What a person writes begins no strand
+        place = replace(message, strand=None).conversation
+        async with self._lines.setdefault(place, asyncio.Lock()):
+            return await self._heard(message, place, question, trust)
+
+    async def _heard(
+        self, message: Inbound, place: str, question: str, trust: Provenance
+    ) -> InquiryAnswer:
         if not await self._delivery.send_unrecorded(_message(message, question, trust)):
             raise ChannelUnavailable("the question could not be sent")
         # A message from before the question is no answer to it
         waiting: _Waiting = asyncio.get_running_loop().create_future()
-        self._open[message.conversation] = waiting
+        self._open[place] = waiting
         try:
-            with self._questions.wants_words(message.conversation):
+            with self._questions.wants_words(place):
                 answer = await waiting
             return InquiryAnswer(answer.text, answer.provenance)
         finally:
-            if self._open.get(message.conversation) is waiting:
-                del self._open[message.conversation]
+            if self._open.get(place) is waiting:
+                del self._open[place]
 
     @contextlib.contextmanager
     def claimed(self, conversation: str) -> Iterator["_Asker"]:

@@ -143,6 +143,36 @@ async def test_a_question_that_does_not_arrive_is_not_waited_for(tmp_path: Path)
         assert "could not be sent" in results(provider)
 
 
+async def test_the_question_of_a_job_is_answered_in_the_persons_conversation(
+    tmp_path: Path,
+) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider(ASK, "seven it is")
+    async with running(tmp_path, provider, channel, tools=[AskUserTool()]) as agent:
+        job = replace(message("wake them"), strand="job-wake")
+        await agent.dispatcher.take(job, agent.tasks)
+        await until_asked(agent, channel)
+        await agent.say("2", "2")
+        assert await channel.wait_for(2) == [SHOWN, "seven it is"]
+        assert results(provider) == '{"answer":"at seven"}'
+
+
+async def test_two_questions_in_one_conversation_come_one_after_the_other(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider(ASK, ASK, "one", "two")
+    async with running(tmp_path, provider, channel, tools=[AskUserTool()]) as agent:
+        await agent.say("wake me")
+        await until_asked(agent, channel)
+        job = replace(message("wake them", "2"), strand="job-wake")
+        await agent.dispatcher.take(job, agent.tasks)
+        await wait_until(lambda: len(provider.requests) == 2)
+        await agent.say("1", "3")
+        await wait_until(lambda: [one.text for one in channel.sent].count(SHOWN) == 2)
+        await wait_until(lambda: agent.dispatcher._user_questions._open)
+        await agent.say("2", "4")
+        await channel.wait_for(4)
+    told = [request.messages[-1].text for request in provider.requests[2:]]
+    assert told == ['{"answer":"at six"}', '{"answer":"at seven"}']
+
+
 class ReadingChannel(FakeChannel):
     """Reads the answer itself, as a terminal does."""
 
