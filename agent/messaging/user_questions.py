@@ -70,8 +70,7 @@ class UserQuestions:
         self._open[place] = waiting
         try:
             with self._questions.wants_words(place):
-                answer = await waiting
-            return InquiryAnswer(answer.text, answer.provenance)
+                return _in_words(await waiting)
         finally:
             if self._open.get(place) is waiting:
                 del self._open[place]
@@ -101,11 +100,24 @@ class _Asker(Struct, frozen=True):
 
     def hear(self, answer: Inbound) -> bool:
         """Return true if the message is an answer; the turn may have ended by then."""
-        # A forwarded message is never an answer
-        if self.waiting is None or self.waiting.done() or answer.is_forwarded:
+        # A forwarded message is never an answer, nor is one that could not be heard
+        is_none = answer.is_forwarded or answer.is_only_notes
+        if self.waiting is None or self.waiting.done() or is_none:
             return False
         self.waiting.set_result(answer)
         return True
+
+
+def _in_words(answer: Inbound) -> InquiryAnswer:
+    """Return what was said, with the places of files and what became of those that did not come."""
+    from agent.turn.attachments import kept  # noqa: PLC0415 - a turn has loaded it
+
+    # What was said aloud stands in the text
+    heard = "audio/" if answer.is_spoken else "nothing"
+    files = (one for one in answer.attachments if not one.media_type.startswith(heard))
+    said = kept(replace(answer, attachments=tuple(files)))
+    text = "\n\n".join(filter(None, (said.text, *answer.notes)))
+    return InquiryAnswer(text, min(answer.provenance, said.provenance))
 
 
 def _message(message: Inbound, question: str, trust: Provenance) -> Outbound:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from agent.messages import Address
+from agent.messages import Address, Attachment, Provenance
 from agent.messaging.user_questions import _Asker
 from agent.messaging.worker import STOPPED_TEXT
 from agent.tools.ask_user import AskUserTool
@@ -73,6 +73,49 @@ async def test_what_was_forwarded_is_a_message_of_its_own() -> None:
     assert not asker.hear(replace(message("at seven"), is_forwarded=True))
     assert asker.is_open
     assert asker.hear(message("at seven"))
+
+
+async def test_a_picture_is_an_answer_that_names_its_place(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider(ASK, "noted")
+    (tmp_path / "photo").write_bytes(b"x")
+    picture = Attachment(f"{tmp_path}/photo", "image/jpeg", "plan.jpg", 1)
+    async with running(tmp_path, provider, channel, tools=[AskUserTool()]) as agent:
+        await agent.say("wake me")
+        await until_asked(agent, channel)
+        note = "a.pdf is too large."
+        said = replace(message("", "2"), attachments=(picture,), notes=(note,))
+        await agent.dispatcher.deliver(said, agent.tasks)
+        assert await channel.wait_for(2) == [SHOWN, "noted"]
+    told = results(provider)
+    assert "[IMAGE:received/" in told
+    assert "plan.jpg" in told
+    assert note in told
+    assert provider.requests[1].messages[-1].words.provenance is Provenance.WEB
+
+
+async def test_a_spoken_answer_is_its_words(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider(ASK, "noted")
+    (tmp_path / "voice").write_bytes(b"x")
+    voice = Attachment(f"{tmp_path}/voice", "audio/ogg", "", 1)
+    async with running(tmp_path, provider, channel, tools=[AskUserTool()]) as agent:
+        await agent.say("wake me")
+        await until_asked(agent, channel)
+        said = replace(message("2.", "2"), attachments=(voice,), is_spoken=True)
+        await agent.dispatcher.deliver(said, agent.tasks)
+        assert await channel.wait_for(2) == [SHOWN, "noted"]
+        assert results(provider) == '{"answer":"at seven"}'
+
+
+async def test_what_could_not_be_heard_is_no_answer_and_is_told(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider(ASK, "noted")
+    async with running(tmp_path, provider, channel, tools=[AskUserTool()]) as agent:
+        await agent.say("wake me")
+        await until_asked(agent, channel)
+        unheard = replace(message("", "2"), notes=("I could not hear that.",))
+        await agent.dispatcher.deliver(unheard, agent.tasks)
+        await agent.say("at seven", "3")
+        assert await channel.wait_for(3) == [SHOWN, "noted", "I could not hear that."]
+        assert results(provider) == '{"answer":"at seven"}'
 
 
 async def test_somebody_else_is_not_heard(tmp_path: Path) -> None:
