@@ -63,12 +63,22 @@ class AskUserTool(Tool[AskArguments]):
 
 
 def chosen(said: str, choices: Sequence[str]) -> str:
-    """Return the choice that the answer names by number or words; otherwise the answer itself."""
-    word = said.strip().rstrip(".)").casefold()
-    for number, choice in enumerate(choices, start=1):
-        if word in {str(number), choice.casefold()}:
-            return choice
-    return said
+    """Return the choice that the answer names by words or number; otherwise the answer itself."""
+    place = place_of(said, choices)
+    return said if place is None else choices[place]
+
+
+def place_of(said: str, choices: Sequence[str]) -> int | None:
+    """Return which choice an answer names; None for none. Words go before numbers."""
+    names = [choice.strip().casefold() for choice in choices]
+    numbers = [str(number) for number in range(1, len(choices) + 1)]
+    whole = said.strip().casefold()
+    # A choice may be a number, or end with a bracket
+    for word in (whole, whole.rstrip(".)")):
+        for called in (names, numbers):
+            if word in called:
+                return called.index(word)
+    return None
 
 
 def _shown(arguments: AskArguments) -> str:

@@ -31,6 +31,14 @@ def test_a_choice_is_meant_by_its_number_or_its_words(said: str, meant: str) -> 
     assert chosen(said, CHOICES) == meant
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("2", "2"), ("1.", "1"), ("Paris (fr)", "Paris (FR)"), ("A.M.", "a.m."), ("4", "Paris (FR)")],
+)
+def test_every_choice_can_be_meant_by_its_words(said: str, meant: str) -> None:
+    assert chosen(said, ("10", "2", "1", "Paris (FR)", "a.m.")) == meant
+
+
 async def test_the_person_sees_the_question_and_the_choices_and_nothing_that_acts() -> None:
     shown: list[str] = []
 

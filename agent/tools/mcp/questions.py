@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from agent.errors import ChannelError
 from agent.passage import Provenance
 from agent.text.printable import printable_line, printable_text
+from agent.tools.ask_user import place_of
 from agent.tools.inquiry import Inquiry
 from agent.tools.mcp.lines import MAX_ADDRESS_CHARS, ReplyRequest, ServerQuestion
 
@@ -178,10 +179,11 @@ def _choices(schema: Mapping[str, object]) -> dict[str, str]:
 
 
 def _choice(said: str, choices: Mapping[str, str]) -> str:
-    word = said.rstrip(".)").casefold()
-    for number, (name, value) in enumerate(choices.items(), start=1):
-        if word in {str(number), name.casefold(), value.casefold()}:
-            return value
+    values = list(choices.values())
+    # By the name that is shown, else by the value behind it
+    for called in (list(choices), values):
+        if (place := place_of(said, called)) is not None:
+            return values[place]
     raise _Unfit(f"one of {', '.join(choices)}")
 
 

@@ -10,7 +10,7 @@ from agent.system.clock import SystemClock
 from agent.tools.base import ToolContext
 from agent.tools.inquiry import InquiryAnswer
 from agent.tools.mcp.lines import ServerQuestion
-from agent.tools.mcp.questions import OwnerQuestions
+from agent.tools.mcp.questions import OwnerQuestions, value_of
 from agent.tools.mcp.server import McpServer
 from agent.tools.mcp.tool import McpTool
 from tests.fakes.mcp_household import asking, offer_of
@@ -116,3 +116,12 @@ async def test_the_server_gets_the_owners_answer_where_the_owner_is_alone(
     told = json.loads(json.loads(result.text)["text"])
     assert told["elicitation/create"] == got
     assert told["sampling/createMessage"] == told["roots/list"] == "refused"
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("1", "1"), ("2", "2"), ("3", "FR-75"), ("Paris (FR)", "FR-75"), ("fr-75", "FR-75")],
+)
+def test_every_value_of_a_field_can_be_meant_by_what_is_shown(said: str, value: str) -> None:
+    field = {"oneOf": [{"const": "2"}, {"const": "1"}, {"const": "FR-75", "title": "Paris (FR)"}]}
+    assert value_of(said, field) == value
