@@ -6,6 +6,7 @@ fit is asked again.
 
 import asyncio
 import json
+import math
 from collections.abc import Callable, Mapping
 
 from agent.errors import ChannelError
@@ -155,6 +156,9 @@ def _number(said: str, schema: Mapping[str, object], *, is_whole: bool) -> int |
         value = int(said) if is_whole else float(said)
     except ValueError as err:
         raise _Unfit("a whole number" if is_whole else "a number") from err
+    # JSON has neither "nan" nor "inf": the server would get nothing
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _Unfit("a number")
     least, most = schema.get("minimum"), schema.get("maximum")
     if isinstance(least, int | float) and value < least:
         raise _Unfit(f"at least {least}")

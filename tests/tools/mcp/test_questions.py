@@ -125,3 +125,13 @@ async def test_the_server_gets_the_owners_answer_where_the_owner_is_alone(
 def test_every_value_of_a_field_can_be_meant_by_what_is_shown(said: str, value: str) -> None:
     field = {"oneOf": [{"const": "2"}, {"const": "1"}, {"const": "FR-75", "title": "Paris (FR)"}]}
     assert value_of(said, field) == value
+
+
+@pytest.mark.parametrize("said", ["nan", "NaN", "inf", "-Infinity", "1e999"])
+async def test_what_is_no_number_of_json_is_asked_again(said: str) -> None:
+    owner = SaidOwner(said, "0.5")
+    level = {"type": "number"}
+    question = ServerQuestion("How far?", {"level": level}, ("level",))
+    reply = await OwnerQuestions("valve", owner, lambda _: False)(question)
+    assert (reply.action, reply.values) == ("accept", {"level": 0.5})
+    assert "That does not fit" in owner.asked[1][0]
