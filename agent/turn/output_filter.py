@@ -29,11 +29,19 @@ _NOTE = re.compile(
     r"^\[(?:used tools?|tool (?:call|result|use)s?)\b[^\]\n]*\]?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# A line with a value, another sentence or a time tells or promises something
+_LATER = (
+    r"every|each|until|when|whenever|if|once|unless|again|later|soon|daily|hourly|tomorrow|tonight"
+    r"|seconds?|minutes?|hours?|days?|weeks?|months?|mornings?|evenings?|nights?|noon|midnight"
+)
+_REST = rf"\b(?:(?!\b(?:{_LATER})\b)(?:[^\n\d.:…]|\.(?=\S))){{0,160}}"
 _STAGE_TALK = re.compile(
     r"\A(?:(?:(?:ok(?:ay)?|sure|alright)[,.!] )?(?:let me|i'll|i will|i'm going to) (?:now )?"
-    r"(?:check|look|see|search|read|fetch|get|try|find|use|call|open|query)\b"
-    r"|(?:searching|checking|fetching|looking up|reading|calling)\b)[^\n]{0,160}"
-    r"(?:\.\.\.|…|:|\.)[ \t]*(?:\n+|\Z)",
+    rf"(?:check|look|see|search|read|fetch|get|try|find|use|call|open|query){_REST}"
+    r"(?:\.\.\.|…|:|\.)"
+    # With a full stop it may be what was found: "Reading the file failed."
+    rf"|(?:searching|checking|fetching|looking up|reading|calling){_REST}(?:\.\.\.|…|:))"
+    r"[ \t]*(?:\n+|\Z)",
     re.IGNORECASE,
 )
 # Lines of talk before the answer itself; more is the answer

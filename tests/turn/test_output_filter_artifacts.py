@@ -46,6 +46,37 @@ def test_talk_before_a_deed_goes_when_the_deed_is_done() -> None:
     assert cleaned(talk) == talk
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Reading of the boiler: 71.3 °C.\nThe pump is off.",
+        "Checking complete. The pump is off.\nAnything else?",
+        "Reading the file failed.\nIt does not exist.",
+        "I'll check it every 10 minutes and tell you above 30 °C.\nThe watch is called heat.",
+        "I will read it again tomorrow morning.\nIt is 21 °C now.",
+        "I'll call you when it is dry.\nIt is 21 °C now.",
+        "Let me see you try again: the code is 4711.\nIt is 21 °C now.",
+    ],
+)
+def test_what_an_answer_says_is_no_talk(told: str) -> None:
+    assert cleaned(told, used_tools=True) == told
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        "Let me check the sensor.",
+        "Okay, let me read the file:",
+        "I'll now check the temperature for you.",
+        "I'm going to search the web...",
+        "Searching the web…",
+        "Checking the sensor:",
+    ],
+)
+def test_talk_in_other_words_goes_as_well(talk: str) -> None:
+    assert cleaned(f"{talk}\nIt is 21 °C.", used_tools=True) == "It is 21 °C."
+
+
 def test_talk_that_is_all_there_is_stays() -> None:
     assert cleaned("Let me check that.", used_tools=True) == "Let me check that."
 
