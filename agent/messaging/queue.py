@@ -144,6 +144,10 @@ def merged(earlier: Accepted, later: Accepted) -> Accepted:
         quoted_of=_whose(before, after),
         subject=after.subject or before.subject,
         attachments=(*before.attachments, *after.attachments),
+        # Somebody else's words stay theirs beside one's own
+        is_forwarded=before.is_forwarded or after.is_forwarded,
+        beside="\n".join(filter(None, dict.fromkeys((before.beside, after.beside)))),
+        notes=(*before.notes, *after.notes),
     )
     return replace(later, message=message, also=(*earlier.also, earlier.inbox_id, *later.also))
 

@@ -164,8 +164,13 @@ async def test_a_merged_message_has_the_lower_trust_and_all_that_came_with_both(
         early,
         message=replace(early.message, provenance=Provenance.WEB, quoted="q", attachments=(file,)),
     )
+    early = replace(
+        early,
+        message=replace(early.message, is_forwarded=True, beside="b", notes=("too large",)),
+    )
     both = merged(early, late).message
     assert (both.provenance, both.quoted, both.attachments) == (Provenance.WEB, "q", (file,))
+    assert (both.is_forwarded, both.beside, both.notes) == (True, "b", ("too large",))
     assert both.message_id == "2"
 
 
