@@ -1,10 +1,11 @@
 """Store of the approved tools of servers, each as it was approved; readable by people."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from agent.storage.documents import open_documents
@@ -19,6 +20,18 @@ class ApprovedTool(Struct, frozen=True):
 
     offer: ToolOffer
     is_held: bool = False
+
+
+class _Kept(Struct, frozen=True):
+    """A document as it is written."""
+
+    server: str
+    tool: str
+    name: str
+    description: str
+    schema: str
+    digest: str
+    held: bool
 
 
 class ApprovedTools:
@@ -38,8 +51,8 @@ class ApprovedTools:
             return ()
         seen = (found.st_ino, found.st_mtime_ns, found.st_size)
         if seen != self._seen:
-            documents = self._documents().all()
-            self._seen, self._pins = seen, tuple(map(_pin, documents))
+            found_pins = map(_pin, self._documents().all())
+            self._seen, self._pins = seen, tuple(pin for pin in found_pins if pin is not None)
         return self._pins
 
     def of(self, server: str) -> dict[str, ApprovedTool]:
@@ -88,7 +101,16 @@ def _document(offer: ToolOffer) -> dict[str, object]:
     }
 
 
-def _pin(document: dict[str, object]) -> ApprovedTool:
-    told = {key: str(document[key]) for key in ("server", "tool", "name", "description", "digest")}
-    offer = ToolOffer(**told, schema=json.loads(str(document["schema"])))
-    return ApprovedTool(offer, bool(document["held"]))
+def _pin(document: Mapping[str, object]) -> ApprovedTool | None:
+    """Return the pin; None where a slip of whoever has edited the file approves nothing."""
+    try:
+        kept = msgspec.convert(document, _Kept)
+        schema = msgspec.json.decode(kept.schema, type=dict[str, object])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    # As every offer has them, and every call looks at them
+    fields = schema.get("properties")
+    if not isinstance(fields, dict) or not all(isinstance(one, dict) for one in fields.values()):
+        return None
+    offer = ToolOffer(kept.server, kept.tool, kept.name, kept.description, schema, kept.digest)
+    return ApprovedTool(offer, kept.held)

@@ -1,4 +1,7 @@
+import json
 from pathlib import Path
+
+import pytest
 
 from agent.tools.mcp.approvals import ApprovedTool, ApprovedTools
 from agent.tools.mcp.offer import ToolOffer
@@ -48,3 +51,35 @@ def test_a_tool_or_all_of_a_server_are_taken_back(tmp_path: Path) -> None:
     assert (pins.revoke("garden", "other"), pins.revoke("garden", "forecast")) == (0, 1)
     assert pins.revoke("shed") == 1
     assert pins.every() == ()
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        {"digest": None},
+        {"held": "no"},
+        {"schema": "{"},
+        {"schema": "[]"},
+        {"schema": "{}"},
+        {"schema": '{"properties": {"a": true}}'},
+        {"schema": "[" * 9999},
+    ],
+)
+def test_a_slip_of_whoever_edits_the_file_approves_nothing(
+    tmp_path: Path, slip: dict[str, object]
+) -> None:
+    path = tmp_path / "approved.json"
+    ApprovedTools(path).approve([FORECAST, OTHER])
+    content = json.loads(path.read_text())
+    content["_default"]["1"] |= slip
+    path.write_text(json.dumps(content))
+    assert ApprovedTools(path).every() == (ApprovedTool(OTHER),)
+
+
+def test_a_word_that_is_missing_approves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "approved.json"
+    ApprovedTools(path).approve([FORECAST, OTHER])
+    content = json.loads(path.read_text())
+    del content["_default"]["1"]["digest"]
+    path.write_text(json.dumps(content))
+    assert ApprovedTools(path).every() == (ApprovedTool(OTHER),)
