@@ -158,7 +158,7 @@ class Dispatcher:
             tasks.create_task(self._commands.run(accepted, command))
 
     def _close(self, accepted: Accepted) -> None:
-        """Note that an answer to a question needs no answer of its own."""
+        """Note that it needs no answer of its own, such as the answer to a question."""
         inbox_id = accepted.inbox_id
         self._journal.later(lambda db: inbox.close(db, inbox_id, InboxState.ANSWERED))
 
@@ -238,7 +238,9 @@ class Dispatcher:
 
     @cached_property
     def _commands(self) -> "CommandRunner":
-        return CommandRunner(self._conversations, self._delivery, self._desk, self.stop)
+        return CommandRunner(
+            self._conversations, self._delivery, self._desk, self.stop, self._close
+        )
 
 
 class CommandRunner:
@@ -246,6 +248,7 @@ class CommandRunner:
 
     Args:
         stop: cancels the turn of a conversation; returns true if there was one.
+        close: closes a command that something else answers, when there is room.
     """
 
     def __init__(
@@ -254,11 +257,13 @@ class CommandRunner:
         delivery: Delivery,
         desk: Desk,
         stop: Callable[[str], bool],
+        close: Callable[[Accepted], None],
     ) -> None:
         self._conversations = conversations
         self._delivery = delivery
         self._desk = desk
         self._stop = stop
+        self._close = close
 
     async def run(self, accepted: Accepted, command: ChatCommand | str) -> None:
         """Run the command and send its result; it needs no model and waits for no turn."""
@@ -268,7 +273,7 @@ class CommandRunner:
                 return
             text = await self._tried(self._result_of(command, accepted.message))
             if not text:
-                await self._conversations.close_quietly(accepted)
+                self._close(accepted)
                 return
             told = await self._conversations.finish(accepted, text)
             await self._delivery.answer(accepted, told)

@@ -240,7 +240,7 @@ class MessageWorker:
                 self._journal.later(lambda db: inbox.put_back(db, accepted.inbox_id))
                 raise
             # The answer may have been committed in the moment before
-            kept = await self._journal.transact(lambda db: outbox.answer_to(db, accepted.inbox_id))
+            kept = await self._journal.look(lambda db: outbox.answer_to(db, accepted.inbox_id))
             if kept is None and queued.ending is Ending.INTERRUPTED and not queued.has_acted:
                 queued.is_rest = True
                 return None

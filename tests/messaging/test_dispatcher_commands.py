@@ -3,11 +3,14 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from agent.errors import StorageFull
 from agent.messaging import inbox
 from agent.messaging.dispatcher import COMMAND_FAILED_TEXT
+from agent.messaging.worker import STOPPED_TEXT
 from tests.fakes.channel import FakeChannel
 from tests.fakes.dispatching import running
-from tests.fakes.provider import EchoProvider
+from tests.fakes.provider import EchoProvider, StalledProvider
+from tests.waits import stays, wait_until
 
 
 @pytest.mark.parametrize("command", ["/jobs", "/plot temperature"])
@@ -24,3 +27,22 @@ async def test_a_command_that_breaks_is_answered_and_ends_nothing(
         await agent.say(command)
         assert await channel.wait_for(1) == [COMMAND_FAILED_TEXT]
         assert await agent.journal.transact(inbox.unanswered) == []
+
+
+async def test_a_stop_that_there_is_no_room_to_note_is_not_said_to_have_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(_job: object) -> None:
+        raise StorageFull("no room")
+
+    channel, provider = FakeChannel(), StalledProvider()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.say("hi")
+        await provider.asked.wait()
+        with monkeypatch.context() as disk:
+            disk.setattr(agent.journal, "transact", full)
+            await agent.say("/stop", "2")
+            (told,) = await channel.wait_for(1)
+            assert told.startswith(STOPPED_TEXT)
+            await stays(lambda: len(channel.sent) == 1, 0.05)
+        await wait_until(agent.is_idle)
