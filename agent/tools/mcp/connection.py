@@ -78,6 +78,7 @@ class ServerConnection:
         # One question at a time, and only while the agent waits for an answer
         self._asking = asyncio.Lock()
         self._is_awaited = True
+        self._asked = 0
         self._fault = TransportFault()
 
     def take(self, request: CallRequest | ReplyRequest) -> None:
@@ -129,8 +130,13 @@ class ServerConnection:
         async with self._asking:
             if not self._is_awaited:
                 return ReplyRequest(self._key, "decline")
-            self._tell(BridgeAnswer(question=question))
-            return await self._replies.get()
+            self._asked += 1
+            numbered = msgspec.structs.replace(question, number=self._asked)
+            self._tell(BridgeAnswer(question=numbered))
+            # That to a question which the server took back is no reply to this one
+            while (reply := await self._replies.get()).number != self._asked:
+                pass
+            return reply
 
     async def _elicited(
         self, context: "ClientRequestContext", params: ElicitRequestParams

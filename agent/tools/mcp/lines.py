@@ -59,11 +59,16 @@ class CallRequest(msgspec.Struct, frozen=True, tag="call"):
 
 
 class ReplyRequest(msgspec.Struct, frozen=True, tag="reply"):
-    """The owner's reply to a question; the values are those of the fields."""
+    """The owner's reply to a question; the values are those of the fields.
+
+    Args:
+        number: of the question; a server may have taken it back and asked another one.
+    """
 
     connection: str
     action: Literal["accept", "decline", "cancel"]
     values: dict[str, str | int | float | bool | list[str] | None] = {}
+    number: int = 0
 
 
 class EndRequest(msgspec.Struct, frozen=True, tag="end"):
@@ -95,6 +100,7 @@ class ServerQuestion(msgspec.Struct, frozen=True):
         fields: JSON Schema of each value that is wanted, by its name.
         address: where somebody is to go with their browser.
         returns_to: they sign in there, and the browser then shows an address that begins so.
+        number: what its reply names it by.
     """
 
     text: str
@@ -102,6 +108,7 @@ class ServerQuestion(msgspec.Struct, frozen=True):
     required: tuple[str, ...] = ()
     address: str = ""
     returns_to: str = ""
+    number: int = 0
 
 
 class BridgeAnswer(msgspec.Struct, frozen=True):

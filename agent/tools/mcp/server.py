@@ -223,7 +223,8 @@ class McpServer:
             if answer.question is None:
                 return answer
             reply = await self._replied(bridge, answer.question, put)
-            request = ReplyRequest(bridge.key, reply.action, reply.values)
+            number = answer.question.number
+            request = ReplyRequest(bridge.key, reply.action, reply.values, number)
             answer = await self._asked(bridge, request, limit_s)
         if answer.question is None:
             return answer

@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import pytest
@@ -15,7 +16,15 @@ from mcp_types import (
 )
 
 from agent.tools.mcp import connection
-from agent.tools.mcp.lines import MAX_DEFINITION_BYTES, MAX_TROUBLE_CHARS
+from agent.tools.mcp.lines import (
+    MAX_DEFINITION_BYTES,
+    MAX_TROUBLE_CHARS,
+    BridgeAnswer,
+    ReplyRequest,
+    ServerQuestion,
+    ServerSetup,
+)
+from tests.waits import wait_until
 
 TEXT = TextContent(type="text", text="sun")
 IMAGE = ImageContent(type="image", data="AAAA", mime_type="image/png")
@@ -69,3 +78,19 @@ def test_a_schema_that_no_service_takes_is_told_with_its_place() -> None:
     assert offered.trouble.startswith("in properties.place.type, 'strin' is not")
     fine = Tool(name="a", input_schema={"type": "object", "anyOf": [{"required": ["x"]}]})
     assert connection._offered(fine).trouble == ""
+
+
+async def test_a_reply_to_a_question_that_was_taken_back_answers_no_other() -> None:
+    said: list[BridgeAnswer] = []
+    server = connection.ServerConnection("a#1", ServerSetup(), said.append)
+    first = asyncio.ensure_future(server._put(ServerQuestion("May I water?")))
+    await wait_until(lambda: len(said) == 1)
+    # As the SDK does when the server cancels its request
+    first.cancel()
+    second = asyncio.ensure_future(server._put(ServerQuestion("May I delete the garden?")))
+    await wait_until(lambda: len(said) == 2)
+    asked = [one.question for one in said]
+    for question, action in zip(asked, ("accept", "decline"), strict=True):
+        assert question is not None
+        server.take(ReplyRequest("a#1", action, number=question.number))
+    assert (await second).action == "decline"
