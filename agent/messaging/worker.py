@@ -7,6 +7,7 @@ case the message is answered, said on in the next one, or kept for the next star
 import asyncio
 import contextlib
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -252,8 +253,13 @@ class MessageWorker:
             accepted.message.channel,
             accepted.message.message_id,
         )
-        inbox_id = accepted.inbox_id
-        await self._journal.transact(lambda db: inbox.close(db, inbox_id, InboxState.ABANDONED))
+
+        def close(db: sqlite3.Connection) -> None:
+            # With those that it was to answer as well: open, they hold up what learns from others
+            for inbox_id in (accepted.inbox_id, *accepted.also):
+                inbox.close(db, inbox_id, InboxState.ABANDONED)
+
+        await self._journal.transact(close)
 
     async def _answer(self, queued: QueuedMessage) -> Outbound | None:
         current = queued.accepted

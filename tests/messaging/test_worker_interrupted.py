@@ -3,8 +3,11 @@
 import asyncio
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from agent.messaging import inbox
 from agent.messaging.conversation import INTERRUPTED_TEXT
+from agent.messaging.worker import MessageWorker
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from tests.fakes.channel import FakeChannel
 from tests.fakes.dispatching import Running, running
@@ -67,3 +70,17 @@ async def test_of_three_quick_messages_none_is_lost(tmp_path: Path) -> None:
         await agent.say("three", "3")
         await wait_until(lambda: provider.asked[-1].endswith("three"))
     assert provider.asked[-1].split() == ["one", "two", "three"]
+
+
+async def test_who_lost_access_meanwhile_leaves_no_message_open(tmp_path: Path) -> None:
+    provider, channel = Switching("never", ends=False), FakeChannel()
+    async with running(tmp_path, provider, channel) as agent:
+        interrupting(agent)
+        await agent.say("one", "1")
+        await wait_until(lambda: provider.asked)
+        worker = agent.dispatcher._queues._attend
+        assert isinstance(worker, MessageWorker)
+        worker._desk = replace(worker._desk, stands=lambda _: False)
+        await agent.say("two", "2")
+        await wait_until(agent.is_idle, 5)
+    assert channel.sent == []
