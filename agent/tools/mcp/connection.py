@@ -185,7 +185,8 @@ def _offered(tool: Tool) -> Offered:
     told = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
     kept = {key: value for key, value in told.items() if key not in _BESIDE}
     text = json.dumps(kept, sort_keys=True, ensure_ascii=True)
-    if len(text) > MAX_DEFINITION_BYTES:
+    # As it goes over the line, where each quotation mark takes two
+    if len(json.dumps(text)) > MAX_DEFINITION_BYTES:
         return Offered(tool.name[:_MAX_NAME_CHARS])
     return Offered(tool.name[:_MAX_NAME_CHARS], text, _invalid(tool.input_schema))
 

@@ -1,6 +1,7 @@
 import asyncio
 import json
 
+import msgspec
 import pytest
 from mcp import MCPError
 from mcp_types import (
@@ -18,6 +19,8 @@ from mcp_types import (
 from agent.tools.mcp import connection
 from agent.tools.mcp.lines import (
     MAX_DEFINITION_BYTES,
+    MAX_LINE_BYTES,
+    MAX_TOOLS,
     MAX_TROUBLE_CHARS,
     BridgeAnswer,
     ReplyRequest,
@@ -60,6 +63,14 @@ def test_a_tool_is_told_with_all_that_a_model_or_a_person_may_go_by() -> None:
     long = Tool(name="a" * 500, description="x" * MAX_DEFINITION_BYTES, input_schema={})
     offered = connection._offered(long)
     assert (len(offered.name), offered.definition_json) == (128, "")
+
+
+def test_the_longest_listing_fits_into_a_line() -> None:
+    lengths = range(MAX_DEFINITION_BYTES // 8, MAX_DEFINITION_BYTES // 2, 10)
+    made = (Tool(name="a", description='"' * n, input_schema={}) for n in lengths)
+    taken = [one for tool in made if (one := connection._offered(tool)).definition_json]
+    listing = BridgeAnswer("a#1", tools=(taken[-1],) * MAX_TOOLS)
+    assert len(msgspec.json.encode(listing)) < MAX_LINE_BYTES
 
 
 def test_what_goes_wrong_is_one_short_line() -> None:
