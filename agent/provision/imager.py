@@ -171,10 +171,11 @@ def read_imager_files(files: Iterable[Path]) -> Table:
 def _from_user_data(text: str) -> Table:
     told = parse(text, USER_DATA)
     users = told.get("users")
-    keys = told.get("ssh_authorized_keys", [])
+    # Since version 2.0.9 there is one user, whom the system has already
+    every = (*(users if isinstance(users, list) else ()), told.get("user"), told)
     found = [
         key
-        for one in (*(users if isinstance(users, list) else ()), {"ssh_authorized_keys": keys})
+        for one in every
         if isinstance(one, dict)
         for key in _list(one.get("ssh_authorized_keys"))
     ]

@@ -119,6 +119,30 @@ def test_cloud_init_is_read(tmp_path: Path) -> None:
     }
 
 
+def test_the_key_of_the_one_user_of_imager_2_is_read(tmp_path: Path) -> None:
+    told = f"""\
+#cloud-config
+manage_resolv_conf: false
+
+hostname: greenhouse
+manage_etc_hosts: true
+timezone: Europe/Berlin
+user:
+  name: mei
+  shell: /bin/bash
+  lock_passwd: true
+  ssh_authorized_keys:
+    - "{KEY}"
+  sudo: null
+ssh_pwauth: false
+
+runcmd:
+  - [ systemctl, enable, --now, ssh ]
+  - [ chmod, '0440', '/etc/sudoers.d/010_mei-nopasswd' ]
+"""
+    assert _read(tmp_path, user_data=told) == {"device": DEVICE, "ssh": {"keys": [KEY]}}
+
+
 def test_custom_toml_is_read(tmp_path: Path) -> None:
     assert _read(tmp_path, custom_dot_toml=CUSTOM) == {
         "device": DEVICE,
