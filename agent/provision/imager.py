@@ -25,6 +25,9 @@ Value = str | list["Value"] | dict[str, "Value"]
 MAX_DEPTH = 12
 _ENTRY = re.compile(r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'#\[\]{}-][^:#]*?)\s*:(?:\s+(.*))?""")
 _BLOCK = re.compile(r"[|>][+-]?[1-9]?")
+_BYTE = re.compile(r"\\x[0-9A-Fa-f]{2}")
+_ESCAPE = re.compile(rb'\\(?:x([0-9A-Fa-f]{2})|([\\"nrtbf0]))')
+_LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"0": b"\0"}
 
 
 class _Line(Struct, frozen=True):
@@ -128,16 +131,36 @@ class _Reader:
 
     def _plain(self, text: str, at: int) -> str:
         if text.startswith('"'):
-            try:
-                return str(json.loads(text))
-            except ValueError:
-                # A network's name with a backslash is written as it is
-                return text[1:-1].replace('\\"', '"')
+            return self._quoted(text, at)
         if text.startswith("'"):
             return text[1:-1].replace("''", "'")
         if text.startswith(("&", "*", "!", "{", "%", "@", "`")):
             raise self.refusal(at)
         return text
+
+    def _quoted(self, text: str, at: int) -> str:
+        try:
+            return str(json.loads(text))
+        except ValueError:
+            inner = text[1:-1]
+        if not _BYTE.search(inner):
+            # A network's name with a backslash is written as it is
+            return inner.replace('\\"', '"')
+        # Since version 2.0.10 each byte that is no ASCII is written as a number
+        octets = _ESCAPE.sub(_octet, inner.encode())
+        try:
+            return octets.decode("utf-8")
+        except UnicodeDecodeError as err:
+            raise ConfigRefused(
+                f"{self._name}: line {self._lines[at].number}: a name that is not UTF-8 cannot be "
+                "used; give it another one"
+            ) from err
+
+
+def _octet(escape: re.Match[bytes]) -> bytes:
+    """Return the byte that an escape stands for."""
+    hexadecimal, letter = escape.groups()
+    return bytes.fromhex(hexadecimal.decode()) if hexadecimal else _LETTERS.get(letter, letter)
 
 
 FIRST_RUN, CUSTOM_TOML, USER_DATA, NETWORK, META_DATA = card.IMAGER_FILES

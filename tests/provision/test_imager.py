@@ -143,6 +143,29 @@ runcmd:
     assert _read(tmp_path, user_data=told) == {"device": DEVICE, "ssh": {"keys": [KEY]}}
 
 
+@pytest.mark.parametrize(
+    ("written", "ssid"),
+    [
+        (r"Caf\xc3\xa9", "Café"),
+        (r"\xe6\x88\x91 \"C:\\x41\"", '我 "C:\\x41"'),
+        (r"Lars\ Netz", r"Lars\ Netz"),
+    ],
+)
+def test_the_bytes_of_a_name_are_read_as_imager_2_writes_them(
+    tmp_path: Path, written: str, ssid: str
+) -> None:
+    network = NETWORK.replace('Café \\"Möwe\\": 5 GHz', written)
+    wifi = _read(tmp_path, network_config=network)["wifi"]
+    assert isinstance(wifi, dict)
+    assert wifi["ssid"] == ssid
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    network = NETWORK.replace('Café \\"Möwe\\": 5 GHz', r"\xff\xfe")
+    with pytest.raises(ConfigRefused, match=r"network-config: line 8: .* not UTF-8"):
+        _read(tmp_path, network_config=network)
+
+
 def test_custom_toml_is_read(tmp_path: Path) -> None:
     assert _read(tmp_path, custom_dot_toml=CUSTOM) == {
         "device": DEVICE,
