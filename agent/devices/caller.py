@@ -291,6 +291,7 @@ class DeviceCaller:
     ) -> DeviceReply | None:
         """Say it once; None where no reply comes soon."""
         payload = self._seal.sealed(DeviceMessage(request=request))
+        reply: DeviceReply | None = None
         try:
             async with asyncio.timeout(SAY_AGAIN_S):
                 try:
@@ -298,9 +299,13 @@ class DeviceCaller:
                 except ChannelError as err:
                     # The way may be there again in a moment; what was said before may be answered
                     _log.debug("devices: not sent (device=%s, reason=%s)", self.name, err)
-                reply = await replies.get()
+                # What is at work tells its result by itself; asked at once again and again, the
+                # other device would drop whatever comes of this one
+                while reply is None or not reply.outcome.is_final:
+                    reply = await replies.get()
         except TimeoutError:
-            return None
+            if reply is None:
+                return None
         self.is_away = False
         return reply
 
