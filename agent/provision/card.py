@@ -13,7 +13,14 @@ NAME = "barnacle.toml"
 # As of every configuration; said again because reading those takes longer than most starts need
 MAX_BYTES = 64 * 1024
 # In the order in which they count; the last one has nothing in it for us
-IMAGER_FILES = ("firstrun.sh", "custom.toml", "user-data", "network-config", "meta-data")
+IMAGER_FILES = (
+    "firstrun.sh",
+    "custom.toml",
+    "rpi-preseed.toml",
+    "user-data",
+    "network-config",
+    "meta-data",
+)
 _STAR = ord("*")
 _BOM = "\ufeff"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")

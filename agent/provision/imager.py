@@ -1,7 +1,8 @@
 """Files of Raspberry Pi Imager on the card, read as data; none of them is ever run.
 
-Versions differ in the file: `user-data` and `network-config` (cloud-init), `custom.toml`, or
-`firstrun.sh`, of which only lines are read that call the Pi's own settings program.
+Versions differ in the file: `user-data` and `network-config` (cloud-init), `custom.toml`,
+`rpi-preseed.toml`, or `firstrun.sh`, of which only lines are read that call the Pi's own settings
+program.
 """
 
 import json
@@ -9,6 +10,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -163,7 +165,7 @@ def _octet(escape: re.Match[bytes]) -> bytes:
     return bytes.fromhex(hexadecimal.decode()) if hexadecimal else _LETTERS.get(letter, letter)
 
 
-FIRST_RUN, CUSTOM_TOML, USER_DATA, NETWORK, META_DATA = card.IMAGER_FILES
+FIRST_RUN, CUSTOM_TOML, PRESEED, USER_DATA, NETWORK, META_DATA = card.IMAGER_FILES
 _SETTINGS_PROGRAM = "/usr/lib/raspberrypi-sys-mods/imager_custom"
 _TRUE = frozenset({"true", "yes", "on"})
 
@@ -222,15 +224,20 @@ def _from_network(text: str) -> Table:
     return {}
 
 
-def _from_custom_toml(text: str) -> Table:
+def _from_toml(name: str, text: str) -> Table:
     try:
         told = tomllib.loads(text)
     except ValueError as err:
-        raise ConfigRefused(f"{CUSTOM_TOML}: {err}") from err
+        raise ConfigRefused(f"{name}: {err}") from err
     system, ssh, wlan, locale = (
         part if isinstance(part := told.get(name), dict) else {}
         for name in ("system", "ssh", "wlan", "locale")
     )
+    if wlan.get("ssid_hex"):
+        # Written for a name that no TOML can hold
+        raise ConfigRefused(
+            f"{name}: wlan.ssid_hex: a name that is not UTF-8 cannot be used; give it another one"
+        )
     wifi: Table = {}
     if wlan.get("ssid"):
         wifi = {"ssid": wlan["ssid"], "hidden": wlan.get("hidden", False)}
@@ -298,7 +305,8 @@ def _from_meta_data(_text: str) -> Table:
 
 _READERS: Mapping[str, Callable[[str], Table]] = {
     FIRST_RUN: _from_first_run,
-    CUSTOM_TOML: _from_custom_toml,
+    CUSTOM_TOML: partial(_from_toml, CUSTOM_TOML),
+    PRESEED: partial(_from_toml, PRESEED),
     USER_DATA: _from_user_data,
     NETWORK: _from_network,
     META_DATA: _from_meta_data,

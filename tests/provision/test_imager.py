@@ -174,6 +174,57 @@ def test_custom_toml_is_read(tmp_path: Path) -> None:
     }
 
 
+PRESEED = f"""\
+config_version = "1.0"
+
+[system]
+hostname = "greenhouse"
+
+[user]
+name = "mei"
+password = "$y$j9T$abc$def"
+password_encrypted = true
+groups = ["sudo"]
+
+[ssh]
+enabled = true
+password_authentication = false
+authorized_keys = [
+  "{KEY}",
+]
+
+[wlan]
+ssid = "Möwe"
+password = "{PSK}"
+password_encrypted = true
+hidden = false
+country = "DE"
+
+[locale]
+keymap = "de"
+timezone = "Europe/Berlin"
+
+[interfaces]
+i2c = true
+serial = "console"
+"""
+
+
+def test_what_imager_2_writes_for_a_preseed_is_taken_over_and_erased(machine: Machine) -> None:
+    (machine.card / "rpi-preseed.toml").write_text(PRESEED)
+    assert machine.start()
+    assert (machine.device / "hostname").read_text() == "greenhouse\n"
+    assert (machine.device / "authorized_keys").read_text() == f"{KEY}\n"
+    assert f"psk={PSK}" in (machine.connections / CONNECTION).read_text()
+    assert [path.name for path in machine.card.iterdir()] == []
+
+
+def test_a_name_in_hexadecimal_is_refused(tmp_path: Path) -> None:
+    preseed = PRESEED.replace('ssid = "Möwe"', 'ssid_hex = "fffe"')
+    with pytest.raises(ConfigRefused, match=r"rpi-preseed.toml: wlan.ssid_hex: .* not UTF-8"):
+        _read(tmp_path, rpi_preseed_dot_toml=preseed)
+
+
 def test_a_script_is_read_and_not_run(tmp_path: Path) -> None:
     trap = f"touch {tmp_path}/run; $(touch {tmp_path}/run)\n"
     assert _read(tmp_path, firstrun_dot_sh=FIRST_RUN + trap) == {
