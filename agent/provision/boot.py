@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from agent.errors import BarnacleError, ConfigRefused, StorageFull
 from agent.provision import card
 from agent.provision.firmware import Firmware
-from agent.storage.files import write_atomic
+from agent.storage.files import sync_folder, write_atomic
 
 if TYPE_CHECKING:
     from agent.provision.settings_plan import ProvisionPaths
@@ -25,8 +25,8 @@ _log = logging.getLogger(__name__)
 ERRORS = "barnacle-errors.txt"
 # Of what the card said last time, beside what was taken over of it
 REMEMBERED = "taken-over"
-# What is written over it, while it is
-WIPING = "wiping"
+# What is written over it, while it is; and after that, until the rest of the card was searched
+WIPING, SWEEPING = "wiping", "sweeping"
 # What was refused of it, for `barnacle doctor`: nobody but root looks at the card
 REFUSED = "refused"
 # Windows hides endings, and Notepad adds one
@@ -87,7 +87,8 @@ class Provisioning:
         # First: what the file says besides replaces what the backup said
         self.restore(content)
         files = card.left_by_imager(folder)
-        if not files and (not content or _digest(content) == self._remembered()):
+        is_known = not content or _digest(content) == self._remembered()
+        if not files and is_known and not self._is_unfinished():
             return
         content, files = self._finish_wiping(content, files)
         text = card.decoded(content, card.NAME)
@@ -99,9 +100,12 @@ class Provisioning:
         settings_plan.take(plan, places)
         clean = self._plan_to_wipe(content, text)
         self._wipe(content, clean, files)
+        # From here on whatever differs from it was written by a person, stars with it
+        (self.state / WIPING).replace(self.state / SWEEPING)
+        sync_folder(self.state)
         # A word that is also no secret stands there with right
         self.sweep(tuple(one for one in plan.secrets if one.encode() not in clean))
-        (self.state / WIPING).unlink()
+        (self.state / SWEEPING).unlink()
         write_atomic(self.state / REMEMBERED, _digest(clean))
         _log.info(
             "provision: applied (file=%s)", ", ".join([card.NAME, *(path.name for path in files)])
@@ -164,6 +168,10 @@ class Provisioning:
             self.state.mkdir(parents=True, exist_ok=True)
             write_atomic(path, text)
             path.chmod(0o644)
+
+    def _is_unfinished(self) -> bool:
+        """Return true if a cut came before the end of the last start with something new."""
+        return (self.state / WIPING).exists() or (self.state / SWEEPING).exists()
 
     def _remembered(self) -> bytes:
         try:

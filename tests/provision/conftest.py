@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,9 @@ class Machine:
     def places(self) -> ProvisionPaths:
         return ProvisionPaths(self.config, Credstore(self.credstore), self.connections, self.device)
 
-    def start(self) -> bool:
+    def start(self, sweep: Callable[[tuple[str, ...]], None] | None = None) -> bool:
         firmware = Firmware(self.card, is_mounted=False)
-        return Provisioning(firmware, self.device, self.places, self.swept.append).run()
+        return Provisioning(firmware, self.device, self.places, sweep or self.swept.append).run()
 
     def errors(self) -> str:
         path = self.card / "barnacle-errors.txt"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agent.provision.wifi import NAME as CONNECTION
 from tests.provision.conftest import Machine
 from tests.provision.test_boot import KEY, TOKEN, WHOLE, WIFI
 
@@ -82,3 +83,42 @@ def test_wherever_the_power_fails_the_next_start_comes_to_the_same_end(tmp_path:
         if not was_cut:
             return
     pytest.fail(f"a start takes more than {MOST_STEPS} steps")
+
+
+def _cut(_secrets: tuple[str, ...]) -> None:
+    raise PowerCut
+
+
+def test_a_secret_that_is_written_after_a_cut_is_taken_over(tmp_path: Path) -> None:
+    machine = _machine(tmp_path / "card")
+    with pytest.raises(PowerCut):
+        machine.start(_cut)
+    # A slip of one letter is mended by a word as long
+    mended = f"{WIFI[:-1]}!"
+    machine.write(machine.read().replace("*" * len(WIFI), mended, 1))
+    assert machine.start()
+    assert f"psk={mended}" in (machine.connections / CONNECTION).read_text()
+    assert mended not in machine.read()
+
+
+def test_files_that_imager_leaves_after_a_cut_are_taken_over(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.write("hostname: first\n", "user-data")
+    with pytest.raises(PowerCut):
+        machine.start(_cut)
+    machine.write("hostname: second\n", "user-data")
+    assert machine.start()
+    assert (machine.device / "hostname").read_text() == "second\n"
+
+
+def test_the_card_is_searched_after_a_cut_though_nothing_on_it_is_new(tmp_path: Path) -> None:
+    machine = _machine(tmp_path / "card")
+    assert machine.start()
+    machine.write(IMAGER, "network-config")
+    with pytest.raises(PowerCut):
+        machine.start(_cut)
+    machine.swept.clear()
+    assert machine.start()
+    assert len(machine.swept) == 1
+    assert machine.start()
+    assert len(machine.swept) == 1
