@@ -61,7 +61,7 @@ class ModelFolder:
             return msgspec.json.decode(content, type=Description)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.DecodeError) as err:
+        except (OSError, msgspec.DecodeError, UnicodeError) as err:
             raise self.damaged(f"{DESCRIPTION_FILE}: {err}") from err
 
     def verified_id(self) -> str:

@@ -59,5 +59,5 @@ class Starts:
     def _read(self) -> list[tuple[float, str]]:
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=list[tuple[float, str]])
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeError):
             return []

@@ -42,9 +42,12 @@ def test_a_changed_file_is_damage(tmp_path: Path, name: str) -> None:
         ModelFolder(tmp_path).verified_id()
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"model_id": 1}', '{"model_id": "mini"}', "\x00"])
-def test_a_description_that_says_nothing_is_damage(tmp_path: Path, content: str) -> None:
-    (described(tmp_path) / "model.json").write_text(content)
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b'{"model_id": 1}', b'{"model_id": "mini"}', b"\x00", b'{"model_id": "m\xb0"}'],
+)
+def test_a_description_that_says_nothing_is_damage(tmp_path: Path, content: bytes) -> None:
+    (described(tmp_path) / "model.json").write_bytes(content)
     with pytest.raises(EmbedderUnavailable, match="damaged"):
         ModelFolder(tmp_path).verified_id()
 

@@ -58,7 +58,7 @@ def test_a_start_that_a_power_cut_ended_is_no_crash(
     assert [starts.begin() for _ in range(MANY_STARTS - 1)][-1]
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1.5]", b'["x"]', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1.5]", b'["x"]', b"\xff", b'[[1.5,"c0\xb0e"]]'])
 def test_what_cannot_be_read_counts_for_nothing(
     tmp_path: Path, starts: Starts, content: bytes
 ) -> None:
