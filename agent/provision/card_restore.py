@@ -58,7 +58,8 @@ class CardRestore(Struct, frozen=True):
 
             go_on(self.target())
             _log.info("provision: restore finished that was cut off")
-        found = sorted(self.folder.glob(PATTERN))
+        # Hidden ones are no person's: a Mac puts ._NAME beside what it copies onto FAT
+        found = sorted(one for one in self.folder.glob(PATTERN) if not one.name.startswith("."))
         if not found or (mark := _mark_of(found[0])) == self._known():
             return False
         if len(found) > 1:

@@ -73,6 +73,14 @@ def test_a_backup_on_the_card_is_restored_at_the_first_start(card: CardOfBackup)
     assert not any(line.startswith("job") for line in note.closed)
 
 
+def test_what_a_mac_writes_beside_it_is_no_backup(card: CardOfBackup) -> None:
+    card.put()
+    # AppleDouble: extended attributes, where FAT has none; the Finder does not show it
+    card.machine.write(b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        ", f"._{NAME}")
+    assert card.start(), card.machine.errors()
+    assert card.epoch() == 1
+
+
 def test_it_is_done_once(card: CardOfBackup) -> None:
     card.put()
     for _ in range(3):
