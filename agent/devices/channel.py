@@ -29,6 +29,8 @@ from agent.gateway.assistants.channel import AssistantChannel
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from agent.access.owner import Tell
 
 _log = logging.getLogger(__name__)
@@ -180,9 +182,13 @@ class DevicesChannel(AssistantChannel):
         self._handled: set[asyncio.Task[None]] = set()
         self._connections = 0
         self._troubled: set[str] = set()
+        self._gap = ""
+
+    @property
+    def gap(self) -> str:
+        return self._gap
 
     async def listen(self, deliver: Deliver) -> None:
-        """Raises OSError: the port is taken."""
         async with asyncio.TaskGroup() as tasks:
             if self._broker is not None:
                 tasks.create_task(self._stay_at(self._broker))
@@ -246,7 +252,7 @@ class DevicesChannel(AssistantChannel):
             wait_s = min(2 * wait_s, LONGEST_RETRY_S)
 
     async def _serve(self, address: str, port: int, tasks: asyncio.TaskGroup) -> None:
-        made = tcp_socket(address, port)
+        made = await self._bound(address, port)
         server = await asyncio.start_server(partial(self._met, tasks), sock=made)
         self.port = int(made.getsockname()[1])
         _log.info("devices: listening (address=%s, port=%d)", address, self.port)
@@ -255,6 +261,22 @@ class DevicesChannel(AssistantChannel):
         finally:
             server.close()
             self.port = 0
+
+    async def _bound(self, address: str, port: int) -> "socket":
+        """Return the listening socket; the other ways work while it cannot be had."""
+        while True:
+            try:
+                made = tcp_socket(address, port)
+            except OSError as err:
+                # Taken, or an address that the network has yet to give
+                said = f"devices.listen: cannot listen at {address}:{port}: {err.strerror}"
+                if said != self._gap:
+                    _log.warning("%s", said)
+                self._gap = said
+                await self._clock.sleep(LONGEST_RETRY_S)
+            else:
+                self._gap = ""
+                return made
 
     def _met(
         self, tasks: asyncio.TaskGroup, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

@@ -5,6 +5,7 @@ import contextlib
 import json
 import re
 import secrets
+import socket
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -253,17 +254,38 @@ async def test_a_device_that_was_cut_off_often_is_heard_again(
         assert await caller.greet()
 
 
+async def test_a_port_that_is_taken_is_told_and_keeps_no_other_way_from_working(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "LONGEST_RETRY_S", 0.05)
+    async with two_devices(tmp_path) as both:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            made = _channel(both, port)
+            task = asyncio.create_task(made.listen(_nothing))
+            await wait_until(lambda: made.gap or task.done())
+            assert made.gap == (
+                f"devices.listen: cannot listen at 127.0.0.1:{port}: Address already in use"
+            )
+            assert not task.done()
+        await wait_until(lambda: made.port == port)
+        assert made.gap == ""
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def _channel(both: TwoDevices, port: int) -> DevicesChannel:
+    clock = both.garden.clock
+    seal = DeviceSeal("garden", "kitchen", SHARED)
+    caller = DeviceCaller(seal, both.garden.back, both.garden.ledger, clock)
+    others = {"kitchen": OtherDevice(seal, caller)}
+    return DevicesChannel(others, both.garden.host, clock, _nobody, None, ("127.0.0.1", port))
+
+
 @contextlib.asynccontextmanager
 async def _listening(both: TwoDevices) -> AsyncIterator[int]:
     """The garden's host at a port of its own."""
-    clock = both.garden.clock
-    seal = DeviceSeal("garden", "kitchen", SHARED)
-    others = {
-        "kitchen": OtherDevice(
-            seal, DeviceCaller(seal, both.garden.back, both.garden.ledger, clock)
-        )
-    }
-    made = DevicesChannel(others, both.garden.host, clock, _nobody, None, ("127.0.0.1", 0))
+    made = _channel(both, 0)
     task = asyncio.create_task(made.listen(_nothing))
     try:
         yield await wait_until(lambda: made.port)
