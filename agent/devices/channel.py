@@ -268,7 +268,6 @@ class DevicesChannel(AssistantChannel):
             try:
                 made = tcp_socket(address, port)
             except OSError as err:
-                # Taken, or an address that the network has yet to give
                 said = f"devices.listen: cannot listen at {address}:{port}: {err.strerror}"
                 if said != self._gap:
                     _log.warning("%s", said)

@@ -1,8 +1,10 @@
 """Address of the gateway, and the checks before it may listen."""
 
 import contextlib
+import errno
 import ipaddress
 import itertools
+import logging
 import re
 import socket
 import stat
@@ -49,7 +51,11 @@ def _in_rows(token: str) -> float:
     return sum(hits) / len(pairs)
 
 
+_log = logging.getLogger(__name__)
+
 SOCKET_NAME = "gateway.sock"
+# ip(7), IP_FREEBIND; it is for IPv6 too
+_FREEBIND = 15
 # Connections that the kernel holds until they are accepted. Where it holds none any more, a caller
 # tries again only a second later
 _BACKLOG = 1024
@@ -197,10 +203,22 @@ def tcp_socket(address: str, port: int) -> socket.socket:
     made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((address, port))
+        _bind(made, address, port)
         made.listen(_BACKLOG)
     except OSError:
         made.close()
         raise
     made.settimeout(0)
     return made
+
+
+def _bind(made: socket.socket, address: str, port: int) -> None:
+    try:
+        made.bind((address, port))
+    except OSError as err:
+        if err.errno != errno.EADDRNOTAVAIL:
+            raise
+        # A router starts more slowly than this machine; once the address is there, so is the port
+        made.setsockopt(socket.IPPROTO_IP, _FREEBIND, 1)
+        made.bind((address, port))
+        _log.warning("gateway: not this machine's address yet (address=%s, port=%d)", address, port)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import ConfigRefused
-from agent.gateway.address import HEX_CHARS, gateway_address, weakness_of
+from agent.gateway.address import HEX_CHARS, gateway_address, tcp_socket, weakness_of
 from agent.gateway.settings import GatewaySettings
 from tests.fakes.gateway import TOKEN
 
@@ -48,3 +48,13 @@ def test_the_refusal_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
     assert str(refused.value) == (
         "gateway.token is not random: it repeats itself. Make one with `openssl rand -hex 32`"
     )
+
+
+@pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::7"])
+def test_an_address_that_the_network_has_yet_to_give_is_listened_at(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    # As at a start after a power cut, before the router answers (RFC 5737, RFC 3849)
+    with tcp_socket(address, 0) as listening:
+        assert listening.getsockname()[0] == address
+    assert f"address={address}" in caplog.text
