@@ -15,9 +15,10 @@ from agent.errors import StorageFull
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 
-# As long as the near device asks what became of an act, and some to spare
-KEPT_S = 30 * 86_400.0
-# Of one other device; a full ledger takes no more acts
+# As long as the near device asks what became of an act, and a day to spare: a longer time fills the
+# ledger. One that comes again later is not begun either, as its session is over
+KEPT_S = 8 * 86_400.0
+# Of one other device; a full ledger takes no more acts. It has room for one in every 35 s
 MAX_TAKEN = 20_000
 _BOOK_BYTES = 8
 _MIGRATIONS = (
