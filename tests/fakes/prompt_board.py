@@ -18,22 +18,45 @@ _STAND_INS = FIRMWARE / "simulator" / "prompt"
 _PIECE_BYTES = 256
 
 
-def _relay(one: int, other: int, end: int) -> None:
+def _relay(near: int, far: int, end: int, named: "_Named") -> None:
     """Pass on what arrives at either terminal, until something is said at the end."""
     while True:
-        ready, _, _ = select.select([one, other, end], [], [])
+        ready, _, _ = select.select([near, far, end], [], [])
         if end in ready:
             return
-        for handle in ready:
-            os.write(other if handle == one else one, os.read(handle, _PIECE_BYTES))
+        if near in ready:
+            os.write(far, os.read(near, _PIECE_BYTES))
+        if far in ready:
+            os.write(near, named.told(os.read(far, _PIECE_BYTES)))
+
+
+class _Named:
+    """What a board says, with another name for itself than the interpreter has."""
+
+    def __init__(self, machine: str) -> None:
+        asked = "import sys; print(sys.implementation._machine)"
+        self._own = subprocess.check_output([*interpreter.find(), "-c", asked]).strip()
+        self._machine = machine.encode() or self._own
+        self._rest = b""
+
+    def told(self, piece: bytes) -> bytes:
+        said = (self._rest + piece).replace(self._own, self._machine)
+        # A name may come in two pieces
+        begun = (
+            size for size in range(len(self._own) - 1, 0, -1) if said.endswith(self._own[:size])
+        )
+        kept = next(begun, 0)
+        self._rest = said[len(said) - kept :]
+        return said[: len(said) - kept]
 
 
 @contextmanager
-def prompt_board(flash: Path | None = None) -> Iterator[str]:
+def prompt_board(flash: Path | None = None, machine: str = "") -> Iterator[str]:
     """The path of its serial port.
 
     Args:
         flash: the folder that its files lie in.
+        machine: what it calls itself; empty for what the interpreter does.
     """
     near, computer = pty.openpty()
     far, console = pty.openpty()
@@ -48,7 +71,7 @@ def prompt_board(flash: Path | None = None) -> Iterator[str]:
         env={"MICROPYPATH": str(_STAND_INS), "TERM": "dumb"},
         cwd=flash,
     )
-    relay = threading.Thread(target=_relay, args=(near, far, ended))
+    relay = threading.Thread(target=_relay, args=(near, far, ended, _Named(machine)))
     relay.start()
     try:
         yield os.ttyname(computer)

@@ -27,6 +27,8 @@ _PIECES = (
     Element(BASE, random.Random(1).randbytes(6_000)),  # noqa: S311 - no secret
     Element(BASE + 0x20000, random.Random(2).randbytes(30_000)),  # noqa: S311 - no secret
 )
+# What its MicroPython calls itself
+_MACHINE = "NUCLEO_H743ZI with STM32H743"
 # Two erased sectors and some blocks
 _CUT_AFTER = 9
 _PLACE = "/run/boards-of-a-trial"
@@ -94,7 +96,7 @@ def _firmware_after(bench: Bench, outside: Outside) -> str:
         flash, world = Path(name) / "flash", Path(name) / "world"
         flash.mkdir()
         world.mkdir()
-        with prompt_board(flash) as path:
+        with prompt_board(flash, _MACHINE) as path:
             port = SerialPort(Path(path))
             cable = _plugged(bench, port)
             bench.until((flash / "reset").exists, "it was not reset", _STEP_S)
