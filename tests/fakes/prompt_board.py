@@ -16,18 +16,22 @@ from firmware.host.bundle import FIRMWARE
 # A NUCLEO-F411RE under MicroPython's stm32 port
 _STAND_INS = FIRMWARE / "simulator" / "prompt"
 _PIECE_BYTES = 256
+# Then no more of a name comes: who types waits for the echo of each letter
+_REST_S = 0.02
 
 
 def _relay(near: int, far: int, end: int, named: "_Named") -> None:
     """Pass on what arrives at either terminal, until something is said at the end."""
     while True:
-        ready, _, _ = select.select([near, far, end], [], [])
+        ready, _, _ = select.select([near, far, end], [], [], _REST_S)
         if end in ready:
             return
         if near in ready:
             os.write(far, os.read(near, _PIECE_BYTES))
         if far in ready:
             os.write(near, named.told(os.read(far, _PIECE_BYTES)))
+        elif not ready:
+            os.write(near, named.rest())
 
 
 class _Named:
@@ -38,6 +42,11 @@ class _Named:
         self._own = subprocess.check_output([*interpreter.find(), "-c", asked]).strip()
         self._machine = machine.encode() or self._own
         self._rest = b""
+
+    def rest(self) -> bytes:
+        """Return what was no beginning of the name after all."""
+        rest, self._rest = self._rest, b""
+        return rest
 
     def told(self, piece: bytes) -> bytes:
         said = (self._rest + piece).replace(self._own, self._machine)
