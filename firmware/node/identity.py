@@ -7,7 +7,7 @@ import frame
 import machine
 import stm
 
-FIRMWARE_VERSION = (0, 1, 0)
+FIRMWARE_VERSION = (0, 2, 0)
 
 _CAUSE_UNKNOWN = 0
 _CAUSE_POWER = 1

@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
+import agent
 from agent.link.manifest import MAX_METHODS, Manifest, read_manifest
 from firmware.host import describe
 from firmware.host.bundle import board_file, board_names, build_number, bundle, lay_out
 from firmware.host.compiler import CompileFailed, compiled, for_board
+from firmware.host.version import firmware_version
 
 
 def description(name: str) -> dict[str, Any]:
@@ -21,6 +23,10 @@ def description(name: str) -> dict[str, Any]:
         for node in ast.parse(text).body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
+
+
+def test_the_firmware_has_the_version_of_the_agent_that_brings_it() -> None:
+    assert ".".join(map(str, firmware_version())) == agent.__version__
 
 
 @pytest.mark.parametrize("name", board_names())

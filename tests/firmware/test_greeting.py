@@ -4,6 +4,7 @@ import struct
 
 from agent.link import frame as codec
 from firmware.host.bundle import board_file, build_number, bundle
+from firmware.host.version import firmware_version
 from firmware.host.describe import manifest
 from firmware.host.wire import Wire
 from tests.fakes.board_sim import BoardSim
@@ -21,7 +22,7 @@ def hello(wire: Wire, payload: bytes) -> list[int]:
 def test_the_greeting_says_who_the_board_is(wire: Wire) -> None:
     nonce, version, major, minor, patch, build, cause, boots, window, flash = wire.greeting[:10]
     assert (nonce, version) == (wire.nonce, 1)
-    assert (major, minor, patch) == (0, 1, 0)
+    assert (major, minor, patch) == firmware_version()
     assert build == build_number(bundle("simulated")[:-1])
     assert (cause, flash) == (1, 3)
     assert boots > 0
