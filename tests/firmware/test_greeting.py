@@ -4,8 +4,8 @@ import struct
 
 from agent.link import frame as codec
 from firmware.host.bundle import board_file, build_number, bundle
-from firmware.host.version import firmware_version
 from firmware.host.describe import manifest
+from firmware.host.version import firmware_version
 from firmware.host.wire import Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.methods import GPIO_WRITE, ON, PINS, switch
