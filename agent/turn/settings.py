@@ -10,7 +10,6 @@ from msgspec import Meta
 from agent.config import ConfigSection
 from agent.messages import Effect
 from agent.security.policy import ActLimits, Autonomy, Policy, PolicyRule, Verdict
-from agent.security.web_addresses import spelled_path
 
 # Many more than a person asks for; a model in a loop is there soon. A rule of the owner's for every
 # tool has limits of its own instead
@@ -121,5 +120,9 @@ def _spelled_argument(key: str, told: str) -> str:
         return normpath(told)
     scheme, mark, rest = told.partition("://")
     host, slash, path = rest.partition("/")
-    is_url = key == _URL and bool(slash)
-    return f"{scheme}{mark}{host}{spelled_path(f'/{path}')}" if is_url else told
+    if key != _URL or not slash:
+        return told
+    # A rule for pages alone needs it, and no start
+    from agent.security.web_addresses import spelled_path  # noqa: PLC0415
+
+    return f"{scheme}{mark}{host}{spelled_path(f'/{path}')}"
