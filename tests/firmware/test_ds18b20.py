@@ -43,7 +43,7 @@ def test_85_degrees_are_told_where_they_were_measured() -> None:
 @pytest.mark.parametrize("sixth", [0x0C, 0xFF, 0x00])
 def test_85_degrees_that_may_be_none_are_refused(sixth: int) -> None:
     code, text = told(RAW_85, sixth)
-    assert (code, "after a loss of power" in text) == (frame.IO, True)
+    assert (code, "lost or lacks power" in text) == (frame.IO, True)
 
 
 @pytest.mark.parametrize("raw", [RAW_85 - 1, RAW_85 + 1])
@@ -51,10 +51,10 @@ def test_next_to_it_there_is_no_doubt(raw: int) -> None:
     assert told(raw, 0x0C) == (raw * 25 + 2) // 4
 
 
-@pytest.mark.parametrize("raw", [0x07FF, 125 * 16 + 1, -55 * 16 - 1])
+@pytest.mark.parametrize("raw", [0x07FF, 125 * 16 + 1])
 def test_what_it_cannot_measure_is_refused(raw: int) -> None:
     code, text = told(raw, 0x10)
-    assert (code, "look at its power" in text) == (frame.IO, True)
+    assert (code, "lost or lacks power" in text) == (frame.IO, True)
 
 
 @pytest.mark.parametrize("raw", [125 * 16, -55 * 16])

@@ -33,8 +33,7 @@ _POWER_ON_RAW = const(0x0550)
 # A byte of the scratchpad: 12 then, 16 when 85 degrees were measured, always 12 in a clone
 _COUNT_AT = const(6)
 _COUNT_MEASURED = const(16)
-# What it can measure, -55 to 125 degrees. Short of power it says 127.94, with a right checksum
-_LEAST_RAW = const(-55 * 16)
+# 125 degrees, the most that it measures. Short of power it says 127.94, with a right checksum
 _MOST_RAW = const(125 * 16)
 
 _START, _SENDING, _CONVERTING, _ASK, _READ = range(5)
@@ -129,11 +128,9 @@ class Ds18b20:
             self._fail("the 1-Wire line is shorted")  # zeros have a right checksum
             return
         raw = struct.unpack_from("<h", self._scratchpad, 0)[0]
-        if raw == _POWER_ON_RAW and self._scratchpad[_COUNT_AT] != _COUNT_MEASURED:
-            self._fail("the DS18B20 says 85 degrees, as after a loss of power")
-            return
-        if not _LEAST_RAW <= raw <= _MOST_RAW:
-            self._fail("the DS18B20 says what it cannot measure: look at its power")
+        is_stale = raw == _POWER_ON_RAW and self._scratchpad[_COUNT_AT] != _COUNT_MEASURED
+        if is_stale or raw > _MOST_RAW:
+            self._fail("the DS18B20 lost or lacks power")
             return
         # Sixteenths to hundredths, rounded
         self._hundredths = (raw * 25 + 2) // 4
