@@ -11,6 +11,7 @@ from agent.providers.offline.clocktimes import ClockTime, clocktime_at
 from agent.providers.offline.durations import duration_at
 from agent.providers.offline.time_vocabulary import (
     UNIT_S,
+    FoundForm,
     TimeVocabulary,
     time_vocabulary,
     units_of,
@@ -110,17 +111,28 @@ def _is_part(units: Sequence[Unit], phrase: _Phrase, text: str, own: TimeVocabul
     if _DATE.search(text[: units[phrase.start].start]):
         return True
     for start in range(phrase.start - 1, max(phrase.start - _REACH, 0) - 1, -1):
-        found = own.other_days.at(units, start) or own.ordinals.at(units, start)
+        found = _other_day(units, start, own) or own.ordinals.at(units, start)
         if found is not None and all(map(_is_little, units[found.end : phrase.start])):
             return True
     for start in range(phrase.end, min(phrase.end + _REACH, len(units))):
-        if own.other_days.at(units, start) is not None:
+        if _other_day(units, start, own) is not None:
             return True
         tagged = own.tags.at(units, start)
         # Behind "to" and "about" its text begins
         if not _is_little(units[start]) or (tagged is not None and "that" in tagged.values):
             break
     return False
+
+
+def _other_day(units: Sequence[Unit], at: int, own: TimeVocabulary) -> FoundForm | None:
+    """Read what makes a time another day's; a month alone may be somebody's name: call June."""
+    month = own.months.at(units, at)
+    if month is None:
+        return own.other_days.at(units, at)
+    # Of "24. December" and "24 de diciembre" too
+    beside = (*units[max(at - 2, 0) : at], *units[month.end : month.end + 1])
+    is_date = any(unit.kind is UnitKind.NUMBER for unit in beside)
+    return month if is_date else None
 
 
 def _is_little(unit: Unit) -> bool:

@@ -18,9 +18,9 @@ _SPAN_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 # Senses of the vocabulary that say nothing: articles, politeness, whose it is
 _LIGHT_SENSES = frozenset({"stop", "filler", "request", "mine", "greet", "thanks", "yes"})
 LIGHT = "light"
-_OTHER_DAYS = "other_days"
+_MONTHS, _OTHER_DAYS = "months", "other_days"
 # Lists that are looked for by themselves
-_APART = frozenset({"joins", _OTHER_DAYS})
+_APART = frozenset({"joins", _MONTHS, _OTHER_DAYS})
 
 Words = tuple[str, ...]
 
@@ -67,7 +67,8 @@ class TimeVocabulary(Struct, frozen=True):
     days: Forms
     dayparts: Forms
     every_day: Forms
-    # Months, and what makes a day one of another week: beside a time they are more of it
+    # Beside a time both are more of it: months with a number, and what makes it another week's
+    months: Forms
     other_days: Forms
     # Little words by what they do: joins, articles, half_after, hour_mark
     marks: Forms
@@ -94,6 +95,7 @@ def time_vocabulary(code: str) -> TimeVocabulary:
         days=_forms(table["days"]),
         dayparts=_forms(table["dayparts"]),
         every_day=_forms(table.get("every_day", {})),
+        months=_forms({_MONTHS: lists[_MONTHS]}),
         other_days=_forms({_OTHER_DAYS: lists[_OTHER_DAYS]}),
         marks=_forms({key: forms for key, forms in lists.items() if key not in _APART}),
         joins=_forms({"joins": lists["joins"]}),

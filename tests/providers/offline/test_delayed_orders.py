@@ -113,6 +113,8 @@ async def test_no_reminder_is_set_by_half_of_its_time(text: str) -> None:
         ("remind me tomorrow at 8 about the next meeting", "the next meeting"),
         ("erinnere mich um 8 an das nächste Treffen", "das nächste Treffen"),
         ("remind me on weekends to call mom", "call mom"),
+        ("remind me to call June at 8", "call June"),
+        ("erinnere mich daran, August anzurufen um 8", "August anzurufen"),
         (
             "remind me tomorrow to buy milk for 5 people and bread",
             "buy milk for 5 people and bread",
