@@ -4,7 +4,6 @@ Told in the question before the yes, with a drawing. What cannot be rehearsed is
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import tzinfo
 from pathlib import Path
 
 from agent.errors import BarnacleError
@@ -13,7 +12,7 @@ from agent.link.base import Board
 from agent.link.manifest import Manifest
 from agent.link.readings import readings
 from agent.link.reflexes import ReflexRule, raw_in_words, with_proper_names
-from agent.readings.periods import Span, is_night, local_time
+from agent.readings.periods import Span, is_night
 from agent.readings.rehearsal import (
     LENGTH_DAYS,
     Conflict,
@@ -30,7 +29,7 @@ from agent.readings.store import DAY_MS
 from agent.tools.base import Forecast
 from agent.tools.readings_draw import ReadingArtist
 from agent.tools.rehearsal_drawing import RehearsalScene, RehearsedBar, drawn, to_be_drawn
-from agent.tools.rehearsal_words import WHOLE_SHARE
+from agent.tools.rehearsal_words import WHOLE_SHARE, moment
 
 _MOST_CONFLICTS = 3
 _REFUSALS = {
@@ -98,14 +97,14 @@ class ReflexRehearsal:
         zone = self._artist.desk.zone
         nightly = sum(is_night(one.begin_ms, zone) for one in done.acts)
         night = f", {times(nightly)} at night" if nightly else ", never at night"
-        when = f"; the last time at {_moment(done.acts[-1].begin_ms, zone)}"
+        when = f"; the last time at {moment(done.acts[-1].begin_ms, zone)}"
         return f"{of} it would have acted {count}{lasting}{night}{when}{_refusals(done)}."
 
     def _days_in_words(self, done: Rehearsed, begun_ms: int) -> str:
         if done.is_cut:
             # The last days were not come to
             zone = self._artist.desk.zone
-            return f"From {_moment(begun_ms, zone)} to {_moment(done.span.end_ms, zone)}"
+            return f"From {moment(begun_ms, zone)} to {moment(done.span.end_ms, zone)}"
         days = min(LENGTH_DAYS, max(1, round((done.span.end_ms - begun_ms) / DAY_MS)))
         return f"On the last {days} days" if days > 1 else "On the last day"
 
@@ -123,10 +122,6 @@ class ReflexRehearsal:
         )
         bar = RehearsedBar(rule.output, [(one.begin_ms, one.end_ms) for one in done.acts])
         return await drawn(self._artist, RehearsalScene(rule.name, shown, done.span, [bar], limits))
-
-
-def _moment(at_ms: int, zone: tzinfo | None) -> str:
-    return f"{local_time(at_ms, zone):%Y-%m-%d %H:%M}"
 
 
 def times(count: int) -> str:

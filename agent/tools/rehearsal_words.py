@@ -72,7 +72,7 @@ def told_of(found: Occurrences, voice: RehearsalVoice, zone: tzinfo | None) -> s
         return voice.say(f"{found.kind}_never", of=of)
     times = voice.say("more_than", times=voice.times(count)) if found.is_cut else voice.times(count)
     nightly = sum(is_night(at_ms, zone) for at_ms in found.times_ms)
-    last = _moment(found.times_ms[-1], zone)
+    last = moment(found.times_ms[-1], zone)
     said = voice.say(
         found.kind,
         of=of,
@@ -101,10 +101,11 @@ def _rounded(length_s: int) -> int:
 
 def cut_in_words(span: Span, voice: RehearsalVoice, zone: tzinfo | None) -> str:
     """Return until when orders were tried."""
-    return voice.say("cut", until=_moment(span.end_ms, zone))
+    return voice.say("cut", until=moment(span.end_ms, zone))
 
 
-def _moment(at_ms: int, zone: tzinfo | None) -> str:
+def moment(at_ms: int, zone: tzinfo | None) -> str:
+    """Return a time of day with its day, as rehearsals tell it."""
     return f"{local_time(at_ms, zone):%Y-%m-%d %H:%M}"
 
 
