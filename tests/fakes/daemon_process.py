@@ -51,12 +51,13 @@ class DaemonProcess:
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
     def has_recorded(self) -> bool:
-        """Every answer is known to be sent: the one that is not comes once more after a kill."""
+        """Every answer is made and known to be sent: any other comes once more after a kill."""
         with contextlib.closing(sqlite3.connect(f"file:{self._journal}?mode=ro", uri=True)) as db:
-            (pending,) = db.execute(
-                "SELECT count(*) FROM outbox WHERE state = 'pending'"
+            (open_ones,) = db.execute(
+                "SELECT (SELECT count(*) FROM outbox WHERE state = 'pending')"
+                " + (SELECT count(*) FROM inbox WHERE state IN ('accepted', 'running'))"
             ).fetchone()
-        return int(pending) == 0
+        return int(open_ones) == 0
 
     def start(self) -> None:
         """Return when terminals can attach."""

@@ -22,6 +22,8 @@ DRY_MV = 1200
 WORLD = {"values": {"a0": 2.0, "button": 0}}
 PUMP, LED, SOIL, BUTTON = (PINS[name][0] for name in ("pump", "led", "a0", "button"))
 DRY = (SOIL, BELOW, DRY_MV, 0)
+# The world notes a change after the board has made it: on a busy machine the first one later
+NOTED_LATE_MS = 50
 
 
 @pytest.fixture
@@ -73,10 +75,10 @@ def test_a_rule_acts_when_the_agent_was_killed(garden: BoardSim, tmp_path: Path)
     garden.set(button=1)
     wait_until_sync(lambda: on_times(garden))
     ((on_ms, for_ms),) = on_times(garden)
-    assert 700 <= for_ms <= 700 + LATE_MS
+    assert 700 - NOTED_LATE_MS <= for_ms <= 700 + LATE_MS
     wait_until_sync(lambda: len(on_times(garden)) > 1)
     second_ms, _ = on_times(garden)[1]
-    assert second_ms - on_ms >= 2000
+    assert second_ms - on_ms >= 2000 - NOTED_LATE_MS
 
 
 def test_a_new_session_and_a_silent_pi_leave_a_rule_to_its_time(garden: BoardSim) -> None:
@@ -90,7 +92,7 @@ def test_a_new_session_and_a_silent_pi_leave_a_rule_to_its_time(garden: BoardSim
         assert (garden.value("led"), garden.value("pump")) == (0, 1)
     wait_until_sync(lambda: on_times(garden))
     ((_, for_ms),) = on_times(garden)
-    assert 1500 <= for_ms <= 1500 + LATE_MS
+    assert 1500 - NOTED_LATE_MS <= for_ms <= 1500 + LATE_MS
 
 
 def test_an_emergency_stop_ends_every_rule_until_it_is_cleared(garden: BoardSim) -> None:

@@ -57,7 +57,8 @@ async def live_through(
     agent.kill()
     model.is_silent = False
     await asyncio.to_thread(agent.start)
-    await wait_until(lambda: shown() == [WHOLE])
+    # What is whole in the chat and not in the journal breaks off a second time, and is parked
+    await wait_until(lambda: shown() == [WHOLE] and agent.has_recorded())
     agent.kill()
     await asyncio.to_thread(agent.start)
 
