@@ -5,7 +5,7 @@ from html import escape
 
 import msgspec
 
-from agent.link.devices.device_row import I2C_LINES, ONE_WIRE_LINE, DeviceRow
+from agent.link.devices.device_row import I2C_LINES, ONE_WIRE_LINE, DeviceOption, DeviceRow
 from agent.link.devices.device_table import BY_KIND, ROWS
 from agent.link.pin_settings import USUAL_KIND, PinSettings
 from agent.link.settings import MAX_PIN_NAME_CHARS
@@ -23,20 +23,24 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56606b")
 _STYLE = "font-family='DejaVu Sans, Arial, sans-serif'"
 
 
-def kinds_at(address: int, *, wired: bool = False) -> tuple[str, ...]:
+def kinds_at(address: int) -> tuple[str, ...]:
     """Return the kinds that may answer at an address of an I2C bus, the most likely first.
 
-    Args:
-        wired: those that have further wires, and cannot be tried by their address alone.
+    A PCA9685 can have nearly every address: away from its own it is not proposed beside others.
     """
     found = [
-        (option.default != address, row.kind)
+        (option.default != address, len(row.lines) > 1, row.kind)
         for row in ROWS
-        if row.shares_lines == I2C_LINES and (len(row.lines) > 1) is wired
+        if row.shares_lines == I2C_LINES
         for option in row.options
         if option.name == "address" and option.lowest <= address <= option.highest
     ]
-    return tuple(kind for _, kind in sorted(found))
+    is_told = not all(is_wired for _, is_wired, _ in found)
+    return tuple(
+        kind
+        for is_moved, is_wired, kind in sorted(found)
+        if not (is_told and is_moved and is_wired)
+    )
 
 
 def _kind_by_serial() -> str:
@@ -75,19 +79,23 @@ class WiringQuestions:
         """Ask what a device that answers on the bus is, and what it is called."""
         kinds = kinds_at(address)
         if not kinds:
-            wired = " or ".join(kinds_at(address, wired=True))
-            known = f"what may be {wired}: write its wires into barnacle.toml"
-            said = known if wired else "something that no driver knows"
-            self._screen.say(f"At 0x{address:02x} answers {said}.")
+            self._screen.say(f"At 0x{address:02x} answers something that no driver knows.")
             return
         self._screen.say(f"At 0x{address:02x} something answers: it may be {' or '.join(kinds)}.")
-        kind = kinds[0]
-        if len(kinds) > 1:
-            kind = self._asker.text("Which of them is it?", kind)
-        entry = {"kind": kind, **bus}
-        if _default_of(BY_KIND.get(kind), "address") != address:
+        row = BY_KIND[kinds[0]] if len(kinds) == 1 else self._chosen(kinds)
+        entry = {"kind": row.kind, **bus}
+        if (option := _option(row, "address")) is not None and option.default != address:
             entry["address"] = address
-        self._add(entry)
+            # A PCA9685 can be nearly everywhere, as a memory or a clock is that no driver knows
+            is_likely = len(kinds) > 1 or len(row.lines) == 1
+            if not is_likely and not self._asker.yes(f"Is it a {row.kind}?", usual=False):
+                return
+        self._add_each(row, entry)
+
+    def _chosen(self, kinds: tuple[str, ...]) -> DeviceRow:
+        while (kind := self._asker.text("Which of them is it?", kinds[0])) not in kinds:
+            self._asker.complain(f"it is one of {', '.join(kinds)}")
+        return BY_KIND[kind]
 
     def of_serial(self, found: str, pin: Mapping[str, object], *, is_alone: bool) -> None:
         """Ask what a sensor on the 1-Wire line is called."""
@@ -96,7 +104,8 @@ class WiringQuestions:
             return
         self._screen.say(f"{found} on the 1-Wire line is a DS18B20, a thermometer.")
         serial = {} if is_alone else {"serial": int(found.removeprefix(_THERMOMETER), 16)}
-        self._add({"kind": _kind_by_serial(), **pin, **serial})
+        row = BY_KIND[_kind_by_serial()]
+        self._add(row, {"kind": row.kind, **pin, **serial})
 
     def of_pins(self) -> None:
         """Ask for one pin after the other, until an empty answer."""
@@ -107,17 +116,55 @@ class WiringQuestions:
             if row is None:
                 self._asker.complain(f"there is no kind {kind}")
                 continue
-            entry: dict[str, object] = {"kind": kind, "pin": pin.upper()}
-            for one in row.lines:
+            self._add_each(row, {"kind": kind, "pin": pin.upper()} | self._address(row))
+
+    def _address(self, row: DeviceRow) -> dict[str, object]:
+        """Ask for the I2C address of a device that can have several."""
+        option = _option(row, "address")
+        if option is None or option.lowest == option.highest:
+            return {}
+        lowest, usual, highest = (
+            f"0x{one:02x}" for one in (option.lowest, option.default, option.highest)
+        )
+        question = f"Its I2C address, {lowest} to {highest}"
+        address = self._number(question, option.lowest, option.highest, usual)
+        return {} if address in {None, option.default} else {"address": address}
+
+    def _add_each(self, row: DeviceRow, entry: Mapping[str, object]) -> None:
+        """Ask for the further wires of a device, and for a name: of each channel that is used."""
+        whole = {**entry, **self._wires(row, entry)}
+        option = _option(row, "channel")
+        if option is None:
+            self._add(row, whole)
+            return
+        question = f"Its channel, {option.lowest} to {option.highest}; empty: no more"
+        while (channel := self._number(question, option.lowest, option.highest)) is not None:
+            self._add(row, {**whole, "channel": channel})
+
+    def _wires(self, row: DeviceRow, entry: Mapping[str, object]) -> dict[str, object]:
+        """Ask for what an entry does not name yet."""
+        told: dict[str, object] = {}
+        for one in row.lines:
+            if one.name not in entry:
                 left_out = "; empty: none" if one.is_optional else ""
                 answer = self._asker.text(f"{one.name}, {one.about}: its pin{left_out}", "")
                 if answer or not one.is_optional:
-                    entry[one.name] = answer.upper()
-            for one in row.sources:
-                entry[one.name] = self._asker.text(f"{one.name}, {one.about}: its name", "")
-            if row.is_output:
-                entry |= self._limit()
-            self._add(entry)
+                    told[one.name] = answer.upper()
+        for one in row.sources:
+            told[one.name] = self._asker.text(f"{one.name}, {one.about}: its name", "")
+        return told
+
+    def _number(self, question: str, lowest: int, highest: int, usual: str = "") -> int | None:
+        """Ask for a whole number, also as 0x.., until it is within its limits; None if left out."""
+        while said := self._asker.text(question, usual):
+            try:
+                number = int(said, 0)
+            except ValueError:
+                number = lowest - 1
+            if lowest <= number <= highest:
+                return number
+            self._asker.complain(f"{said} is not one of them")
+        return None
 
     def _limit(self) -> dict[str, object]:
         while said := self._asker.text("Longest time on, in seconds; empty: no limit", ""):
@@ -130,19 +177,20 @@ class WiringQuestions:
             self._asker.complain("that is no number of seconds")
         return {}
 
-    def _add(self, entry: Mapping[str, object]) -> None:
+    def _add(self, row: DeviceRow, told: Mapping[str, object]) -> None:
+        entry = {**told, **(self._limit() if row.is_output else {})}
         while name := self._asker.text("What is it called? Empty: leave it out", ""):
             if name in self.pins:
                 self._asker.complain(f"{name} is configured already")
                 continue
             try:
-                checked({name: dict(entry)})
+                checked({name: entry})
             except ValueError as err:
                 self._asker.complain(str(err))
                 if "a name" in str(err):
                     continue
                 return
-            self.pins[name] = dict(entry)
+            self.pins[name] = entry
             return
 
 
@@ -167,9 +215,8 @@ def _is_proper(name: str) -> bool:
     return name.isascii() and name.isidentifier() and name == name.lower() and name[0] != "_"
 
 
-def _default_of(row: DeviceRow | None, option: str) -> int | None:
-    options = row.options if row is not None else ()
-    return next((one.default for one in options if one.name == option), None)
+def _option(row: DeviceRow, name: str) -> DeviceOption | None:
+    return next((one for one in row.options if one.name == name), None)
 
 
 def wires(pins: Mapping[str, PinSettings]) -> list[tuple[str, str, str, str]]:

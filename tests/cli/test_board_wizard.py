@@ -44,8 +44,9 @@ def test_what_answers_is_proposed_tried_and_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     answers = ["garden", "pa11", "pa12", "PA15"]
-    # 0x38, 0x3c, 0x40, 0x44, 0x48 and 0x62; 0x40 and 0x48 are left out
-    answers += ["air", "panel", "", "", "room", "ads1115", "", "co2"]
+    # 0x38, 0x3c, 0x40, 0x44, 0x48, 0x50 and 0x62; 0x40 and the memory at 0x50 are left out
+    answers += ["air", "panel", "ina219", "", "sht3x", "room", "ads1115", "2", "soil", "", ""]
+    answers += ["co2"]
     answers += ["cellar", "attic"]
     answers += ["pb2", "output", "5", "fan", "", "y", "y", "y", "y"]
     assert _wizard(simulator, monkeypatch, *answers) == exits.OK, capsys.readouterr().out
@@ -56,6 +57,7 @@ def test_what_answers_is_proposed_tried_and_written(
         "air": {"kind": "aht20", **bus},
         "panel": {"kind": "ssd1306", **bus},
         "room": {"kind": "sht3x", **bus},
+        "soil": {"kind": "ads1115", **bus, "channel": 2},
         "co2": {"kind": "scd4x", **bus},
         "cellar": {"kind": "ds18b20", "pin": "PA15", "serial": 0x0B00_0001},
         "attic": {"kind": "ds18b20", "pin": "PA15", "serial": 0x0B00_0005},
@@ -156,36 +158,66 @@ def test_without_a_terminal_the_file_is_named(
 def test_an_address_proposes_every_kind_that_can_have_it() -> None:
     assert kinds_at(0x76) == ("bme280",)
     assert kinds_at(0x44) == ("sht3x", "ina219")
-    assert kinds_at(0x50) == ()
+    assert kinds_at(0x40) == ("ina219", "pca9685")
+    assert kinds_at(0x1D) == ()
 
 
-class Listener:
-    """A screen on which nobody types."""
+class Person:
+    """Somebody who types these lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
         self.said: list[str] = []
+        self.asked: list[str] = []
 
     def say(self, text: str) -> None:
         self.said.append(text)
 
     def ask(self, question: str) -> str:
-        raise AssertionError(question)
+        self.asked.append(question)
+        return self._lines.pop(0)
 
     ask_secret = ask
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        (0x20, "what may be mcp23017 or mcp23017in: write its wires into barnacle.toml"),
-        (0x60, "what may be pca9685: write its wires into barnacle.toml"),
-        (0x1D, "something that no driver knows"),
-    ],
-)
-def test_what_has_further_wires_is_not_said_to_be_unknown(address: int, said: str) -> None:
-    screen = Listener()
-    WiringQuestions(screen, {}).of_address(address, {"pin": "PB6", "sda": "PB7"})
-    assert screen.said == [f"At 0x{address:02x} answers {said}."]
+BUS = {"pin": "PB6", "sda": "PB7"}
+
+
+def test_what_no_driver_knows_is_said_to_be_unknown() -> None:
+    person = Person()
+    WiringQuestions(person, {}).of_address(0x1D, BUS)
+    assert person.said == ["At 0x1d answers something that no driver knows."]
+
+
+def test_a_device_with_further_wires_and_channels_is_asked_for_all_of_them() -> None:
+    """A PCA9685 is 16 outputs: each has a channel, a limit and a name of its own."""
+    person = Person("y", "pb8", "0", "5", "fan", "16", "3", "", "lamp", "")
+    questions = WiringQuestions(person, {})
+    questions.of_address(0x60, BUS)
+    chip = {"kind": "pca9685", **BUS, "address": 0x60, "oe": "PB8"}
+    fan, lamp = {**chip, "channel": 0, "max_on_s": 5.0}, {**chip, "channel": 3}
+    assert questions.pins == {"fan": fan, "lamp": lamp}
+    assert person.said[1:] == ["! 16 is not one of them"]
+    checked(questions.pins)
+
+
+def test_what_may_be_several_kinds_is_asked_until_it_is_one_of_them() -> None:
+    person = Person("pca9685", "mcp23017in", "pb9", "7", "door", "")
+    questions = WiringQuestions(person, {})
+    questions.of_address(0x20, BUS)
+    chip = {"kind": "mcp23017in", **BUS, "reset": "PB9", "channel": 7}
+    assert questions.pins == {"door": chip}
+    assert person.said[1:] == ["! it is one of mcp23017, mcp23017in"]
+
+
+def test_the_second_device_of_a_kind_has_an_address_of_its_own() -> None:
+    first, second = ("pb6", "bme280", "", "pb7", "room"), ("pb6", "bme280", "0x77", "pb7", "attic")
+    person = Person(*first, *second, "")
+    questions = WiringQuestions(person, {})
+    questions.of_pins()
+    chip = {"kind": "bme280", **BUS}
+    assert questions.pins == {"room": chip, "attic": {**chip, "address": 0x77}}
+    assert "Its I2C address, 0x76 to 0x77 [0x76] " in person.asked
 
 
 def test_the_picture_has_a_wire_for_each_pin_and_no_markup_of_others() -> None:
