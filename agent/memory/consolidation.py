@@ -43,6 +43,7 @@ from agent.memory.telling import (
     MAX_MESSAGE_CHARS,
     batches,
     is_stated,
+    is_still_kept,
     says_something,
     trusted,
     was_stored,
@@ -278,7 +279,8 @@ class Consolidation:
         return facts, progress
 
     async def _draw_batch(self, batch: Sequence[HeardMessage]) -> int:
-        telling = [one for one in batch if says_something(one.text)]
+        said = [one for one in batch if says_something(one.text)]
+        telling = [one for one in said if await is_still_kept(self._memory, one)]
         if self._provider is None or not telling:
             return 0
         texts = [one.text[:MAX_MESSAGE_CHARS] for one in telling]

@@ -4,7 +4,8 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from agent.memory.base import HeardMessage, MemoryEntry
+from agent.memory.base import Catalogued, HeardMessage, Memory, MemoryEntry, Scope
+from agent.memory.keys import key_of
 from agent.memory.statement import is_lasting
 from agent.memory.text import tokens
 from agent.messages import Provenance
@@ -102,3 +103,12 @@ def was_stored(heard: HeardMessage, newest: Sequence[MemoryEntry]) -> bool:
         and len(heard.text) - len(one.content) <= MAX_AROUND_CHARS
         for one in newest
     )
+
+
+async def is_still_kept(memory: Memory, heard: HeardMessage) -> bool:
+    """Return false for a message that was forgotten since, or whose turn stored what it says."""
+    key, scope = key_of(heard.text[:MAX_MESSAGE_CHARS]), Scope(heard.person, heard.conversation)
+    if isinstance(memory, Catalogued):
+        # What a later message closed is hidden, and still there
+        return bool(await memory.doomed(key, scope))
+    return await memory.get(key, scope) is not None

@@ -12,7 +12,7 @@ from agent.memory import facts
 from agent.memory.base import MemoryEntry
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.tombstones import Tombstones
-from tests.memory.test_consolidation import OWNER, Home
+from tests.memory.test_consolidation import OWNER, GullibleProvider, Home
 
 
 @pytest.fixture
@@ -92,3 +92,17 @@ async def test_a_message_and_what_it_closes_are_one_change(home: Home) -> None:
         "I moved to Bergen",
         "The dog is called Rex",
     }
+
+
+async def test_no_fact_is_drawn_from_a_message_that_was_forgotten_meanwhile(home: Home) -> None:
+    learning = home.open(GullibleProvider())
+    home.say("I have epilepsy, by the way")
+    home.say("My sister is called Mei, by the way")
+    await learning.keep()
+    entry = next(one for one in await home.memory.list(OWNER) if "epilepsy" in one.content)
+    assert await home.memory.forget(entry.key, OWNER)
+    home.say("Thanks for forgetting my illness")
+    await learning.catch_up()
+    known = {one.content for one in await home.memory.list(OWNER)}
+    assert not [content for content in known if "epilepsy" in content]
+    assert "Noted: My sister is called Mei, by the way" in known
