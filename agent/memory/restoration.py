@@ -133,19 +133,25 @@ def living(entries: Iterable[MemoryEntry], tombstones: Tombstones) -> Iterator[M
 
 def merge_entries(db: sqlite3.Connection, entries: Iterable[MemoryEntry]) -> int:
     """Restore missing or newer memories; return how many."""
-    new_ids: dict[int, int] = {}
+    # By the numbers of where they come from, those that are there already too
+    ids: dict[int, int] = {}
     hidden: list[tuple[int, int]] = []
+    restored = 0
     for entry in entries:
         held = rows.held(db, entry.scope.owner, entry.key)
         if held is not None and held.updated_at_s >= entry.updated_at_s:
+            ids[entry.memory_id] = held.memory_id
             continue
         put = rows.restore(db, replace(entry, superseded_by=None))
-        new_ids[entry.memory_id] = put.memory_id
+        ids[entry.memory_id] = put.memory_id
+        restored += 1
         if entry.superseded_by is not None:
             hidden.append((put.memory_id, entry.superseded_by))
     for memory_id, by in hidden:
-        rows.hide(db, memory_id, new_ids.get(by, by))
-    return len(new_ids)
+        # What hid it may be lost or forgotten: another memory of that number has not
+        if by in ids:
+            rows.hide(db, memory_id, ids[by])
+    return restored
 
 
 def decoded(raw: bytes) -> str:
