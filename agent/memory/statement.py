@@ -57,6 +57,8 @@ _COLOUR = re.compile(
     r"|marrón|rouge|bleue?|verte?|jaune|noire?|blanche?|marron)\Z|^(?:红|蓝|绿|黄|黑|白|灰)色?的?\Z"
     r"|^(?:赤|青|緑|黄|黒|白|灰)色?い?\Z"
 )
+# Beside these, whatever is no name may be true as well: a lot, home, night
+_NAMED = frozenset({"i drive", "i work"})
 # A name is a word or two: "the pump is broken since the storm" is none
 _NAME_WORDS, _NAME_CHARS = 2, 24
 # Things that are one at a time, whatever their value looks like
@@ -90,7 +92,7 @@ _PATTERNS: Sequence[tuple[str, str]] = (
         rf"(?:i|we) (?:live|moved|have moved|am living|are living) (?:in|to|at|on|near) {_V}",
         "i live",
     ),
-    (rf"(?:i|we) (?:work|am working|started working|started) (?:at|for|with) {_V}", "i work"),
+    (rf"(?:i|we) (?:work|am working|started working|started) (?:at|for) {_V}", "i work"),
     (rf"(?:i|we) (?:work|am working|started working) as (?:an? )?{_V}", "i job"),
     (rf"(?:i|we) (?:get up|wake up) at {_V}", "i wake"),
     (rf"(?:i|we) go to bed at {_V}", "i bed"),
@@ -106,7 +108,7 @@ _PATTERNS: Sequence[tuple[str, str]] = (
     (rf"(?:ich wohne|wir wohnen|ich lebe|wir leben) (?:in|im|am|bei) {_V}", "i live"),
     (r"(?:ich bin|wir sind) nach (?P<v>.+?) (?:um)?gezogen", "i live"),
     (rf"(?:ich arbeite|wir arbeiten) als {_V}", "i job"),
-    (rf"(?:ich arbeite|wir arbeiten) (?:bei|für|in|im) {_V}", "i work"),
+    (rf"(?:ich arbeite|wir arbeiten) (?:bei|für) {_V}", "i work"),
     (r"(?:ich stehe|wir stehen) um (?P<v>.+?) auf", "i wake"),
     (r"(?:ich gehe|wir gehen) um (?P<v>.+?) ins bett", "i bed"),
     (rf"(?:ich fahre|wir fahren) (?:einen?|den|das|die) {_V}", "i drive"),
@@ -148,7 +150,7 @@ _PATTERNS: Sequence[tuple[str, str]] = (
     (r"我(?:们)?(?:是|当)(?:一名|一个)(?P<v>.+)", "i job"),
     (r"我(?:们)?(?:早上)?(?P<v>.+?)起床", "i wake"),
     (r"我(?:们)?(?:晚上)?(?P<v>.+?)睡觉", "i bed"),
-    (r"我(?:们)?开(?:一辆)?(?P<v>.+)", "i drive"),
+    (r"我(?:们)?开(?:的是|一[辆部台])(?P<v>.+)", "i drive"),
     (r"我(?:们)?(?P<v>.+?)吃(?P<s>药|维生素)", "i take {s}"),
     (r"(?:我(?:们)?的?)?(?P<s>[^我你他她,，]{1,12}?)(?:住在|搬到了?)(?P<v>.+)", "{s} live"),
     (r"(?:我(?:们)?的?)?(?P<s>[^我你他她,，]{1,12}?)在(?P<v>.+?)(?:工作|上班)", "{s} work"),
@@ -249,12 +251,21 @@ def _plain(text: str) -> str:
 def _statement(slot: str, subject: str, value: str, text: str) -> Statement | None:
     subject = subject.strip(" '").removesuffix("'s")
     named = slot.format(s=subject)
+    if slot in _NAMED and not _begins_with_name(value, text):
+        return None
     if slot == "{s}":
         kind = _kind(subject, value, text)
         if kind is None:
             return None
         named = f"{named} {kind}"
     return Statement(named, value) if value else None
+
+
+def _begins_with_name(value: str, text: str) -> bool:
+    """Return true for a value with a capital in the text: "a lot" is no car."""
+    first = re.escape(value.split(maxsplit=1)[0]) if value else ""
+    written = re.search(rf"(?<!\w){first}(?!\w)", text, re.IGNORECASE)
+    return value.upper() == value or (written is not None and written[0][:1].isupper())
 
 
 def _kind(subject: str, value: str, text: str) -> str | None:
