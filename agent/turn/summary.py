@@ -99,8 +99,10 @@ def removed_turns(connection: sqlite3.Connection) -> list[RemovedTurns]:
 
 def keep_summary(connection: sqlite3.Connection, of: RemovedTurns, summary: str) -> bool:
     """Replace notes and digest; false if the conversation has gone on or ended meanwhile."""
+    # The numbers of a conversation that was begun anew begin anew, too
     if connection.execute(
-        "DELETE FROM removed WHERE conversation = ? AND number = ?", (of.conversation, of.number)
+        "DELETE FROM removed WHERE conversation = ? AND number = ? AND text = ?",
+        (of.conversation, of.number, of.text),
     ).rowcount:
         connection.execute(
             "UPDATE digests SET summary = ?, text = '' WHERE conversation = ?",

@@ -156,7 +156,7 @@ class SlowNotes(Provider):
         return ChatResponse(NOTES)
 
 
-@pytest.mark.parametrize("meanwhile", ["went on", "began anew"])
+@pytest.mark.parametrize("meanwhile", ["went on", "began anew", "grew again"])
 async def test_a_summary_of_what_has_changed_meanwhile_is_not_kept(
     tmp_path: Path, meanwhile: str
 ) -> None:
@@ -168,10 +168,13 @@ async def test_a_summary_of_what_has_changed_meanwhile_is_not_kept(
         await kept.journal.transact(lambda db: talk(db, 8, 14))
     else:
         await kept.journal.transact(lambda db: history.clear(db, CHAT))
+    if meanwhile == "grew again":
+        # As often as before, so that only its words differ
+        await kept.journal.transact(lambda db: talk(db, 20, 28))
     provider.goes_on.set()
     assert not await looking
     assert NOTES not in await kept.digest()
-    assert await kept.waiting() == (meanwhile == "went on")
+    assert await kept.waiting() == (meanwhile != "began anew")
     await kept.journal.aclose()
 
 
