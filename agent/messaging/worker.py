@@ -26,6 +26,7 @@ from agent.messaging.delivery import Delivery
 from agent.messaging.inbox import NOT_KEPT, Accepted
 from agent.messaging.journal import InboxState
 from agent.messaging.queue import Ending, QueuedMessage
+from agent.security.approvals import ApprovalVoid
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 from agent.system.crash_points import crash_point
@@ -324,6 +325,9 @@ class MessageWorker:
             raise StorageFull(
                 "the storage is full: even the message that wants it could not be stored"
             )
+        if not self._desk.stands(queued.accepted.message):
+            # Whoever was revoked in the middle of their turn moves nothing more
+            raise ApprovalVoid("whoever asked for it has no access any more")
         queued.has_acted = True
         await self._journal.transact(lambda db: inbox.mark_acted(db, queued.accepted))
         crash_point("effect.intended")

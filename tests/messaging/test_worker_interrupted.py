@@ -1,6 +1,7 @@
 """What becomes of messages whose turns are broken off by the next one."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -84,3 +85,32 @@ async def test_who_lost_access_meanwhile_leaves_no_message_open(tmp_path: Path) 
         await agent.say("two", "2")
         await wait_until(agent.is_idle, 5)
     assert channel.sent == []
+
+
+class Revoking(Switching):
+    """Whoever asks loses access while it thinks."""
+
+    def __init__(self) -> None:
+        super().__init__("lamp on", ends=True)
+        self.lose_access: Callable[[], None] = lambda: None
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        self.lose_access()
+        return await super().chat(request)
+
+
+async def test_who_loses_access_in_the_middle_of_a_turn_moves_nothing_more(tmp_path: Path) -> None:
+    provider, lamp = Revoking(), CountingTool()
+    async with running(tmp_path, provider, FakeChannel(), tools=[lamp]) as agent:
+        worker = agent.dispatcher._queues._attend
+        assert isinstance(worker, MessageWorker)
+
+        def lose_access() -> None:
+            worker._desk = replace(worker._desk, stands=lambda _: False)
+
+        provider.lose_access = lose_access
+        await agent.say("lamp on", "1")
+        await wait_until(lambda: len(provider.asked) == 2)
+        await wait_until(agent.is_idle, 5)
+    assert lamp.uses == []
+    assert "no access any more" in provider.asked[1]
