@@ -148,6 +148,17 @@ async def test_what_waits_of_somebody_who_is_revoked_stands_no_more(home: Househ
     assert not home.door.stands(waiting[2])
 
 
+async def test_the_jobs_of_somebody_who_is_revoked_run_no_more(home: Household) -> None:
+    guest = home.people.named("guest").person_id
+    trust = PersonRole.GUEST.trust
+    job = said("heat", GUEST, strand="job-heat", person=guest, provenance=trust)
+    assert home.door.stands(job)
+    home.people.revoke(home.people.named("guest"))
+    assert not home.door.stands(job)
+    owners = structs.replace(job, person="owner", provenance=Provenance.OWNER)
+    assert home.door.stands(owners)
+
+
 async def test_a_lower_role_takes_the_trust_of_what_waits(home: Household) -> None:
     came = await home.door.admit(said("hi", GUEST))
     assert isinstance(came, Admitted)
