@@ -193,7 +193,9 @@ class Conversations:
         return answer
 
     def _said(self, message: Inbound, outcome: "TurnOutcome") -> history.History:
-        """Return what the history keeps of a turn."""
+        """Return what the history keeps of a turn: nothing where it was begun anew meanwhile."""
+        if message.conversation in self.histories.begun_anew:
+            return history.NOTHING_SAID
         said = (ChatMessage.user(kept(message)), *self._saying.kept(outcome).added)
         if outcome.is_recalled:
             said = tuple(replace(one, is_recalled=True) for one in said)
@@ -261,6 +263,7 @@ class Conversations:
 
     async def forget(self, conversation: str) -> int:
         """Begin the conversation anew; the number of messages that are gone."""
+        self.histories.begun_anew.add(conversation)
         clear = partial(self.histories.clear, conversation=conversation)
         return await self._parts.journal.transact(clear)
 
@@ -321,19 +324,14 @@ class Conversations:
         return AnswerFilter(Path(self.workspace))
 
     async def _turn(self, message: Inbound, seams: TurnSeams) -> "TurnOutcome":
+        self.histories.begun_anew.discard(message.conversation)
         seams = replace(seams, hooks=self._parts.hooks)
         # Two databases: neither waits for the other
         memories, (earlier, model, said, briefing) = await asyncio.gather(
             recall(message, self._parts.memory, self._memory_settings), self._read(message)
         )
-        setting = PromptSetting(
-            self._agent.name,
-            self.workspace,
-            message.channel,
-            self._has_hardware(),
-            briefing,
-            seams.abilities,
-        )
+        place = (self._agent.name, self.workspace, message.channel)
+        setting = PromptSetting(*place, self._has_hardware(), briefing, seams.abilities)
         messages = (
             ChatMessage.system(stable_prompt(setting)),
             ChatMessage.system(
@@ -351,12 +349,12 @@ class Conversations:
         # The model reads all of this again, so all of it counts
         trust = min(said.provenance, earlier.provenance, *(m.words.provenance for m in untrusted))
         # What runs by itself orders nothing that runs by itself
-        place = None if (message.strand or "").startswith(JOB_STRAND) else message.address
+        is_job = (message.strand or "").startswith(JOB_STRAND)
         context = ToolContext(
             message.conversation,
             message.who,
             trust,
-            place=place,
+            place=None if is_job else message.address,
             is_group=message.is_group,
             is_spoken=message.is_spoken,
             audience=self._parts.audience_of(message),

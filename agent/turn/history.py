@@ -345,6 +345,8 @@ class HistoryCache:
         self._makes_summaries = makes_summaries
         # The one that was looked at last is the last
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        # Conversations that a person began anew since their last turn began
+        self.begun_anew: set[str] = set()
 
     def history(self, connection: sqlite3.Connection, conversation: str) -> History:
         """As `history`; for a transaction that has changed nothing."""

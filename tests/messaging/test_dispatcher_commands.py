@@ -9,7 +9,7 @@ from agent.messaging.dispatcher import COMMAND_FAILED_TEXT
 from agent.messaging.worker import STOPPED_TEXT
 from tests.fakes.channel import FakeChannel
 from tests.fakes.dispatching import running
-from tests.fakes.provider import EchoProvider, StalledProvider
+from tests.fakes.provider import EchoProvider, HeldProvider, StalledProvider
 from tests.waits import stays, wait_until
 
 
@@ -46,3 +46,24 @@ async def test_a_stop_that_there_is_no_room_to_note_is_not_said_to_have_failed(
             assert told.startswith(STOPPED_TEXT)
             await stays(lambda: len(channel.sent) == 1, 0.05)
         await wait_until(agent.is_idle)
+
+
+async def test_a_turn_that_a_new_conversation_overtook_does_not_begin_it(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), HeldProvider()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.say("what does that page say?", "1")
+        await provider.asked.wait()
+        await agent.say("/new", "2")
+        await channel.wait_for(1)
+        provider.go_on.set()
+        await channel.wait_for(2)
+        kept = await agent.journal.look(
+            lambda db: db.execute("SELECT count(*) FROM turns").fetchone()
+        )
+        assert kept == (0,)
+        await agent.say("hello", "3")
+        await channel.wait_for(3)
+        kept = await agent.journal.look(
+            lambda db: db.execute("SELECT count(*) FROM turns").fetchone()
+        )
+    assert kept == (2,)
