@@ -106,6 +106,10 @@ class Board(Protocol):
             LinkLost, OutcomeUnknown, CallRefused: as for `call`.
         """
 
+    @property
+    def held(self) -> frozenset[str]:
+        """Outputs whose leases this agent renews."""
+
     def let_go(self, pin: str) -> bool:
         """Renew the lease of an output no more, so that it ends; whether this agent held it."""
 

@@ -216,7 +216,10 @@ class BoardTool(Tool[Arguments]):
         for_s = float(values.pop(FOR_SECONDS, 0))
         if not can_end(self._method):
             return await self._done(values, for_s)
-        async with self._endings.turn(self._moves(values).name):
+        pin = self._moves(values)
+        async with self._endings.turn(pin.name):
+            if (why := self._endings.overstay(pin, for_s)) is not None:
+                return ToolResult.failed(why)
             return await self._done(values, for_s)
 
     async def _done(self, values: dict[str, Value], for_s: float) -> ToolResult:

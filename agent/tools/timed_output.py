@@ -15,7 +15,7 @@ from agent.errors import BadArguments, LinkError, OutcomeUnknown
 from agent.link.base import Board, Value
 from agent.link.devices.device_table import by_capability
 from agent.link.manifest import BoardPin, Field, Method
-from agent.passage import echo, own
+from agent.passage import Passage, echo, own
 
 _log = logging.getLogger(__name__)
 
@@ -99,6 +99,8 @@ class Endings:
         self._board = board
         self._moved = moved
         self._coming: dict[str, asyncio.Task[None]] = {}
+        # When each output was switched on: a board counts its longest time from there
+        self._on_since_s: dict[str, float] = {}
         # An end and an order for the same pin take turns: the one that comes second is the last
         self._turns: dict[str, asyncio.Lock] = {}
 
@@ -110,6 +112,25 @@ class Endings:
     def turn(self, pin: str) -> asyncio.Lock:
         """Return the lock that an order for a pin holds until its answer is there."""
         return self._turns.setdefault(pin, asyncio.Lock())
+
+    def overstay(self, pin: BoardPin, for_s: float) -> Passage | None:
+        """Return why an order cannot hold a pin so long that is on already; None if it can."""
+        now_s = asyncio.get_running_loop().time()
+        if pin.name not in self._board.held:
+            self._on_since_s[pin.name] = now_s
+        longest_s = pin.max_on_ms / 1000
+        left_s = round(longest_s - (now_s - self._on_since_s.get(pin.name, now_s)), 1)
+        # One that is over has ended, and the board is about to tell it
+        if not 0 < left_s < for_s:
+            return None
+        return own(
+            "{} is on and may be on for {} s more (max_on_s in its configuration is {} s), "
+            "not for {} s: nothing was done",
+            echo(pin.name),
+            left_s,
+            longest_s,
+            for_s,
+        )
 
     def call_off(self, pin: str) -> None:
         """Cancel the end of a pin, because it was set again."""

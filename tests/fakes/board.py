@@ -159,6 +159,11 @@ class FakeBoard:
             raise CallRefused("not_supported", "this board has no such method")
         return self.link_methods[method](arguments)
 
+    @property
+    def held(self) -> frozenset[str]:
+        outputs = ("led", "pump", "relay")
+        return frozenset(pin for pin in outputs if self.values.get(pin, "off") != "off")
+
     def let_go(self, pin: str) -> bool:
         self.let_gone.append(pin)
         return self.values.get(pin) not in {None, "off"}

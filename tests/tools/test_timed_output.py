@@ -72,6 +72,22 @@ async def test_what_a_stop_has_ended_is_not_written_again() -> None:
     assert board.record == before
 
 
+@in_virtual_time
+async def test_one_that_is_on_already_is_promised_no_longer_than_its_limit_has_left() -> None:
+    board = FakeBoard()
+    tool = writes(board, max_on_ms=30_000)
+    await told(tool, pin="pump", value="on")
+    await elapse(25)
+    said = await refused(tool, pin="pump", value="on", for_seconds=20)
+    assert said == (
+        "pump is on and may be on for 5 s more (max_on_s in its configuration is 30 s), not for "
+        "20 s: nothing was done"
+    )
+    assert (await told(tool, pin="pump", value="on", for_seconds=4))["for_seconds"] == 4
+    await elapse(5)
+    assert (await told(tool, pin="pump", value="on", for_seconds=20))["for_seconds"] == 20
+
+
 @dataclass
 class ForgetfulLine(FakeBoard):
     """Loses the answers to the first writes of the safe value, and refuses later ones."""

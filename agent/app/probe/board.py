@@ -100,6 +100,10 @@ class ProbeBoard(Struct):
     async def exchange(self, method: int, arguments: bytes) -> bytes:
         raise CallRefused("not_supported", own("this board has no such method"))
 
+    @property
+    def held(self) -> frozenset[str]:
+        return frozenset(pin for pin in _OUTPUTS if self.values[pin] != "off")
+
     def let_go(self, pin: str) -> bool:
         return self.values.get(pin) not in {None, "off"}
 
