@@ -176,6 +176,11 @@ class Peripherals:
         finally:
             self._let_go()
 
+    def make_safe(self) -> None:
+        """Switch every output of the machine's own to its safe value."""
+        if self._settings.pins:
+            self.pins.make_safe()
+
     async def aclose(self) -> None:
         """Let go of what stays open between two runs."""
         if self.devices is not None:

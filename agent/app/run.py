@@ -132,8 +132,7 @@ async def run(settings: Settings, paths: Paths) -> int:
             await until_left(asyncio.Event().wait(), lambda: False)
             _log.info("stopping")
             stopping()
-            for channel in channels:
-                await channel.aclose()
+            await _let_go(agent, channels)
         starts.end()
     return 0
 
@@ -163,6 +162,14 @@ def _assembled(settings: Settings, paths: Paths, *, only_talks: bool) -> Agent:
         return agent
     agent.mcp.give_up()
     return replace(agent, registry=Registry(()))
+
+
+async def _let_go(agent: Agent, channels: Sequence[Channel]) -> None:
+    """Make the outputs safe, then close the channels: that takes as long as their platforms do."""
+    agent.peripherals.make_safe()
+    await asyncio.gather(*(board.release() for board in agent.boards))
+    for channel in channels:
+        await channel.aclose()
 
 
 def _notify(

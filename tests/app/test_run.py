@@ -1,16 +1,23 @@
 """What a run of the agent does besides its parts."""
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from agent.app import run
+from agent.app import boards, run
+from agent.link.board import SerialBoard
+from agent.link.settings import BoardSettings
+from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
 from agent.update import records
 from agent.update.records import UpdateOutcome, UpdateRecords
+from tests.fakes.channel import FakeChannel
+from tests.waits import wait_until
 
 
 class Owner:
@@ -59,3 +66,28 @@ async def test_elsewhere_than_on_a_card_of_ours_nobody_looks(card: Path) -> None
         before = asyncio.all_tasks()
         run._tell_of_updates(agent_with(Owner(), card), tasks)
         assert asyncio.all_tasks() == before
+
+
+async def test_outputs_are_safe_before_a_channel_takes_its_time_to_close(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    class ReleasedBoard(SerialBoard):
+        async def release(self) -> None:
+            order.append("board released")
+            await super().release()
+
+    class ClosingChannel(FakeChannel):
+        async def aclose(self) -> None:
+            order.append("channel closed")
+
+    monkeypatch.setattr(boards, "SerialBoard", ReleasedBoard)
+    monkeypatch.setattr(run, "_platforms", lambda *_: (ClosingChannel(),))
+    settings = Settings(board=BoardSettings(port=str(tmp_path / "board")))
+    running = asyncio.create_task(run.run(settings, Paths(None, tmp_path / "state")))
+    await wait_until(lambda: signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert await running == 0
+    # Once more at the end: a turn may have gone on meanwhile
+    assert order == ["board released", "channel closed", "board released"]
