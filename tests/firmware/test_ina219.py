@@ -28,7 +28,21 @@ def test_the_worked_example_of_the_data_sheet_comes_out() -> None:
         assert [sensor.value(part) for part in range(4)] == [11_980, 10_000, 119_800, None]
 
 
-@pytest.mark.parametrize(("volts", "amperes"), [(12.0, 0.5), (5.2, -1.25), (0.0, 0.0), (26, 3.2)])
+@pytest.mark.parametrize("shunt", [b"\x7d\x00", b"\x83\x00"])
+def test_the_end_of_the_range_is_no_measurement(
+    shunt: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The data sheet's table 7: more than 320 mV at the shunt reads as 320 mV."""
+    registers = {0: b"\x3f\xff", 1: shunt, 2: b"\x5d\x9a"}
+    monkeypatch.setattr(Bus, "readfrom_mem", lambda *said: registers[said[2]])
+    with node_module("devices.ina219") as ina219:
+        sensor = ina219.Ina219.__new__(ina219.Ina219)
+        sensor._bus, sensor._address, sensor._shunt_mohm = Bus(), 0x40, 2
+        with pytest.raises(ina219.Refusal, match="too much current"):
+            sensor.value(1)
+
+
+@pytest.mark.parametrize(("volts", "amperes"), [(12.0, 0.5), (5.2, -1.25), (0.0, 0.0), (26, 3.19)])
 def test_it_tells_voltage_current_and_power(
     sensor_board: BoardSim, volts: float, amperes: float
 ) -> None:

@@ -18,6 +18,8 @@ _AT_SHUNT = const(0x01)
 _AT_VOLTAGE = const(0x02)
 # 32 V, 320 mV at the shunt, 128 samples of both, again and again
 _SETTINGS = const(0x3FFF)
+# Beyond 320 mV the shunt's register stays at this, and is no measurement
+_SHUNT_MOST = const(32_000)
 # In the register of the voltage
 _READY = const(2)
 _OVERFLOW = const(1)
@@ -54,12 +56,12 @@ class Ina219:
         except OSError:
             text = "no INA219 answers at address %d" % self._address
             raise Refusal(frame.IO, text)  # noqa: B904  - no chaining on the board
-        if voltage & _OVERFLOW:
+        if shunt & 0x8000:
+            shunt -= 0x10000
+        if voltage & _OVERFLOW or abs(shunt) >= _SHUNT_MOST:
             raise Refusal(frame.IO, "the INA219 cannot calculate: too much current")
         if not voltage & _READY:
             raise Refusal(frame.BUSY_CODE, "the first measurement is under way")
-        if shunt & 0x8000:
-            shunt -= 0x10000
         millivolts = (voltage >> 3) * _STEP_MV
         milliamperes = _divided(shunt * _SHUNT_STEP_UV, self._shunt_mohm)
         return millivolts, milliamperes, _divided(millivolts * milliamperes, 1000)
