@@ -32,14 +32,11 @@ class Dht22:
     def __init__(self, entry):
         self._pin = machine.Pin(entry["pin"], machine.Pin.OPEN_DRAIN, machine.Pin.PULL_UP, value=1)
         self._pulses = bytearray(_PULSES_MOST)
-        self._bytes = bytearray(_BITS // 8)
         self._is_calling = False
         self._next_ms = ticks_add(ticks_ms(), _PAUSE_MS)
         self._failures = _FAILURES_MOST
         self._code = frame.BUSY_CODE
         self._trouble = "the first measurement is under way"
-        self._tenths = 0
-        self._humidity_tenths = 0
 
     def value(self, part=0):
         # In hundredths of a degree or of a percent
@@ -65,7 +62,7 @@ class Dht22:
         self._pin.value(1)
         trouble = self._listen()
         if trouble:
-            self._failures = min(_FAILURES_MOST, self._failures + 1)
+            self._failures += 1
             self._code = frame.IO
             self._trouble = trouble
         else:
@@ -90,7 +87,7 @@ class Dht22:
         return self._understand(count - _BITS)
 
     def _understand(self, first):
-        data = self._bytes
+        data = bytearray(_BITS // 8)
         for bit in range(_BITS):
             one = 1 if self._pulses[first + bit] > _ONE_FROM_US else 0
             data[bit >> 3] = (data[bit >> 3] << 1 | one) & 0xFF
@@ -98,6 +95,9 @@ class Dht22:
             return "the DHT22's checksum is wrong"
         humidity = data[0] << 8 | data[1]
         tenths = (data[2] & 0x7F) << 8 | data[3]
+        if data[2] >= 0xC0:
+            # No sign and number, as in the data sheet: some send the complement of two
+            tenths = 0x8000 - tenths
         if humidity > 1000 or tenths > 1250:
             return "the DHT22 says what cannot be"
         self._humidity_tenths = humidity
