@@ -64,7 +64,7 @@ BUSES = (
         options=(DeviceOption("frequency", 10_000, 400_000, 100_000, "Hz"),),
         shares_lines=I2C_LINES,
         refusals=(
-            "a register is 0 to 255, or -1 for none",
+            "1 to 32 bytes of register 0 to 255, or -1 for none",
             "an address is 8 to 119",
             "scanning: ask again in a moment",
             "something holds the bus",

@@ -9,7 +9,7 @@ from time import ticks_diff, ticks_ms
 import frame
 from micropython import const
 from node.calls import AT, Refusal
-from node.devices.i2c import open_bus
+from node.devices.i2c import open_bus, require_free
 
 CLIMATE_READ = 26
 
@@ -34,10 +34,8 @@ class Bme280:
     def __init__(self, entry):
         self._address = entry["address"]
         self._bus = open_bus(entry)
-        self._data = bytearray(_DATA_BYTES)
+        self._sda = entry["sda"]
         self._temperature = None
-        self._pressure = None
-        self._humidity = None
         self._result = None
         self._measured_ms = ticks_ms()
 
@@ -65,8 +63,8 @@ class Bme280:
         try:
             if self._temperature is None:
                 self._set_up()
-            data = self._data
-            self._bus.readfrom_mem_into(self._address, _AT_DATA, data)
+            data = self._bus.readfrom_mem(self._address, _AT_DATA, _DATA_BYTES)
+            require_free(self._sda)
         except OSError:
             # It may have lost its power, and its settings with it
             self._temperature = None
@@ -75,7 +73,9 @@ class Bme280:
         raw_pressure = data[0] << 12 | data[1] << 4 | data[2] >> 4
         raw_temperature = data[3] << 12 | data[4] << 4 | data[5] >> 4
         if raw_temperature == _SKIPPED:
-            self._notice_a_reset()
+            if not self._bus.readfrom_mem(self._address, 0xF4, 1)[0] & 3:
+                # Asleep as after power-on: the settings are gone
+                self._temperature = None
             raise Refusal(frame.BUSY_CODE, "the first measurement is under way")
         t_fine = fine_temperature(raw_temperature, self._temperature)
         return (
@@ -84,15 +84,9 @@ class Bme280:
             pressure(raw_pressure, t_fine, self._pressure),
         )
 
-    def _notice_a_reset(self):
-        # Asleep as after power-on: the settings are gone
-        if not self._bus.readfrom_mem(self._address, 0xF4, 1)[0] & 3:
-            self._temperature = None
-
     def _set_up(self):
         bus, address = self._bus, self._address
-        chip = bus.readfrom_mem(address, _AT_CHIP_ID, 1)[0]
-        if chip != _CHIP_ID:
+        if bus.readfrom_mem(address, _AT_CHIP_ID, 1)[0] != _CHIP_ID:
             raise Refusal(frame.IO, "what answers at address %d is no BME280" % address)
         first = bus.readfrom_mem(address, _AT_CALIBRATION, _CALIBRATION_BYTES)
         second = bus.readfrom_mem(address, _AT_CALIBRATION_2, _CALIBRATION_2_BYTES)

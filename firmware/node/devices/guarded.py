@@ -16,7 +16,7 @@ import frame
 import machine
 from micropython import const
 from node.calls import Refusal
-from node.devices.i2c import open_bus
+from node.devices.i2c import open_bus, require_free
 
 CHANNELS = 16
 
@@ -54,6 +54,7 @@ class Guarded:
         self._address = entry["address"]
         self._wire = machine.Pin(entry[wire], machine.Pin.OUT, value=self.part.OFF)
         self._bus = open_bus(entry)
+        self._sda = entry["sda"]
         # Until everything has been told again
         self.is_cut = True
         self._code = frame.BUSY_CODE
@@ -105,7 +106,7 @@ class Guarded:
         if self.is_cut:
             return 0
         try:
-            return self.part.get(self._bus, self._address, channel)
+            return self._told(self.part.get(self._bus, self._address, channel))
         except OSError as fault:
             raise self._failed(fault)  # noqa: B904  - no chaining on the board
 
@@ -135,7 +136,7 @@ class Guarded:
 
     def _look(self):
         try:
-            is_well = self.part.is_well(self._bus, self._address)
+            is_well = self._told(self.part.is_well(self._bus, self._address))
         except OSError as fault:
             raise self._failed(fault)  # noqa: B904  - no chaining on the board
         if not is_well:
@@ -148,7 +149,7 @@ class Guarded:
             self._close_wire()
         try:
             self.part.begin(self._bus, self._address, self.levels)
-            is_well = self.part.is_well(self._bus, self._address)
+            is_well = self._told(self.part.is_well(self._bus, self._address))
         except OSError as fault:
             raise self._failed(fault)  # noqa: B904  - no chaining on the board
         if not is_well:
@@ -167,12 +168,17 @@ class Guarded:
     def _put(self, channel, level):
         try:
             self.part.put(self._bus, self._address, channel, level)
-            kept = self.part.get(self._bus, self._address, channel)
+            kept = self._told(self.part.get(self._bus, self._address, channel))
         except OSError as fault:
             raise self._failed(fault)  # noqa: B904  - no chaining on the board
         if kept != level:
             self._fail("the %s does not keep what it is told" % self._name)
             self.require()
+
+    def _told(self, said):
+        # What the chip said, if it was the chip: a line that is held is an off that was never told
+        require_free(self._sda)
+        return said
 
     def _failed(self, fault):
         if self.is_cut and not self.part.TALKS:

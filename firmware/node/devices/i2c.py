@@ -41,17 +41,21 @@ def open_bus(entry):
     )
 
 
+def require_free(sda):
+    # A data line that stays low while nobody speaks looks like an answer to everything
+    if not machine.Pin(sda).value():
+        raise OSError(_TIMED_OUT)
+
+
 class I2c:
     def __init__(self, entry):
         self._bus = open_bus(entry)
-        self._buffer = bytearray(_DATA_MOST_BYTES)
+        self._sda = entry["sda"]
         self._found = bytearray(_ADDRESS_MOST)
-        self._count = 0
         # The next address to probe; beyond the last one when no scan is under way
         self._probing = _ADDRESS_MOST + 1
         self._scanned_ms = ticks_ms()
         self._has_news = False
-        self._is_held = False
 
     def handlers(self):
         return {I2C_SCAN: self._scan, I2C_READ: self._read, I2C_WRITE: self._write}
@@ -67,6 +71,7 @@ class I2c:
     def _probe(self):
         try:
             self._bus.writeto(self._probing, b"")
+            require_free(self._sda)
         except OSError as fault:
             if fault.errno == _TIMED_OUT:
                 self._is_held = True
@@ -92,31 +97,32 @@ class I2c:
     def _read(self, arguments, answer, _outputs):
         need(arguments, 5)
         _index, address, register, count = struct.unpack_from("<BBhB", arguments, 0)
-        if not 0 < count <= _DATA_MOST_BYTES:
-            raise Refusal(frame.OUT_OF_RANGE, "1 to 32 bytes")
-        if not -1 <= register <= 255:
-            raise Refusal(frame.OUT_OF_RANGE, "a register is 0 to 255, or -1 for none")
-        view = memoryview(self._buffer)[:count]
+        if not 0 < count <= _DATA_MOST_BYTES or not -1 <= register <= 255:
+            raise Refusal(frame.OUT_OF_RANGE, "1 to 32 bytes of register 0 to 255, or -1 for none")
+        _check(address)
+        found = bytearray(count)
         try:
             if register < 0:
-                self._bus.readfrom_into(_checked(address), view)
+                self._bus.readfrom_into(address, found)
             else:
-                self._bus.readfrom_mem_into(_checked(address), register, view)
+                self._bus.readfrom_mem_into(address, register, found)
+            require_free(self._sda)
         except OSError:
             raise _silence(address)  # noqa: B904  - no chaining on the board
-        return data.put(answer, self._buffer, count)
+        return data.put(answer, found, count)
 
     def _write(self, arguments, answer, outputs):
         need(arguments, 2)
         require_unlocked(outputs)
-        address = _checked(arguments[1])
+        address = arguments[1]
+        _check(address)
         given = data.take(arguments, 2, _DATA_MOST_BYTES)
         try:
             # It acknowledges every byte or refuses the rest
-            taken = self._bus.writeto(address, given)
+            answer[AT] = self._bus.writeto(address, given)
+            require_free(self._sda)
         except OSError:
             raise _silence(address)  # noqa: B904  - no chaining on the board
-        answer[AT] = taken
         return 1
 
 
@@ -124,7 +130,6 @@ def _silence(address):
     return Refusal(frame.IO, "no device answers at address %d" % address)
 
 
-def _checked(address):
+def _check(address):
     if not _ADDRESS_LEAST <= address <= _ADDRESS_MOST:
         raise Refusal(frame.OUT_OF_RANGE, "an address is 8 to 119")
-    return address

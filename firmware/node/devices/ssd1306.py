@@ -9,11 +9,10 @@ from time import ticks_add, ticks_diff, ticks_ms
 
 import frame
 import framebuf
-import machine
 from micropython import const
 from node.calls import Refusal, need
 from node.devices import data
-from node.devices.i2c import open_bus
+from node.devices.i2c import open_bus, require_free
 
 DISPLAY_WRITE = 44
 
@@ -44,7 +43,7 @@ class Ssd1306:
             raise ValueError("height is 32 or 64")
         self._address = entry["address"]
         self._bus = open_bus(entry)
-        self._sda = machine.Pin(entry["sda"])
+        self._sda = entry["sda"]
         self._lines = height // _HIGH
         self._settings = _BEFORE + bytes([height - 1, 0xDA, 0x12 if height == 64 else 0x02])
         self._text = bytearray(b" " * (_LETTERS * self._lines))
@@ -63,7 +62,7 @@ class Ssd1306:
             return
         try:
             self._step(now_ms)
-            self._require_free_bus()
+            require_free(self._sda)
         except OSError as fault:
             self._begin()
             self._next_ms = ticks_add(now_ms, _AGAIN_MS)
@@ -73,11 +72,6 @@ class Ssd1306:
                 self._trouble = "no SSD1306 answers at address %d" % self._address
         else:
             self._trouble = ""
-
-    def _require_free_bus(self):
-        # A data line that stays low while nobody speaks looks like an answer to everything
-        if not self._sda.value():
-            raise OSError(_TIMED_OUT)
 
     def _begin(self):
         self._is_set_up = False
