@@ -31,15 +31,30 @@ def test_a_scan_finds_who_is_there(bench: Wire) -> None:
     assert ask(bench, I2C_SCAN, "bus") == b"\x02\x50\x76"
 
 
-def test_a_bus_that_something_holds_is_told_and_heals(bench: Wire, bench_board: BoardSim) -> None:
-    change(bench_board, "eeprom", holds_bus=True)
+@pytest.mark.parametrize("held", ["holds_bus", "holds_data"])
+def test_a_bus_that_something_holds_is_told_and_heals(
+    bench: Wire, bench_board: BoardSim, held: str
+) -> None:
+    change(bench_board, "eeprom", **{held: True})
     assert refusal(bench, I2C_SCAN, "bus")[0] == codec.BUSY_CODE
     bench.rest(0.2)
     assert refusal(bench, I2C_SCAN, "bus") == (codec.IO, "something holds the bus")
-    change(bench_board, "eeprom", holds_bus=False)
+    change(bench_board, "eeprom", **{held: False})
     assert refusal(bench, I2C_SCAN, "bus")[0] == codec.BUSY_CODE
     bench.rest(0.3)
     assert ask(bench, I2C_SCAN, "bus") == b"\x02\x50\x76"
+
+
+def test_a_data_line_that_is_held_low_reads_and_takes_nothing(
+    bench: Wire, bench_board: BoardSim
+) -> None:
+    change(bench_board, "eeprom", holds_data=True)
+    silent = (codec.IO, "no device answers at address 80")
+    try:
+        assert refusal(bench, I2C_READ, "bus", struct.pack("<BhB", 0x50, 0x10, 3)) == silent
+        assert refusal(bench, I2C_WRITE, "bus", b"\x50\x04\x10abc") == silent
+    finally:
+        change(bench_board, "eeprom", holds_data=False)
 
 
 def test_what_is_written_over_i2c_is_read_back(bench: Wire) -> None:

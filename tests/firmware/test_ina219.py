@@ -51,6 +51,17 @@ def test_it_tells_voltage_current_and_power(
         supply.near(round(volts * 1000), round(amperes * 1000), round(volts * amperes * 1000))
 
 
+@pytest.mark.parametrize("amperes", [3.2, 8.0, -8.0])
+def test_a_current_beyond_its_range_is_told_as_such_and_not_as_its_end(
+    sensor_board: BoardSim, amperes: float
+) -> None:
+    sensor_board.set(supply_volts=12, supply_amperes=amperes)
+    with sensed(sensor_board, POWER_READ, "Hii", SUPPLY) as supply:
+        supply.says("the INA219 cannot calculate: too much current")
+        sensor_board.set(supply_volts=12, supply_amperes=3.19)
+        supply.near(12_000, 3_190, 38_280)
+
+
 def test_overflow_and_a_pulled_cable_are_told_apart_and_end(sensor_board: BoardSim) -> None:
     sensor_board.set(supply_volts=12, supply_amperes=0.5)
     with sensed(sensor_board, POWER_READ, "Hii", SUPPLY) as supply:

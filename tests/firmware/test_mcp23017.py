@@ -80,6 +80,27 @@ def test_a_stuck_loop_does_not_hold_an_output_of_an_expander(sensor_board: Board
         assert not [one for one in sensor_board.record() if one["event"] == "interrupt_fault"]
 
 
+@pytest.mark.parametrize("end", ["lease", "estop"])
+def test_every_end_comes_through_a_data_line_that_is_held_low(
+    sensor_board: BoardSim, end: str
+) -> None:
+    """Zeros are what a chip of outputs alone has to answer, switched off or asked how it is."""
+    outputs = [{**VALVE, "name": f"v{number}", "channel": number} for number in range(16)]
+    for one in outputs:
+        one["lease_ms"] = 1_000 if end == "lease" else 10_000
+    with driven(sensor_board, EXPANDER_WRITE, "B", *outputs) as valve:
+        switch(valve, 1)
+        assert shows(sensor_board, valve.wire, {0})
+        change(sensor_board, "mcp23017", holds_data=True)
+        try:
+            valve.ended(end, lambda: not high(sensor_board))
+            held = (codec.IO, "something holds the bus")
+            if end == "lease":
+                assert until(valve.wire, lambda: valve.refusal(1), held) == held
+        finally:
+            change(sensor_board, "mcp23017", holds_data=False)
+
+
 def test_an_expander_that_is_pulled_out_loses_power_or_is_shorted_is_told(
     sensor_board: BoardSim,
 ) -> None:

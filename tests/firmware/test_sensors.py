@@ -96,6 +96,18 @@ def test_a_dht22_has_temperature_and_humidity_and_no_pressure(
     )
 
 
+def test_a_dht22_that_sends_the_complement_of_two_is_understood(
+    bench: Wire, bench_board: BoardSim
+) -> None:
+    change(bench_board, "dht22", complements=True)
+    for celsius in (-0.1, -18.0, 21.5):
+        bench_board.set(air_temperature=celsius, humidity=52.9)
+        wanted = (round(celsius * 100), 5290)
+        read = until(bench, lambda: measured(bench, CLIMATE_READ, "shed", "<hH"), wanted)
+        assert read == wanted
+    change(bench_board, "dht22", complements=False)
+
+
 def test_what_arrives_with_a_wrong_checksum_is_not_believed(
     bench: Wire, bench_board: BoardSim
 ) -> None:

@@ -73,6 +73,21 @@ def test_a_silent_thermometer_switches_the_relay_off(sensor_board: BoardSim) -> 
         heating(sensor_board, heater, 1)
 
 
+def test_a_thermometer_whose_data_line_is_held_low_is_silent_and_no_frost(
+    sensor_board: BoardSim,
+) -> None:
+    with driven(sensor_board, THERMOSTAT_WRITE, "H", HEATER, ROOM) as heater:
+        heater.write(200)
+        heating(sensor_board, heater, 1)
+        change(sensor_board, "eeprom", holds_data=True)
+        try:
+            heating(sensor_board, heater, 0)
+            assert heater.refusal(210)[0] == codec.IO
+        finally:
+            change(sensor_board, "eeprom", holds_data=False)
+        heating(sensor_board, heater, 1)
+
+
 @pytest.mark.parametrize(("end", "lease_ms"), ENDS)
 def test_every_end_switches_the_relay_off(sensor_board: BoardSim, end: str, lease_ms: int) -> None:
     entry = {**HEATER, "lease_ms": max(1_000, lease_ms)}

@@ -13,7 +13,7 @@ _ONE_US = 70
 
 
 class Thing:
-    changeable = ("absent", "bad_checksum")
+    changeable = ("absent", "bad_checksum", "complements")
 
     def __init__(self, name, pin, temperature="air_temperature", humidity="humidity"):
         self.name = name
@@ -22,6 +22,8 @@ class Thing:
         self.absent = False
         # A bit that an interrupt of the listener has spoiled
         self.bad_checksum = False
+        # Built since some year: below zero it sends the complement of two
+        self.complements = False
         self._low_since_us = None
         self._answered_ms = time.ticks_add(time.ticks_ms(), -_READY_MS)
         self._pulses = []
@@ -52,7 +54,8 @@ class Thing:
     def _answer(self):
         temperature, humidity = (round(world.quantity(name) * 10) for name in self.quantities)
         sign = 0x8000 if temperature < 0 else 0
-        data = humidity << 16 | abs(temperature) | sign
+        told = temperature & 0xFFFF if self.complements else abs(temperature) | sign
+        data = humidity << 16 | told
         data = data << 8 | sum(data.to_bytes(4, "big")) & 0xFF
         if self.bad_checksum:
             data ^= 1 << 20

@@ -10,6 +10,8 @@ _POWER_ON = 0x399F
 _FIRST_MS = 138
 _READY = 2
 _OVERFLOW = 1
+# Beyond 320 mV the register stays at this
+_SHUNT_MOST = 32_000
 
 
 class Thing:
@@ -50,7 +52,8 @@ class Thing:
         if self._pointer == 0:
             value = self._settings
         elif self._pointer == 1:
-            value = round(amperes * _SHUNT_OHM / 10e-6) & 0xFFFF
+            steps = round(amperes * _SHUNT_OHM / 10e-6)
+            value = max(-_SHUNT_MOST, min(_SHUNT_MOST, steps)) & 0xFFFF
         elif self._pointer == 2:
             value = round(volts / 0.004) << 3 | self._flags()
         return bytes([value >> 8, value & 0xFF])[:count]

@@ -13,13 +13,15 @@ _NOT_ACKNOWLEDGED = 19
 
 
 class Thing:
-    changeable = ("absent", "loses_power", "pins", "shorted")
+    changeable = ("absent", "holds_data", "loses_power", "pins", "shorted")
 
     def __init__(self, name, pin, reset, address=0x20):
         self.name = name
         self.pin = pin
         self.quantities = ()
         self.absent = False
+        # Interrupted in the middle of a byte, it keeps the data line low
+        self.holds_data = False
         # Levels from outside by number, as JSON has them: "9"
         self.pins = {}
         # Outputs that stay low whatever drives them
