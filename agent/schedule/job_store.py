@@ -13,7 +13,7 @@ import msgspec
 
 from agent.errors import BadArguments
 from agent.schedule.job import MAX_JOBS, Job
-from agent.storage.documents import open_documents
+from agent.storage.documents import changing, open_documents
 
 if TYPE_CHECKING:
     from tinydb import TinyDB
@@ -52,7 +52,9 @@ class JobStore:
 
         What is over stays to be looked at until its room is needed.
         """
-        with self._alone:
+        with self._alone, changing(self._path) as documents:
+            from tinydb import where  # noqa: PLC0415 - only where something is kept
+
             jobs = self.every()
             if job.name in [one.name for one in jobs]:
                 raise BadArguments(f"a job {job.name} already exists: remove it first")
@@ -60,26 +62,27 @@ class JobStore:
                 over = [one for one in jobs if one.is_over]
                 if not over:
                     raise BadArguments(f"there are {MAX_JOBS} jobs already: remove one first")
-                self.remove(min(over, key=lambda one: one.at_s).name)
-            self._documents().insert(msgspec.to_builtins(job))
+                oldest = min(over, key=lambda one: one.at_s)
+                documents.remove(where("name") == oldest.name)
+            documents.insert(msgspec.to_builtins(job))
 
     def change(self, name: str, change: Callable[[Job], Job]) -> Job:
         """Change a job; raise BadArguments if it is gone."""
-        with self._alone:
-            from tinydb import where  # noqa: PLC0415 - only where something is kept
+        with self._alone, changing(self._path) as documents:
+            from tinydb import where  # noqa: PLC0415 - as above
 
             before = self.find(name)
             after = change(before)
             if after != before:
-                self._documents().update(msgspec.to_builtins(after), where("name") == name)
+                documents.update(msgspec.to_builtins(after), where("name") == name)
             return after
 
     def remove(self, name: str) -> None:
-        with self._alone:
+        with self._alone, changing(self._path) as documents:
             from tinydb import where  # noqa: PLC0415 - as above
 
             self.find(name)
-            self._documents().remove(where("name") == name)
+            documents.remove(where("name") == name)
 
     def _documents(self) -> "TinyDB":
         if self._opened is None:

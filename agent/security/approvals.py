@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from agent.errors import BarnacleError
 from agent.messages import Provenance
-from agent.storage.documents import open_documents
+from agent.storage.documents import changing, open_documents
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ class StandingApprovals:
     def add(self, standing: StandingApproval) -> None:
         from tinydb import where  # noqa: PLC0415 - only where a question came up
 
-        self._documents().upsert(msgspec.to_builtins(standing), where("call") == standing.call)
+        with changing(self._path) as documents:
+            documents.upsert(msgspec.to_builtins(standing), where("call") == standing.call)
 
     def every(self) -> list[StandingApproval]:
         """Return all valid approvals, those that end first at the top."""
@@ -112,7 +113,8 @@ class StandingApprovals:
         """Revoke the approvals of these calls."""
         from tinydb import where  # noqa: PLC0415 - as above
 
-        self._documents().remove(where("call").one_of(list(calls)))
+        with changing(self._path) as documents:
+            documents.remove(where("call").one_of(list(calls)))
 
     def end_s(self) -> float:
         """Return the end of an approval that is given now."""

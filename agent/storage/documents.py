@@ -4,15 +4,17 @@ For hundreds of small documents: the whole file is rewritten at each change. A p
 meanwhile; what is no document with a number then stays in it and does no harm.
 """
 
+import contextlib
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import StorageCorrupt
 from agent.storage.files import write_atomic
+from agent.storage.lock import locked
 
 if TYPE_CHECKING:
     from tinydb import TinyDB
@@ -71,6 +73,20 @@ def open_documents(path: Path) -> "TinyDB":
         table_class = EditableTable
 
     return EditableDocuments(storage=CrashSafeStorage)
+
+
+@contextlib.contextmanager
+def changing(path: Path) -> Iterator["TinyDB"]:
+    """Open the documents for one change; other threads and processes wait with theirs.
+
+    What is read inside still holds when it is written: a command and the running agent change the
+    same files.
+
+    Raises:
+        StorageFull: the folder cannot be written.
+    """
+    with locked(path):
+        yield open_documents(path)
 
 
 def documents_set_aside(state_dir: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from agent.errors import PathRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, own, read
 from agent.security.shares import Disclosure
-from agent.storage.documents import open_documents
+from agent.storage.documents import changing, open_documents
 from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
 from agent.tools.files import in_thread
 from agent.tools.skill_folder import MAIN, Skill, skill_at, skills_in
@@ -58,12 +58,16 @@ class SkillApprovals:
             "digest": skill.digest,
             "description": skill.description,
         }
-        self._documents().upsert(document, where("name") == skill.name)
+        with changing(self._path) as documents:
+            documents.upsert(document, where("name") == skill.name)
 
     def revoke(self, name: str) -> bool:
         from tinydb import where  # noqa: PLC0415 - as above
 
-        return bool(self._path.exists() and self._documents().remove(where("name") == name))
+        if not self._path.exists():
+            return False
+        with changing(self._path) as documents:
+            return bool(documents.remove(where("name") == name))
 
     def _documents(self) -> "TinyDB":
         return open_documents(self._path)

@@ -15,6 +15,7 @@ from msgspec import Struct
 from agent.errors import PathRefused
 from agent.security.paths import open_beneath
 from agent.storage.files import write_atomic
+from agent.storage.lock import locked
 from agent.text.printable import printable_text
 
 _log = logging.getLogger(__name__)
@@ -102,14 +103,18 @@ class ProjectFiles:
             _log.info("prompt: %s left out (instead=%s)", IDENTITY, one.name)
 
     def approve(self, name: str, digest: str) -> None:
-        self._keep({**self._approved(), name: digest})
+        with locked(self._approvals):
+            self._keep({**self._approved(), name: digest})
 
     def revoke(self, name: str) -> bool:
         """Withdraw the approval of a file; true if it was approved."""
-        approved = self._approved()
-        was_there = approved.pop(name, None) is not None
-        if was_there:
-            self._keep(approved)
+        if name not in self._approved():
+            return False
+        with locked(self._approvals):
+            approved = self._approved()
+            was_there = approved.pop(name, None) is not None
+            if was_there:
+                self._keep(approved)
         return was_there
 
     def _content(self, name: str) -> bytes | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from agent.storage.documents import open_documents
+from agent.storage.documents import changing, open_documents
 from agent.tools.mcp.offer import ToolOffer
 
 if TYPE_CHECKING:
@@ -61,32 +61,38 @@ class ApprovedTools:
 
     def approve(self, offers: Sequence[ToolOffer]) -> None:
         """Approve tools; an earlier approval of the same name ends."""
-        for offer in offers:
-            self._forget(offer.server, offer.tool)
-            self._documents().insert(_document(offer))
+        with changing(self._path) as documents:
+            for offer in offers:
+                _forget(documents, offer.server, offer.tool)
+                documents.insert(_document(offer))
 
     def hold(self, pins: Sequence[ApprovedTool]) -> None:
         """Keep these tools unused until the owner approves them again."""
         from tinydb import where  # noqa: PLC0415 - only where something changes
 
-        for pin in pins:
-            is_meant = (where("server") == pin.offer.server) & (where("tool") == pin.offer.tool)
-            self._documents().update({"held": True}, is_meant)
+        with changing(self._path) as documents:
+            for pin in pins:
+                is_meant = (where("server") == pin.offer.server) & (where("tool") == pin.offer.tool)
+                documents.update({"held": True}, is_meant)
 
     def revoke(self, server: str, tool: str = "") -> int:
         """Revoke one tool or the whole server; return how many approvals ended."""
-        return self._forget(server, tool) if self._path.exists() else 0
-
-    def _forget(self, server: str, tool: str) -> int:
-        from tinydb import where  # noqa: PLC0415 - only where the owner decides
-
-        is_meant = where("server") == server
-        if tool:
-            is_meant &= where("tool") == tool
-        return len(self._documents().remove(is_meant))
+        if not self._path.exists():
+            return 0
+        with changing(self._path) as documents:
+            return _forget(documents, server, tool)
 
     def _documents(self) -> "TinyDB":
         return open_documents(self._path)
+
+
+def _forget(documents: "TinyDB", server: str, tool: str) -> int:
+    from tinydb import where  # noqa: PLC0415 - only where the owner decides
+
+    is_meant = where("server") == server
+    if tool:
+        is_meant &= where("tool") == tool
+    return len(documents.remove(is_meant))
 
 
 def _document(offer: ToolOffer) -> dict[str, object]:
