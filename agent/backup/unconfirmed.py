@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.storage.files import PRIVATE_FOLDER, write_atomic
+from agent.storage.lock import locked
 
 FOLDER = "unconfirmed"
 # Standing approvals, tools of MCP servers, skills, files of the prompt
@@ -22,6 +23,8 @@ _KINDS = {
 # What names one of them, and what tells a person
 _SAYS = ("words", "tool", "name", "description")
 _TABLE = "_default"
+# It holds no documents: each file's name, and the hash that it was approved with
+_HASHES = "project.json"
 _MAX_CHARS = 120
 
 _Table = dict[str, dict[str, Any]]
@@ -45,7 +48,9 @@ def confirm(state_dir: Path) -> int:
         path = state_dir / FOLDER / name
         if path.exists():
             count += len(_read(path))
-            _merge(path, state_dir / name)
+            # The agent is at work, and the owner may be asked just now
+            with locked(state_dir / name):
+                _merge(path, state_dir / name)
     return count
 
 
@@ -77,7 +82,8 @@ def _merge(source: Path, target: Path) -> None:
             number += 1
             there[str(number)] = document
     target.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-    text = json.dumps({_TABLE: there}, ensure_ascii=False, indent=1, sort_keys=True)
+    written = _as_hashes(there) if target.name == _HASHES else {_TABLE: there}
+    text = json.dumps(written, ensure_ascii=False, indent=1, sort_keys=True)
     write_atomic(target, text.encode())
     source.unlink()
 
@@ -91,7 +97,23 @@ def _identity(document: dict[str, Any]) -> tuple[object, ...]:
 
 def _read(path: Path) -> _Table:
     try:
-        found = json.loads(path.read_bytes()).get(_TABLE, {})
-    except (OSError, ValueError, AttributeError):
+        told = json.loads(path.read_bytes())
+    except (OSError, ValueError):
         return {}
+    if not isinstance(told, dict):
+        return {}
+    found = _of_hashes(told) if path.name == _HASHES else told.get(_TABLE)
     return found if isinstance(found, dict) else {}
+
+
+def _of_hashes(told: dict[str, Any]) -> _Table:
+    """Return approved files of the prompt as documents."""
+    named = [(name, digest) for name, digest in told.items() if isinstance(digest, str)]
+    return {
+        str(number): {"name": name, "digest": digest}
+        for number, (name, digest) in enumerate(named, start=1)
+    }
+
+
+def _as_hashes(table: _Table) -> dict[str, str]:
+    return {str(one["name"]): str(one["digest"]) for one in table.values()}
