@@ -1,7 +1,6 @@
 """`barnacle backup`: makes a backup of the device, shows it, verifies it, restores it."""
 
 import contextlib
-import getpass
 import os
 import sys
 import tempfile
@@ -28,7 +27,7 @@ from agent.cli import exits
 from agent.cli.backup_secrets import file_of, keys_of, passphrase_of
 from agent.cli.backup_source import inventory_of, surroundings
 from agent.cli.file_ownership import hand_over
-from agent.cli.output import say, say_json, say_table
+from agent.cli.output import ask_secret, say, say_json, say_table
 from agent.config import expanded
 from agent.errors import BackupRefused, BadArguments, StorageFull
 from agent.schedule.settings import BackupSettings
@@ -182,8 +181,8 @@ def _recipients(arguments: Namespace, wanted: BackupSettings) -> Recipients:
             "nobody could open this backup: give --recipient or --passphrase-file, or write "
             "[backup] into the configuration (`barnacle backup key` makes a key)"
         )
-    passphrase = getpass.getpass("Passphrase for the backup: ")
-    if getpass.getpass("Again: ") != passphrase:
+    passphrase = ask_secret("Passphrase for the backup: ")
+    if ask_secret("Again: ") != passphrase:
         raise BadArguments("these were two different passphrases")
     return Recipients(passphrase)
 

@@ -1,6 +1,5 @@
 """File of a backup and the secret that opens it, as a command line gives them."""
 
-import getpass
 import os
 import sys
 from argparse import Namespace
@@ -9,6 +8,7 @@ from pathlib import Path
 from agent.backup.encryption import Keys, identities_of
 from agent.backup.passphrase import HEADER_BYTES, is_for_passphrase
 from agent.channels.credentials import one_line
+from agent.cli.output import ask_secret
 from agent.config import expanded
 from agent.errors import BadArguments
 
@@ -25,7 +25,7 @@ def keys_of(arguments: Namespace) -> Keys:
             raise BadArguments("it was encrypted to a key: name the file of the secret one, --key")
     if not sys.stdin.isatty():
         raise BadArguments("this is no terminal to ask for the passphrase in: --passphrase-file")
-    return Keys(getpass.getpass("Passphrase of the backup: "))
+    return Keys(ask_secret("Passphrase of the backup: "))
 
 
 def passphrase_of(name: str) -> str:

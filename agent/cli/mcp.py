@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from agent.app.mcp import hidden_from_servers
 from agent.cli import configuration, exits
 from agent.cli.memory_text import say_rows
-from agent.cli.output import say, say_json
+from agent.cli.output import ask, say, say_json
 from agent.errors import BadArguments, McpAway
+from agent.health.daemon_thread import in_daemon_thread
 from agent.passage import Provenance
 from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
@@ -166,7 +167,8 @@ def _asking(name: str) -> PutQuestion:
     async def inquire(question: str, trust: Provenance = Provenance.MODEL) -> InquiryAnswer:
         del trust
         say(question)
-        return InquiryAnswer(await asyncio.to_thread(input, "> "), Provenance.OWNER)
+        # Ctrl-C leaves it behind, because it waits for a line
+        return InquiryAnswer(await in_daemon_thread(lambda: ask("> ")), Provenance.OWNER)
 
     return OwnerQuestions(name, inquire, lambda _: False)
 
