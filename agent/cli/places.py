@@ -5,8 +5,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from agent import settings
-from agent.config import expanded
-from agent.errors import BadArguments
+from agent.config import expanded, load
+from agent.errors import BadArguments, ConfigRefused
 from agent.provision.credentials import Credstore
 from agent.provision.settings_plan import ProvisionPaths, appliance
 from agent.settings import SYSTEM_CONFIG
@@ -38,6 +38,23 @@ def check_writable(config: Path, command: str) -> None:
     folder = next(path for path in config.parents if path.exists())
     if not os.access(folder, os.W_OK):
         raise BadArguments(f"no permission to write {config}: try `sudo barnacle {command}`")
+
+
+def check_usable(config: Path) -> None:
+    """Refuse a file with mistakes before any question: what it says would not be in the new one.
+
+    Raises:
+        ConfigRefused: one line for each mistake, and what to do.
+    """
+    if not config.exists():
+        return
+    try:
+        load(config, settings.Settings)
+    except ConfigRefused as err:
+        raise ConfigRefused(
+            f"{err}\n{config}: has mistakes, and its other settings would be lost: correct them, "
+            "or move the file away to begin anew"
+        ) from err
 
 
 def _has_unit(name: str) -> bool:

@@ -17,7 +17,7 @@ from agent.channels.settings import ChannelsSettings
 from agent.cli import exits, pair
 from agent.cli.loop import run_in_loop
 from agent.cli.output import CommandTerminal, say
-from agent.cli.places import SERVICE, check_writable, places_of
+from agent.cli.places import SERVICE, check_usable, check_writable, places_of
 from agent.errors import BadArguments
 from agent.providers.settings import ProviderSettings
 from agent.provision import device, settings_plan
@@ -53,6 +53,7 @@ def run(arguments: Namespace) -> int:
         )
     places = places_of(arguments)
     check_writable(places.config, "setup")
+    check_usable(places.config)
     say(f"This writes {places.config}. Enter accepts the value in [brackets].")
     say("Ctrl-C leaves at any time; nothing is changed before the last question.\n")
     try:

@@ -81,6 +81,34 @@ def test_a_second_time_keeps_what_is_not_typed_again(
     }
 
 
+@pytest.mark.parametrize(
+    ("pins", "mistake"),
+    [
+        (
+            '[board.pins.pump]\npin = "PB0"\nkind = "output"\nmax_on = 30\n',
+            "did you mean `max_on_s`",
+        ),
+        ('[board.pins.pump]\npin = "PB0\n', "line 2"),
+    ],
+)
+def test_a_configuration_with_a_mistake_is_named_and_loses_nothing(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    pins: str,
+    mistake: str,
+) -> None:
+    _config(home).parent.mkdir(parents=True)
+    _config(home).write_text(pins)
+    _type(monkeypatch, "", "none", "y")
+    assert main(["setup"]) == exits.USAGE
+    said = capsys.readouterr().err
+    assert mistake in said
+    assert "move the file away to begin anew" in said
+    assert _config(home).read_text() == pins
+    assert [path.name for path in _config(home).parent.iterdir()] == ["barnacle.toml"]
+
+
 def test_another_file_may_be_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _type(monkeypatch, "", "none", "y")
     assert main(["setup", "--config", str(home / "other.toml")]) == exits.OK
