@@ -344,6 +344,7 @@ def _reporter(agent: Agent, channels: Sequence[str]) -> Reporter:
         spending=agent.providers.spending,
         trouble=agent.activity.trouble,
         machine=agent.machine_health.sentences,
+        enable_gpios=enable_gpios(agent.settings),
     )
     return Reporter(agent.paths.status_file, subjects, agent.clock)
 

@@ -12,9 +12,10 @@ from msgspec.structs import asdict
 from agent.cli import board_call, board_info, configuration, exits
 from agent.cli.board_visit import chosen, ready_board
 from agent.cli.output import say, say_json, say_table
-from agent.errors import LinkError, LinkLost
+from agent.errors import ConfigRefused, LinkError, LinkLost, PinRefused
 from agent.hardware.enable_lines import open_enable_lines
 from agent.health.ports import SerialDevice, serial_devices
+from agent.health.status import read_status
 from agent.link.base import Board
 from agent.link.board import SerialBoard
 from agent.link.connection import BoardConnection
@@ -23,7 +24,7 @@ from agent.link.image import FirmwareImage, carried_for, read_image
 from agent.link.port import open_port
 from agent.link.settings import START_BAUD, BoardSettings
 from agent.link.update import Updater
-from agent.settings import Paths, Settings, enable_gpios
+from agent.settings import Paths, Settings, enable_gpios, state_dir
 from agent.system.clock import Clock, SystemClock
 
 # Flash of this class is erased and written through a cache that a power cut can lose
@@ -31,12 +32,46 @@ _NO_PROMISE = "fat-16k"
 
 
 def disable(gpios: Sequence[int]) -> int:
-    """Switch the enable lines off; the kernel refuses a line that an agent still holds."""
-    for line in open_enable_lines(gpios):
-        line.close()
-    named = ", ".join(f"GPIO {gpio}" for gpio in gpios)
-    print(f"off: {named}" if named else "nothing to switch off: no board has an enable_gpio")
+    """Switch the enable lines off, each whatever becomes of the others.
+
+    The kernel refuses a line that an agent still holds.
+    """
+    off: list[str] = []
+    troubles: list[str] = []
+    for gpio in gpios:
+        try:
+            for line in open_enable_lines((gpio,)):
+                line.close()
+            off.append(f"GPIO {gpio}")
+        except (ConfigRefused, PinRefused) as err:
+            troubles.append(str(err))
+    if off or not troubles:
+        named = ", ".join(off)
+        print(f"off: {named}" if named else "nothing to switch off: no board has an enable_gpio")
+    if troubles:
+        raise PinRefused("; ".join(troubles))
     return exits.OK
+
+
+def _disable(arguments: Namespace) -> int:
+    """Switch off the enable lines of the configuration, and those of the agent that ran last.
+
+    The file may say something else by now, or have a mistake: then it is refused after that.
+    """
+    refused: ConfigRefused | None = None
+    gpios: tuple[int, ...] = ()
+    try:
+        settings, paths = configuration.load(arguments)
+        gpios = enable_gpios(settings)
+    except ConfigRefused as err:
+        named = getattr(arguments, "state_dir", None)
+        refused, paths = err, Paths(None, Path(named) if named else state_dir(os.environ))
+    status = read_status(paths.status_file)
+    left_on = status.enable_gpios if status else ()
+    done = disable(tuple(dict.fromkeys((*gpios, *left_on))))
+    if refused is not None:
+        raise refused
+    return done
 
 
 def configure(board: SerialBoard) -> int:
@@ -66,11 +101,11 @@ def run(arguments: Namespace) -> int:
         from agent.cli import board_install  # noqa: PLC0415 - only it knows boot loaders
 
         return asyncio.run(board_install.run(arguments))
+    if arguments.action == "disable":
+        return _disable(arguments)
     settings, paths = configuration.load(arguments)
     if arguments.action == "list":
         return list_ports(settings.every_board(), as_json=arguments.json)
-    if arguments.action == "disable":
-        return disable(enable_gpios(settings))
     return asyncio.run(_with_board(arguments, settings, paths))
 
 

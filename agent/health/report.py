@@ -92,6 +92,8 @@ class Subjects(Struct, frozen=True):
     trouble: Callable[[str], str | None] = lambda _channel: None
     # What hurts the machine, in sentences; mostly nothing
     machine: Callable[[], Sequence[str]] = tuple
+    # Pins of this machine that let the boards' outputs have power
+    enable_gpios: Sequence[int] = ()
 
 
 class Reporter:
@@ -120,6 +122,7 @@ class Reporter:
                 ChannelReport(name, self._subjects.trouble(name) or "")
                 for name in self._subjects.channels
             ),
+            enable_gpios=tuple(self._subjects.enable_gpios),
             memory=self._subjects.memory(),
             storage=self._writable.sentence(),
             machine=tuple(self._subjects.machine()),

@@ -49,6 +49,8 @@ class AgentStatus(msgspec.Struct, frozen=True):
     board: BoardReport = BoardReport()
     boards: tuple[BoardReport, ...] = ()
     channels: tuple[ChannelReport, ...] = ()
+    # Pins of this machine that this agent lets the boards' outputs have power by
+    enable_gpios: tuple[int, ...] = ()
     # What is to be said of the memory; mostly nothing
     memory: str = ""
     # Why nothing can be kept; empty while it can

@@ -206,3 +206,11 @@ def test_a_ready_board_is_named() -> None:
     status = BoardStatus(BoardState.READY, "/dev/x", identity)
     said = report.BoardReport(status.state.value, status.port, identity.board, identity.firmware)
     assert report.board_sentence(said) == "sim on /dev/x, firmware 0.1.0"
+
+
+def test_the_lines_that_give_outputs_power_are_on_record_for_after_its_end(
+    tmp_path: Path, clock: SteppedClock, board: FakeBoard, last_error: LastError
+) -> None:
+    stop = EmergencyStop(tmp_path)
+    subjects = Subjects("offline", [board], [], last_error, stop, enable_gpios=(17, 27))
+    assert Reporter(tmp_path / "status.json", subjects, clock).status().enable_gpios == (17, 27)
