@@ -23,6 +23,11 @@ from agent.system.clock import SystemClock
 CONFIRM_TIMEOUT_S = 3.0
 _LOOK_EVERY_S = 0.1
 _REASON = "by `barnacle estop`"
+# It holds the ports of its boards, and looks for the file
+_NOT_TOLD = (
+    "the running agent (pid {pid}) does not know of it: send it /estop in a chat, or end it "
+    "(`sudo systemctl stop barnacle`, or `kill {pid}`), which makes every output safe"
+)
 
 
 def run(arguments: Namespace) -> int:
@@ -30,7 +35,10 @@ def run(arguments: Namespace) -> int:
     is_told = _clear(paths) if arguments.clear else _set(paths)
     status = read_status(paths.status_file)
     if status is not None and status.is_running:
-        return _confirm(paths, status.pid, is_clear=arguments.clear) if is_told else exits.FAILED
+        if is_told:
+            return _confirm(paths, status.pid, is_clear=arguments.clear)
+        say(_NOT_TOLD.format(pid=status.pid))
+        return exits.FAILED
     is_done = asyncio.run(_tell_boards(settings, paths, is_clear=arguments.clear))
     return exits.OK if is_told and is_done else exits.FAILED
 

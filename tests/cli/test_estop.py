@@ -13,7 +13,7 @@ from agent.health.status import AgentStatus, own_start_ticks, write_status
 from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
-from agent.security.estop import read_reason, record
+from agent.security.estop import FILE_NAME, read_reason, record
 from agent.storage.lineage import Lineage
 from agent.system.clock import Clock
 from tests.fakes.peer import ScriptedBoard
@@ -114,3 +114,17 @@ def test_clearing_what_is_not_set_says_so(
     assert main(["estop", "--clear"]) == exits.OK
     assert "was not set" in capsys.readouterr().out
     assert peer.reason == wire.REASON_NONE
+
+
+def test_where_nothing_can_be_written_the_other_ways_to_stop_the_agent_are_named(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent_says(state, "")
+    # Neither a temporary file nor an empty one can be made, as on a read-only card
+    (state / f"{FILE_NAME}.part").mkdir()
+    (state / FILE_NAME).symlink_to(state / "nowhere" / "x")
+    assert main(["estop"]) == exits.FAILED
+    said = capsys.readouterr().out
+    assert "cannot record" in said
+    assert f"(pid {os.getpid()}) does not know of it: send it /estop in a chat" in said
+    assert "sudo systemctl stop barnacle" in said
