@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agent import settings
 from agent.cli import service
+from agent.errors import ConfigRefused
 from agent.settings import Paths, Settings
 
 # Options that name a file or a folder of whoever runs the command
@@ -45,7 +46,12 @@ def _loaded(arguments: Namespace, go_on: Callable[[Path], None]) -> tuple[Settin
 
 def load_own(arguments: Namespace) -> tuple[Settings, Paths]:
     """As `load`, and root is a person like others, or has adopted the service before."""
-    # The options are absent from the namespace unless they were given
-    return settings.surroundings(
-        os.environ, getattr(arguments, "config", None), getattr(arguments, "state_dir", None)
-    )
+    try:
+        # The options are absent from the namespace unless they were given
+        return settings.surroundings(
+            os.environ, getattr(arguments, "config", None), getattr(arguments, "state_dir", None)
+        )
+    except ConfigRefused as err:
+        if told := service.closed_to(os.environ, arguments):
+            raise ConfigRefused(told) from err
+        raise

@@ -17,7 +17,7 @@ from agent.cli.output import clean
 from agent.health.ownership import give_back
 from agent.health.status import read_status
 from agent.providers.credentials import KEY_VARIABLES
-from agent.settings import SYSTEM_CONFIG
+from agent.settings import SYSTEM_CONFIG, find_config
 
 STATE = Path("/var/lib/barnacle")
 ROOT = Path("/")
@@ -109,6 +109,23 @@ def tell_where(arguments: Namespace, folder: Path) -> None:
     if os.geteuid() != 0 and is_installed() and not is_named and not folder.exists():
         said = f"no agent of yours in {folder}; for the machine's service: `sudo barnacle"
         print(f"barnacle: {clean(said)} {arguments.command} ...`", file=sys.stderr)
+
+
+def closed_to(environ: Mapping[str, str], arguments: Namespace) -> str:
+    """Return what a person is told to whom the service's configuration is closed; else nothing.
+
+    An agent of their own does not begin without it: a closed file is no absence of its limits.
+    """
+    is_service = os.geteuid() == 0 or "STATE_DIRECTORY" in environ
+    if is_service or _named_config(environ, arguments) or not is_installed():
+        return ""
+    if find_config(environ) != SYSTEM_CONFIG or os.access(SYSTEM_CONFIG, os.R_OK):
+        return ""
+    return (
+        f"{SYSTEM_CONFIG} is the machine's service's and closed to you: `sudo barnacle "
+        f"{arguments.command} ...` asks the service; for an agent of your own, write "
+        "~/.config/barnacle/barnacle.toml (`barnacle check --example` prints one)"
+    )
 
 
 def _is_meant(environ: Mapping[str, str], arguments: Namespace, root: Path) -> bool:

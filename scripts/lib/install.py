@@ -44,7 +44,7 @@ Next steps:
   sudo barnacle setup     set up the model service and chat platforms
   sudo barnacle pair      create a code that lets your telephone in
   sudo barnacle chat      talk to it in this terminal
-  barnacle doctor         find problems and how to fix them
+  sudo barnacle doctor    find problems and how to fix them
   journalctl -u barnacle  read its log
 The configuration is /etc/barnacle/barnacle.toml; after a change: sudo systemctl restart barnacle"""
 

@@ -13,7 +13,7 @@ import pytest
 
 from agent.access.people import PeopleStore, PersonAccount
 from agent.access.roles import PersonRole
-from agent.cli import configuration, service
+from agent.cli import configuration, exits, service
 from agent.cli.main import main
 from agent.cli.service import STATE, adopt
 from agent.health.status import AgentStatus, start_ticks_of, write_status
@@ -187,6 +187,29 @@ def test_who_is_not_root_is_told_where_the_service_is(
     own.mkdir(parents=True)
     main(["people"])
     assert capsys.readouterr().err == ""
+    assert installed == []
+
+
+@pytest.mark.parametrize("command", ["people", "chat"])
+def test_whom_the_configuration_of_the_service_is_closed_to_learns_both_ways(
+    installed: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    home: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+) -> None:
+    # As closed as /etc/barnacle is to everybody but root and the group, root's tests included
+    closed = home / "closed.toml"
+    closed.symlink_to(closed)
+    monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", closed)
+    monkeypatch.setattr(service, "SYSTEM_CONFIG", closed)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main([command]) == exits.USAGE
+    told = capsys.readouterr().err
+    assert (
+        f"{closed} is the machine's service's and closed to you: `sudo barnacle {command}" in told
+    )
+    assert "for an agent of your own, write ~/.config/barnacle/barnacle.toml" in told
     assert installed == []
 
 
