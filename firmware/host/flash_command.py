@@ -75,7 +75,11 @@ def main() -> int:
         return _freeze(given.board, given.freeze)
     if given.board is None or (given.port is None and not given.dry_run):
         _say_what_is_here()
-        return 2 if given.board or given.port else 0
+        if given.board is None and given.port is None:
+            return 0
+        missing = "--port PORT" if given.board else "--board NAME"
+        sys.stderr.write(f"flash: nothing was written: add {missing}\n")
+        return 2
     try:
         if given.dry_run:
             _list(installed(given.board))
