@@ -17,6 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words == ["--version"]:
         print(f"barnacle {__version__}")
         return exits.OK
+    _open_closed_streams()
     # Read when numpy is loaded: threads of its own spin between two searches, at four times the CPU
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
@@ -31,9 +32,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The interpreter flushes once more at exit and would complain then
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.NOBODY_READS
+    except OSError as err:
+        # Only the output is left to fail here; what it still holds is lost, not tried again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"barnacle: cannot write the output: {err.strerror or err}", file=sys.stderr)
+        return exits.FAILED
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     return status
+
+
+def _open_closed_streams() -> None:
+    """Open what was closed by whoever started us: a database must not get the output's number."""
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 if __name__ == "__main__":

@@ -225,3 +225,42 @@ class TestProgram:
     def test_words_that_are_not_utf8_are_no_traceback(self, tmp_path: Path) -> None:
         done = barnacle(tmp_path, "memory", "search", os.fsdecode(b"caf\xe9"))
         assert (done.returncode, done.stderr) == (exits.OK, "")
+
+    def test_an_output_that_cannot_be_written_is_said_and_no_traceback(
+        self, tmp_path: Path
+    ) -> None:
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [*COMMAND, "jobs", "list"],
+                env=environ(tmp_path),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=START_TIMEOUT_S,
+                check=False,
+            )
+        said = "barnacle: cannot write the output: No space left on device\n"
+        assert (done.returncode, done.stderr) == (exits.FAILED, said)
+
+    @pytest.mark.parametrize(
+        ("closed", "words", "status"),
+        [
+            ("<&-", "setup", exits.USAGE),
+            (">&-", "jobs list", exits.OK),
+            ("<&- >&- 2>&-", "jobs pause tea", exits.USAGE),
+        ],
+    )
+    def test_what_was_closed_before_the_start_is_no_traceback(
+        self, tmp_path: Path, closed: str, words: str, status: int
+    ) -> None:
+        done = subprocess.run(
+            ["sh", "-c", f'"$0" -m agent.cli.main {words} {closed}', sys.executable],
+            env=environ(tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=START_TIMEOUT_S,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        assert "bug" not in done.stderr
+        assert "Traceback" not in done.stderr
