@@ -18,7 +18,7 @@ from agent.machine.computer import total_memory_mb
 from agent.providers import catalog
 from agent.providers.catalog import KnownService
 from agent.providers.section import MainProviderSettings
-from agent.providers.settings import OFFLINE, ProviderSettings
+from agent.providers.settings import AUTO, OFFLINE, ProviderSettings
 from agent.provision.dialog import KEPT, Asker, Screen
 from agent.provision.key_proof import Proof, ProofVerdict
 from agent.provision.platform_questions import PlatformQuestions, with_platform
@@ -84,7 +84,7 @@ class SetupQuestions(Struct, frozen=True):
     def _provider(self) -> Table:
         before = self._table("provider")
         self.screen.say("Without a language model the device understands simple orders only.")
-        usual = str(before.get("kind") or (OFFLINE if not self._has_key else "openai"))
+        known = usual = self._kind(before)
         while True:
             kind = self._asker.text(
                 f"Which model service? {', '.join(_SOME_SERVICES)}, {OFFLINE}, ...", usual
@@ -96,11 +96,18 @@ class SetupQuestions(Struct, frozen=True):
             except ValueError as err:
                 self._asker.complain(str(err))
                 continue
-            is_same = kind == before.get("kind")
+            is_same = kind == known
             table = self._asked_service(kind, service, before if is_same else {})
             if table is not None:
                 return table
             usual = kind
+
+    def _kind(self, before: Table) -> str:
+        """Return the service that answers now; one without a name speaks as OpenAI's."""
+        kind = str(before.get("kind") or AUTO)
+        if kind != AUTO:
+            return kind
+        return "openai" if self._has_key or before.get("base_url") else OFFLINE
 
     def _asked_service(self, kind: str, service: KnownService, before: Table) -> Table | None:
         """None where it is to be another service, or the same once more."""

@@ -70,6 +70,15 @@ def test_enter_all_the_way_is_an_agent_without_a_model() -> None:
     assert "[offline]" in script.asked[0]
 
 
+@pytest.mark.parametrize("kind", [{}, {"kind": "auto"}])
+def test_enter_keeps_a_server_that_the_file_names_by_its_address_alone(kind: Table) -> None:
+    own: Table = {"base_url": "http://127.0.0.1:8080/v1", "model": "qwen3-4b", **kind}
+    script = Script("", "", "", "", "none")
+    worth = {"": Proof(ProofVerdict.GOOD, "it is there", ("qwen3-4b",))}
+    table = _questions(script, worth, {"provider": own}).of_agent()
+    assert table == {"provider": {**own, "kind": "openai"}}
+
+
 def test_a_service_and_a_bot() -> None:
     script = Script("mistral", "good-key", "large", "", "good-token")
     table = _questions(script, {"good-key": GOOD, "good-token": GOOD}).of_agent()
