@@ -21,11 +21,25 @@ ListenAddress = Annotated[
 ]
 
 
+# What cannot be listened at ends the start: it is said when the file is read
+_OCTET = r"(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_PORT = r"(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[0-9]{1,4})"
+GatewayPlace = Annotated[
+    str,
+    Meta(
+        min_length=4,
+        max_length=100,
+        pattern=rf"^(unix|/.*|({_OCTET}(\.{_OCTET}){{3}}|\[[0-9a-fA-F:.]{{2,45}}\]):{_PORT})\Z",
+        description="an address and a port such as 127.0.0.1:8475, unix, or the path of a socket",
+    ),
+]
+
+
 class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
     """The `[gateway]` section; without it nothing listens."""
 
     # An address with a port, or "unix", or the path of a socket
-    listen: Annotated[str, Meta(min_length=4, max_length=100)] = "127.0.0.1:8475"
+    listen: GatewayPlace = "127.0.0.1:8475"
     # Addresses that others can reach and that it may listen at all the same
     public: tuple[IpAddress, ...] = ()
     # By what names it is called, where that is not the address itself

@@ -3,9 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from agent.config import decode
 from agent.errors import ConfigRefused
 from agent.gateway.address import HEX_CHARS, gateway_address, tcp_socket, weakness_of
 from agent.gateway.settings import GatewaySettings
+from agent.settings import Settings
 from tests.fakes.gateway import TOKEN
 
 
@@ -58,3 +60,24 @@ def test_an_address_that_the_network_has_yet_to_give_is_listened_at(
     with tcp_socket(address, 0) as listening:
         assert listening.getsockname()[0] == address
     assert f"address={address}" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "listen",
+    ["localhost:8475", "127.0.0.1", "0.0.0.0:99999", "::1:8475", "300.1.1.1:80", "socket", "[::1]"],
+)
+def test_a_mistyped_place_is_said_when_the_file_is_read(listen: str) -> None:
+    """Otherwise `barnacle check` and the settings page take it, and the next start ends there."""
+    with pytest.raises(ConfigRefused) as refused:
+        decode(f'[gateway]\nlisten = "{listen}"\n', Settings, Path("barnacle.toml"))
+    assert "gateway.listen" in str(refused.value)
+    assert "such as 127.0.0.1:8475, unix, or the path of a socket" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "listen", ["127.0.0.1:0", "[::1]:8475", "0.0.0.0:8475", "unix", "/run/barnacle/gateway.sock"]
+)
+def test_a_place_that_can_be_is_taken(listen: str) -> None:
+    told = decode(f'[gateway]\nlisten = "{listen}"\n', Settings, Path("barnacle.toml"))
+    assert told.gateway is not None
+    assert told.gateway.listen == listen
