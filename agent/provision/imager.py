@@ -215,12 +215,13 @@ def _from_network(text: str) -> Table:
     radios = inner.get("wifis") if isinstance(inner, dict) else None
     for radio in radios.values() if isinstance(radios, dict) else ():
         points = radio.get("access-points") if isinstance(radio, dict) else None
-        if isinstance(radio, dict) and isinstance(points, dict):
-            for ssid, point in points.items():
-                more = point if isinstance(point, dict) else {}
-                wifi: Table = {"ssid": ssid, "hidden": _is_true(more.get("hidden"))}
-                wifi |= _said(password=more.get("password"))
-                return {"wifi": wifi | _said(country=radio.get("regulatory-domain"))}
+        country = _said(country=radio.get("regulatory-domain")) if isinstance(radio, dict) else {}
+        for ssid, point in points.items() if isinstance(points, dict) else ():
+            more = point if isinstance(point, dict) else {}
+            wifi: Table = {"ssid": ssid, "hidden": _is_true(more.get("hidden"))}
+            return {"wifi": wifi | _said(password=more.get("password")) | country}
+        if country:
+            return {"wifi": country}
     return {}
 
 
@@ -238,10 +239,10 @@ def _from_toml(name: str, text: str) -> Table:
         raise ConfigRefused(
             f"{name}: wlan.ssid_hex: a name that is not UTF-8 cannot be used; give it another one"
         )
-    wifi: Table = {}
+    wifi: Table = _said(country=wlan.get("country"))
     if wlan.get("ssid"):
-        wifi = {"ssid": wlan["ssid"], "hidden": wlan.get("hidden", False)}
-        wifi |= _said(password=wlan.get("password"), country=wlan.get("country"))
+        wifi |= {"ssid": wlan["ssid"], "hidden": wlan.get("hidden", False)}
+        wifi |= _said(password=wlan.get("password"))
     return {
         "device": _said(hostname=system.get("hostname"), timezone=locale.get("timezone")),
         "ssh": _said(keys=ssh.get("authorized_keys")),
@@ -267,7 +268,9 @@ def _from_first_run(text: str) -> Table:
         elif action == "enable_ssh":
             keys = [word for word in words if word != "-k"]
         elif action == "set_wlan":
-            wifi = _wlan(words)
+            wifi |= _wlan(words)
+        elif action == "set_wlan_country":
+            wifi |= _said(country="".join(words[:1]))
     return {"device": device, "wifi": wifi, "ssh": {"keys": keys} if keys else {}}
 
 

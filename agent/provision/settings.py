@@ -66,9 +66,9 @@ class DeviceSettings(ConfigSection, frozen=True, kw_only=True):
 
 
 class WifiSettings(ConfigSection, frozen=True, kw_only=True):
-    """The `[wifi]` section: the network that the device joins."""
+    """The `[wifi]` section: the network that the device joins, or the radio's country alone."""
 
-    # Its name; needed
+    # Its name; needed, unless there is nothing but a country
     ssid: Annotated[str, Meta(max_length=MAX_SSID_BYTES)] = ""
     # Empty for a network that asks for none
     password: Secret = Secret()
@@ -78,7 +78,8 @@ class WifiSettings(ConfigSection, frozen=True, kw_only=True):
     hidden: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.ssid.encode()) <= MAX_SSID_BYTES:
+        is_country_alone = self.country and not (self.ssid or self.password or self.hidden)
+        if not (is_country_alone or 1 <= len(self.ssid.encode()) <= MAX_SSID_BYTES):
             raise ValueError(f"ssid must be the network's name, of 1 to {MAX_SSID_BYTES} bytes")
         if self.password and not _PASSPHRASE.fullmatch(self.password.reveal()):
             raise ValueError(

@@ -152,8 +152,9 @@ def take(plan: Plan, places: ProvisionPaths) -> None:
                 places.credstore.drop(credential)
     # Without credentials there are secrets in it, and the agent is whoever wrote it
     _write_config(places.config, plan.agent, is_services=places.credstore is not None)
-    if plan.machine.wifi is not None and places.connections is not None:
-        wifi.connect(places.connections, plan.machine.wifi)
+    network = plan.machine.wifi
+    if network is not None and network.ssid and places.connections is not None:
+        wifi.connect(places.connections, network)
     if places.device is not None:
         device.keep(places.device, plan.machine)
 

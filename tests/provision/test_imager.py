@@ -291,3 +291,29 @@ def test_the_file_goes_before_what_imager_left(machine: Machine) -> None:
 def test_a_name_that_imager_took_is_one(tmp_path: Path) -> None:
     assert _read(tmp_path, user_data="hostname: Shed-2\n") == {"device": {"hostname": "shed-2"}}
     assert DeviceSettings(hostname="shed-2").hostname == "shed-2"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("network-config", 'network:\n  wifis:\n    wlan0:\n      regulatory-domain: "SE"\n'),
+        ("rpi-preseed.toml", '[wlan]\ncountry = "SE"\n'),
+        (
+            "firstrun.sh",
+            "/usr/lib/raspberrypi-sys-mods/imager_custom set_wlan_country 'SE'\n",
+        ),
+    ],
+)
+def test_a_country_without_a_network_is_the_radios(machine: Machine, name: str, text: str) -> None:
+    """A radio without one is not let on the channels of the network that is named later."""
+    (machine.card / name).write_text(text)
+    assert machine.start()
+    assert (machine.device / "wifi-country").read_text() == "SE\n"
+    assert not (machine.connections / CONNECTION).exists()
+
+
+def test_a_network_and_a_country_of_their_own_lines_come_together(tmp_path: Path) -> None:
+    program = "/usr/lib/raspberrypi-sys-mods/imager_custom"
+    lines = f"{program} set_wlan_country SE\n{program} set_wlan Home {PSK}\n"
+    found = _read(tmp_path, firstrun_dot_sh=lines)
+    assert found["wifi"] == {"ssid": "Home", "hidden": False, "password": PSK, "country": "SE"}
