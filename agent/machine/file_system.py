@@ -4,7 +4,8 @@ Only eMMC reports its wear; an SD card shows only the errors that it causes.
 """
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,8 +15,8 @@ from agent.machine.kernel import Kernel
 Statvfs = Callable[[Path], os.statvfs_result]
 
 _BYTES_PER_MB = 1024 * 1024
-# Of a line of mountinfo: the mount point; what follows the dash is kind and source
-_POINT_FIELD = 4
+# Of a line of mountinfo: device and mount point; what follows the dash is kind and source
+_NUMBER_FIELD, _POINT_FIELD = 2, 4
 # In memory alone: gone with the next start
 FLEETING = frozenset({"tmpfs", "ramfs"})
 # What JEDEC's field says in tenths of the expected life; 11 is more than all of it
@@ -65,10 +66,50 @@ def kind_of(folder: Path, mountinfo: str) -> str:
         fields, rest = before.split(), after.split()
         if len(fields) <= _POINT_FIELD or not rest:
             continue
-        point = Path(fields[_POINT_FIELD].replace("\\040", " "))
+        point = _point(fields)
         if len(point.parts) >= nearest and folder.is_relative_to(point):
             nearest, kind = len(point.parts), rest[0]
     return kind
+
+
+def _point(fields: Sequence[str]) -> Path:
+    return Path(fields[_POINT_FIELD].replace("\\040", " "))
+
+
+# sd(4): the number of disks of this kind, and the minors that each has
+_DISK_MAJOR, _MINORS_OF_ONE = 8, 16
+_DISK = re.compile(r"sd[a-z]+")
+
+
+def is_own_disk(device: str, folder: Path, kernel: Kernel) -> bool:
+    """Return false for a stick in a USB port, also for one that was pulled out.
+
+    Args:
+        device: a disk or a partition, such as sda1.
+        folder: what lies on a USB disk is its own, and so is the system.
+    """
+    found = _DISK.match(device)
+    if found is None:
+        return True
+    block = kernel.root / "sys/block" / found[0]
+    if not block.exists():
+        return False
+    if not any(step.startswith("usb") for step in block.resolve().parts):
+        return True
+    return found[0] in _disks_below(folder, kernel.text("proc/self/mountinfo"))
+
+
+def _disks_below(folder: Path, mountinfo: str) -> set[str]:
+    """Return the disks that are mounted at the folder or above."""
+    found = set()
+    for line in mountinfo.splitlines():
+        fields = line.partition(" - ")[0].split()
+        if len(fields) <= _POINT_FIELD or not folder.is_relative_to(_point(fields)):
+            continue
+        major, _, minor = fields[_NUMBER_FIELD].partition(":")
+        if major == str(_DISK_MAJOR) and minor.isdecimal():
+            found.add(f"sd{chr(ord('a') + int(minor) // _MINORS_OF_ONE)}")
+    return found
 
 
 class Card(Struct, frozen=True):
@@ -89,14 +130,15 @@ class Card(Struct, frozen=True):
         return sum(count for _, count in self.errors)
 
 
-def card(kernel: Kernel) -> Card:
+def card(kernel: Kernel, folder: Path = Path("/")) -> Card:
+    """Return the state of the disks that the system and the folder are on."""
     devices = [f"{folder}/device" for folder in kernel.matches("sys/block/mmcblk*")]
     lives = [life for device in devices for life in _lives(kernel.text(f"{device}/life_time"))]
     reserves = (kernel.number(f"{device}/pre_eol_info") for device in devices)
     return Card(
         max(lives, default=None),
         next((_RESERVE_WORDS[one] for one in reserves if one in _RESERVE_WORDS), ""),
-        tuple(_errors(kernel)),
+        tuple(one for one in _errors(kernel) if is_own_disk(one[0], folder, kernel)),
     )
 
 

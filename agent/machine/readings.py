@@ -44,7 +44,7 @@ class Readings:
         return power.throttled(self.kernel)
 
     def card(self) -> Card:
-        return file_system.card(self.kernel)
+        return file_system.card(self.kernel, self.folder)
 
     def wireless(self) -> list[Wireless]:
         return wireless.wireless(self.kernel)

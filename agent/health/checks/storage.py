@@ -13,8 +13,7 @@ from pathlib import Path
 from agent.backup.record import LastBackup, read_record
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
-from agent.machine.file_system import FLEETING
-from agent.machine.kernel import Kernel
+from agent.machine.file_system import FLEETING, is_own_disk
 from agent.machine.readings import Readings
 from agent.storage.database import was_set_aside
 from agent.storage.documents import documents_set_aside
@@ -100,6 +99,8 @@ _TROUBLE = re.compile(
 )
 # The line of a card; the Wi-Fi of a Pi hangs on another one, and may complain as loudly
 _LINE = re.compile(r"\bmmc(\d+): ")
+# A disk, which may be a stick that somebody has pulled out
+_DISK = re.compile(r"\b(?:dev|device) (sd[a-z]+)")
 _CARDS = "sys/block/mmcblk[0-9]*"
 
 
@@ -115,7 +116,7 @@ def _finding(readings: Readings) -> Finding:
             f"the file system has recorded errors ({told}): {_REPLACE}; a check at the "
             "next start (fsck) clears this record"
         )
-    messages = list(_complaints(readings.kernel))
+    messages = list(_complaints(readings))
     if messages:
         return Finding.failed(
             f"the kernel reports errors of the card ({len(messages)} times, last: "
@@ -134,13 +135,17 @@ def _finding(readings: Readings) -> Finding:
     return Finding.ok(f"no errors; {wear}")
 
 
-def _complaints(kernel: Kernel) -> Iterator[str]:
+def _complaints(readings: Readings) -> Iterator[str]:
     """Yield the kernel's complaints about cards since the start, if we may read them."""
+    kernel = readings.kernel
     # A card has the number of its line
     cards = {path.rpartition("mmcblk")[2] for path in kernel.matches(_CARDS)}
     for message in _messages(kernel.root / _KERNEL_LOG):
         line = _LINE.search(message)
-        if _TROUBLE.search(message) and (line is None or line[1] in cards):
+        disk = _DISK.search(message)
+        if not _TROUBLE.search(message) or (line is not None and line[1] not in cards):
+            continue
+        if disk is None or is_own_disk(disk[1], readings.folder, kernel):
             yield message
 
 

@@ -60,3 +60,49 @@ async def test_a_line_without_a_card_is_the_wifi_or_an_empty_slot(
 async def test_other_messages_are_nothing(patient: Patient, root: Path) -> None:
     write(root, "dev/kmsg", "6,1,100,-;usb 1-1: error -71\n6,2,1,-;mmcblk0: p1 p2 p3 p4\n")
     assert (await check_card(patient)).level is Level.OK
+
+
+STICK = "devices/platform/scb/fd500000.pcie/usb2/2-1/host0/block/sda"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I/O error, dev sda, sector 2048 op 0x1:(WRITE)",
+        "EXT4-fs error (device sda1): ext4_journal_check_start:83",
+    ],
+)
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_a_stick_in_a_usb_port_is_not_the_card(
+    patient: Patient, root: Path, message: str, *, is_there: bool
+) -> None:
+    """Whoever pulls it out in the middle of a backup has a good card all the same."""
+    write(root, "proc/self/mountinfo", "1 0 179:2 / / rw - ext4 /dev/mmcblk0p2 rw\n")
+    if is_there:
+        write(root, f"sys/{STICK}/size", "62333952\n")
+        (root / "sys/block").mkdir()
+        (root / "sys/block/sda").symlink_to(root / "sys" / STICK)
+        write(root, "sys/fs/ext4/sda1/errors_count", "2\n")
+    write(root, "dev/kmsg", f"3,2,200,-;{message}\n")
+    assert (await check_card(patient)).level is Level.OK
+
+
+@pytest.mark.parametrize(
+    "mounted", ["1 0 8:2 / / rw - ext4 /dev/root rw", "9 1 8:2 / STATE rw - ext4 /dev/sda2 rw"]
+)
+async def test_a_usb_disk_that_the_system_runs_from_is_as_a_card(
+    patient: Patient, root: Path, mounted: str
+) -> None:
+    state = str(patient.readings.folder.parent)
+    write(root, "proc/self/mountinfo", f"{mounted.replace('STATE', state)}\n")
+    write(root, f"sys/{STICK}/size", "62333952\n")
+    (root / "sys/block").mkdir()
+    (root / "sys/block/sda").symlink_to(root / "sys" / STICK)
+    write(root, "dev/kmsg", "3,2,200,-;I/O error, dev sda, sector 2048 op 0x1:(WRITE)\n")
+    assert (await check_card(patient)).level is Level.FAILED
+
+
+async def test_a_disk_inside_is_as_a_card(patient: Patient, root: Path) -> None:
+    write(root, "sys/block/sda/size", "62333952\n")
+    write(root, "dev/kmsg", "3,2,200,-;I/O error, dev sda, sector 2048 op 0x1:(WRITE)\n")
+    assert (await check_card(patient)).level is Level.FAILED
