@@ -12,6 +12,9 @@ from agent.console.request import Visit, form_token
 
 Show = Callable[..., Response]
 
+# A tick for each sensor, and the span
+_MOST_TICKS = 256
+
 
 class BoardPages:
     """Handlers of the boards; `show` renders a page for a visitor."""
@@ -44,8 +47,8 @@ class BoardPages:
         return self._show(visit, "rehearsal", home, told=told)
 
     async def readings(self, visit: Visit) -> Response:
-        query = visit.query()
-        names = ",".join(visit.query_list("name"))[:180]
+        query = visit.query(_MOST_TICKS)
+        names = ",".join(visit.query_list("name", _MOST_TICKS))
         home, span = await self._client.view(visit.session, "home"), query.get("span", "24h")
         told = await self._client.view(visit.session, "readings", names=names, span=span[:4])
         if not names and told["series"]:

@@ -17,7 +17,8 @@ DOOR_COOKIE = "barnacle_door"
 TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 # A long message, percent-encoded in three bytes a character
 MAX_BODY_BYTES = 256 * 1024
-MAX_QUERY_BYTES = 512
+# Names of sensors, each with a tick: two hundred of them
+MAX_QUERY_BYTES = 8 * 1024
 MAX_PATH_BYTES = 200
 # The one address that takes a file as it is, with the form's token in a header that another site's
 # page cannot set

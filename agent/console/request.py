@@ -72,12 +72,19 @@ class Visit(Struct, frozen=True):
         """Return true if a script asks, which changes the page itself."""
         return self.head.one(b"hx-request") == "true"
 
-    def query(self) -> Mapping[str, str]:
-        return dict(parse_qsl(self.head.query.decode("latin-1"), max_num_fields=_MOST_FIELDS))
+    def query(self, most_fields: int = _MOST_FIELDS) -> Mapping[str, str]:
+        """Raises BadForm: it has more fields than any link or form of ours."""
+        return dict(self._pairs(most_fields))
 
-    def query_list(self, name: str) -> list[str]:
-        pairs = parse_qsl(self.head.query.decode("latin-1"), max_num_fields=_MOST_FIELDS)
-        return [value for key, value in pairs if key == name]
+    def query_list(self, name: str, most_fields: int = _MOST_FIELDS) -> list[str]:
+        """Raises BadForm: it has more fields than any link or form of ours."""
+        return [value for key, value in self._pairs(most_fields) if key == name]
+
+    def _pairs(self, most_fields: int) -> list[tuple[str, str]]:
+        try:
+            return parse_qsl(self.head.query.decode("latin-1"), max_num_fields=most_fields)
+        except ValueError as err:
+            raise BadForm(400) from err
 
     async def form(self, secret: str, most_fields: int = _MOST_FIELDS) -> Mapping[str, str]:
         """Return the fields of a form that a page of this browser has sent.

@@ -1,10 +1,15 @@
 """Visitors at the real server: strangers at the door, people at their pages."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from agent.access.pairing_codes import FREE_TRIES, Invitation
+from agent.access.people import Person
+from agent.access.roles import PersonRole
+from agent.app.console.reception import ConsoleView
 from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE
 from agent.console.request import form_token
 from tests.fakes.console_home import FORM, ConsoleHome, Page, console_home
@@ -207,3 +212,26 @@ async def test_nothing_is_left_when_a_browser_has_gone(tmp_path: Path) -> None:
                 await events.until("pin-0-led")
         await wait_until(lambda: home.application.streams == 0)
         assert len(home.agent.channel._sessions) <= 1
+
+
+async def test_all_sensors_may_be_chosen_together(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        asked: list[Mapping[str, str]] = []
+
+        async def show(_person: Person, arguments: Mapping[str, str]) -> Any:
+            asked.append(arguments)
+            return {"series": [], "curves": []}
+
+        home.agent.views["readings"] = ConsoleView(PersonRole.USER, show)
+        session = await home.session()
+        names = [f"bench:greenhouse_{number}.temperature" for number in range(60)]
+        query = urlencode([*(("name", name) for name in names), ("span", "7d")])
+        page = await home.get(f"/readings?{query}", session)
+        assert page.status == 200
+        assert (asked[-1]["names"].split(","), asked[-1]["span"]) == (names, "7d")
+
+
+async def test_an_address_with_too_much_in_it_is_refused(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        assert (await home.get(f"/log?{'level=all&' * 50}", session)).status == 400

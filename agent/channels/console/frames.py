@@ -77,7 +77,7 @@ class QueryFrame(msgspec.Struct, frozen=True, tag="query"):
 
     session: Token
     view: Word
-    arguments: dict[Word, Word] = {}
+    arguments: dict[Word, Typed] = {}
 
 
 class ActFrame(msgspec.Struct, frozen=True, tag="act"):
