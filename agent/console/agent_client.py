@@ -59,6 +59,17 @@ class AgentClient:
         """
         return _data(await self.ask(frames.QueryFrame(session, name, arguments)))
 
+    async def knows(self, session: str) -> bool:
+        """Return true if the browser has a session.
+
+        Raises:
+            ChannelError: no agent is there.
+        """
+        try:
+            return bool(session and await self.view(session, "home"))
+        except NoAccess:
+            return False
+
     async def act(self, session: str, name: str, fields: Mapping[str, str]) -> Any:
         """Have the agent do what a form says; return what came of it.
 

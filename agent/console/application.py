@@ -36,13 +36,12 @@ from agent.console.request import (
     give,
 )
 from agent.console.settings_pages import SettingsPages
-from agent.console.static_files import static_file
+from agent.console.static_files import static_response
 from agent.console.upkeep_pages import UpkeepPages
 from agent.errors import ChannelError, MessageRefused
 
 # Codes that one address may try at once, and in a minute; the agent counts them too
 _CODES_BURST, _CODES_PER_S = 6.0, 0.1
-_YEAR_S = 365 * 86_400
 # Pages that only show: their view, and how they are called in the wording
 _SHOWN = ("jobs", "memory", "audit", "people", "models")
 # Pages that a HEAD may ask for: what they would say, without saying it
@@ -130,7 +129,7 @@ class ConsoleApplication:
         if fault := fault_of(head, await self.names.hosts()):
             return _refused(visit, fault.status)
         if raw_path.startswith(b"/static/"):
-            return _static(head, raw_path.decode("latin-1").removeprefix("/static/"))
+            return static_response(head, raw_path.decode("latin-1").removeprefix("/static/"))
         if not self._pace.take(visit.who, asyncio.get_running_loop().time()):
             return _refused(visit, 429)
         method, handler = self._routes.get(raw_path, ("", None))
@@ -193,6 +192,9 @@ class ConsoleApplication:
 
     async def _door_look(self, visit: Visit) -> Response:
         """Look whether the owner has let the browser in meanwhile."""
+        if await self._client.knows(visit.session):
+            # Who follows a link of another site comes without the cookie, and asks here with it
+            return _onwards(visit)
         told = await self._client.ask(frames.ClaimFrame(visit.door)) if visit.door else None
         if isinstance(told, frames.LetInFrame) and told.session:
             return _let_in(visit, told.session)
@@ -363,10 +365,14 @@ def _done(visit: Visit, fields: Mapping[str, str]) -> Response:
     return RedirectResponse(f"/{page}" if page in {"board", "chat"} else "/", 303)
 
 
-def _let_in(visit: Visit, session: str) -> Response:
-    response = Response(status_code=204) if visit.is_part else RedirectResponse("/", 303)
+def _onwards(visit: Visit) -> Response:
     if visit.is_part:
-        response.headers["hx-redirect"] = "/"
+        return Response(status_code=204, headers={"hx-redirect": "/"})
+    return RedirectResponse("/", 303)
+
+
+def _let_in(visit: Visit, session: str) -> Response:
+    response = _onwards(visit)
     give(response, SESSION_COOKIE, session, SESSION_AGE_S, is_secure=_is_secure(visit))
     response.delete_cookie(DOOR_COOKIE, path="/", httponly=True, samesite="strict")
     return response
@@ -377,17 +383,3 @@ def _is_secure(visit: Visit) -> bool:
     if visit.request.url.scheme == "https":
         return True
     return (visit.head.one(b"origin") or "").startswith("https://")
-
-
-def _static(head: RequestHead, name: str) -> Response:
-    found = static_file(name)
-    if found is None or head.method == "POST":
-        return Response("404", 404, media_type="text/plain")
-    is_packed = "gzip" in (head.one(b"accept-encoding") or "")
-    response = Response(found.packed if is_packed else found.plain)
-    response.headers["content-type"] = found.media_type
-    response.headers["vary"] = "accept-encoding"
-    if is_packed:
-        response.headers["content-encoding"] = "gzip"
-    response.headers["cache-control"] = f"public, max-age={_YEAR_S}, immutable"
-    return response

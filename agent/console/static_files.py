@@ -10,9 +10,13 @@ from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
+from starlette.responses import Response
+
+from agent.console.guards import RequestHead
 
 _FOLDER = Path(__file__).with_name("static")
 _VENDOR = _FOLDER / "vendor"
+_YEAR_S = 365 * 86_400
 # What is sent under each name, in this order: one request where several files belong together
 _PARTS: Mapping[str, tuple[Path, ...]] = {
     "console.css": (_FOLDER / "console.css",),
@@ -57,3 +61,18 @@ def address(name: str) -> str:
     found = static_file(name)
     assert found is not None, name
     return f"/static/{name}?v={found.tag}"
+
+
+def static_response(head: RequestHead, name: str) -> Response:
+    """Return the file of that name as an answer, compressed where the browser takes it so."""
+    found = static_file(name)
+    if found is None or head.method == "POST":
+        return Response("404", 404, media_type="text/plain")
+    is_packed = "gzip" in (head.one(b"accept-encoding") or "")
+    response = Response(found.packed if is_packed else found.plain)
+    response.headers["content-type"] = found.media_type
+    response.headers["vary"] = "accept-encoding"
+    if is_packed:
+        response.headers["content-encoding"] = "gzip"
+    response.headers["cache-control"] = f"public, max-age={_YEAR_S}, immutable"
+    return response

@@ -214,6 +214,26 @@ async def test_nothing_is_left_when_a_browser_has_gone(tmp_path: Path) -> None:
         assert len(home.agent.channel._sessions) <= 1
 
 
+async def test_somebody_who_is_in_and_follows_a_link_of_another_site_is_let_on(
+    tmp_path: Path,
+) -> None:
+    """A browser leaves the strict cookie out there, and sends it with what the door asks."""
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        abroad = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+        door = (await home.get("/chat", **abroad)).cookies()[DOOR_COOKIE]
+        cookies = {"cookie": f"{DOOR_COOKIE}={door}; {SESSION_COOKIE}={session}"}
+        page = await home.ask("GET", "/door", {**home.headers(), **cookies, "hx-request": "true"})
+        assert page.header("hx-redirect") == "/"
+        page = await home.ask("GET", "/door", {**home.headers(), **cookies})
+        assert (page.status, page.header("location")) == (303, "/")
+        assert SESSION_COOKIE not in page.cookies()
+        # One that has ended opens nothing
+        await home.post("/leave", session)
+        page = await home.ask("GET", "/door", {**home.headers(), **cookies, "hx-request": "true"})
+        assert (page.status, page.header("hx-redirect")) == (204, "")
+
+
 async def test_all_sensors_may_be_chosen_together(tmp_path: Path) -> None:
     async with console_home(tmp_path) as home:
         asked: list[Mapping[str, str]] = []
