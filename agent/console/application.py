@@ -138,7 +138,8 @@ class ConsoleApplication:
         if raw_path == FILE_PATH and head.method == "POST":
             handler, method = self._files.take, "POST"
         if head.method != method and not (head.method == "HEAD" and raw_path in _BRIEF):
-            return _refused(visit, 405)
+            text = "state.nothing_here"
+            return _page(visit, "note", 405, text=text, device=self.names.name)
         return await self._handled(visit, handler)
 
     async def _handled(self, visit: Visit, handler: Handler) -> Response:
@@ -347,8 +348,9 @@ def _visitor(home: Mapping[str, Any], session: str) -> Visitor:
 
 def _page(visit: Visit, template: str, status: int, **values: Any) -> Response:
     if visit.is_part:
-        why = values.get("why", "")
-        return Response(why or visit.wording("state.gone"), status, media_type="text/plain")
+        told = values.get("why") or visit.wording(values.get("text") or "state.gone")
+        return Response(told, status, media_type="text/plain")
+    values["is_form"] = visit.head.method == "POST"
     return HTMLResponse(pages.rendered(template, visit.wording, **values), status)
 
 

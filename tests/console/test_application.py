@@ -255,3 +255,25 @@ async def test_an_address_with_too_much_in_it_is_refused(tmp_path: Path) -> None
     async with console_home(tmp_path) as home:
         session = await home.session()
         assert (await home.get(f"/log?{'level=all&' * 50}", session)).status == 400
+
+
+async def test_a_form_that_meets_no_agent_is_not_asked_for_as_a_page(tmp_path: Path) -> None:
+    """A page that loads itself anew would ask for the form's address, where no page is."""
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        home.client._path = tmp_path / "nothing.sock"
+        home.client.close()
+        page = await home.post_form("/settings/check", session, section="agent")
+        assert page.status == 503
+        assert "may have been done" in page.text
+        assert 'http-equiv="refresh"' not in page.text
+        assert 'http-equiv="refresh"' in (await home.get("/settings", session)).text
+
+
+async def test_what_is_refused_is_told_in_words(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        guest = await home.session("guest")
+        script = {"hx-request": "true"}
+        assert "not for you" in (await home.get("/board", guest, **script)).text
+        page = await home.get("/settings/check", guest)
+        assert (page.status, "nothing here" in page.text) == (405, True)
