@@ -309,9 +309,13 @@ class ConsoleApplication:
         number = fields.get("question", "")
         conversation = self._conversations.find(visit.session)
         is_number = number.isdecimal() and len(number) < 10  # noqa: PLR2004 - a counter of the agent
-        if conversation is not None and is_number:
-            await conversation.answer(int(number), fields.get("answer", ""))
-        return _done(visit, fields)
+        if conversation is None or not is_number:
+            is_taken = False
+        else:
+            is_taken = await conversation.answer(int(number), fields.get("answer", ""))
+        if is_taken:
+            return _done(visit, fields)
+        return _page(visit, "note", 409, text="ask.closed", device=self.names.name)
 
     def _saying(self, command: str) -> Handler:
         async def handle(visit: Visit) -> Response:

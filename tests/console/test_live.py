@@ -257,3 +257,20 @@ async def test_a_conversation_is_left_some_time_after_its_last_page(tmp_path: Pa
         conversation._leave()
         await wait_until(lambda: not home.agent.channel._sessions)
         assert len(home.application._conversations) == 0
+
+
+async def test_an_answer_to_a_closed_question_is_said_not_to_count(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        async with home.live("chat", session) as chat:
+            await chat.until("home")
+            await said(home, session)
+            address = home.agent.heard[-1].address
+            asking = asyncio.ensure_future(home.agent.channel.ask(address, ASKED))
+            number = await asked(chat)
+            asking.cancel()
+            await chat.until("questions")
+            late = await home.post("/answer", session, question=number, answer="yes")
+            assert (late.status, "did not count" in late.text) == (409, True)
+            late = await home.post_form("/answer", session, question=number, answer="yes")
+            assert (late.status, "did not count" in late.text) == (409, True)
