@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from agent.console import pages
@@ -51,6 +51,9 @@ class PageStream:
         self._wording = wording
         self._out: asyncio.Queue[bytes | None] = asyncio.Queue(_MAX_WAITING)
         self._shown: dict[str, str] = {}
+        self._page = ""
+        # Names of sensors that the page may show
+        self._read: dict[str, None] = {}
 
     async def events(
         self, page: str, shape: str = "", *, is_again: bool = False
@@ -61,6 +64,7 @@ class PageStream:
             shape: of the boards, or of the chat, as the page was made; it may be over by now.
             is_again: the page lost a stream, and may have missed what was said meanwhile.
         """
+        self._page = page
         seen = shape if page == "chat" else ""
         if shape and not seen:
             self._shown["shape"] = shape
@@ -118,6 +122,16 @@ class PageStream:
         await self._show("home", self._rendered("_home", home=told, troubles=pages.troubles(told)))
         if told["turns"] == 0:
             await self._show("draft", "")
+        if self._page == "home":
+            await self._readings(told.get("readings", ()))
+
+    async def _readings(self, newest: Sequence[Mapping[str, Any]]) -> None:
+        """Show each sensor as it is, and a dash where nothing has come of it for long."""
+        now = {one["name"]: one for one in newest}
+        self._read.update(dict.fromkeys(now))
+        for name in self._read:
+            one = now.get(name, {"value": None, "unit": ""})
+            await self._show(f"reading-{name}", self._rendered("_reading", one=one))
 
     async def _board(self) -> None:
         told = await self._client.view(self._session, "board")

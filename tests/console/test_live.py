@@ -274,3 +274,17 @@ async def test_an_answer_to_a_closed_question_is_said_not_to_count(tmp_path: Pat
             assert (late.status, "did not count" in late.text) == (409, True)
             late = await home.post_form("/answer", session, question=number, answer="yes")
             assert (late.status, "did not count" in late.text) == (409, True)
+
+
+async def test_a_sensor_on_the_first_page_is_as_it_is_now(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        assert 'data-part="reading-tank"' in (await home.get("/", session)).text
+        (tank,) = HOME["readings"]
+        async with home.live("home", session) as page:
+            assert "21.5" in await page.until("reading-tank")
+            home.agent.home["readings"] = [{**tank, "value": 35.0}]
+            await page.until("reading-tank", "35 °C")
+            # Nothing has come of it for long
+            home.agent.home["readings"] = []
+            await page.until("reading-tank", "–")
