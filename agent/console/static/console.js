@@ -117,6 +117,7 @@
     else say(event.detail.xhr.responseText.slice(0, 300));
   });
   document.addEventListener("htmx:sendError", () => say(toast()?.dataset.unsent));
+  document.addEventListener("htmx:timeout", () => say(toast()?.dataset.silent));
 
   // Each event of the page's stream is what the part of its name shows from now on
   const LOOK_MS = 1500, LOOK_AT_MOST_MS = 6000, ANSWER_MS = 5000;
