@@ -153,3 +153,11 @@ def test_a_stop_goes_out_though_the_one_before_has_no_answer(told: Mapping[str, 
 
 def test_a_press_that_nothing_answers_is_said(told: Mapping[str, Any]) -> None:
     assert (told["isStopSaid"], told["isSilenceSaid"]) == (True, True)
+
+
+def test_an_answer_that_is_typed_stays_when_another_question_comes(told: Mapping[str, Any]) -> None:
+    assert told["typed"] == "the left o"
+
+
+def test_a_question_that_came_under_the_finger_takes_no_press(told: Mapping[str, Any]) -> None:
+    assert (told["pressedAtOnce"], told["pressedLater"]) == ([], ["/answer"])

@@ -132,8 +132,23 @@
     waiting = setTimeout(what, ms);
   }
 
+  // A question may come under a finger that is on its way to something else
+  const SETTLE_MS = 700;
+  function ask(part, text) {
+    const typed = [...part.querySelectorAll("input[id]")].map((field) => [field.id, field.value]);
+    htmx.swap(part, text, { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 });
+    for (const [id, value] of typed) {
+      const field = document.getElementById(id);
+      if (field) field.value = value;
+    }
+    const buttons = part.querySelectorAll("button");
+    buttons.forEach((one) => { one.disabled = true; });
+    setTimeout(() => buttons.forEach((one) => { one.disabled = false; }), SETTLE_MS);
+  }
+
   function show(part, event) {
     const name = part.dataset.part;
+    if (name === "questions") return ask(part, event.data);
     const isTalk = name === "talk";
     if (isTalk || name === "draft") follows = isAtEnd();
     htmx.swap(part, event.data, { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 });
