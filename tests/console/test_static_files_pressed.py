@@ -161,3 +161,8 @@ def test_an_answer_that_is_typed_stays_when_another_question_comes(told: Mapping
 
 def test_a_question_that_came_under_the_finger_takes_no_press(told: Mapping[str, Any]) -> None:
     assert (told["pressedAtOnce"], told["pressedLater"]) == ([], ["/answer"])
+
+
+def test_an_older_browser_goes_on_when_the_device_is_back(told: Mapping[str, Any]) -> None:
+    """Safari of iOS 15 knows no AbortSignal.timeout."""
+    assert told["streams"] == 2

@@ -190,9 +190,13 @@
   }
   // A stream does not say why it was refused: a request tells who is let in no more from who has to wait
   async function look() {
+    // AbortSignal.timeout is newer than the browsers of old tablets
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), ANSWER_MS);
     const answer = await fetch(document.body.dataset.stream, {
-      headers: { "hx-request": "true" }, signal: AbortSignal.timeout(ANSWER_MS),
+      headers: { "hx-request": "true" }, signal: late.signal,
     }).catch(() => null);
+    clearTimeout(timer);
     if (stream) return;
     if (answer?.status === 401) window.location.reload();
     else if (answer?.ok) listen("&again=yes");
