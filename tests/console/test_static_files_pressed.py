@@ -166,3 +166,7 @@ def test_a_question_that_came_under_the_finger_takes_no_press(told: Mapping[str,
 def test_an_older_browser_goes_on_when_the_device_is_back(told: Mapping[str, Any]) -> None:
     """Safari of iOS 15 knows no AbortSignal.timeout."""
     assert told["streams"] == 2
+
+
+def test_words_written_from_right_to_left_are_shown_so(told: Mapping[str, Any]) -> None:
+    assert told["direction"] == "rtl"
