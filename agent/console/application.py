@@ -241,6 +241,7 @@ class ConsoleApplication:
         conversation = self._conversations.find(visit.session)
         asked = sorted(conversation.questions.items()) if conversation is not None else []
         told = {"talk": talk, "questions": asked, "shape": shape_of_talk(talk)}
+        told["form"] = secrets.token_urlsafe(12)
         return self._shown(visit, "chat", home, **told)
 
     async def _log(self, visit: Visit) -> Response:
@@ -295,7 +296,8 @@ class ConsoleApplication:
         text, files = fields.get("text", "").strip(), fields.get("files", "").split()
         if text or files:
             names = tuple(one[:64] for one in files[:MAX_FILES])
-            await self._conversations.of(visit.session).say(text, names)
+            form = fields.get("form", "")[:64]
+            await self._conversations.of(visit.session).say(text, names, form)
         return _done(visit, fields)
 
     async def _break(self, visit: Visit) -> Response:

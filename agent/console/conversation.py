@@ -4,6 +4,7 @@ All pages of a browser share it, so that a question that one of them shows is an
 """
 
 import asyncio
+import hashlib
 import itertools
 import secrets
 from collections.abc import Callable
@@ -100,8 +101,11 @@ class BrowserConversation:
                 self._attached = await self._begun()
                 self._reading = asyncio.ensure_future(self._read(self._attached))
 
-    async def say(self, text: str, files: tuple[str, ...] = ()) -> None:
+    async def say(self, text: str, files: tuple[str, ...] = (), form: str = "") -> None:
         """Return when the agent has the message, with the files of these names.
+
+        Args:
+            form: that it comes by; the same words of one form are one message.
 
         Raises:
             NoAccess: the browser has no session.
@@ -112,7 +116,9 @@ class BrowserConversation:
         attached = self._attached
         if attached is None:
             raise ChannelUnavailable("the agent is gone")
-        message_id = f"{self._prefix}-{next(self._numbers)}"
+        message_id = self._message_id(text, files, form)
+        if message_id in attached.taken:
+            raise MessageRefused("it is on its way already")
         taken = attached.taken[message_id] = asyncio.get_running_loop().create_future()
         try:
             sendable = frames.sendable(text, frames.MAX_SAID_CHARS)
@@ -149,6 +155,11 @@ class BrowserConversation:
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.wait([self._reading])
+
+    def _message_id(self, text: str, files: tuple[str, ...], form: str) -> str:
+        if not form:
+            return f"{self._prefix}-{next(self._numbers)}"
+        return hashlib.sha256("\n".join((form, *files, text)).encode()).hexdigest()[:32]
 
     async def _begun(self) -> _Attached:
         wire = await self._client.connect()

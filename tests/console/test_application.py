@@ -277,3 +277,17 @@ async def test_what_is_refused_is_told_in_words(tmp_path: Path) -> None:
         assert "not for you" in (await home.get("/board", guest, **script)).text
         page = await home.get("/settings/check", guest)
         assert (page.status, "nothing here" in page.text) == (405, True)
+
+
+async def test_words_that_are_sent_again_by_the_same_form_are_one_message(tmp_path: Path) -> None:
+    """An answer that is lost on its way leaves the words in the form, and its sender unsure."""
+    async with console_home(tmp_path) as home:
+        session = await home.session()
+        page = (await home.get("/chat", session)).text
+        form = page.partition('name="form" value="')[2].partition('"')[0]
+        for text in ("water for 5 s", "water for 5 s", "water for 6 s"):
+            assert (await home.post("/say", session, text=text, form=form)).status == 204
+        first, again, other = (one.message_id for one in home.agent.heard)
+        assert first == again != other
+        page = (await home.get("/chat", session)).text
+        assert f'value="{form}"' not in page

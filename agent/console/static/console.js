@@ -103,6 +103,8 @@
     const form = event.detail.elt;
     if (!event.detail.successful || !form.matches(".say")) return;
     chosen = [];
+    // What was not answered may have arrived: only then the same words are the same message
+    form.elements.form.value = crypto.getRandomValues(new Uint32Array(4)).join("-");
     const field = form.querySelector("[data-uploads]");
     if (field) showChosen(document.getElementById("chosen"), field);
   });
