@@ -1,11 +1,29 @@
 """Folder of backups of one or several devices: of each device the newest are kept."""
 
+import contextlib
 import re
 from pathlib import Path
 
 from agent.backup.manifest import SUFFIX
 
 _NAME = re.compile(rf"(.+)-[0-9]{{8}}T[0-9]{{6}}Z{re.escape(SUFFIX)}\Z")
+
+# Of a backup that is being written
+PARTIAL = ".part"
+# A backup takes four hours at most; what nobody has written to for longer was cut off
+_CUT_OFF_S = 86_400.0
+
+
+def remove_cut_off(folder: Path, device: str, now_s: float) -> None:
+    """Remove what is left of a device's backups that a power cut or a pulled disk has ended."""
+    for path in folder.glob(f"*{SUFFIX}{PARTIAL}"):
+        name = _NAME.match(path.name.removesuffix(PARTIAL))
+        if name is None or name[1] != device:
+            continue
+        # Another machine that shares the folder may be quicker
+        with contextlib.suppress(OSError):
+            if now_s - path.stat().st_mtime > _CUT_OFF_S:
+                path.unlink()
 
 
 def remove_old(folder: Path, device: str, keep: int, made: Path) -> list[Path]:

@@ -18,6 +18,7 @@ from agent import __version__
 from agent.backup.archive import PIECE_BYTES, ArchiveStream, Member
 from agent.backup.database_copy import copy_database
 from agent.backup.encryption import Recipients, encrypt
+from agent.backup.folder import PARTIAL, remove_cut_off
 from agent.backup.inventory import RING, SCRATCH, Inventory, Source
 from agent.backup.manifest import (
     FORMAT,
@@ -41,7 +42,6 @@ _AT_ONCE_BYTES = 1024 * 1024
 MARGIN_BYTES = 16 * 1024 * 1024
 # Headers and padding of the archive, for each part
 _PART_BYTES = 2048
-_PARTIAL = ".part"
 RING_NAME = f"{Area.STATE.value}/{RING}"
 # A sector that a dying card cannot read any more, as SQLite calls it
 _UNREADABLE = frozenset({"SQLITE_IOERR_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_SHORT_READ"})
@@ -78,8 +78,9 @@ class BackupPlan(Struct, frozen=True):
             StorageFull: there is no room; nothing is left there.
             BackupRefused: it cannot be made.
         """
+        remove_cut_off(target.parent, self.device, time.time())
         self._check_room(target.parent)
-        partial = target.with_name(f"{target.name}{_PARTIAL}")
+        partial = target.with_name(f"{target.name}{PARTIAL}")
         try:
             partial.unlink(missing_ok=True)
             handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)

@@ -203,3 +203,19 @@ def test_a_database_as_large_as_a_year_of_readings_is_never_in_memory(
     plan.write(lambda data: next(most(data)))
     assert sum(pieces) > large
     assert max(pieces) < 100_000
+
+
+def test_what_a_power_cut_left_of_a_backup_goes_before_room_is_looked_for(
+    plan: BackupPlan, tmp_path: Path
+) -> None:
+    """Each has a name of its own, and none counts as one of those to keep."""
+    name = f"{plan.device}-20270101T033000Z.barnacle-backup"
+    cut, running = tmp_path / f"{name}.part", tmp_path / name.replace("0330", "0430")
+    running = running.with_name(f"{running.name}.part")
+    others = tmp_path / f"other-{name}.part"
+    for path in (cut, running, others):
+        path.write_bytes(b"x")
+    for path in (cut, others):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    plan.write_file(tmp_path / "x.barnacle-backup")
+    assert {path.name for path in tmp_path.glob("*.part")} == {running.name, others.name}
