@@ -155,6 +155,22 @@ def spelled(url: str) -> str:
     return f"{_taken_apart(url).origin}{spelled_path(rest[begin:])}"
 
 
+def spelled_alike(told: str) -> str:
+    """Return the URL of a rule, which may end in `*`, or of another program in the same spelling.
+
+    What is no URL stays as it is.
+    """
+    scheme, mark, rest = told.partition("://")
+    if not mark:
+        return told
+    begin = min((rest.find(one) for one in "/?#" if one in rest), default=len(rest))
+    host, path = rest[:begin].lower(), rest[begin:]
+    scheme = scheme.lower()
+    host = host.removesuffix(f":{_PORTS.get(scheme)}")
+    is_open = not path and host.endswith("*")
+    return f"{scheme}://{host}{'' if is_open else spelled_path(path)}"
+
+
 def spelled_path(rest: str) -> str:
     """Return what follows host and port of a URL in the one spelling that rules compare.
 

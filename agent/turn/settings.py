@@ -1,7 +1,6 @@
 """The `[agent]` section: how the agent behaves in a turn."""
 
 from collections.abc import Mapping
-from posixpath import normpath
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -14,9 +13,6 @@ from agent.security.policy import ActLimits, Autonomy, Policy, PolicyRule, Verdi
 # Many more than a person asks for; a model in a loop is there soon. A rule of the owner's for every
 # tool has limits of its own instead
 USUAL_LIMITS = ActLimits(per_turn=50, per_hour=600, per_day=5000)
-# Arguments that are paths, as `agent.tools.files` has them
-_PATHS = frozenset({"path", "folder", "repository"})
-_URL = "url"
 _EVERY_TOOL = "*"
 _Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000)]
 
@@ -111,18 +107,10 @@ class AgentSettings(ConfigSection, frozen=True, kw_only=True):
 
 
 def _spelled(where: Mapping[str, str]) -> dict[str, str]:
-    """Return a rule's arguments with its paths in the spelling that calls are brought into."""
-    return {key: _spelled_argument(key, told) for key, told in where.items()}
+    """Return a rule's arguments in the spelling that those of calls are brought into."""
+    if not where:
+        return {}
+    # A rule for some arguments needs it, and no start
+    from agent.security.spelling import spelled_argument  # noqa: PLC0415
 
-
-def _spelled_argument(key: str, told: str) -> str:
-    if key in _PATHS:
-        return normpath(told)
-    scheme, mark, rest = told.partition("://")
-    host, slash, path = rest.partition("/")
-    if key != _URL or not slash:
-        return told
-    # A rule for pages alone needs it, and no start
-    from agent.security.web_addresses import spelled_path  # noqa: PLC0415
-
-    return f"{scheme}{mark}{host}{spelled_path(f'/{path}')}"
+    return {key: spelled_argument(key, told) for key, told in where.items()}

@@ -70,7 +70,14 @@ def test_a_rule_that_says_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("told", "meant"),
-    [("", "."), ("diary/", "diary"), ("./diary/*", "diary/*"), ("*", "*"), ("/etc/*", "/etc/*")],
+    [
+        ("", "."),
+        ("diary/", "diary"),
+        ("./diary/*", "diary/*"),
+        ("*", "*"),
+        ("/etc/*", "/etc/*"),
+        ("//etc/*", "/etc/*"),
+    ],
 )
 def test_a_rule_s_path_is_spelled_as_those_of_calls_are(told: str, meant: str) -> None:
     where = f'tool = "file_read"\nwhere = {{ path = "{told}" }}\nverdict = "deny"\n'
@@ -85,6 +92,9 @@ def test_a_rule_s_path_is_spelled_as_those_of_calls_are(told: str, meant: str) -
         ("https://a.org//%70rivate/*", "https://a.org/private/*"),
         ("*://*.a.org/a/../b?c", "*://*.a.org/b?c"),
         ("https://a.org*", "https://a.org*"),
+        ("HTTPS://A.org:443/b*", "https://a.org/b*"),
+        ("https://a.org", "https://a.org/"),
+        ("https://a.org?b*", "https://a.org/?b*"),
         ("*", "*"),
     ],
 )

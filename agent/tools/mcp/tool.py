@@ -14,6 +14,7 @@ from agent.messages import Effect, ToolResult, ToolSpec
 from agent.passage import Provenance, configured, echo, fields, outside, own
 from agent.security.act import Dependence
 from agent.security.shares import owners
+from agent.security.spelling import spelled_argument
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.server import McpServer, PutQuestion, decline
@@ -92,7 +93,10 @@ class McpArguments(Arguments, frozen=True):
     values: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def by_name(self) -> dict[str, object]:
-        return self.values
+        return {
+            name: spelled_argument(name, value) if isinstance(value, str) else value
+            for name, value in self.values.items()
+        }
 
 
 class McpTool(Tool[McpArguments]):

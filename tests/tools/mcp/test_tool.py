@@ -6,10 +6,12 @@ import pytest
 from agent.approvals.records import texts_of
 from agent.errors import BadArguments
 from agent.messages import Effect
+from agent.security.policy import GateCall, Verdict
 from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.server import McpServer
 from agent.tools.mcp.settings import McpSettings
-from agent.tools.mcp.tool import MAX_ARGUMENTS_BYTES, McpTool, refuse_unfit
+from agent.tools.mcp.tool import MAX_ARGUMENTS_BYTES, McpArguments, McpTool, refuse_unfit
+from agent.turn.settings import AgentSettings, RuleSettings
 from tests.fakes.clock import SteppedClock
 
 SCHEMA: dict[str, object] = {
@@ -82,6 +84,30 @@ def test_a_schema_that_takes_anything_takes_anything() -> None:
 def test_the_rules_of_the_owner_see_each_argument(tool: McpTool) -> None:
     arguments = tool.parse('{"place": "Rome", "days": 2, "any": ["ü"]}')
     assert texts_of(arguments) == {"place": "Rome", "days": "2", "any": '["ü"]'}
+
+
+@pytest.mark.parametrize(
+    ("name", "ruled", "asked"),
+    [
+        ("url", "https://a.org/private/*", "https://a.org//private/x"),
+        ("url", "https://a.org/private/*", "https://a.org/%70rivate/x"),
+        ("url", "https://a.org//private/*", "https://a.org/private/x"),
+        ("url", "https://a.org/private/*", "HTTPS://A.ORG:443/b/../private/ü x"),
+        ("url", "https://A.org/*", "https://a.org"),
+        ("path", "diary/*", "./diary//may.md"),
+        ("path", "./diary/*", "./diary/may.md"),
+        ("folder", "/etc/*", "//etc/../etc/ssh"),
+    ],
+)
+def test_a_rule_covers_a_url_or_path_however_it_is_written(
+    tool: McpTool, name: str, ruled: str, asked: str
+) -> None:
+    where = {"read": RuleSettings(where={name: ruled}, verdict=Verdict.DENY)}
+    [rule] = AgentSettings(rules=where).policy.rules
+    call = GateCall(tool.name, Effect.NETWORK, texts_of(McpArguments({name: asked})))
+    assert rule.covers(call)
+    # The server gets what was written
+    assert McpArguments({name: asked}).values == {name: asked}
 
 
 def test_a_question_names_the_server_and_binds_to_what_was_approved(tool: McpTool) -> None:
