@@ -18,8 +18,8 @@ from agent.providers.base import ChatResponse, StopReason, Usage
 MAX_ANSWER_BYTES = 1024 * 1024
 # Of English; other scripts take fewer bytes for one, which makes an estimate of them too low
 BYTES_PER_TOKEN = 4
-# More calls in one answer are a model gone astray
-MAX_CALLS = 64
+# A turn runs 64 of them and says so of the others; more are a model gone astray
+MAX_CALLS = 256
 # Services take back only such names, and a name that they refuse would poison the conversation
 MAX_NAME_CHARS = 64
 # Modules that models put before a tool's name

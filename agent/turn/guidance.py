@@ -162,6 +162,12 @@ class Guidance(Struct):
     def unfit(self, call: ToolCall, err: BadArguments, reads: Provenance) -> ToolResult:
         return self._misunderstood(call, bad_arguments(call, err, reads))
 
+    def surplus(self, call: ToolCall, most: int) -> ChatMessage:
+        """Return the answer to a call beyond those that run in one round."""
+        message = own("not done: only the first {} calls of an answer are; call it again", most)
+        told = _error(own("too_many_calls"), call.name[:_SHOWN_NAME_CHARS], message)
+        return ChatMessage.tool(call, told.words, is_error=True)
+
     def note(self, call: ToolCall, result: ToolResult, *, changes: bool) -> None:
         """Record the result of a call."""
         done = result.success and changes

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# More calls in one answer come from a confused model
+# More calls in one answer come from a confused model; each of them is told that it was not run
 MAX_CALLS_PER_ANSWER = 64
 
 # Ends a text that was cut off
@@ -206,15 +206,14 @@ class TurnRunner:
         """Run the calls; return why the turn ends with them, empty if it goes on."""
         guidance = progress.guidance
         guidance.begin_round()
-        calls = response.tool_calls[:MAX_CALLS_PER_ANSWER]
-        # A service that gets its own words back wants an answer to each of their calls
-        wanted = response.echo if len(calls) == len(response.tool_calls) else None
+        # Every call gets an answer: services want one to each, and the model is to know
+        calls, surplus = response.tool_calls, response.tool_calls[MAX_CALLS_PER_ANSWER:]
         # What the model said was made of what counts in this turn already
         said_now = Passage(response.text, progress.whole.provenance, "")
-        progress.added.append(self._kept(ChatMessage.assistant(said_now, calls, wanted)))
+        progress.added.append(self._kept(ChatMessage.assistant(said_now, calls, response.echo)))
         if response.text:
             progress.shown.append(f"{response.text}\n")
-        for call in calls:
+        for call in calls[:MAX_CALLS_PER_ANSWER]:
             context = self._leading_on(progress, seams)
             turn = progress.within.turn
             use = partial(
@@ -230,6 +229,7 @@ class TurnRunner:
             words = words.saying(self._redactor.redact(words.text))
             progress.added.append(ChatMessage.tool(call, words, is_error=not result.success))
             guidance.note(call, result, changes=self._acts(call))
+        progress.added += [guidance.surplus(call, MAX_CALLS_PER_ANSWER) for call in surplus]
         told, stopped = guidance.end_round()
         if told:
             last = progress.added[-1]

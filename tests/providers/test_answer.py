@@ -252,7 +252,7 @@ def test_too_many_calls_are_refused() -> None:
     answer = AnswerBuilder()
     for number in range(MAX_CALLS):
         take(said(None, part(number, "a", "{}", f"i{number}")), answer)
-    with pytest.raises(TransientProviderError, match="more than 64 tool calls"):
+    with pytest.raises(TransientProviderError, match="more than 256 tool calls"):
         take(said(None, part(MAX_CALLS, "a", "{}", "last")), answer)
 
 

@@ -276,23 +276,18 @@ async def test_what_a_search_finds_is_shown_in_the_next_request(gate: Gate) -> N
     assert "reflex_add" in after
 
 
-async def test_more_calls_than_a_sane_model_makes_are_dropped(gate: Gate) -> None:
-    tool = CountingTool()
-    await run(gate, ScriptedProvider(calls(*[("lamp", ON)] * 100), "done"), [tool])
-    assert len(tool.uses) == MAX_CALLS_PER_ANSWER
-
-
-@pytest.mark.parametrize(("count", "is_kept"), [(MAX_CALLS_PER_ANSWER, True), (65, False)])
-async def test_an_echo_is_dropped_when_calls_that_it_holds_were_cut(
-    gate: Gate, count: int, *, is_kept: bool
-) -> None:
-    echo = Echo("anthropic", "claude", "[]")
-    wanted = replace(calls(*[("lamp", ON)] * count), echo=echo)
+async def test_calls_beyond_those_of_a_sane_model_are_not_run_and_told_so(gate: Gate) -> None:
+    tool, echo = CountingTool(), Echo("anthropic", "claude", "[]")
+    wanted = replace(calls(*[("lamp", ON)] * 100), echo=echo)
     provider = ScriptedProvider(wanted, "done")
-    await run(gate, provider, [CountingTool()])
-    said = provider.requests[1].messages[2]
-    assert len(said.tool_calls) == MAX_CALLS_PER_ANSWER
-    assert said.echo == (echo if is_kept else None)
+    await run(gate, provider, [tool])
+    assert len(tool.uses) == MAX_CALLS_PER_ANSWER
+    said, *results = provider.requests[1].messages[2:]
+    # A service that gets its own words back wants an answer to each of their calls
+    assert (len(said.tool_calls), said.echo) == (100, echo)
+    assert [one.call_id for one in results] == [one.call_id for one in said.tool_calls]
+    assert [one.is_error for one in results] == [False] * MAX_CALLS_PER_ANSWER + [True] * 36
+    assert "not done: only the first 64 calls" in results[-1].text
 
 
 async def test_a_failing_result_is_marked_as_an_error_and_a_good_one_is_not(gate: Gate) -> None:
