@@ -15,7 +15,7 @@ from agent import __version__
 from agent.channels.mqtt.messages import OFFLINE, ONLINE, MqttTopics
 from agent.link.base import Board
 from agent.link.manifest import Field
-from agent.link.readings import BoardReading, readings, settings
+from agent.link.readings import BoardReading, Setting, read_method, readings, settings
 from agent.link.value_codec import range_of
 from agent.readings.series import Series
 
@@ -70,7 +70,8 @@ def described(board: Board, topics: MqttTopics, device: HomeAssistantDevice) -> 
     ):
         known = _id(f"{device.known}_{board.name}_{name}")
         told = {**_common(board, topics, device, known, name), **about}
-        found[_topic(device, kind, known)] = msgspec.json.encode(told)
+        kept = {key: value for key, value in told.items() if value is not None}
+        found[_topic(device, kind, known)] = msgspec.json.encode(kept)
     return found
 
 
@@ -166,21 +167,30 @@ def _of_settings(
     board: Board, topics: MqttTopics
 ) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     assert board.manifest is not None
-    told = {one.name for one in readings(board.manifest)}
     for one in settings(board.manifest):
         command: dict[str, object] = {
             "command_topic": topics.command(board.name, one.pin.name),
             "qos": 0,
+            # Without one Home Assistant assumes what it has ordered
+            "state_topic": _shown_at(board, topics, one),
         }
-        # A reading of several values has the one that is set under its own name
-        part = f"{one.pin.name}.{one.field.name}"
-        if part in told:
-            command["state_topic"] = topics.value(board.name, part)
         if set(one.field.choices) == {"on", "off"}:
             switched = {"payload_on": "on", "payload_off": "off"}
             yield "switch", one.pin.name, {**command, **switched}
         elif not one.field.choices:
             yield "number", one.pin.name, {**command, **_range(one.field)}
+
+
+def _shown_at(board: Board, topics: MqttTopics, one: Setting) -> str | None:
+    """Return the topic of the value that is set; None where the board cannot say what it is."""
+    assert board.manifest is not None
+    method = read_method(board.manifest, one.pin)
+    told = {field.name for field in method.result} if method is not None else set()
+    if "value" in told:
+        return topics.value(board.name, one.pin.name)
+    # A reading of several values has the one that is set under its own name
+    part = f"{one.pin.name}.{one.field.name}"
+    return topics.value(board.name, part) if one.field.name in told else None
 
 
 def _of_readings(

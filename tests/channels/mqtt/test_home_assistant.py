@@ -10,7 +10,7 @@ from agent.link.manifest import read_manifest
 from tests.fakes.board import FakeBoard
 
 TARGET = {"name": "target", "format": "H", "maximum": 125, "unit": "°C", "scale": 0.1}
-THERMOSTAT = {
+THERMOSTAT: dict[str, Any] = {
     "manifest": 1,
     "board": "simulated",
     "methods": [
@@ -90,6 +90,16 @@ def test_a_thermostat_shows_its_target_where_the_board_tells_it() -> None:
     assert heater["state_topic"] == "greenhouse/board/board/heater.target"
     target = json.loads(found["homeassistant/sensor/barnacle-1a2b_board_heater_target/config"])
     assert target["state_topic"] == heater["state_topic"]
+
+
+def test_an_output_that_no_board_can_read_promises_no_state() -> None:
+    board = FakeBoard()
+    unread = {**THERMOSTAT, "methods": THERMOSTAT["methods"][:1]}
+    board.learn(read_manifest(json.dumps(unread).encode()))
+    found = described(board, TOPICS, DEVICE)
+    heater = json.loads(found["homeassistant/number/barnacle-1a2b_board_heater/config"])
+    assert heater["command_topic"] == "greenhouse/board/board/heater/set"
+    assert "state_topic" not in heater
 
 
 def test_without_a_prefix_nothing_is_told() -> None:
