@@ -9,7 +9,8 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent.channels.mqtt.client import MqttConnection
-from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described
+from agent.channels.mqtt.described_topics import DescribedTopics
+from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described, names_of
 from agent.channels.mqtt.messages import OFFLINE, ONLINE, MqttTopics
 from agent.channels.mqtt.retained import publish, renew
 from agent.errors import LinkError
@@ -22,20 +23,32 @@ _log = logging.getLogger(__name__)
 
 # The broker's word on it is the channel's sign of life, so it is within the supervisor's patience
 ALIVE_EVERY_S = 25.0
+# Stands for the description of an earlier start
+_EARLIER = b""
 # A board that has just answered a command shows its new value; others in the room are quick too
 _SETTLE_S = 0.2
 
 
 class BoardMirror:
-    """Mirror of boards; `look_again` makes it read at once."""
+    """Mirror of boards; `look_again` makes it read at once.
+
+    Args:
+        described: what was described before this start.
+    """
 
     def __init__(
-        self, boards: Sequence[Board], topics: MqttTopics, every_s: int, clock: Clock
+        self,
+        boards: Sequence[Board],
+        topics: MqttTopics,
+        every_s: int,
+        clock: Clock,
+        described: DescribedTopics,
     ) -> None:
         self._boards = boards
         self._topics = topics
         self._every_s = every_s
         self._clock = clock
+        self._described = described
         self._wanted = asyncio.Event()
 
     def look_again(self) -> None:
@@ -47,7 +60,7 @@ class BoardMirror:
         Raises:
             ChannelError: it is gone.
         """
-        shown: Mapping[str, bytes] = {}
+        shown: Mapping[str, bytes] = dict.fromkeys(await self._described.every(), _EARLIER)
         next_look_s = 0.0
         while True:
             # Said again without need, so that the broker answers
@@ -55,7 +68,9 @@ class BoardMirror:
             if self._clock.monotonic_s() >= next_look_s or self._wanted.is_set():
                 self._wanted.clear()
                 now = await self._looked_at(device)
+                await self._described.add(now)
                 shown = await renew(connection, now, shown, repeats=True)
+                await self._described.keep_only(shown)
                 next_look_s = self._clock.monotonic_s() + self._every_s
             wait_s = min(ALIVE_EVERY_S, max(next_look_s - self._clock.monotonic_s(), _SETTLE_S))
             with contextlib.suppress(TimeoutError):
@@ -68,6 +83,11 @@ class BoardMirror:
         for board in self._boards:
             is_there = board.status.state is BoardState.READY
             found[self._topics.board(board.name)] = (ONLINE if is_there else OFFLINE).encode()
+            if board.manifest is None:
+                # Nobody knows yet whether it still has them
+                of_board = f"/{names_of(board, device)}"
+                earlier = await self._described.every()
+                found |= {topic: _EARLIER for topic in earlier if of_board in topic}
             found |= described(board, self._topics, device)
             if is_there:
                 found |= await self._values(board)

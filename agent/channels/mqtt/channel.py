@@ -26,6 +26,7 @@ from agent.channels.credentials import find_secret
 from agent.channels.mqtt import messages
 from agent.channels.mqtt.board_mirror import BoardMirror
 from agent.channels.mqtt.client import MqttArrival, MqttBroker, MqttConnection, connected
+from agent.channels.mqtt.described_topics import DescribedTopics
 from agent.channels.mqtt.home_assistant import HomeAssistantDevice
 from agent.channels.mqtt.messages import HOME, MqttTopics
 from agent.channels.platform import Platform, PlatformContext, SetupKey
@@ -93,7 +94,8 @@ class MqttChannel(Channel):
         self._clock = clock
         self._topics = MqttTopics(settings.topic)
         self._session = MqttState(folder / "session.json")
-        self._mirror = BoardMirror(boards, self._topics, settings.every_s, clock)
+        described = DescribedTopics(folder / "described.json")
+        self._mirror = BoardMirror(boards, self._topics, settings.every_s, clock, described)
         self._shown = shown or MqttShown()
         self._questions = OpenApprovals()
         self._connection: MqttConnection | None = None

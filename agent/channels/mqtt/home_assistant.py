@@ -75,6 +75,11 @@ def described(board: Board, topics: MqttTopics, device: HomeAssistantDevice) -> 
     return found
 
 
+def names_of(board: Board, device: HomeAssistantDevice) -> str:
+    """Return the beginning of the names of all that belongs to the board."""
+    return _id(f"{device.known}_{board.name}_")
+
+
 def _id(name: str) -> str:
     """Return the name as Home Assistant takes it in a topic, and as no other one is written."""
     plain = _STRANGE.sub("_", name)

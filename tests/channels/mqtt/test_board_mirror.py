@@ -72,5 +72,45 @@ async def test_a_pin_that_is_gone_is_taken_back(platform: MqttPlatform) -> None:
         await wait_until(lambda: platform.peer.shows(topic) == b"")
 
 
+async def test_a_pin_that_was_removed_while_the_agent_was_off_is_taken_back(
+    platform: MqttPlatform,
+) -> None:
+    async with listening(platform.channel):
+        await wait_until(lambda: _config_of_relay(platform))
+    [topic] = _config_of_relay(platform)
+    manifest = platform.board.manifest
+    assert manifest is not None
+
+    # A board that is not there yet has lost nothing
+    platform.board.manifest = None
+    platform.board.unplug()
+    platform.peer.came.clear()
+    later = platform.restarted()
+    async with listening(later):
+        await wait_until(lambda: platform.peer.shows("barnacle/board/board") == b"offline")
+        assert platform.peer.shows(topic) != b""
+        pins = tuple(one for one in manifest.pins if one.name != "relay")
+        platform.board.learn(msgspec.structs.replace(manifest, pins=pins))
+        later._mirror.look_again()
+        await wait_until(lambda: platform.peer.shows(topic) == b"")
+    taken_back = [one for one, payload in platform.peer.came if not payload]
+    assert taken_back == [topic]
+
+    # It was taken back once for all
+    platform.peer.came.clear()
+    async with listening(platform.restarted()):
+        await wait_until(lambda: platform.peer.shows("barnacle/board/board"))
+    assert topic not in dict(platform.peer.came)
+
+
+async def test_a_board_that_is_no_longer_configured_is_taken_back(platform: MqttPlatform) -> None:
+    async with listening(platform.channel):
+        await wait_until(lambda: _config_of_relay(platform))
+    [topic] = _config_of_relay(platform)
+    platform.board.name = "garden"
+    async with listening(platform.restarted()):
+        await wait_until(lambda: platform.peer.shows(topic) == b"")
+
+
 def _config_of_relay(platform: MqttPlatform) -> set[str]:
     return {topic for topic, _ in platform.peer.came if topic.endswith("_board_relay/config")}
