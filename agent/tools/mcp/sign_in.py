@@ -11,12 +11,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.oauth2 import OAuthContext
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
     OAuthClientMetadata,
+    OAuthMetadata,
     OAuthToken,
 )
+from pydantic import ValidationError
 
 from agent.storage.files import write_atomic
 from agent.tools.mcp.lines import MAX_ADDRESS_CHARS, ReplyRequest, ServerQuestion, ServerSetup
@@ -47,7 +50,9 @@ class SignIn:
             grant_types=["authorization_code", "refresh_token"],
         )
         kept = _SignInFile(Path(setup.folder) / KEPT_IN, setup)
-        return OAuthClientProvider(setup.url, about, kept, self._show, self._heard)
+        made = OAuthClientProvider(setup.url, about, kept, self._show, self._heard)
+        kept.resume(made.context)
+        return made
 
     async def _show(self, address: str) -> None:
         self._address = address
@@ -67,8 +72,17 @@ class SignIn:
 
 
 class _Kept(msgspec.Struct):
+    """Content of the file.
+
+    Args:
+        expires_at_s: when the token ends, in seconds since the epoch; None where nobody knows.
+        issuer: what the place that gave it says of itself, and so where it is renewed.
+    """
+
     tokens: dict[str, object] | None = None
     client: dict[str, object] | None = None
+    expires_at_s: float | None = None
+    issuer: dict[str, object] | None = None
 
 
 class _SignInFile:
@@ -77,6 +91,19 @@ class _SignInFile:
     def __init__(self, path: Path, setup: ServerSetup) -> None:
         self._path = path
         self._setup = setup
+        self._context: OAuthContext | None = None
+
+    def resume(self, context: OAuthContext) -> None:
+        """Tell the SDK when its token ends and who renews it; of itself it forgets both.
+
+        Without them the owner would have to sign in again each time that a token has ended.
+        """
+        self._context = context
+        kept = self._read()
+        context.token_expiry_time = kept.expires_at_s
+        if kept.issuer is not None:
+            with contextlib.suppress(ValidationError):
+                context.oauth_metadata = OAuthMetadata.model_validate(kept.issuer)
 
     async def get_tokens(self) -> OAuthToken | None:
         found = self._read().tokens
@@ -85,6 +112,10 @@ class _SignInFile:
     async def set_tokens(self, tokens: OAuthToken) -> None:
         kept = self._read()
         kept.tokens = tokens.model_dump(mode="json", exclude_none=True)
+        if self._context is not None:
+            kept.expires_at_s = self._context.token_expiry_time
+            issuer = self._context.oauth_metadata
+            kept.issuer = issuer and issuer.model_dump(mode="json", exclude_none=True)
         self._write(kept)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
