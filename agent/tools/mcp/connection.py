@@ -100,7 +100,7 @@ class ServerConnection:
             transport = (
                 program(self._setup, self._fault)
                 if self._setup.command
-                else address(self._setup, self._auth())
+                else address(self._setup, self._auth(), self._fault)
             )
             asks = self._elicited
             async with Client(

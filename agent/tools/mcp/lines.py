@@ -23,6 +23,8 @@ MAX_QUESTION_CHARS = 1500
 MAX_FIELDS_BYTES = 8 * 1024
 # Addresses at which somebody signs in carry their parameters along
 MAX_ADDRESS_CHARS = 4000
+# Why a connection is over where a call was not taken, and can be made in a new one
+SESSION_ENDED = "its session has ended"
 
 
 class ServerSetup(msgspec.Struct, frozen=True):

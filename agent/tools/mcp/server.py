@@ -23,6 +23,7 @@ from agent.tools.mcp.bridge_process import BridgeConnection, BridgeProcess
 from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.lines import (
     MAX_TROUBLE_CHARS,
+    SESSION_ENDED,
     BridgeAnswer,
     BridgeRequest,
     CallRequest,
@@ -68,6 +69,10 @@ PutQuestion = Callable[[ServerQuestion], Awaitable[ReplyRequest]]
 async def decline(_question: ServerQuestion) -> ReplyRequest:
     """Reply where nobody can be asked."""
     return ReplyRequest("", "decline")
+
+
+class _SessionEnded(McpAway):
+    """The server knows our session no more, and did not take the call."""
 
 
 class McpServer:
@@ -125,17 +130,11 @@ class McpServer:
             McpAway: there is no answer, or it is not that tool any more.
         """
         async with self._alone():
-            bridge = await self._started(put)
-            offer = self._offers.get(tool)
-            if offer is None or offer.digest != digest:
-                raise McpAway(changed(self.name, tool))
-            request = CallRequest(bridge.key, tool, dict(arguments))
-            answer = await self._answered(bridge, request, self._patience.call_s, put)
-            if answer.trouble:
-                said = self._redact(answer.trouble)
-                raise McpAway(f"the MCP server {self.name} gave no result: {said}")
-            self._failures = 0
-            return answer
+            try:
+                return await self._called(tool, digest, arguments, put)
+            except _SessionEnded:
+                # It was started again, and did nothing: a new session is another try
+                return await self._called(tool, digest, arguments, put)
 
     async def aclose(self) -> None:
         """End the server and everything that it started."""
@@ -181,6 +180,21 @@ class McpServer:
             self._bridge.leave(self._patience.end_s)
             self._leaving.append(self._bridge)
             self._bridge = None
+
+    async def _called(
+        self, tool: str, digest: str, arguments: Mapping[str, object], put: PutQuestion
+    ) -> BridgeAnswer:
+        bridge = await self._started(put)
+        offer = self._offers.get(tool)
+        if offer is None or offer.digest != digest:
+            raise McpAway(changed(self.name, tool))
+        request = CallRequest(bridge.key, tool, dict(arguments))
+        answer = await self._answered(bridge, request, self._patience.call_s, put)
+        if answer.trouble:
+            said = self._redact(answer.trouble)
+            raise McpAway(f"the MCP server {self.name} gave no result: {said}")
+        self._failures = 0
+        return answer
 
     async def _started(self, put: PutQuestion) -> BridgeConnection:
         if self._bridge is not None and self._bridge.is_alive:
@@ -258,6 +272,8 @@ class McpServer:
             # Also where the turn was stopped: a late answer must not be the next one's
             if answer is None or answer.is_over:
                 self._give_up(bridge)
+        if answer.is_over and answer.trouble == SESSION_ENDED:
+            raise _SessionEnded(f"the MCP server {self.name} is unavailable: {SESSION_ENDED}")
         if answer.is_over:
             raise self._failed(answer.trouble)
         return answer

@@ -24,7 +24,12 @@ from msgspec import Struct
 
 from agent.security.web_addresses import is_public
 from agent.text.printable import printable_line
-from agent.tools.mcp.lines import MAX_LINE_BYTES, MAX_TROUBLE_CHARS, ServerSetup
+from agent.tools.mcp.lines import (
+    MAX_LINE_BYTES,
+    MAX_TROUBLE_CHARS,
+    SESSION_ENDED,
+    ServerSetup,
+)
 
 # A unit starts within it on the smallest Pi under load
 START_TIMEOUT_S = 20.0
@@ -112,6 +117,9 @@ LAST_WORDS_S = 0.5
 # Until a server of the web begins to answer; a call has its own limit around this
 HTTP_TIMEOUT_S = 60.0
 _STREAM = "text/event-stream"
+_SESSION = "mcp-session-id"
+_CALL = b'"tools/call"'
+_BAD_REQUEST, _NOT_FOUND = 400, 404
 
 
 class TransportFault(Struct):
@@ -257,10 +265,10 @@ async def _ended(process: "asyncio.subprocess.Process | ServiceProcess") -> None
 
 @contextlib.asynccontextmanager
 async def address(
-    setup: ServerSetup, auth: httpx2.Auth | None
+    setup: ServerSetup, auth: httpx2.Auth | None, fault: TransportFault
 ) -> AsyncIterator["TransportStreams"]:
     """Connect to a web server; do not follow a redirect to another place."""
-    transport = _CappedTransport(setup.url)
+    transport = _CappedTransport(setup.url, fault)
     async with (
         httpx2.AsyncClient(
             # What is packed may unpack to anything
@@ -284,9 +292,10 @@ class _CappedTransport(httpx2.AsyncHTTPTransport):
     are asked, and only over TLS.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, fault: TransportFault) -> None:
         super().__init__()
         self._host = httpx2.URL(url).host
+        self._fault = fault
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.url.host != self._host:
@@ -298,6 +307,8 @@ class _CappedTransport(httpx2.AsyncHTTPTransport):
         is_stream = response.headers.get("content-type", "").startswith(_STREAM)
         if not is_stream and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _CappedStream(response.stream)
+        if await _is_without_session(request, response):
+            self._fault.said = SESSION_ENDED
         return response
 
     async def _refuse_unless_public(self, url: httpx2.URL) -> None:
@@ -307,6 +318,19 @@ class _CappedTransport(httpx2.AsyncHTTPTransport):
         found = await loop.getaddrinfo(url.host, url.port or 443, type=socket.SOCK_STREAM)
         if not all(is_public(ipaddress.ip_address(one[4][0])) for one in found):
             raise httpx2.ConnectError(f"{url.host} is not a public address")
+
+
+async def _is_without_session(request: httpx2.Request, response: httpx2.Response) -> bool:
+    """Return true if a call was not taken because the server knows its session no more.
+
+    A server that was started again says so by 404; many that follow the SDK's example by 400, in
+    words.
+    """
+    if response.status_code not in {_NOT_FOUND, _BAD_REQUEST} or _SESSION not in request.headers:
+        return False
+    if _CALL not in await request.aread():
+        return False
+    return response.status_code == _NOT_FOUND or b"session" in (await response.aread()).lower()
 
 
 class _CappedStream(httpx2.AsyncByteStream):
