@@ -10,6 +10,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -30,8 +31,9 @@ TOKEN = "mcp_token"  # noqa: S105 - the name of one
 ANSWER_TIMEOUT_S = 960.0
 # Answers that are under way when the program closes the input
 GRACE_S = 10.0
-# As the gateway takes at once of one caller
+# As the gateway takes at once of one caller, of what its person may be asked about
 MAX_AT_ONCE = 8
+_LONG = (b'"tools/call"', b'"resources/read"')
 _INTERNAL_ERROR = -32603
 _SESSION = "mcp-session-id"
 _ACCEPTED = 202
@@ -66,7 +68,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class McpRelay:
-    """Passes messages on, several at a time."""
+    """Passes messages on, several calls at a time."""
 
     def __init__(self, place: GatewayPlace, token: str, out: BinaryIO) -> None:
         self._place = place
@@ -82,12 +84,23 @@ class McpRelay:
         workers: list[threading.Thread] = []
         for line in lines:
             if line.strip():
-                self._places.acquire()
-                worker = threading.Thread(target=self._relay, args=(line,), daemon=True)
+                worker = threading.Thread(target=self._in_turn, args=(line,), daemon=True)
                 workers = [*(one for one in workers if one.is_alive()), worker]
                 worker.start()
+        end_s = time.monotonic() + GRACE_S
         for worker in workers:
-            worker.join(GRACE_S)
+            worker.join(max(end_s - time.monotonic(), 0.0))
+
+    def _in_turn(self, line: bytes) -> None:
+        """Pass a message on; calls wait for a place, and nothing waits behind them.
+
+        Each of them may wait for its person, whose answer comes as a message, too.
+        """
+        if not any(method in line for method in _LONG):
+            self._relay(line)
+            return
+        with self._places:
+            self._relay(line)
 
     def _relay(self, line: bytes) -> None:
         try:
@@ -97,8 +110,6 @@ class McpRelay:
                     self._out.flush()
         except (OSError, http.client.HTTPException) as err:
             self._fail(line, f"the agent's gateway did not answer ({err}): is the agent running?")
-        finally:
-            self._places.release()
 
     def _answers(self, line: bytes) -> Iterator[bytes]:
         connection = self._place.connected()
