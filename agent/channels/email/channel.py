@@ -14,13 +14,13 @@ from agent.channels.certificate_authority import trust
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.delivery_steps import unsendable
+from agent.channels.email.bulk import LetterBulk
+from agent.channels.email.commands import command_in, is_a_command
+from agent.channels.email.contents import MAX_FILES, EmailFile
 from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.inbound import (
-    EmailFile,
     ReceivedEmail,
-    command_in,
     header_of,
-    is_a_command,
     is_readable,
     parsed,
     read_letter,
@@ -157,8 +157,9 @@ class EmailChannel(Channel):
             await self._position.advance(mailbox.validity, mailbox.following - 1)
 
     async def _take(self, arrived: NewEmail, deliver: Deliver) -> None:
-        is_whole = arrived.is_whole and await asyncio.to_thread(is_readable, arrived.raw)
-        raw = arrived.raw if is_whole else header_of(arrived.raw)
+        bulk = await asyncio.to_thread(LetterBulk, arrived.raw)
+        is_whole = arrived.is_whole and await asyncio.to_thread(is_readable, bulk.thin)
+        raw = bulk.thin if is_whole else header_of(arrived.raw)
         message = await asyncio.to_thread(parsed, raw)
         if reason := why_not_for_us(message, self._submission.sender):
             _log.info("email: message not answered (reason=%s)", reason)
@@ -171,7 +172,7 @@ class EmailChannel(Channel):
                 trouble,
             )
             return
-        letter = await asyncio.to_thread(read_letter, message, self._names)
+        letter = await asyncio.to_thread(read_letter, message, self._names, bulk)
         if self._answers(letter):
             return
         thread = await self._threads.thread(letter)
@@ -212,10 +213,14 @@ class EmailChannel(Channel):
     async def _with_files(self, inbound: Inbound, letter: ReceivedEmail) -> Inbound:
         if not letter.files or is_a_command(inbound.text):
             return inbound
+        files = letter.files[:MAX_FILES]
         if not self._place.knows(inbound):
             # A stranger fills no disk
-            return unfetched(inbound, [file.name or "a file" for file in letter.files])
-        return await self._files.added_to(inbound, [self._coming(file) for file in letter.files])
+            return unfetched(inbound, [file.name or "a file" for file in files])
+        if (too_many := len(letter.files) - MAX_FILES) > 0:
+            note = f"I took the first {MAX_FILES} files of your letter: {too_many} more are left."
+            inbound = replace(inbound, notes=(*inbound.notes, note))
+        return await self._files.added_to(inbound, [self._coming(file) for file in files])
 
     def _coming(self, file: EmailFile) -> IncomingFile:
         async def fetch() -> Attachment | str:
@@ -238,7 +243,8 @@ def _anywhere(address: Address) -> Address:
 
 
 async def _pieces(file: EmailFile) -> AsyncGenerator[bytes, None]:
-    yield file.content
+    for piece in file.pieces():
+        yield piece
 
 
 _PORTS = {"imaps": 993, "imap": 143, "submissions": 465, "submission": 587}

@@ -8,7 +8,9 @@ import pytest
 
 from agent.channels.base import Answer, Question
 from agent.channels.email import channel, receive
+from agent.channels.email.bulk import LetterBulk
 from agent.channels.email.channel import EmailChannel
+from agent.channels.email.contents import MAX_FILES
 from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.inbound import ReceivedEmail, read_letter
 from agent.config import Secret
@@ -61,9 +63,9 @@ async def test_of_a_letter_in_somebodys_name_the_header_alone_is_read(
 ) -> None:
     read = list[str]()
 
-    def reading(message: EmailMessage, own: Sequence[str]) -> ReceivedEmail:
+    def reading(message: EmailMessage, own: Sequence[str], bulk: LetterBulk) -> ReceivedEmail:
         read.append(str(message["from"]))
-        return read_letter(message, own)
+        return read_letter(message, own, bulk)
 
     monkeypatch.setattr(channel, "read_letter", reading)
     writer = platform.writer
@@ -199,6 +201,19 @@ async def test_a_subject_orders_nothing_where_the_letter_says_something(
         first, second = (await listener.first(3))[1:]
     assert (first.text, first.subject) == ("turn the led on", "lights")
     assert (second.text, second.subject) == ("turn the pump off", "")
+
+
+async def test_files_that_are_too_many_are_told(platform: EmailPlatform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+        letter = platform.writer.letter("my pictures")
+        for number in range(MAX_FILES + 2):
+            letter.add_attachment(b"x", "image", "png", filename=f"{number}.png")
+        await platform.writer.hand_in(letter)
+        heard = (await listener.first(2))[1]
+    assert len(heard.attachments) == MAX_FILES
+    assert "2 more" in heard.notes[0]
 
 
 _BELOW = (

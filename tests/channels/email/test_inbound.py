@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.channels.email import inbound
+from agent.channels.email import contents
+from agent.channels.email.bulk import LetterBulk
+from agent.channels.email.contents import MAX_TEXT_CHARS, UNREADABLE
 from agent.channels.email.inbound import (
     MAX_RAW_LINES,
-    MAX_TEXT_CHARS,
+    MAX_THIN_BYTES,
     MAX_TYPES,
-    UNREADABLE,
     header_of,
     is_readable,
     parsed,
@@ -95,7 +96,7 @@ def test_files_come_with_their_names_and_kinds() -> None:
     made.set_content("look")
     made.add_attachment(b"%PDF", "application", "pdf", filename="../../etc/passwd")
     [file] = read_letter(parsed(made.as_bytes())).files
-    assert (file.media_type, file.content) == ("application/pdf", b"%PDF")
+    assert (file.media_type, b"".join(file.pieces())) == ("application/pdf", b"%PDF")
 
 
 def test_a_letter_without_an_id_has_the_same_one_whenever_it_is_read() -> None:
@@ -131,7 +132,12 @@ def test_of_a_letter_that_costs_too_much_the_header_alone_is_read(body: bytes) -
 
 def test_a_letter_with_many_large_pictures_is_readable() -> None:
     picture = b"\r\n--b\r\nContent-Type: image/jpeg\r\n\r\n" + (b"A" * 76 + b"\r\n") * 18_000
-    assert is_readable(HEAD + b"Content-Type: multipart/mixed; boundary=b\r\n" + picture * 20)
+    whole = HEAD + b"Content-Type: multipart/mixed; boundary=b\r\n" + picture * 20
+    assert is_readable(LetterBulk(whole).thin)
+
+
+def test_a_letter_that_is_large_without_its_files_is_not() -> None:
+    assert not is_readable(HEAD + b"\r\n" + b"a b " * (MAX_THIN_BYTES // 4))
 
 
 @pytest.mark.parametrize("markup", ["<a ", "<!--", "</"])
@@ -139,7 +145,7 @@ def test_markup_that_breaks_its_reader_holds_up_nobody(
     markup: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of this length it would take hours
-    monkeypatch.setattr(inbound, "HTML_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(contents, "HTML_TIMEOUT_S", 2.0)
     message = parsed(f"Content-Type: text/html\r\n\r\n{markup * 100_000}".encode())
     assert read_letter(message).text == UNREADABLE
 

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.channels.email.inbound import command_in
+from agent.channels.email.commands import command_in
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,145 @@
+"""Contents of a letter: the text that its reader is shown, and the files.
+
+Programs put pictures between two texts, and letters into letters: every text that is shown counts,
+and what is attached is a file, whatever it is. What cannot be read is said.
+"""
+
+import email.policy
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from email.message import EmailMessage, MIMEPart
+
+from msgspec import Struct
+
+from agent.channels.email.bulk import LetterBulk
+from agent.text.charsets import decoded
+from agent.text.printable import printable_line, printable_text
+
+MAX_TEXT_CHARS = 32_000
+MAX_HTML_CHARS = 400_000
+# Broken markup can cost the square of its length; Python's own start takes the smallest Pi a second
+HTML_TIMEOUT_S = 20.0
+UNREADABLE = "[a letter that cannot be read]"
+MAX_FILES = 20
+# Texts between pictures
+MAX_TEXTS = 50
+MAX_NAME_CHARS = 400
+# As much as a text of the largest size takes in any character set
+_MAX_TEXT_BYTES = 4 * MAX_HTML_CHARS
+_TEXTS = frozenset({"text/plain", "text/html"})
+_LETTER = "message/rfc822"
+# As it came: headers are not written anew
+_AS_IT_CAME = email.policy.default.clone(refold_source="none", linesep="\r\n")
+
+
+class EmailFile(Struct, frozen=True):
+    """File attached to a mail; `pieces` yields its content."""
+
+    name: str
+    media_type: str
+    pieces: Callable[[], Iterator[bytes]]
+
+
+def text_of(message: EmailMessage, bulk: LetterBulk) -> str:
+    """Return the text that a reader is shown."""
+    deadline_s = time.monotonic() + HTML_TIMEOUT_S
+    said = [_words(part, bulk, deadline_s) for part in _body(message)[:MAX_TEXTS]]
+    return printable_text("\n".join(one for one in said if one.strip()), MAX_TEXT_CHARS)
+
+
+def files_of(message: EmailMessage, bulk: LetterBulk) -> list[EmailFile]:
+    """Return every attached file, also those that are too many."""
+    body = {id(part) for part in _body(message)}
+    parts = (part for part in _leaves(message) if id(part) not in body)
+    return [_file(part, bulk) for part in parts if _is_file(part)]
+
+
+def _body(message: EmailMessage) -> list[MIMEPart]:
+    if shown := _shown(message):
+        return shown
+    # Some give their text a name
+    named = message.get_body(("plain", "html"))
+    return [] if named is None else [named]
+
+
+def _shown(part: MIMEPart) -> list[MIMEPart]:
+    """Return the parts that make up the shown text, in their order."""
+    kind = part.get_content_type()
+    if _is_file(part):
+        return []
+    if kind in _TEXTS:
+        return [part]
+    if kind == "multipart/related":
+        # What is around the text belongs into it
+        body = part.get_body(("plain", "html"))
+        return [] if body is None else [body]
+    several = [_shown(one) for one in _children(part)]
+    if kind != "multipart/alternative":
+        return [one for each in several for one in each]
+    forms = [one for one in several if one]
+    plain = (form for form in forms if not any(_is_page(one) for one in form))
+    return next(plain, forms[0] if forms else [])
+
+
+def _leaves(part: MIMEPart) -> Iterator[MIMEPart]:
+    """Yield what is no multipart; a letter in the letter is one."""
+    if part.get_content_maintype() != "multipart" or not part.is_multipart():
+        yield part
+    for one in _children(part):
+        yield from _leaves(one)
+
+
+def _children(part: MIMEPart) -> list[MIMEPart]:
+    payload = part.get_payload()
+    is_apart = part.get_content_maintype() == "multipart" and isinstance(payload, list)
+    return [one for one in payload if isinstance(one, MIMEPart)] if is_apart else []
+
+
+def _is_file(part: MIMEPart) -> bool:
+    is_named = part.get_content_disposition() == "attachment" or bool(part.get_filename())
+    return part.get_content_type() == _LETTER or is_named
+
+
+def _is_page(part: MIMEPart) -> bool:
+    return part.get_content_type() == "text/html"
+
+
+def _words(part: MIMEPart, bulk: LetterBulk, deadline_s: float) -> str:
+    content = bytearray()
+    for piece in bulk.content(part):
+        content += piece
+        if len(content) > _MAX_TEXT_BYTES:
+            break
+    words = decoded(bytes(content), part.get_content_charset("ascii"))
+    return _of_html(words[:MAX_HTML_CHARS], deadline_s) if _is_page(part) else words
+
+
+def _of_html(content: str, deadline_s: float) -> str:
+    """Return the text of a page, read in a process that ends in time whatever it is given."""
+    from agent.system.programs import run_program  # noqa: PLC0415 - few letters need them
+    from agent.tools import page_program  # noqa: PLC0415 - as above
+
+    words = (sys.executable, "-I", "-S", page_program.__file__, "")
+    left_s = max(deadline_s - time.monotonic(), 0.0)
+    try:
+        done = run_program(words, left_s, content.encode("utf-8", "replace"))
+        return str(json.loads(done.stdout)[1])
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return UNREADABLE
+
+
+def _file(part: MIMEPart, bulk: LetterBulk) -> EmailFile:
+    told, kind = part.get_filename() or "", part.get_content_type()
+    payload = part.get_payload()
+    if kind == _LETTER and isinstance(payload, list) and isinstance(payload[0], MIMEPart):
+        inner = payload[0]
+        name = told or f"{inner.get('subject', '') or 'letter'}.eml"
+        return EmailFile(printable_line(name, MAX_NAME_CHARS), kind, lambda: _letter(inner, bulk))
+    return EmailFile(printable_line(told, MAX_NAME_CHARS), kind, lambda: bulk.content(part))
+
+
+def _letter(inner: MIMEPart, bulk: LetterBulk) -> Iterator[bytes]:
+    yield from bulk.restored(inner.as_bytes(policy=_AS_IT_CAME))
