@@ -62,6 +62,10 @@ MAX_FILE_BYTES = 15 * 1024 * 1024
 # All files of a letter: they are here already
 FILES_TIMEOUT_S = 60.0
 MAX_QUOTED_CHARS = 2000
+SEALED = (
+    "Your letter is encrypted, or signed in a form that I cannot open, so I have not read it. "
+    "Please send it again as plain mail."
+)
 MAX_ADDRESS_CHARS = 320
 # Submitting a large file over a slow line
 UPLOAD_TIMEOUT_S = 120.0
@@ -194,6 +198,9 @@ class EmailChannel(Channel):
         # The subject of an answer only repeats that of the letter before
         subject = "" if letter.is_answer or command else letter.subject
         text = letter.text if is_whole else "[a letter too large to be read]"
+        if letter.is_sealed:
+            # Its subject is not what it says
+            text = subject = ""
         return Inbound(
             message_id=letter.message_id,
             channel=NAME,
@@ -208,10 +215,11 @@ class EmailChannel(Channel):
             sender_name=letter.sender_name or letter.sender,
             quoted=letter.quoted[:MAX_QUOTED_CHARS],
             is_forwarded=letter.is_forwarded,
+            notes=(SEALED,) if letter.is_sealed else (),
         )
 
     async def _with_files(self, inbound: Inbound, letter: ReceivedEmail) -> Inbound:
-        if not letter.files or is_a_command(inbound.text):
+        if not letter.files or letter.is_sealed or is_a_command(inbound.text):
             return inbound
         files = letter.files[:MAX_FILES]
         if not self._place.knows(inbound):

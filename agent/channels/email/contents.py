@@ -31,6 +31,8 @@ MAX_NAME_CHARS = 400
 _MAX_TEXT_BYTES = 4 * MAX_HTML_CHARS
 _TEXTS = frozenset({"text/plain", "text/html"})
 _LETTER = "message/rfc822"
+_SEALED = frozenset({"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"})
+_PGP = "-----BEGIN PGP MESSAGE-----"
 # As it came: headers are not written anew
 _AS_IT_CAME = email.policy.default.clone(refold_source="none", linesep="\r\n")
 
@@ -55,6 +57,11 @@ def files_of(message: EmailMessage, bulk: LetterBulk) -> list[EmailFile]:
     body = {id(part) for part in _body(message)}
     parts = (part for part in _leaves(message) if id(part) not in body)
     return [_file(part, bulk) for part in parts if _is_file(part)]
+
+
+def is_sealed(message: EmailMessage, text: str) -> bool:
+    """Return true if the letter is for a program with the receiver's key alone."""
+    return message.get_content_type() in _SEALED or text.lstrip().startswith(_PGP)
 
 
 def _body(message: EmailMessage) -> list[MIMEPart]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from agent.channels.email.bulk import LetterBulk
-from agent.channels.email.contents import EmailFile, files_of, text_of
+from agent.channels.email.contents import EmailFile, files_of, is_sealed, text_of
 from agent.channels.email.header_fields import MAX_HEADER_BYTES
 from agent.channels.email.quotes import split_quotes
 from agent.text.printable import printable_line
@@ -63,6 +63,7 @@ class ReceivedEmail(Struct, frozen=True):
         sender: the address in From, in lower case; whether it is true is not said here.
         references: ids of the letters before it, the first one first.
         quoted: what it repeats of them.
+        is_sealed: its content can be read with a key alone.
     """
 
     message_id: str
@@ -73,6 +74,7 @@ class ReceivedEmail(Struct, frozen=True):
     quoted: str
     references: tuple[str, ...]
     files: tuple[EmailFile, ...]
+    is_sealed: bool = False
 
     @property
     def is_answer(self) -> bool:
@@ -169,7 +171,8 @@ def read_letter(
     """
     bulk = bulk or LetterBulk(b"")
     name, _ = parseaddr(_header(message, "from"))
-    text, quoted = split_quotes(text_of(message, bulk), own)
+    every = text_of(message, bulk)
+    text, quoted = split_quotes(every, own)
     return ReceivedEmail(
         message_id=_own_id(message),
         sender=sender_of(message),
@@ -179,6 +182,7 @@ def read_letter(
         quoted=quoted,
         references=_references(message),
         files=tuple(files_of(message, bulk)),
+        is_sealed=is_sealed(message, every),
     )
 
 

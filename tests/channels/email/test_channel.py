@@ -9,7 +9,7 @@ import pytest
 from agent.channels.base import Answer, Question
 from agent.channels.email import channel, receive
 from agent.channels.email.bulk import LetterBulk
-from agent.channels.email.channel import EmailChannel
+from agent.channels.email.channel import SEALED, EmailChannel
 from agent.channels.email.contents import MAX_FILES
 from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.inbound import ReceivedEmail, read_letter
@@ -201,6 +201,18 @@ async def test_a_subject_orders_nothing_where_the_letter_says_something(
         first, second = (await listener.first(3))[1:]
     assert (first.text, first.subject) == ("turn the led on", "lights")
     assert (second.text, second.subject) == ("turn the pump off", "")
+
+
+async def test_a_letter_that_needs_a_key_orders_nothing_and_its_writer_is_told(
+    platform: EmailPlatform,
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+        await platform.writer.write("-----BEGIN PGP MESSAGE-----\n\nhQ", Subject="turn it off")
+        sealed = (await listener.first(2))[1]
+    assert (sealed.text, sealed.subject, sealed.notes) == ("", "", (SEALED,))
+    assert sealed.is_only_notes
 
 
 async def test_files_that_are_too_many_are_told(platform: EmailPlatform) -> None:

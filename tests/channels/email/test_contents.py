@@ -86,6 +86,20 @@ def test_a_letter_that_is_attached_is_a_file() -> None:
 
 
 @pytest.mark.parametrize(
+    "kind",
+    [
+        "multipart/encrypted; protocol=application/pgp-encrypted; boundary=b",
+        "application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m",
+    ],
+)
+def test_a_letter_that_needs_a_key_is_known(kind: str) -> None:
+    raw = f"{HEAD}Subject: ...\r\nContent-Type: {kind}\r\n\r\n--b\r\n\r\nx\r\n--b--\r\n"
+    assert read(raw.encode()).is_sealed
+    assert read(mixed(text("-----BEGIN PGP MESSAGE-----\r\n\r\nhQEMA"))).is_sealed
+    assert not read(mixed(text("Lamp on"))).is_sealed
+
+
+@pytest.mark.parametrize(
     ("charset", "sent", "words"),
     [
         ("", "Küchenlampe an".encode(), "Küchenlampe an"),
