@@ -152,8 +152,9 @@ class ImapMailbox:
     def _sizes(self, uids: Sequence[int]) -> list[tuple[int, int]]:
         """Return number and size of the letters that are still there."""
         told = self._fetch(uids, "(RFC822.SIZE)") if uids else []
-        lines = [line for line in told if isinstance(line, bytes)]
-        found = {_number_in(line, _UID): _number_in(line, _SIZE) for line in lines}
+        lines = ((_number_in(line, _UID), _number_in(line, _SIZE)) for line in told)
+        # What somebody marks meanwhile is told in between, without a size
+        found = {uid: size for uid, size in lines if size >= 0}
         return [(uid, found[uid]) for uid in uids if uid in found]
 
     def _fetched(self, batch: "_Batch") -> list[NewEmail]:

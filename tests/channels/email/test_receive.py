@@ -73,3 +73,21 @@ async def test_the_number_of_a_letter_may_stand_behind_it(
     position = EmailCursor(tmp_path / "position.json", "b@example.org")
     found = [arrived async for arrived in mailbox.new(position)]
     assert found == [NewEmail(7, b"first", is_whole=True), NewEmail(8, b"other", is_whole=True)]
+
+
+class LargeLetter(TwoLetters):
+    """Client of a server with a letter that somebody marks as read while its size is asked for."""
+
+    def uid(self, command: str, *told: str) -> tuple[str, list[object]]:
+        if command == "SEARCH":
+            return "OK", [b"7"]
+        if "(RFC822.SIZE)" in told:
+            size = b"1 (UID 7 RFC822.SIZE %d)" % (MAX_LETTER_BYTES + 1)
+            return "OK", [size, b"1 (UID 7 FLAGS (\\Seen))"]
+        return "OK", [(b"1 (UID 7 BODY[] {5}", b"first"), b")"]
+
+
+async def test_a_mark_on_a_letter_hides_no_size(tmp_path: Path) -> None:
+    mailbox = ImapMailbox(cast(imaplib.IMAP4, LargeLetter(b"", b"")), 1, 8)
+    position = EmailCursor(tmp_path / "position.json", "b@example.org")
+    assert [one.is_whole async for one in mailbox.new(position)] == [False]
