@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from urllib.parse import urlsplit
 
@@ -126,7 +127,10 @@ class EmailChannel(Channel):
         text = "\n\n".join([to_plain(message.text), *troubles])
         heading = await self._threads.heading(message.in_reply_to)
         thread = message.thread or ""
-        own_id = self._id(f"{message.outbox_id}.{message.part}", thread)
+        # The same in every try: a mailbox that has it shows one
+        await self._position.load()
+        name = f"{message.outbox_id or secrets.token_hex(8)}.{message.part}"
+        own_id = self._id(name, thread)
         draft = EmailDraft(message.recipient, text, own_id, message.in_reply_to, thread, heading)
         await self._post(draft, [file for file, trouble in files if not trouble])
 
@@ -139,7 +143,9 @@ class EmailChannel(Channel):
         async def put(message: Outbound) -> None:
             heading = await self._threads.heading(address.message_id)
             thread = address.thread or ""
-            own_id = self._id(f"question.{question.question_id}", thread)
+            await self._position.load()
+            at_s = int(self._clock.wall_s())
+            own_id = self._id(f"question.{question.question_id}.{at_s}", thread)
             answers = address.message_id
             await self._post(
                 EmailDraft(message.recipient, message.text, own_id, answers, thread, heading), []
@@ -242,7 +248,7 @@ class EmailChannel(Channel):
         await submit(letter, self._submission)
 
     def _id(self, name: str, thread: str) -> str:
-        stamp = f"{name}.{int(self._clock.wall_s())}{thread_mark(thread)}"
+        stamp = f"{self._position.series}.{name}{thread_mark(thread)}"
         return f"<barnacle.{stamp}@{self._submission.sender.rpartition('@')[2]}>"
 
 

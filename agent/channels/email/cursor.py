@@ -1,5 +1,7 @@
 """Cursor in the mailbox, kept over restarts; later mails are read again."""
 
+import asyncio
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +17,7 @@ class _Kept(msgspec.Struct, frozen=True):
     account: str
     validity: _Number
     uid: _Number
+    series: str = ""
 
 
 class EmailCursor:
@@ -28,20 +31,31 @@ class EmailCursor:
         self._file = CursorFile(path, _Kept, "email")
         self._account = account
         self._is_loaded = False
+        self._loading = asyncio.Lock()
         self.is_known = False
         self.validity = 0
         self.uid = 0
+        # Of the letters that go from this folder: another one counts from 1 again
+        self.series = secrets.token_hex(4)
 
     async def load(self) -> None:
-        if not self._is_loaded:
-            self._is_loaded = True
-            kept = await self._file.read()
-            if kept is not None and kept.account == self._account:
-                self.is_known = True
-                self.validity, self.uid = kept.validity, kept.uid
+        async with self._loading:
+            if not self._is_loaded:
+                await self._load()
+                self._is_loaded = True
 
     async def advance(self, validity: int, uid: int) -> None:
         """Move the cursor: every mail up to this one is committed."""
         self.is_known = True
         self.validity, self.uid = validity, uid
-        await self._file.write(_Kept(self._account, validity, uid))
+        await self._file.write(_Kept(self._account, validity, uid, self.series))
+
+    async def _load(self) -> None:
+        kept = await self._file.read()
+        if kept is None or kept.account != self._account:
+            return
+        self.series = kept.series or self.series
+        if kept.series:
+            self.is_known, self.validity, self.uid = True, kept.validity, kept.uid
+        else:
+            await self.advance(kept.validity, kept.uid)

@@ -18,6 +18,7 @@ from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Outbound
 from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import mail_server
+from tests.fakes.clock import SteppedClock
 from tests.fakes.email_platform import EmailPlatform, Writer
 from tests.fakes.mail_server import PASSWORD
 from tests.fakes.relay import Relay
@@ -100,6 +101,17 @@ async def test_what_is_not_asked_for_begins_a_thread(platform: EmailPlatform) ->
     [told] = platform.writer.letters()
     assert told["subject"] == "The tank is empty."
     assert told["auto-submitted"] == "auto-generated"
+
+
+async def test_a_letter_that_is_sent_again_has_the_same_id(platform: EmailPlatform) -> None:
+    said = Outbound(7, "email", platform.writer.address, "The tank is empty.", "")
+    async with listening(platform.channel):
+        await platform.channel.send(said)
+    again = platform.restarted()
+    again._clock = SteppedClock(platform.channel._clock.wall_s() + 60)
+    await again.send(said)
+    first, second = platform.writer.letters()
+    assert first["message-id"] == second["message-id"]
 
 
 @pytest.mark.parametrize("to", ["nobody@elsewhere.net", "not an address", "a@b\r\nBcc: c@d.org"])
