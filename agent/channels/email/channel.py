@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -59,6 +60,7 @@ NAME = "email"
 HINT = "Your answer is a letter: whole sentences, plain Markdown, as long as it needs to be."
 # Longer answers are several letters
 MAX_PART_CHARS = 10_000
+# Of a letter: servers take some 25 MB, as they go over the line
 MAX_FILE_BYTES = 15 * 1024 * 1024
 # All files of a letter: they are here already
 FILES_TIMEOUT_S = 60.0
@@ -126,13 +128,16 @@ class EmailChannel(Channel):
         troubles = [trouble for _, trouble in files if trouble]
         text = "\n\n".join([to_plain(message.text), *troubles])
         heading = await self._threads.heading(message.in_reply_to)
-        thread = message.thread or ""
+        thread, answers = message.thread or "", message.in_reply_to
         # The same in every try: a mailbox that has it shows one
         await self._position.load()
         name = f"{message.outbox_id or secrets.token_hex(8)}.{message.part}"
-        own_id = self._id(name, thread)
-        draft = EmailDraft(message.recipient, text, own_id, message.in_reply_to, thread, heading)
-        await self._post(draft, [file for file, trouble in files if not trouble])
+        letters = _letters([file for file, trouble in files if not trouble])
+        for number, taken in enumerate(letters, start=1):
+            said = text if number == 1 else f"(More files: letter {number} of {len(letters)}.)"
+            own_id = self._id(name if number == 1 else f"{name}.{number}", thread)
+            draft = EmailDraft(message.recipient, said, own_id, answers, thread, heading)
+            await self._post(draft, taken)
 
     def parts(self, text: str) -> tuple[str, ...]:
         from agent.channels.render.splitter import split  # noqa: PLC0415 - an answer needs it, no start
@@ -250,6 +255,20 @@ class EmailChannel(Channel):
     def _id(self, name: str, thread: str) -> str:
         stamp = f"{self._position.series}.{name}{thread_mark(thread)}"
         return f"<barnacle.{stamp}@{self._submission.sender.rpartition('@')[2]}>"
+
+
+def _letters(files: Sequence[Attachment]) -> list[list[Attachment]]:
+    """Divide files among letters, each of which a server takes."""
+    letters: list[list[Attachment]] = [[]]
+    left_bytes = MAX_FILE_BYTES
+    for file in files:
+        size = Path(file.path).stat().st_size
+        if size > left_bytes and letters[-1]:
+            letters.append([])
+            left_bytes = MAX_FILE_BYTES
+        letters[-1].append(file)
+        left_bytes -= size
+    return letters
 
 
 def _anywhere(address: Address) -> Address:

@@ -15,7 +15,7 @@ from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.inbound import ReceivedEmail, read_letter
 from agent.config import Secret
 from agent.errors import ChannelUnavailable, MessageRefused
-from agent.messages import Outbound
+from agent.messages import Attachment, Outbound
 from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import mail_server
 from tests.fakes.clock import SteppedClock
@@ -112,6 +112,22 @@ async def test_a_letter_that_is_sent_again_has_the_same_id(platform: EmailPlatfo
     await again.send(said)
     first, second = platform.writer.letters()
     assert first["message-id"] == second["message-id"]
+
+
+async def test_files_that_no_letter_takes_together_come_in_several(
+    platform: EmailPlatform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "MAX_FILE_BYTES", 1000)
+    files = []
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(name.encode() * 600)
+        files.append(Attachment(str(tmp_path / name), "application/pdf", name, 600))
+    await platform.channel.send(
+        Outbound(7, "email", platform.writer.address, "Here.", "", files=tuple(files))
+    )
+    await wait_until(lambda: len(platform.writer.letters()) == 2)
+    assert sorted(platform.files()) == [b"a" * 600, b"b" * 600]
+    assert len({one["message-id"] for one in platform.writer.letters()}) == 2
 
 
 @pytest.mark.parametrize("to", ["nobody@elsewhere.net", "not an address", "a@b\r\nBcc: c@d.org"])
