@@ -45,6 +45,7 @@ from agent.channels.matrix.inbound import (
     membership,
     understood,
 )
+from agent.channels.matrix.invitations import MatrixInvitations
 from agent.channels.matrix.send import MatrixSender
 from agent.channels.received_files import Knows, ReceivedFiles
 from agent.channels.rest import AnswerTooLong
@@ -106,6 +107,7 @@ class MatrixReceiver:
         self._rooms = sending.rooms
         self._position = sending.position
         self._crypt = sending.crypt
+        self._invitations = MatrixInvitations(api, clock)
         self._secrecy = EncryptedEvents(sending.crypt, sending, clock)
         self._pulse = pulse
         self._clock = clock
@@ -124,7 +126,8 @@ class MatrixReceiver:
             if self._crypt is not None:
                 await self._late(deliver, has_keys=await self._crypt.learn(sync))
             for room, invited in sync.rooms.invite.items():
-                await self._invited(room, events_in(invited.invite_state.events))
+                self._invited(room, events_in(invited.invite_state.events))
+            await self._invitations.answer()
             if self._position.after:
                 for room, joined in sync.rooms.join.items():
                     try:
@@ -183,16 +186,12 @@ class MatrixReceiver:
             raise ChannelUnavailable("unreadable answer from the Matrix server")
         return sync
 
-    async def _invited(self, room: str, state: list[MatrixEvent]) -> None:
+    def _invited(self, room: str, state: list[MatrixEvent]) -> None:
         mine = [one for one in state if one.state_key == self._me.account]
         inviter = mine[-1].sender if mine else ""
         is_direct = bool(mine) and mine[-1].content.get("is_direct") is True
         may_join = is_direct or self._ears.knows(self._nothing_said(room, inviter))
-        try:
-            path = "join" if may_join else "leave"
-            await self._api.call("POST", f"/rooms/{quoted(room)}/{path}", {})
-        except MatrixRefused as err:
-            _log.info("matrix: invitation not valid (inviter=%s, reason=%s)", inviter, err)
+        self._invitations.note(room, is_accepted=may_join)
 
     def _nothing_said(self, room: str, sender: str) -> Inbound:
         now_s = self._clock.wall_s()
