@@ -138,6 +138,9 @@ class MatrixReceiver:
 
     async def _introduce(self) -> None:
         account = await self._sending.introduce()
+        if not self._position.after:
+            # Who came or went meanwhile is not told
+            self._rooms.forget_all()
         if self._crypt is not None and not self._position.after:
             await self._crypt.forget_devices()
         name = ""

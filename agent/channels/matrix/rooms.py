@@ -44,6 +44,9 @@ class MatrixRooms:
     def forget(self, room: str) -> None:
         self._known.pop(room, None)
 
+    def forget_all(self) -> None:
+        self._known.clear()
+
     def is_group(self, room: str) -> bool:
         """Return true if the room was last known as a group; unknown rooms are chats of two."""
         return room in self._known and self._known[room].is_group

@@ -133,3 +133,15 @@ async def test_an_invitation_is_followed_when_its_server_is_back(tmp_path: Path)
     server._told.append({})
     server.asked.clear()
     await receiving.until(lambda: any(path.endswith("/join") for path in server.asked))
+
+
+async def test_who_came_while_the_place_was_forgotten_is_seen(tmp_path: Path) -> None:
+    server = Homeserver({}, joined(said("in private", 1)))
+    receiving = Receiving(server, tmp_path)
+    await receiving.until(lambda: len(receiving.heard) == 1)
+    assert not receiving.heard[0].is_group
+    await receiving.position.advance("")
+    server.members.append(BERT)
+    server._told += [{}, joined(said("now", 2))]
+    await receiving.until(lambda: len(receiving.heard) == 2)
+    assert receiving.heard[1].is_group
