@@ -146,7 +146,7 @@ class IrcChannel(Channel):
         for line in heard:
             if line.command in _NOT_THERE and _is_about(line, target):
                 raise MessageRefused(f"{target} {_NOT_THERE[line.command]}")
-            if line.command in _NOT_TAKEN:
+            if line.command in _NOT_TAKEN and not _is_about_other_room(line, target):
                 reason = printable_line(line.parameter(-1), MAX_LINE_BYTES)
                 raise MessageRefused(f"the IRC server refused the message for {target}: {reason}")
             if line.command == "PRIVMSG" and folded(line.nick) == folded(self._nick):
@@ -241,6 +241,11 @@ def _is_to(line: IrcLine, target: str) -> bool:
 
 def _is_about(line: IrcLine, target: str) -> bool:
     return folded(line.parameter(1)) == folded(target)
+
+
+def _is_about_other_room(line: IrcLine, target: str) -> bool:
+    """Return true for the answer to something else, such as a JOIN meanwhile."""
+    return line.parameter(1)[:1] in tuple(CHANNEL_SIGNS) and not _is_about(line, target)
 
 
 MAX_NICK_CHARS = 64

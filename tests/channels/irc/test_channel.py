@@ -259,3 +259,28 @@ async def test_a_line_without_an_end_after_a_silence_is_the_servers_trouble(
     async with serving(serve) as url:
         with pytest.raises(ChannelUnavailable, match="too long"):
             await at(int(url.rpartition(":")[2])).listen(Listener().deliver)
+
+
+async def test_a_room_that_keeps_us_out_meanwhile_refuses_no_message() -> None:
+    """Rooms are tried again every minute, and some want a registered nick."""
+    told_of = list[bytes]()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            if line.startswith(b"USER"):
+                writer.write(b":irc 001 barnacle :Welcome\r\n")
+            elif line.startswith(b"PRIVMSG"):
+                told_of.append(line)
+                writer.write(b":irc 477 barnacle %b :You need a registered nick\r\n" % room)
+            elif line.startswith(b"PING"):
+                writer.write(b":irc PONG irc " + line.split()[1] + b"\r\n")
+
+    room = CHANNEL.encode()
+    async with serving(serve) as url:
+        channel = at(int(url.rpartition(":")[2]))
+        async with listening(channel):
+            await wait_until(lambda: channel._welcome is not None)
+            await channel.send(told("hello", "anna"))
+            assert told_of == [b"PRIVMSG anna :hello\r\n"]
+            with pytest.raises(MessageRefused, match="registered nick"):
+                await channel.send(told("hello", CHANNEL))
