@@ -19,6 +19,8 @@ from tests.waits import wait_until_sync
 PROSODY = shutil.which("prosody", path="/usr/bin:/usr/sbin")
 HOST = "talk.example.org"
 ROOMS = f"rooms.{HOST}"
+# What another program serves, which does not run
+AWAY = f"away.{HOST}"
 PASSWORD = "of the tests"
 _CONFIG = """\
 run_as_root = true
@@ -29,6 +31,7 @@ interfaces = {{ "127.0.0.1" }}
 c2s_ports = {{ {c2s} }}
 c2s_direct_tls_ports = {{ {tls} }}
 s2s_ports = {{ }}
+component_ports = {{ }}
 http_ports = {{ {http} }}
 https_ports = {{ }}
 http_interfaces = {{ "127.0.0.1" }}
@@ -52,6 +55,7 @@ Component "rooms.{host}" "muc"
   muc_room_default_persistent = true
   muc_room_default_public_jids = {is_open}
   muc_log_by_default = true
+Component "away.{host}"
 """
 _STORE = f'Component "files.{HOST}" "http_file_share"\n'
 

@@ -53,6 +53,7 @@ class XmppPlatform:
         self.http = HttpClient()
         self.address = server.account("barnacle")
         self.knows: Knows = lambda _: True
+        self.more_rooms: tuple[str, ...] = ()
         # Ids of what Anna wrote
         self.said: list[str] = []
         self.channel = self.restarted()
@@ -68,7 +69,7 @@ class XmppPlatform:
         )
         context = ssl.create_default_context(cafile=self.server.certificate)
         login = XmppLogin(self.address, Secret(PASSWORD), context, "127.0.0.1", self._relay.port)
-        channel = XmppChannel(login, (self.room,), place, self.http, SystemClock())
+        channel = XmppChannel(login, (self.room, *self.more_rooms), place, self.http, SystemClock())
         channel.typing = self._seen(channel.typing, self.typings)  # type: ignore[method-assign]  # around the real one
         channel.mark = self._seen(channel.mark, self.marks)  # type: ignore[method-assign]  # as above
         return channel

@@ -146,10 +146,17 @@ class XmppFiles:
         if not self._store:
             listed = await connection.ask("get", connection.host, element(_ITEMS, "query"))
             items = [one.get("jid", "") for one in listed.iter(f"{{{_ITEMS}}}item")]
+            away: ChannelUnavailable | None = None
             for service in [connection.host, *items[:MAX_SERVICES]]:
-                if await _takes_files(connection, service):
-                    self._store = service
-                    return service
+                try:
+                    if await _takes_files(connection, service):
+                        self._store = service
+                        return service
+                except ChannelUnavailable as err:
+                    # It need not be the store
+                    away = err
+            if away is not None:
+                raise away
             raise MessageRefused(f"{connection.host} has no file store (XEP-0363)")
         return self._store
 

@@ -31,6 +31,7 @@ from agent.channels.xmpp.login import XmppLogin
 from agent.channels.xmpp.rooms import XmppRooms
 from agent.channels.xmpp.send import XmppSender
 from agent.channels.xmpp.stanzas import RECEIPTS, XmppMessage, bare, element, read_message
+from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Provenance
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
@@ -82,6 +83,8 @@ class XmppReceiver:
         self._clock = clock
         self._pending: OrderedDict[str, None] = OrderedDict()
         self._told: OrderedDict[str, None] = OrderedDict()
+        # Rooms of which something may be missing
+        self._behind: set[str] = set()
 
     async def run(self, deliver: Deliver) -> None:
         """Until cancelled.
@@ -101,8 +104,8 @@ class XmppReceiver:
             self._sending.connection, self._sending.rooms = connection, rooms
             try:
                 await self._catch_up(connection, "", rooms, deliver)
-                for room in self._ears.rooms:
-                    await self._catch_up(connection, room.lower(), rooms, deliver)
+                self._behind = {room.lower() for room in self._ears.rooms}
+                await self._catch_up_rooms(connection, self._behind, rooms, deliver)
                 await self._go_on(connection, rooms, deliver)
             finally:
                 self._sending.connection = self._sending.rooms = None
@@ -127,6 +130,23 @@ class XmppReceiver:
             await self._position.advance(archive, kept.archived, self._clock.wall_s())
             self._pulse.beat()
 
+    async def _catch_up_rooms(
+        self,
+        connection: XmppConnection,
+        behind: set[str],
+        rooms: XmppRooms,
+        deliver: Deliver,
+    ) -> None:
+        """Catch up with rooms; one whose server is away holds up nothing else."""
+        for room in sorted(behind):
+            try:
+                await self._catch_up(connection, room, rooms, deliver)
+            except ChannelUnavailable as err:
+                connection.entrance.check()
+                _log.warning("xmpp: room not caught up with yet (reason=%s)", err)
+            else:
+                self._behind.discard(room)
+
     async def _go_on(self, connection: XmppConnection, rooms: XmppRooms, deliver: Deliver) -> None:
         loop = asyncio.get_running_loop()
         look_at_s = loop.time() + PING_EVERY_S
@@ -138,6 +158,8 @@ class XmppReceiver:
             if loop.time() >= look_at_s:
                 await connection.ping()
                 await rooms.enter()
+                there = {room for room in self._behind if rooms.is_in(room)}
+                await self._catch_up_rooms(connection, there, rooms, deliver)
                 look_at_s = loop.time() + PING_EVERY_S
 
     async def _hear(
@@ -147,7 +169,8 @@ class XmppReceiver:
         archive = sender if sender in rooms else ""
         message = read_message(told, archive or connection.address)
         await self._take(connection, message, rooms, deliver)
-        if message.archived and self._position.mark(archive) is not None:
+        is_caught_up = archive not in self._behind and self._position.mark(archive) is not None
+        if message.archived and is_caught_up:
             await self._position.advance(archive, message.archived, self._clock.wall_s())
 
     async def _take(

@@ -18,6 +18,7 @@ from agent.channels.xmpp.stanzas import (
     host_of,
     within,
 )
+from agent.errors import ChannelUnavailable
 from agent.text.printable import printable_line
 
 _log = logging.getLogger(__name__)
@@ -117,6 +118,10 @@ class XmppRooms:
             # Others say that a program of theirs knows no such question
             if err.condition in {"not-acceptable", "item-not-found", "remote-server-not-found"}:
                 room.is_in = False
+        except ChannelUnavailable:
+            # Unless it is our own server that says nothing
+            self._connection.entrance.check()
+            room.is_in, room.reason = False, "its server does not answer"
 
     def _knock(self, room: XmppRoom) -> None:
         nothing = element(ROOM, "history", maxstanzas="0")

@@ -42,6 +42,23 @@ async def test_a_server_that_falls_silent_is_told_of(
             await task
 
 
+async def test_a_room_whose_server_is_away_holds_up_nothing(
+    platform: XmppPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receive, "PING_EVERY_S", 0.05)
+    platform.more_rooms = (f"lab@{prosody.AWAY}",)
+    channel = platform.restarted()
+    async with at_work(channel) as all_:
+        await platform.write("one")
+        await all_.first()
+        begun = channel._sending.open()
+        await wait_until(lambda: prosody.AWAY in channel.gap)
+        await platform.write("two")
+        await platform.write("three", is_group=True)
+        assert {one.text for one in await all_.first(3)} == {"one", "two", "three"}
+        assert channel._sending.open() is begun
+
+
 async def test_what_a_server_makes_longer_holds_up_nothing(platform: XmppPlatform) -> None:
     """Each of these marks is one byte where it is written, and six where it is told."""
     async with at_work(platform.channel) as listener:
