@@ -108,6 +108,24 @@ async def test_a_restart_goes_on_with_the_next_part(journal: DatabaseWorker) -> 
     assert [part.text for part in whole.sent] == ["ree"]
 
 
+async def test_an_answer_that_makes_fewer_parts_now_ends_with_its_file(
+    journal: DatabaseWorker,
+) -> None:
+    """As after an update that fills each part better."""
+    picture = Attachment("drawings/reading.png", "image/png", "reading.png", 9)
+    before = _delivery(journal, FakeChannel())
+    message = await before.announce("fake", "chat", "one two", files=[picture])
+    assert message is not None
+    # By parts of three characters, two of which had arrived
+    await journal.transact(lambda db: outbox.note_part(db, message.outbox_id, 2))
+    channel = ShortBreath()
+    after = _delivery(journal, channel)
+    (left,) = await after.left_over()
+    assert await after.send(left)
+    assert [(part.text, part.files) for part in channel.sent] == [("wo", (picture,))]
+    assert await _left(journal) == []
+
+
 async def test_no_secret_hides_behind_a_cut(journal: DatabaseWorker) -> None:
     channel = ShortBreath()
     delivery = _delivery(journal, channel)
