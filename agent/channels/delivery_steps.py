@@ -1,13 +1,20 @@
 """Delivery of a message in steps, text then files, each step once.
 
 What was done of it is remembered until all of it is: a file that fails does not repeat the text.
+A file that is refused for good is told in words, and those after it go.
 """
 
+import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from agent.errors import MessageRefused
 from agent.messages import Attachment, Outbound
+
+_log = logging.getLogger(__name__)
 
 # Messages whose first steps were done when a later one failed
 MAX_UNFINISHED = 100
@@ -36,7 +43,14 @@ class DeliverySteps:
             self._note(key, 1)
         for step, file in enumerate(message.files, start=1):
             if done <= step:
-                await give(message, file)
+                try:
+                    await give(message, file)
+                except MessageRefused as err:
+                    # Such as where a group lets nobody send files: the words before promised it
+                    _log.warning("channels: file refused (reason=%s)", err)
+                    named = file.name or "The file"
+                    text = f"({named} was to come with this and cannot be sent here: {err}.)"
+                    await say(replace(message, text=text, files=()))
                 self._note(key, step + 1)
         self._done.pop(key, None)
 
