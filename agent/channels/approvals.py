@@ -56,15 +56,19 @@ class OpenApprovals:
         if (asked := self._open.get(question.question_id)) is not None:
             asked.shown_s = asyncio.get_running_loop().time()
 
-    def answer(self, inbound: Inbound) -> bool:
-        """Take an answer to a question; return true if the message was one and is spent."""
+    def answer(self, inbound: Inbound, *, has_files: bool = False) -> bool:
+        """Take an answer to a question; return true if the message was one and is spent.
+
+        Args:
+            has_files: files come with it, fetched or not.
+        """
         # What somebody else wrote, or the person to somebody else, is no answer; and a word that
         # was said aloud may have been another one
         if inbound.is_forwarded or inbound.is_spoken:
             return False
         found = _ANSWER.fullmatch(inbound.text)
         if found is None:
-            return self._answer_plainly(inbound)
+            return not has_files and self._answer_plainly(inbound)
         return self.press(inbound.address, found[2].lower(), Answer(found[1].lower()))
 
     def _answer_plainly(self, said: Inbound) -> bool:

@@ -29,9 +29,11 @@ _T = TypeVar("_T")
 _Told_co = TypeVar("_Told_co", covariant=True)
 
 
-async def went_ahead(inbound: Inbound, questions: OpenApprovals, deliver: Deliver) -> bool:
+async def went_ahead(
+    inbound: Inbound, questions: OpenApprovals, deliver: Deliver, *, has_files: bool
+) -> bool:
     """Handle an answer or a stop at once; return true if the message needs nothing more."""
-    if questions.answer(inbound):
+    if questions.answer(inbound, has_files=has_files):
         return True
     if not is_urgent(inbound.text):
         return False

@@ -13,7 +13,7 @@ from typing import Protocol
 import pytest
 from msgspec.structs import replace
 
-from agent.channels.base import Answer, Channel, Mark, Question
+from agent.channels.base import Answer, Channel, Mark, Question, YesBy
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Attachment, Inbound, Outbound, Provenance
 from tests.waits import stays, wait_until
@@ -338,6 +338,29 @@ async def a_question_is_answered_by_whom_it_was_for(platform: Platform) -> None:
         assert [one.text for one in listener.heard] == ["lamp on"]
 
 
+async def a_word_beneath_a_file_answers_no_question(platform: Platform) -> None:
+    """Whoever sends a picture with "ok" beneath it speaks of the picture."""
+    if not platform.channel.abilities.takes_files:
+        pytest.skip(f"{platform.channel.name} takes no files")
+    async with listening(platform.channel) as listener:
+        await platform.write("lamp on")
+        [heard] = await listener.first()
+        told = Question(
+            "board_gpio_write",
+            '{"pin":"led"}',
+            "it moves something",
+            yes_by=YesBy.WORD,
+            takes_word=lambda _: True,
+        )
+        asking = asyncio.ensure_future(platform.channel.ask(heard.address, told))
+        await wait_until(lambda: platform.shown(heard))
+        await platform.write_with_file("ok", b"%PDF-1.7 of a datasheet")
+        [_, with_file] = await listener.first(2)
+        assert [_content(file) for file in with_file.attachments] == [b"%PDF-1.7 of a datasheet"]
+        assert not asking.done()
+        asking.cancel()
+
+
 CHECKS = (
     messages_come_in_order_with_ids_of_their_own,
     a_repeated_message_has_the_same_id,
@@ -356,6 +379,7 @@ CHECKS = (
     a_draft_never_costs_the_answer,
     a_draft_that_a_restart_left_becomes_the_answer,
     a_question_is_answered_by_whom_it_was_for,
+    a_word_beneath_a_file_answers_no_question,
 )
 
 

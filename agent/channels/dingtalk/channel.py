@@ -80,8 +80,10 @@ class DingTalkChannel(Channel):
 
     async def _hurry(self, deliver: Deliver, message: DingTalkMessage) -> bool:
         """Handle a stop or an answer at once; return true if the message needs nothing more."""
-        found = self._understood(message)
-        return found is None or await went_ahead(found[0], self._questions, deliver)
+        if (found := self._understood(message)) is None:
+            return True
+        inbound, files = found
+        return await went_ahead(inbound, self._questions, deliver, has_files=bool(files))
 
     async def _take(self, deliver: Deliver, message: DingTalkMessage) -> None:
         if (found := self._understood(message)) is not None:

@@ -230,9 +230,10 @@ class DiscordReceiver:
         in_guild = message.guild_id is not None
         thread_of = await self._parts.places.thread_of(message.channel_id) if in_guild else ""
         inbound = understood(message, me, thread_of, self._clock.wall_s())
-        if self._parts.questions.answer(inbound):
+        has_files = any(True for _ in files_of(message))
+        if self._parts.questions.answer(inbound, has_files=has_files):
             return True
-        if any(True for _ in files_of(message)):
+        if has_files:
             inbound = await self._with_files(inbound, message)
         await deliver(inbound)
         return True

@@ -141,7 +141,7 @@ class ImessageChannel(Channel):
         heard = understood(message, self._clock.wall_s())
         if heard is None or self._position.is_old(message.at_ms):
             return None
-        if self._questions.answer(heard.inbound):
+        if self._questions.answer(heard.inbound, has_files=bool(message.attachments)):
             return None
         is_for_us = heard.calls_us if self._groups == "mention" else self._groups == "all"
         return heard.inbound if is_for_us or not heard.inbound.is_group else None

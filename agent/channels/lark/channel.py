@@ -104,8 +104,10 @@ class LarkChannel(Channel):
         if told.header.event_type == events.PRESSED:
             self._sending.pressed(told.event)
             return True
-        found = self._understood(told)
-        return found is None or await went_ahead(found[0], self._questions, deliver)
+        if (found := self._understood(told)) is None:
+            return True
+        inbound, files = found
+        return await went_ahead(inbound, self._questions, deliver, has_files=bool(files))
 
     async def _take(self, deliver: Deliver, watched: Watched, told: LarkEvent) -> None:
         if await self._hurry(deliver, told):

@@ -286,10 +286,11 @@ class MatrixReceiver:
         around = MatrixContext(room, people.is_group, name, answered)
         inbound = understood(event, around, self._me, self._clock.wall_s())
         # An answer to a question in a group needs no name: it has the question's id
-        if self._ears.questions.answer(inbound):
+        file = file_of(event)
+        if self._ears.questions.answer(inbound, has_files=file is not None):
             return
         if is_for_us(event, around, self._me, self._ears.groups):
-            inbound = await self._with_file(inbound, file_of(event))
+            inbound = await self._with_file(inbound, file)
             if inbound.text or inbound.attachments:
                 await deliver(inbound)
 

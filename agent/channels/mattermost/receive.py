@@ -220,9 +220,9 @@ class MattermostReceiver:
         if not post.is_of_a_person or post.user_id == me.id:
             return None
         inbound = understood(post, me, kind, said.sender_name, self._clock.wall_s())
-        if self.questions.answer(inbound) or not self._is_for_us(post, kind, me):
+        if self.questions.answer(inbound, has_files=bool(post.file_ids)):
             return None
-        return inbound
+        return inbound if self._is_for_us(post, kind, me) else None
 
     def _is_for_us(self, post: MattermostPost, kind: str, me: MattermostSelf) -> bool:
         if kind == DIRECT or self._groups == "all":

@@ -105,13 +105,16 @@ class NtfyChannel(Channel):
 
     async def _hurry(self, deliver: Deliver, event: NtfyEvent) -> None:
         """Handle a stop or an answer at once, while a file is fetched."""
-        if event.is_message and await went_ahead(self._inbound(event), self._questions, deliver):
+        if not event.is_message:
+            return
+        inbound, has_files = self._inbound(event), event.attachment is not None
+        if await went_ahead(inbound, self._questions, deliver, has_files=has_files):
             self._ahead.append(event.id)
 
     async def _take(self, event: NtfyEvent, deliver: Deliver, watched: Watched) -> None:
         if event.is_message and event.id not in self._ahead:
             inbound = self._inbound(event)
-            if not self._questions.answer(inbound):
+            if not self._questions.answer(inbound, has_files=event.attachment is not None):
                 await deliver(await self._with_file(inbound, event.attachment, watched))
             self.pulse.beat()
         # The first time what lies there already is nobody's message

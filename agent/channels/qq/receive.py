@@ -153,8 +153,9 @@ class QqReceiver:
         inbound, message = found
         if inbound.message_id not in self._ahead:
             await self._open(inbound)
-            if not self._ears.questions.answer(inbound):
-                await deliver(await self._with_files(inbound, files_of(message)))
+            files = files_of(message)
+            if not self._ears.questions.answer(inbound, has_files=bool(files)):
+                await deliver(await self._with_files(inbound, files))
         return True
 
     async def _hurry(self, deliver: Deliver, name: str, told: msgspec.Raw) -> None:
@@ -162,9 +163,10 @@ class QqReceiver:
         found = self._read(name, told)
         if found is None:
             return
-        inbound, _ = found
+        inbound, message = found
+        has_files = bool(files_of(message))
         try:
-            if not self._ears.questions.answer(inbound):
+            if not self._ears.questions.answer(inbound, has_files=has_files):
                 if not is_urgent(inbound.text):
                     return
                 await self._open(inbound)

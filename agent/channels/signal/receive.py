@@ -164,8 +164,10 @@ class SignalReceiver:
         heard = understood(
             arrival, self._me, self._clock.wall_s(), note_to_self=settings.note_to_self
         )
+        if heard is None:
+            return
         # An answer to a question in a group needs no name: it has the question's id
-        if heard is None or self._ears.questions.answer(heard.inbound):
+        if self._ears.questions.answer(heard.inbound, has_files=bool(heard.files)):
             return
         if heard.is_for_us(settings.groups):
             self._ears.sending.hear(heard.inbound)

@@ -97,7 +97,8 @@ class SlackReceiver:
         inbound = said.inbound
         if inbound.message_id in self._seen:
             return True
-        if not await went_ahead(inbound, self._ears.questions, deliver):
+        questions, has_files = self._ears.questions, said.has_files
+        if not await went_ahead(inbound, questions, deliver, has_files=has_files):
             return False
         self._seen.append(inbound.message_id)
         return True

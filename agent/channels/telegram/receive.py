@@ -229,9 +229,9 @@ class TelegramReceiver:
         inbound = understood(album[0], me, self._clock.wall_s())
         more = [understood(message, me, self._clock.wall_s()).text for message in album[1:]]
         inbound = replace(inbound, text="\n".join(text for text in (inbound.text, *more) if text))
-        if self._ears.questions.answer(inbound):
-            return
         sent = [file for message in album for file in files_of(message)]
+        if self._ears.questions.answer(inbound, has_files=bool(sent)):
+            return
         if sent:
             inbound = await self._with_files(inbound, sent, me, deliver)
         await deliver(inbound)

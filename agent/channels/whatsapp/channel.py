@@ -209,7 +209,8 @@ class WhatsAppChannel(Channel):
             if not self._sending.press(inbound.address, pressed):
                 await self._tell(inbound, NOT_OPEN)
             return True
-        return await went_ahead(inbound, self._questions, deliver)
+        has_files = said.message.media is not None
+        return await went_ahead(inbound, self._questions, deliver, has_files=has_files)
 
     async def _open(self, inbound: Inbound) -> None:
         said_at_s = inbound.sent_at_s or inbound.received_at_s

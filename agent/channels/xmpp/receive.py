@@ -186,7 +186,8 @@ class XmppReceiver:
             return
         inbound = understood(message, around, self._clock.wall_s())
         # An answer to a question in a room needs no name: it has the question's id
-        if self._ears.questions.answer(inbound) or not is_for_us(message, around.nick):
+        is_answer = self._ears.questions.answer(inbound, has_files=bool(message.file))
+        if is_answer or not is_for_us(message, around.nick):
             return
         inbound = await self._with_file(inbound, message.file)
         if inbound.text or inbound.attachments:
