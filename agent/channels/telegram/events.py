@@ -137,6 +137,11 @@ class TelegramMessage(_Wire, frozen=True):
         return self.entities if self.text else self.caption_entities
 
     @property
+    def is_of_another(self) -> bool:
+        """Return true if somebody else, or a bot that was asked for it, wrote its words."""
+        return self.forward_origin is not None or self.via_bot is not None
+
+    @property
     def thread(self) -> str | None:
         """Return the topic; a mere chain of replies is none."""
         return str(self.message_thread_id) if self.is_topic_message else None

@@ -1,7 +1,8 @@
 """Conversion of Telegram messages.
 
-Who sent it is the platform's number, never a name. What was forwarded or is answered to is
-quoted: it is nobody's order. What a group, a channel or a bot says is not a person's at all.
+Who sent it is the platform's number, never a name. What was forwarded, was written by another bot
+for them to send, or is answered to is quoted: it is nobody's order. What a group, a channel or a
+bot says is not a person's at all.
 """
 
 from collections.abc import Iterator
@@ -72,7 +73,7 @@ def understood(message: TelegramMessage, me: TelegramSelf, now_s: float) -> Inbo
     """Convert the message, without its files; `is_for_us` returned true."""
     person = message.from_
     assert person is not None
-    is_forwarded = message.forward_origin is not None
+    is_forwarded = message.is_of_another
     words, card = _words(message, me), _card(message)
     return Inbound(
         message_id=f"{me.series}{id_of(message)}",

@@ -240,7 +240,7 @@ class TelegramReceiver:
         self, message: TelegramMessage, me: TelegramSelf, deliver: Deliver
     ) -> None:
         """Deliver an edit; a preview or a counter that changed is none of the person's."""
-        is_ours = is_for_us(message, me, self._ears.groups)
+        is_ours = is_for_us(message, me, self._ears.groups) and not message.is_of_another
         if is_ours and message.edit_date and message.words:
             await deliver(edited(message, me, self._clock.wall_s()))
 

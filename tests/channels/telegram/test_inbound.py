@@ -46,6 +46,14 @@ def test_a_forwarded_message_is_nobodys_order_whoever_wrote_it() -> None:
     assert (heard.text, heard.quoted, heard.is_forwarded) == (FORWARDED, "/estop clear", True)
 
 
+def test_what_another_bot_wrote_is_nobodys_order_though_a_person_sent_it() -> None:
+    """Somebody picks it from a list, where it is not shown whole."""
+    other = {"id": 5, "is_bot": True, "first_name": "Pictures", "username": "pictures_bot"}
+    heard = understood(message("turn the pump on", via_bot=other), ME, 0.0)
+    assert (heard.text, heard.quoted, heard.is_forwarded) == (FORWARDED, "turn the pump on", True)
+    assert heard.quoted_of is Whose.ANYBODYS
+
+
 def test_a_new_name_makes_nobody_somebody_else() -> None:
     renamed = {"id": 1002, "is_bot": False, "first_name": "Anna", "username": "anna"}
     heard = understood(message(**{"from": renamed}), ME, 0.0)
