@@ -13,6 +13,23 @@ _log = logging.getLogger(__name__)
 
 # Asked for by name: the platform remembers the last list, so it is always sent
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query")
+# What a chat tells of itself comes as a message of whoever changed it
+_NOTICES = frozenset(
+    {
+        *("new_chat_members", "left_chat_member", "chat_owner_left", "chat_owner_changed"),
+        *("new_chat_title", "new_chat_photo", "delete_chat_photo", "group_chat_created"),
+        *("supergroup_chat_created", "channel_chat_created", "migrate_from_chat_id"),
+        *("message_auto_delete_timer_changed", "pinned_message", "write_access_allowed"),
+        *("connected_website", "proximity_alert_triggered", "boost_added", "chat_background_set"),
+        *("forum_topic_created", "forum_topic_edited", "forum_topic_closed"),
+        *("forum_topic_reopened", "general_forum_topic_hidden", "general_forum_topic_unhidden"),
+        *("video_chat_scheduled", "video_chat_started", "video_chat_ended"),
+        *("video_chat_participants_invited", "giveaway_created", "giveaway_completed"),
+        *("checklist_tasks_done", "checklist_tasks_added", "poll_option_added"),
+        *("poll_option_deleted", "paid_message_price_changed", "direct_message_price_changed"),
+        *("community_chat_added", "community_chat_removed"),
+    }
+)
 
 
 class _Wire(msgspec.Struct, frozen=True, rename={"from_": "from", "kind": "type"}):
@@ -180,8 +197,16 @@ def _ids(told: list[Any]) -> Iterator[int]:
 
 def _readable(told: list[Any]) -> Iterator[TelegramUpdate]:
     for one in told:
+        if _is_notice(one):
+            continue
         try:
             yield msgspec.convert(one, TelegramUpdate)
         except msgspec.ValidationError as err:
             # Its words stay out of the log: they are a person's
             _log.warning("telegram: update skipped, not as documented (reason=%s)", err)
+
+
+def _is_notice(update: object) -> bool:
+    """Return true if nobody has written anything."""
+    message = update.get("message") if isinstance(update, dict) else None
+    return isinstance(message, dict) and not _NOTICES.isdisjoint(message)

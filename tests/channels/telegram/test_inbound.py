@@ -54,6 +54,22 @@ def test_what_another_bot_wrote_is_nobodys_order_though_a_person_sent_it() -> No
     assert heard.quoted_of is Whose.ANYBODYS
 
 
+@pytest.mark.parametrize(
+    "notice",
+    [
+        {"pinned_message": World().message(GROUP, ANNA, "lamp on")},
+        {"new_chat_members": [{"id": ANNA, "is_bot": False, "first_name": "Anna"}]},
+        {"new_chat_title": "Greenhouse"},
+        {"forum_topic_created": {"name": "Pumps", "icon_color": 7322096}},
+        {"message_auto_delete_timer_changed": {"message_auto_delete_time": 86400}},
+    ],
+)
+def test_what_a_chat_tells_of_itself_is_no_message(notice: dict[str, Any]) -> None:
+    told = World().message(GROUP, ANNA, "")
+    assert not told.get("text")
+    assert read_updates([{"update_id": 7, "message": told | notice}]) == ((), 7)
+
+
 def test_a_new_name_makes_nobody_somebody_else() -> None:
     renamed = {"id": 1002, "is_bot": False, "first_name": "Anna", "username": "anna"}
     heard = understood(message(**{"from": renamed}), ME, 0.0)
