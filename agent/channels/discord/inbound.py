@@ -26,6 +26,10 @@ MAX_QUOTED_CHARS = 1000
 MAX_NAME_CHARS = 64
 FORWARDED = "[a forwarded message]"
 SHOWN = "[a sticker, as it is quoted above]"
+HIDDEN = (
+    "Discord shows me what an answer says only if it calls me: leave the @ beside your answer on, "
+    "or write my name with an @ in it."
+)
 _MENTION = re.compile(r"<@!?([0-9]{1,20})>")
 
 Groups = Literal["mention", "all", "off"]
@@ -51,7 +55,8 @@ def understood(message: DiscordMessage, me: str, thread_of: str, now_s: float) -
     Args:
         thread_of: the channel that it stands in a thread of; empty where it stands in none.
     """
-    words = words_of(message, me)
+    is_hidden = _is_hidden(message, me)
+    words = "" if is_hidden else words_of(message, me)
     return Inbound(
         message_id=message.id,
         channel=NAME,
@@ -67,6 +72,7 @@ def understood(message: DiscordMessage, me: str, thread_of: str, now_s: float) -
             filter(None, (_shown(message), _passed_on(message) or _answered(message, me)))
         ),
         sent_at_s=message.sent_at_s,
+        notes=(HIDDEN,) if is_hidden else (),
         is_forwarded=message.is_forwarded,
         quoted_of=_whose(message, me),
     )
@@ -137,6 +143,15 @@ def _answered(message: DiscordMessage, me: str) -> str:
 def _answers(message: DiscordMessage, me: str) -> bool:
     answered = message.referenced_message
     return answered is not None and answered.author.id == me and answered.webhook_id is None
+
+
+def _is_hidden(message: DiscordMessage, me: str) -> bool:
+    """Return true for an answer that does not call us, of which the platform tells no word."""
+    is_empty = not (
+        message.content or message.sticker_items or any(True for _ in files_of(message))
+    )
+    is_called = message.guild_id is None or any(one.id == me for one in message.mentions)
+    return is_empty and not is_called and _answers(message, me)
 
 
 def _whose(message: DiscordMessage, me: str) -> Whose:
