@@ -25,6 +25,10 @@ _log = logging.getLogger(__name__)
 
 # A gateway greets at once
 HELLO_TIMEOUT_S = 20.0
+# A server with thousands of channels, roles and threads says all of them in one payload
+MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
+# A person's message is far shorter; of what is longer only the number is kept
+MAX_CONTENT_BYTES = 1024 * 1024
 # What came and is not committed; a gateway that says more is asked to say the rest again
 MAX_WAITING = 500
 # Where sessions that are gone are not always said to be, a connection that only ends may say it
@@ -136,7 +140,7 @@ class GatewayClient:
         begun = self._session.begun if self._was_greeted else None
         self._was_greeted = False
         url = await self._dialect.address(begun)
-        async with opened(url) as socket:
+        async with opened(url, max_bytes=MAX_PAYLOAD_BYTES) as socket:
             talk = _Talk(socket, self._session, self._pulse, self._dialect.name)
             try:
                 interval_s = await talk.greeted()
@@ -263,6 +267,8 @@ class _Talk:
 
     def queue(self, payload: GatewayPayload, glance: Glance) -> None:
         self.has_heard = True
+        if len(payload.d) > MAX_CONTENT_BYTES:
+            payload = GatewayPayload(payload.op, s=payload.s, t=payload.t)
         if self._session.begun is not None:
             glance(payload.t or "", payload.d, self._session.begun)
         # Whoever was passed over comes before those after them

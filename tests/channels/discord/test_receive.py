@@ -155,6 +155,18 @@ async def test_what_is_not_as_documented_holds_up_nobody(
     assert len(server.heard(RESUME)) == 0
 
 
+async def test_a_server_with_very_many_channels_makes_nobody_deaf(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await begun(server)
+        [session] = server.world.sessions.values()
+        session.dispatch("GUILD_CREATE", {"id": "1", "channels": ["x" * 5 * 1024 * 1024]})
+        server.world.post(DM, BEN, "hello")
+        await heard(listener, "hello")
+    assert len(server.heard(RESUME)) == 0
+
+
 async def test_a_session_is_kept_over_cuts_until_it_is_said_to_be_gone(
     server: DiscordServer, http: HttpClient, tmp_path: Path
 ) -> None:
