@@ -57,7 +57,8 @@ class ModelCandidate:
     def slow_down(self, provider: Provider, asked_s: float | None, now_s: float) -> None:
         """Rest a key that asked too often: it is the next key's turn."""
         usual_s = COOL_DOWN_S if len(self._keys) > 1 else LONE_COOL_DOWN_S
-        self._rest(provider, now_s + (usual_s if asked_s is None else asked_s))
+        # A wait of nothing is no word: a limit that is told with a clock behind ours has passed
+        self._rest(provider, now_s + (asked_s or usual_s))
 
     def refuse(self, provider: Provider, now_s: float) -> None:
         """Rest a refused key: long if another one is of use, else briefly."""

@@ -219,7 +219,9 @@ class ReliableProvider(Provider):
         now_s = self._clock.monotonic_s()
         if isinstance(err, RateLimited):
             candidate.slow_down(provider, err.retry_after_s, now_s)
-            return 0 if candidate.way(now_s) is not None else 1
+            search.failed.append(provider)
+            # A key that has had its turn costs an attempt, however short its rest was
+            return 0 if _untried(candidate.way(now_s), search) else 1
         if isinstance(err, KeyRefused | QuotaExhausted):
             candidate.refuse(provider, now_s)
             return 0 if candidate.way(now_s) is not None else ATTEMPTS
@@ -238,9 +240,8 @@ class ReliableProvider(Provider):
 
     async def _pause(self, candidate: ModelCandidate, search: _Search, err: ProviderError) -> None:
         following = candidate.way(self._clock.monotonic_s())
-        is_other = following is not None and all(following is not way for way in search.failed)
         # Another key, or a shorter conversation, need not wait
-        if is_other and search.failed:
+        if search.failed and _untried(following, search):
             return
         if isinstance(err, TransientProviderError) and not isinstance(err, RateLimited):
             failures = max(candidate.circuit.failures, 1)
@@ -274,6 +275,10 @@ def _is_empty(item: TextDelta | ChatResponse) -> bool:
     if isinstance(item, TextDelta) or item.stop is not StopReason.END:
         return False
     return not item.text and not item.tool_calls
+
+
+def _untried(way: Provider | None, search: _Search) -> bool:
+    return way is not None and all(way is not failed for failed in search.failed)
 
 
 def _for(candidate: ModelCandidate, request: ChatRequest) -> ChatRequest:

@@ -149,6 +149,29 @@ async def test_a_lone_key_that_is_asked_too_often_says_so_after_seconds() -> Non
     assert sum(clock.slept_s) <= 3 * LONE_COOL_DOWN_S
 
 
+@pytest.mark.parametrize("keys", [1, 2])
+async def test_a_limit_that_is_told_to_be_over_is_not_asked_about_for_ever(keys: int) -> None:
+    over = RateLimited("429", retry_after_s=0.0)
+    clock, busy = SteppedClock(), [MoodyProvider(*[over] * 20, "at last") for _ in range(keys)]
+    with pytest.raises(RateLimited, match="429"):
+        await text_of(reliable(clock, busy))
+    assert sum(len(one.requests) for one in busy) <= keys + ATTEMPTS
+
+
+async def test_keys_that_have_rested_by_the_time_of_their_turn_are_not_asked_for_ever() -> None:
+    clock = SteppedClock()
+
+    class SlowProvider(MoodyProvider):
+        async def chat(self, request: ChatRequest) -> ChatResponse:
+            clock.advance(2.0)
+            return await super().chat(request)
+
+    busy = [SlowProvider(*[RateLimited("429", retry_after_s=1.0)] * 20, "at last") for _ in "ab"]
+    with pytest.raises(RateLimited, match="429"):
+        await text_of(reliable(clock, busy))
+    assert sum(len(one.requests) for one in busy) <= 2 + ATTEMPTS
+
+
 async def test_a_refused_key_rests_for_minutes_while_another_one_is_of_use() -> None:
     clock = SteppedClock()
     refused, other = MoodyProvider(KeyRefused("no"), "hello"), MoodyProvider("b")
