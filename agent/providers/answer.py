@@ -1,6 +1,7 @@
 """Answer collected from its pieces, in whatever way a service cuts it.
 
-A tool call is returned only when the service said that the answer has ended; half a call never is.
+A tool call is returned only when the service said that the answer has ended; half a call never is,
+nor is one of an answer that was withheld.
 """
 
 import re
@@ -182,10 +183,13 @@ class AnswerBuilder:
             TransientProviderError: a tool call is not complete.
             ProviderRefused: `max_tokens` left no room for an answer.
         """
+        stop = StopReason.REFUSED if self._is_refused else self._stop or StopReason.END
+        if stop is StopReason.REFUSED:
+            # Withheld in the middle of a call, it has no arguments and looks whole
+            self._calls.clear()
         self._refuse_cut_calls(max_tokens)
         calls = tuple(self._named_calls())
         text = "".join(self._texts)
-        stop = StopReason.REFUSED if self._is_refused else self._stop or StopReason.END
         if stop is StopReason.LENGTH and not text and not calls:
             raise ProviderRefused(
                 f"the model used all {max_tokens} tokens before it answered: "

@@ -271,3 +271,10 @@ def test_the_place_of_a_break_is_told() -> None:
     assert answer.place() == ", in the middle of the answer"
     take(said(None, CallPart(0, "i", None)), answer)
     assert answer.place() == ", in the middle of the call to a tool"
+
+
+def test_a_call_that_was_withheld_before_its_arguments_is_never_returned() -> None:
+    begun = part(0, "all_off", "", "a")
+    answer = answer_of(said("Now.", begun), said(finish="content_filter"))
+    assert (answer.text, answer.tool_calls) == ("Now.", ())
+    assert answer.stop is StopReason.REFUSED

@@ -115,8 +115,9 @@ class _Talk(Struct):
 
     def judged(self, reading: AnswerReading, response: ChatResponse) -> AnswerReading:
         """Return what counts of a reading, beside the service's own calls and what was told."""
-        if response.tool_calls:
-            # The service has found them; what the model wrote beside them is the same again
+        if response.tool_calls or response.stop is StopReason.REFUSED:
+            # The service has found them, and what the model wrote beside them is the same again;
+            # of an answer that was withheld nothing is done
             return AnswerReading(reading.text)
         if reading.is_doubtful and not self.refused and response.stop is not StopReason.LENGTH:
             return AnswerReading("", problems=(_DOUBTFUL,))

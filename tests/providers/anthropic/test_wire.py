@@ -79,6 +79,14 @@ def test_a_call_cut_before_its_arguments_is_never_returned() -> None:
         answered(*events)
 
 
+def test_no_call_of_an_answer_that_was_withheld_is_returned() -> None:
+    events = anthropic_stream.events("Now.", [WRITE, Call("all_off", "")], thinking="hm")
+    events[-2] = {"type": "message_delta", "delta": {"stop_reason": "refusal"}}
+    response = answered(*events)
+    assert (response.text, response.tool_calls, response.echo) == ("Now.", (), None)
+    assert response.stop is StopReason.REFUSED
+
+
 def test_a_document_cut_before_the_arguments_of_its_call_is_refused() -> None:
     block = {"type": "tool_use", "id": "call_1", "name": "all_off", "input": {}}
     with pytest.raises(ProviderRefused, match="in the middle of the call to all_off"):

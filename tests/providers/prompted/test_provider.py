@@ -255,3 +255,12 @@ class NativeProvider(ToollessProvider):
     async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         async for item in super().stream(replace(request, tools=())):
             yield item
+
+
+@pytest.mark.parametrize("written", [CALL, BROKEN, CALL[:20]])
+async def test_a_call_in_an_answer_that_was_withheld_is_not_made(written: str) -> None:
+    withheld = ChatResponse(f"Now.\n{written}", stop=StopReason.REFUSED)
+    inner = ToollessProvider(withheld, "again")
+    shown, response = await all_of(wrapped(inner, form=ToolForm.WORDS), ASKED)
+    assert (shown.strip(), response.tool_calls) == ("Now.", ())
+    assert (response.stop, len(inner.requests)) == (StopReason.REFUSED, 1)
