@@ -11,10 +11,19 @@ from agent.providers import service_json
 
 _QUOTA_CODES = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "1113", "1311"}
+    # OpenAI, also for the limits that a person has set there
+    | {"billing_not_active", "credit_balance_exhausted", "organization_usage_limit_exceeded"}
+    | {"organization_spend_limit_exceeded", "project_spend_limit_exceeded"}
+    # Anthropic, Moonshot, Alibaba
+    | {"enforced_spend_limit_reached", "exceeded_current_quota_error", "Arrearage"}
 )
 _QUOTA_WORDS = re.compile(
     r"insufficient.(balance|quota|credit)|exceeded your current quota|quota exhausted"
-    r"|out of credits|credit balance is too low|plan does not include",
+    r"|out of credits|credit balance is too low|plan does not include"
+    # Anthropic, xAI, Gemini
+    r"|reached your specified (workspace )?api usage limits"
+    r"|used all available credits|doesn't have any credits"
+    r"|prepayment credits are depleted|exceeded its (monthly )?spending cap",
     re.IGNORECASE,
 )
 # A service that says when to come back is not out of quota for good
@@ -205,9 +214,10 @@ def _with_upstream(own: Complaint, metadata: object) -> Complaint:
 
 
 def _details(details: object) -> tuple[tuple[str, ...], str]:
-    """Return reasons, and seconds to wait, from Google's place for them."""
-    parts = details if isinstance(details, list) else []
+    """Return reasons, and seconds to wait, from Google's and Anthropic's place for them."""
+    parts = details if isinstance(details, list) else [details]
     found = [part for part in parts if isinstance(part, dict)]
-    reasons = tuple(str(part["reason"]) for part in found if part.get("reason"))
+    said = (part.get("reason") or part.get("error_code") for part in found)
+    reasons = tuple(str(reason) for reason in said if reason)
     waits = (str(part["retryDelay"]) for part in found if part.get("retryDelay"))
     return reasons, next(waits, "").removesuffix("s")
