@@ -49,6 +49,11 @@ _OVERFLOW_WORDS = re.compile(
     r"|maximum prompt length is|reduce the length of the messages|exceeded max context length"
     r"|exceeded model token limit|prompt exceeds max length|too many tokens|token limit exceeded"
     r"|exceeds the limit of [0-9]|number of tokens to keep from the initial prompt is greater"
+    # Older LM Studio; SGLang and Together; vLLM; DS4; Alibaba
+    r"|tokens when (the )?context (the )?overflows"
+    r"|longer than the (model's context length|maximum model length)"
+    r"|input length [^.]{0,40}exceeds the maximum allowed"
+    r"|but the configured context size is|range of input length should be"
     r"|inputs`? tokens \+ `?max_new_tokens`? must be",
     re.IGNORECASE,
 )
@@ -59,7 +64,9 @@ _NOT_OVERFLOW = re.compile(
 # llama.cpp has it as a field; others say it in their sentence
 _WINDOW = re.compile(
     r"(?:\"n_ctx\": ?|\bmax_model_len=)([0-9]{3,8})\b"
-    r"|(?:maximum context length is|available context size \(|context length of only)"
+    r"|(?:maximum context length (?:is|of)|available context size \(|context length of only"
+    r"|model's context length \(|maximum model length of|configured context size is"
+    r"|input length should be \[1,)"
     r" ?([0-9]{3,8})\b",
     re.IGNORECASE,
 )

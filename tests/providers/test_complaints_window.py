@@ -1,13 +1,18 @@
 """The window of a model: configured, or learnt from the refusal of what was too long."""
 
+import json
+
 import pytest
 
+from agent.errors import ContextOverflow
 from agent.net.http import HttpClient
 from agent.providers import complaints
 from agent.providers.base import ChatRequest
 from agent.providers.create import service_provider
+from agent.providers.failures import ServiceRefusal, ServiceTarget, explain
 from agent.providers.settings import ProviderSettings
 from agent.providers.wire import Sampling
+from agent.security.redact import Redactor
 from tests.fakes.llm_server import failed, running, streamed
 from tests.fakes.said import user_said
 
@@ -82,3 +87,39 @@ def test_a_window_without_room_for_a_prompt_is_refused() -> None:
     assert ProviderSettings(context_tokens=0).context_tokens == 0
     with pytest.raises(ValueError, match="at least 1024"):
         ProviderSettings(context_tokens=512)
+
+
+SERVICE = ServiceTarget("https://s.example/v1", "s.example", "some-model", "", Redactor())
+
+
+# Word for word; the older of two sentences where a server has changed its own
+TOO_LONG = (
+    (
+        (
+            "Trying to keep the first 5043 tokens when context the overflows. However, the model "
+            "is loaded with context length of only 4096 tokens, which is not enough."
+        ),
+        4096,
+    ),
+    ("The input (61709 tokens) is longer than the model's context length (40960 tokens).", 40960),
+    ("Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).", None),
+    ("Requested token count exceeds the model's maximum context length of 131072 tokens.", 131072),
+    ("The decoder prompt (length 66501) is longer than the maximum model length of 65536.", 65536),
+    ("Prompt has 41768 tokens, but the configured context size is 32768 tokens", 32768),
+    ("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 9000]", 9000),
+)
+
+
+@pytest.mark.parametrize(("message", "tokens"), TOO_LONG)
+def test_a_conversation_that_is_too_long_for_a_local_server_or_alibaba(
+    message: str, tokens: int | None
+) -> None:
+    body = json.dumps({"error": {"message": message, "code": 400}})
+    found = explain(SERVICE, ServiceRefusal(400, body))
+    assert isinstance(found, ContextOverflow)
+    assert found.window_tokens == tokens
+
+
+def test_an_argument_that_is_too_long_is_no_conversation() -> None:
+    body = '{"error":{"message":"Invalid \'tools[0].name\': string too long. Expected 64."}}'
+    assert not isinstance(explain(SERVICE, ServiceRefusal(400, body)), ContextOverflow)
