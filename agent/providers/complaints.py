@@ -61,6 +61,10 @@ _NOT_OVERFLOW = re.compile(
     r"rate.?limit|too many requests|throttl|tokens per (min|day)|string_above_max_length",
     re.IGNORECASE,
 )
+# One request beyond a whole minute's limit: no wait helps, only a shorter one
+_NEVER_FITS = re.compile(
+    r"request too large for\b.{0,200}\btokens per (?:min|day)", re.IGNORECASE | re.DOTALL
+)
 # llama.cpp has it as a field; others say it in their sentence
 _WINDOW = re.compile(
     r"(?:\"n_ctx\": ?|\bmax_model_len=)([0-9]{3,8})\b"
@@ -116,6 +120,8 @@ class Complaint(Struct, frozen=True):
         if not _OVERFLOW_CODES.isdisjoint(self.codes):
             return True
         said = f"{self.message} {' '.join(self.codes)}"
+        if _NEVER_FITS.search(said) is not None:
+            return True
         return _OVERFLOW_WORDS.search(said) is not None and _NOT_OVERFLOW.search(said) is None
 
     @property

@@ -1,8 +1,12 @@
 """Headers of services that tell when a limit is renewed, as their documentation writes them."""
 
+import json
+
 import pytest
 
-from agent.providers.failures import renewal_wait_s
+from agent.errors import ContextOverflow, ProviderError, RateLimited
+from agent.providers.failures import ServiceRefusal, ServiceTarget, explain, renewal_wait_s
+from agent.security.redact import Redactor
 
 NOW_S = 1_795_000_000.0
 
@@ -64,3 +68,25 @@ def test_the_limit_that_is_used_up_says_when(
     now_s = 1_795_000_000.0
     found = renewal_wait_s(headers, now_s)
     assert found == (None if expected_s is None else pytest.approx(expected_s))
+
+
+TOO_LARGE = (
+    "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, "
+    "Requested 31538. The input or output tokens must be reduced in order to run successfully."
+)
+TOO_OFTEN = (
+    "Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, "
+    "Used 20000, Requested 11538. Please try again in 3.076s."
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"), [(TOO_LARGE, ContextOverflow), (TOO_OFTEN, RateLimited)]
+)
+def test_a_request_beyond_a_whole_minutes_limit_has_to_be_shorter(
+    message: str, kind: type[ProviderError]
+) -> None:
+    service = ServiceTarget("https://s.example/v1", "s.example", "gpt-4o", "KEY", Redactor())
+    told = {"message": message, "type": "tokens", "param": None, "code": "rate_limit_exceeded"}
+    refusal = ServiceRefusal(429, json.dumps({"error": told}))
+    assert type(explain(service, refusal)) is kind
