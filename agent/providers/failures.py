@@ -58,6 +58,8 @@ _STATUS_OF_CODE = {
     "not_found_error": 404,
     "request_too_large": 413,
     "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "too_many_requests": 429,
     "overloaded_error": 529,
 }
 _PUT_KEY = "set a valid key in provider.api_key or the service's own variable"

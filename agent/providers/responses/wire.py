@@ -72,10 +72,11 @@ class ResponsesEvent(msgspec.Struct, frozen=True):
     delta: str | None = None
     item: ResponsesItem | None = None
     response: Response | None = None
-    # Of the event `error`
+    # Of the event `error`: beside its type, as documented, or together, as the service sends it
     code: str | None = None
     message: str | None = None
     param: str | None = None
+    error: object = None
 
 
 class ResponsesModel(msgspec.Struct, frozen=True):
@@ -131,7 +132,8 @@ def _take(event: ResponsesEvent, answer: AnswerBuilder) -> str:
     item = event.item or ResponsesItem()
     match event.type:
         case "error":
-            raise ToldError({"message": event.message, "code": event.code, "param": event.param})
+            beside = {"message": event.message, "code": event.code, "param": event.param}
+            raise ToldError(event.error or beside)
         case "response.failed":
             raise ToldError(event.response.error if event.response else None)
         case "response.output_text.delta":

@@ -2,17 +2,26 @@ import json
 
 import pytest
 
-from agent.errors import ProviderRefused
+from agent.errors import (
+    ContextOverflow,
+    ProviderError,
+    ProviderRefused,
+    QuotaExhausted,
+    RateLimited,
+)
 from agent.providers.answer import AnswerBuilder
 from agent.providers.base import ChatResponse, StopReason, Usage
+from agent.providers.failures import ServiceTarget, explain_event
 from agent.providers.responses.wire import ResponsesWire
 from agent.providers.service_json import WireError
 from agent.providers.wire import ToldError
+from agent.security.redact import Redactor
 from tests.contracts.provider import WRITE
 from tests.fakes import responses_stream
 from tests.fakes.responses_stream import THOUGHTS
 
 WIRE = ResponsesWire()
+SERVICE = ServiceTarget("https://s.example/v1", "s.example", "gpt-fake", "KEY", Redactor())
 
 
 def answered(*events: dict[str, object]) -> ChatResponse:
@@ -90,6 +99,7 @@ def test_a_refusal_is_told_as_text() -> None:
     "event",
     [
         {"type": "error", "code": "server_error", "message": "oops"},
+        {"type": "error", "sequence_number": 2, "error": {"code": "x", "message": "oops"}},
         {"type": "response.failed", "response": {"error": {"code": "x", "message": "oops"}}},
         {"object": "response", "status": "failed", "error": {"message": "oops"}},
     ],
@@ -98,6 +108,27 @@ def test_errors_are_the_services_own(event: dict[str, object]) -> None:
     with pytest.raises(ToldError) as told:
         answered(event)
     assert "oops" in str(told.value.body)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "kind"),
+    [
+        ("context_length_exceeded", "Your input exceeds the window", ContextOverflow),
+        ("too_many_requests", "Too Many Requests", RateLimited),
+        ("rate_limit_exceeded", "Rate limit reached. Try again in 3.5s.", RateLimited),
+        ("credit_balance_exhausted", "You have no credits remaining.", QuotaExhausted),
+    ],
+)
+@pytest.mark.parametrize("is_together", [True, False])
+def test_an_error_within_a_stream_is_told_apart(
+    code: str, message: str, kind: type[ProviderError], *, is_together: bool
+) -> None:
+    said = {"code": code, "message": message, "param": None}
+    with pytest.raises(ToldError) as told:
+        answered({"type": "error", **({"error": said} if is_together else said)})
+    found = explain_event(SERVICE, told.value.body)
+    assert type(found) is kind
+    assert message in str(found)
 
 
 @pytest.mark.parametrize("event", ["[]", "{}", '{"output": [{"content": 7}]}'])
