@@ -36,6 +36,12 @@ _NO_MODEL_WORDS = re.compile(
     r"|\bmodel [^ ]{1,100} (?:does not exist|not found|is not found)",
     re.IGNORECASE,
 )
+# What was asked was flagged: the key is good, and another service may answer
+_FLAGGED_CODES = frozenset({"content_policy_violation", "content_filter", "moderation_blocked"})
+_FLAGGED_WORDS = re.compile(
+    r"\brequires moderation\b|\b(?:input|prompt|request|content) was flagged|\brequest blocked:",
+    re.IGNORECASE,
+)
 # A stream whose only event is the error, in place of a body
 _EVENT = re.compile(r"data: ?(\{.*\})[ \t]*$", re.MULTILINE)
 _OVERFLOW_CODES = frozenset({"context_length_exceeded", "request_too_large"})
@@ -165,6 +171,12 @@ class Complaint(Struct, frozen=True):
         return is_code or _NO_MODEL_WORDS.search(self.message) is not None
 
     @property
+    def is_about_contents(self) -> bool:
+        """Return true if a filter of the service refuses what was said."""
+        is_code = not _FLAGGED_CODES.isdisjoint(self.codes)
+        return is_code or _FLAGGED_WORDS.search(self.message) is not None
+
+    @property
     def names_no_quota(self) -> bool:
         """Return true for a code that means nothing else."""
         return not _QUOTA_CODES.isdisjoint(self.codes)
@@ -216,11 +228,13 @@ def shaped(body: object) -> Complaint:
 
 def _with_upstream(own: Complaint, metadata: object) -> Complaint:
     """Return a complaint with that of the service behind it, which OpenRouter only quotes."""
-    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    beside = metadata if isinstance(metadata, dict) else {}
+    raw = beside.get("raw")
     upstream = read(raw) if isinstance(raw, str) else shaped(raw)
+    flagged = ("content_policy_violation",) if beside.get("flagged_input") else ()
     return Complaint(
         ": ".join(filter(None, (own.message, upstream.message))),
-        (*own.codes, *upstream.codes),
+        (*own.codes, *upstream.codes, *flagged),
         own.param or upstream.param,
         own.wait or upstream.wait,
     )

@@ -177,6 +177,8 @@ def _named(service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint
     said = _said(service, refusal.status, complaint)
     if _is_out_of_quota(refusal, complaint):
         return QuotaExhausted(f"the account at {service.host} has no quota left{said}")
+    if refusal.status in _BAD_KEY and complaint.is_about_contents:
+        return ProviderRefused(f"{service.host} refused what was said{said}: put it another way")
     if service.has_pictures and _is_about_pictures(refusal, complaint):
         return PicturesRefused(f"{service.host} refused a picture{said}")
     if refusal.status == _TOO_LARGE or (

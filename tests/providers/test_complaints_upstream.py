@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from agent.errors import ContextOverflow, ProviderRefused, RateLimited, ToolsUnsupported
+from agent.errors import (
+    ContextOverflow,
+    KeyRefused,
+    ProviderRefused,
+    RateLimited,
+    ToolsUnsupported,
+)
 from agent.providers.completions.dialect import CompletionsDialect
 from agent.providers.completions.wire import CompletionsWire
 from agent.providers.failures import ServiceRefusal, ServiceTarget, explain, explain_event
@@ -77,3 +83,26 @@ def test_tools_and_waits_are_read_of_it_too() -> None:
 )
 def test_a_dialect_is_learnt_of_it(raw: str, wanted: CompletionsDialect) -> None:
     assert CompletionsWire().other_dialect(CompletionsDialect(), refusal(raw)) == wanted
+
+
+FLAGGED = {"reasons": ["harassment"], "flagged_input": "kill the pump", "provider_name": "P"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"message": "Forbidden", "code": 403, "metadata": FLAGGED},
+        {"message": 'P requires moderation. Your input was flagged for "x".', "code": 403},
+        {"message": "Request blocked: prompt injection patterns detected", "code": 403},
+        {"message": "no", "code": "content_policy_violation"},
+    ],
+)
+def test_what_a_filter_refuses_is_no_fault_of_the_key(body: dict[str, object]) -> None:
+    found = explain(SERVICE, ServiceRefusal(403, json.dumps({"error": body})))
+    assert type(found) is ProviderRefused
+    assert "refused what was said (403: " in str(found)
+
+
+def test_a_key_that_is_forbidden_is_still_told_as_that() -> None:
+    told = json.dumps({"error": {"message": "Key limit exceeded", "code": 403, "metadata": {}}})
+    assert type(explain(SERVICE, ServiceRefusal(403, told))) is KeyRefused
