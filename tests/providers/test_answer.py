@@ -278,3 +278,14 @@ def test_a_call_that_was_withheld_before_its_arguments_is_never_returned() -> No
     answer = answer_of(said("Now.", begun), said(finish="content_filter"))
     assert (answer.text, answer.tool_calls) == ("Now.", ())
     assert answer.stop is StopReason.REFUSED
+
+
+def test_the_message_so_far_beside_an_addition_does_not_end_the_answer() -> None:
+    answer = AnswerBuilder()
+    for added, so_far in (("Not ", "Not "), ("yet", "Not yet")):
+        choice = CompletionsChoice(0, CompletionsMessage(added), CompletionsMessage(so_far))
+        assert take(CompletionsChunk([choice]), answer) == added
+    # A connection that is cut here is told, and not taken for the end
+    assert not answer.is_ended
+    take(said(finish="stop"), answer)
+    assert answer.response(MAX_TOKENS).text == "Not yet"

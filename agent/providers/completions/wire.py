@@ -225,7 +225,9 @@ def _read_choice(choice: CompletionsChoice, answer: AnswerBuilder) -> str:
         )
     for call in (part.tool_calls if part is not None else None) or ():
         _add_call(call, answer)
-    if choice.finish_reason or choice.message is not None:
+    # Perplexity sends the message so far beside each addition to it
+    is_whole = choice.message is not None and choice.delta is None
+    if choice.finish_reason or is_whole:
         answer.end(_STOPS.get(choice.finish_reason or "", StopReason.END))
         _send_back(answer)
     if part is None:
