@@ -13,6 +13,9 @@ from msgspec.structs import replace
 # A model on a small machine is loaded, reads the prompt and writes a call without sending a byte;
 # less than a whole answer may usually take, so that it is that limit which is told and raised
 OWN_MACHINE_PATIENCE_S = 110.0
+# A stream that began at once says nothing while the model thinks: half a minute for a question of
+# some weight, twice that for the longest answer as it is configured
+THOUGHT_PATIENCE_S = 60.0
 
 
 class WireName(enum.Enum):

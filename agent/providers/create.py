@@ -11,7 +11,7 @@ from agent.net.http import BETWEEN_BYTES_TIMEOUT_S, HttpClient
 from agent.providers import catalog
 from agent.providers.base import DirectProvider, Provider
 from agent.providers.candidate import ModelCandidate
-from agent.providers.catalog import OPENAI, KnownService, WireName
+from agent.providers.catalog import OPENAI, THOUGHT_PATIENCE_S, KnownService, WireName
 from agent.providers.classifier import Classifier
 from agent.providers.credentials import chosen_service, find_keys
 from agent.providers.endpoint import Endpoint
@@ -277,6 +277,9 @@ def _programs(
 def _patience(settings: ProviderSettings, service: KnownService) -> RequestTimeouts:
     first_byte_s = max(settings.first_byte_timeout_s, service.least_patience_s)
     between_bytes_s = max(BETWEEN_BYTES_TIMEOUT_S, service.least_patience_s)
+    if service.wire is WireName.RESPONSES:
+        # Its first events come before the model has begun to think
+        between_bytes_s = max(first_byte_s, THOUGHT_PATIENCE_S)
     return RequestTimeouts(settings.timeout_s, first_byte_s, between_bytes_s)
 
 

@@ -105,6 +105,18 @@ async def test_a_model_on_ones_own_machine_may_be_silent_for_longer(
     assert way._patience == RequestTimeouts(120.0, first_byte_s, between_bytes_s)
 
 
+@pytest.mark.parametrize(("asked_s", "between_bytes_s"), [(30.0, 60.0), (200.0, 200.0)])
+async def test_a_model_may_think_in_silence_after_its_stream_has_begun(
+    asked_s: float, between_bytes_s: float, http: HttpClient
+) -> None:
+    settings = ProviderSettings(
+        kind="openai-responses", api_key=Secret("k"), first_byte_timeout_s=asked_s
+    )
+    (way,) = service_providers(settings, {}, http)
+    # The service sends that it has begun, and for half a minute and longer nothing else
+    assert way._patience == RequestTimeouts(120.0, asked_s, between_bytes_s)
+
+
 async def test_ollama_in_the_cloud_wants_a_key(http: HttpClient) -> None:
     settings = ProviderSettings(kind="ollama-cloud", model="gpt-oss:120b")
     with pytest.raises(ConfigRefused, match="OLLAMA_API_KEY"):
