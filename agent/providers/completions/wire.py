@@ -55,15 +55,6 @@ class CompletionsMessage(msgspec.Struct, frozen=True):
         return self.content or self.refusal or ""
 
 
-class CompletionsChoice(msgspec.Struct, frozen=True):
-    """One of the answers: `delta` in a stream, `message` in a whole answer."""
-
-    index: int | None = None
-    delta: CompletionsMessage | None = None
-    message: CompletionsMessage | None = None
-    finish_reason: str | None = None
-
-
 class PromptDetails(msgspec.Struct, frozen=True):
     """Breakdown of the tokens that were sent."""
 
@@ -79,6 +70,19 @@ class CompletionsTokenCount(msgspec.Struct, frozen=True):
     prompt_tokens_details: PromptDetails | None = None
     # DeepSeek's name for it
     prompt_cache_hit_tokens: int | None = None
+    # Moonshot's
+    cached_tokens: int | None = None
+
+
+class CompletionsChoice(msgspec.Struct, frozen=True):
+    """One of the answers: `delta` in a stream, `message` in a whole answer."""
+
+    index: int | None = None
+    delta: CompletionsMessage | None = None
+    message: CompletionsMessage | None = None
+    finish_reason: str | None = None
+    # Moonshot's place for it, at the end of a stream
+    usage: CompletionsTokenCount | None = None
 
 
 class CompletionsChunk(msgspec.Struct, frozen=True):
@@ -200,8 +204,9 @@ def take(chunk: CompletionsChunk, answer: AnswerBuilder) -> str:
         raise ToldError(chunk.error)
     if chunk.kind == "error":
         raise ToldError(chunk.message)
-    if chunk.usage is not None:
-        answer.count(_usage(chunk.usage))
+    for one in (*(chunk.choices or ()), chunk):
+        if one.usage is not None:
+            answer.count(_usage(one.usage))
     text = ""
     for choice in chunk.choices or ():
         # Others than the first were not asked for
@@ -289,6 +294,6 @@ def _usage(count: CompletionsTokenCount) -> Usage:
     return Usage(
         max(count.prompt_tokens or 0, 0),
         max(count.completion_tokens or 0, 0),
-        max(details.cached_tokens or count.prompt_cache_hit_tokens or 0, 0),
+        max(details.cached_tokens or count.prompt_cache_hit_tokens or count.cached_tokens or 0, 0),
         max(details.cache_write_tokens or 0, 0),
     )

@@ -190,3 +190,9 @@ def test_calls_that_another_service_made_are_said_to_be_unsigned_where_that_is_d
         [UNSIGNED["extra_content"], None],
         [signed, None],
     ]
+
+
+def test_tokens_that_moonshot_tells_beside_its_answer_are_counted() -> None:
+    counted = {"prompt_tokens": 1900, "completion_tokens": 79, "cached_tokens": 1800}
+    last = {"delta": {}, "finish_reason": "stop", "usage": counted}
+    assert answered({"content": "ok"}, choices=[last]).usage == Usage(1900, 79, 1800)
