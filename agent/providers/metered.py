@@ -101,8 +101,8 @@ def _counted(response: ChatResponse, sent_tokens: int) -> Usage:
     """Return the service's count; missing numbers are estimated."""
     if response.usage.input_tokens or response.usage.output_tokens:
         return response.usage
-    written = _tokens(response.text) + sum(_tokens(c.arguments_json) for c in response.tool_calls)
-    return Usage(sent_tokens, written)
+    written = (response.text, response.thoughts, *(c.arguments_json for c in response.tool_calls))
+    return Usage(sent_tokens, sum(map(_tokens, written)))
 
 
 def _sent_tokens(request: ChatRequest) -> int:

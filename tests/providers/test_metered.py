@@ -104,6 +104,14 @@ async def test_what_a_service_does_not_count_is_estimated(meters: Meters) -> Non
     assert await meters.spent() == (1, 4, 2, 0.000008)
 
 
+async def test_thoughts_that_a_service_does_not_count_are_estimated(meters: Meters) -> None:
+    thought = {"choices": [{"delta": {"reasoning_content": "x" * 40}}]}
+    said = {"choices": [{"delta": {"content": "12345678"}, "finish_reason": "stop"}]}
+    async with running(Reply(body=sse(thought, said))) as server:
+        await meters.at(server).chat(ASKED)
+    assert await meters.spent() == (1, 4, 12, 0.000028)
+
+
 async def test_a_picture_is_estimated_as_a_picture_not_by_its_bytes(meters: Meters) -> None:
     seen = ChatMessage(Role.USER, words(""), images=(Image("image/png", "x" * 10**6),))
     async with running(UNCOUNTED) as server:
