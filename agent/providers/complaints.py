@@ -30,6 +30,8 @@ _QUOTA_WORDS = re.compile(
 _COMES_BACK = re.compile(r"retrydelay|(retry|try again) in", re.IGNORECASE)
 # Google says so with 400, and so does LiteLLM, which looks for an unknown key in its database
 _KEY_CODES = frozenset({"API_KEY_INVALID", "no_db_connection"})
+# xAI with 400, too, in words alone
+_KEY_WORDS = re.compile(r"\b(?:incorrect|invalid|expired) api.?key\b", re.IGNORECASE)
 _NO_MODEL_CODES = frozenset({"model_not_found"})
 _NO_MODEL_WORDS = re.compile(
     r"invalid model name|\b(?:unknown|no such) model\b|is not a valid model"
@@ -163,7 +165,9 @@ class Complaint(Struct, frozen=True):
 
     @property
     def names_bad_key(self) -> bool:
-        return not _KEY_CODES.isdisjoint(self.codes)
+        """Return true for a code or words that mean nothing else."""
+        is_code = not _KEY_CODES.isdisjoint(self.codes)
+        return is_code or _KEY_WORDS.search(self.message) is not None
 
     @property
     def names_no_model(self) -> bool:

@@ -106,3 +106,20 @@ def test_what_a_filter_refuses_is_no_fault_of_the_key(body: dict[str, object]) -
 def test_a_key_that_is_forbidden_is_still_told_as_that() -> None:
     told = json.dumps({"error": {"message": "Key limit exceeded", "code": 403, "metadata": {}}})
     assert type(explain(SERVICE, ServiceRefusal(403, told))) is KeyRefused
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {
+            "code": "Client specified an invalid argument",
+            "error": "Incorrect API key provided: xa***ab. You can obtain one from console.x.ai.",
+        },
+        {"error": {"message": "Invalid API key", "code": 400}},
+        {"error": {"message": "Expired API-key", "code": 400}},
+    ],
+)
+def test_a_key_that_is_no_good_is_told_by_words_where_the_status_says_little(
+    body: dict[str, object],
+) -> None:
+    assert type(explain(SERVICE, ServiceRefusal(400, json.dumps(body)))) is KeyRefused
