@@ -26,10 +26,15 @@ class SseEvent(Struct, frozen=True):
 
 
 class SseDecoder:
-    """Splits one stream; an instance serves one answer."""
+    """Splits one stream; an instance serves one answer.
 
-    def __init__(self, max_event_bytes: int) -> None:
+    Args:
+        reads_errors: an error is data, also where a server sends it in a field of its own or bare.
+    """
+
+    def __init__(self, max_event_bytes: int, *, reads_errors: bool = False) -> None:
         self._max_event_bytes = max_event_bytes
+        self._reads_errors = reads_errors
         # Pieces of the line that has not ended yet: joined once, so that a drip stays cheap
         self._line: list[bytes] = []
         self._data: list[bytes] = []
@@ -80,6 +85,10 @@ class SseDecoder:
         if name == b"data":
             # With its line end: an event of nothing but empty lines has a size too
             self._hold(self._data, value + b"\n")
+        elif name == b"error" and self._reads_errors:
+            self._hold(self._data, b'{"error":' + value + b"}\n")
+        elif self._reads_errors and name.replace(b" ", b"") == b'{"error"':
+            self._hold(self._data, line + b"\n")
         elif name == b"id" and len(value) <= MAX_ID_BYTES and b"\0" not in value:
             self._id = value.decode(errors="replace")
 

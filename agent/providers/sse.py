@@ -11,7 +11,8 @@ class ServiceSseParser:
     """Splits one stream; an instance serves one answer."""
 
     def __init__(self) -> None:
-        self._parser = sse.SseDecoder(MAX_EVENT_BYTES)
+        # llama.cpp of 2025 has a field for them; gateways pass one on as its service sent it
+        self._parser = sse.SseDecoder(MAX_EVENT_BYTES, reads_errors=True)
 
     def feed(self, piece: bytes) -> list[str]:
         """Return the data of every event that `piece` completed.

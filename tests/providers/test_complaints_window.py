@@ -13,7 +13,7 @@ from agent.providers.failures import ServiceRefusal, ServiceTarget, explain
 from agent.providers.settings import ProviderSettings
 from agent.providers.wire import Sampling
 from agent.security.redact import Redactor
-from tests.fakes.llm_server import failed, running, streamed
+from tests.fakes.llm_server import Reply, failed, running, streamed
 from tests.fakes.said import user_said
 
 LLAMA = (
@@ -123,3 +123,16 @@ def test_a_conversation_that_is_too_long_for_a_local_server_or_alibaba(
 def test_an_argument_that_is_too_long_is_no_conversation() -> None:
     body = '{"error":{"message":"Invalid \'tools[0].name\': string too long. Expected 64."}}'
     assert not isinstance(explain(SERVICE, ServiceRefusal(400, body)), ContextOverflow)
+
+
+@pytest.mark.parametrize("body", [f"error: {LLAMA[9:-1]}\n\ndata: [DONE]\n\n", LLAMA])
+async def test_a_refusal_beside_the_events_of_a_stream_is_heard(body: str) -> None:
+    # llama.cpp of 2025 has a field of its own for it; gateways pass it on as it came
+    http = HttpClient()
+    try:
+        async with running(Reply(body=body.encode())) as server:
+            settings = ProviderSettings(kind="llamacpp", base_url=server.base_url, model="m")
+            with pytest.raises(ContextOverflow):
+                await service_provider(settings, {}, http).chat(ChatRequest((user_said("hi"),)))
+    finally:
+        await http.aclose()
