@@ -5,6 +5,7 @@
 
 import gc
 import json
+import os
 import sys
 
 import machine
@@ -15,6 +16,7 @@ _TIMERS = (17, 11, 7, 6, 14)
 _ALTERNATE = "mode=Pin.ALT"
 _DRIVEN = "mode=Pin.OUT"
 _LEDS_MOST = 4
+_BLOCK_BYTES = 512
 
 
 def _own(names):
@@ -88,7 +90,13 @@ def _blocks():
     try:
         return pyb.Flash(start=0).ioctl(4, 0)
     except (AttributeError, OSError):
+        pass
+    # Some boards have files, and no name for their flash (B-L475E-IOT01A)
+    try:
+        size = os.statvfs("/flash")
+    except OSError:
         return 0
+    return size[1] * size[2] // _BLOCK_BYTES
 
 
 def _told(pin):

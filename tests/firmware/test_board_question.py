@@ -5,8 +5,12 @@ board is what the answer is held against.
 """
 
 import asyncio
+import os
+import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import msgspec
 import pytest
@@ -88,6 +92,18 @@ def test_a_described_board_gets_firmware_like_any_other(
     board = board_file("my_board")
     assert (board.NAME, board.LINK) == ("my-board", ("uart", 2, 0))
     assert b"about.json" in image("my_board")[:64]
+
+
+def test_a_board_whose_flash_has_no_name_tells_the_room_of_its_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MicroPython for a B-L475E-IOT01A has /flash and no `pyb.Flash`: it was said to have none."""
+    for module in ("machine", "pyb"):
+        monkeypatch.setitem(sys.modules, module, ModuleType(module))
+    monkeypatch.setattr(os, "statvfs", lambda _path: (512, 512, 987, 985))
+    functions: dict[str, Any] = {}
+    exec(prompt_program("board_question.py").removesuffix("main()\n"), functions)
+    assert functions["_blocks"]() == 987
 
 
 def test_a_name_and_pins_that_nobody_has_are_not_believed(facts: BoardFacts) -> None:
