@@ -155,6 +155,9 @@ def _hour(
     if hour is None or hour.value % 1 or not 0 <= hour.value <= _DAY_HOURS:
         return None
     marked = _past(units, hour.end, own, "hour_mark")
+    if marked == hour.end and lexicon(own.code).numerals.is_part(units, position, hour.end):
+        # A quarter and 21.5 are no times: à un quart, a ventuno virgola cinque
+        return None
     # Seven a.m. is no 7 A
     is_measured = _daypart(units, marked, own) is None and _is_measured(units, marked, own)
     if marked == hour.end and (units[position].kind in UNSPACED or is_measured):

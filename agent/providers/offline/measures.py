@@ -108,7 +108,7 @@ def _amounts(pieces: Sequence[Piece], code: str) -> Iterator[Amount]:
 
 def _is_minus(pieces: Sequence[Piece], place: int) -> bool:
     before = pieces[place - 1] if place else None
-    return before is not None and before.text in {"-", "−"} and pieces[place].glued
+    return before is not None and before.text in {"-", "−", "–"} and pieces[place].glued
 
 
 def _lasts(around: Sequence[Piece], code: str) -> bool:

@@ -55,6 +55,9 @@ class Numerals:
         self._points = tuple(map(fold, rules.get("point", ())))
         # Before and after the divisor of a part: 分之, の
         self._divides = tuple(map(fold, rules.get("divides", ())))
+        # Before a number below zero: minus five
+        self._minus = frozenset(fold(word).replace(" ", "") for word in rules.get("minus", ()))
+        self._longest_minus = max(map(len, self._minus), default=0)
         inside = {fold(word): float(n) for word, n in rules.get("inside", {}).items()}
         self._inside = inside
         self._below = {} if self._positional else _below_hundred(self._words, inside, rules)
@@ -75,6 +78,23 @@ class Numerals:
         if units[position].text[:_PREFIX_CHARS] not in self._prefixes:
             return None
         return self._spaced_number(units, position)
+
+    def is_part(self, units: Sequence[Unit], position: int, end: int) -> bool:
+        """Return true if the number up to `end` goes on as a part or with decimals: un quart."""
+        if self._positional:
+            return False
+        if end + 1 < len(units) and units[end].text in self._points:
+            after = units[end + 1]
+            return after.kind is UnitKind.NUMBER or self._value(after.text) is not None
+        found = self.read(units, position)
+        return found is not None and found.end > end and found.kind == FRACTION
+
+    def past_minus(self, units: Sequence[Unit], position: int) -> int:
+        """Return the end of a word for below zero; the position itself if none is here."""
+        for width in range(min(self._longest_minus, len(units) - position), 0, -1):
+            if _glued(units[position : position + width]) in self._minus:
+                return position + width
+        return position
 
     def _spaced_number(self, units: Sequence[Unit], position: int) -> Numeral | None:
         ends = _word_ends(units, position)

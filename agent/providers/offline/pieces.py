@@ -151,12 +151,12 @@ class _Cutter:
             return _piece([unit]), position + 1
         form = self._form(position)
         width = form.width if form else 0
-        if found := self._named(position, width) or self._number(position, width):
+        found = self._negative(position) or self._named(position, width)
+        if found := found or self._number(position, width):
             return found
         if unit.kind in {UnitKind.MARK, UnitKind.NUMBER}:
             is_number = unit.kind is UnitKind.NUMBER
-            number = from_digits(unit.text, self._own.wording["decimal"]) if is_number else None
-            return _piece([unit], number=number), position + 1
+            return self._digits(position) if is_number else (_piece([unit]), position + 1)
         if form is not None:
             return form, position + form.width
         return self._numbered(position) or self._unknown(position)
@@ -263,6 +263,25 @@ class _Cutter:
         piece = _piece(self._units[position : found.end], number=found.value)
         # Number words that make no number are a number all the same, of which nothing is known
         return replace(piece, kind=UnitKind.NUMBER, numeral=found.kind), found.end
+
+    def _digits(self, position: int) -> tuple[Piece, int]:
+        unit = self._units[position]
+        number = from_digits(unit.text, self._own.wording["decimal"])
+        return _piece([unit], number=number), position + 1
+
+    def _negative(self, position: int) -> tuple[Piece, int] | None:
+        """Return a number with the word that puts it below zero; at the beginning it is less."""
+        start = self._own.numerals.past_minus(self._units, position)
+        if not position or start == position or start >= len(self._units):
+            return None
+        is_digits = self._units[start].kind is UnitKind.NUMBER
+        found = self._digits(start) if is_digits else self._number(start, 0)
+        if found is None:
+            return None
+        said, end = found
+        number = None if said.number is None else -said.number
+        piece = _piece(self._units[position:end])
+        return replace(piece, kind=UnitKind.NUMBER, number=number, numeral=said.numeral), end
 
     def _numbered(self, position: int) -> tuple[Piece, int] | None:
         """Return a known name with a number in one word, such as `led2`; also a name of its own."""

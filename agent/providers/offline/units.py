@@ -29,13 +29,17 @@ _ELIDED = (
 
 _UNIT = re.compile(
     rf"""(?P<path>[~./]*[a-z0-9_-]+(?:[/.][a-z0-9_-]+){{0,8}}\.(?:{_SUFFIXES})(?![a-z0-9_]))
-    |(?P<number>\d{{1,15}}(?:[.,:]\d{{1,15}})*)
+    |(?P<number>\d{{1,2}}[hu]\d\d(?!\w)|(?:(?<![\w.,])\.)?\d{{1,15}}(?:[.,:/\u2044]\d{{1,15}})*)
     |(?P<han>[{_HAN}])|(?P<kana>[{_KANA}])|(?P<hangul>[{_HANGUL}])
     |(?P<word>(?<!\w)(?:{_ELIDED})'(?=[^\W\d_]|\Z)
         |(?:(?![{_UNSPACED}])\w)+(?:'(?:(?![{_UNSPACED}])\w)+)*)
     |(?P<mark>[^\w\s]|\n)""",
     re.VERBOSE,
 )
+# An hour with its minutes, as French and Dutch write it: 20h30, 20u30
+_HOUR = re.compile(r"(\d+)[hu](\d\d)")
+# Behind a number: 2½
+_PARTS = {"½": ".5", "¼": ".25", "¾": ".75"}
 _APOSTROPHES = frozenset("’‘`´")
 # Beyond it there are no Latin letters, and marks are part of the letter
 _LAST_LATIN = "\u024f"
@@ -89,14 +93,17 @@ def is_in(char: str, encoding: str) -> bool:
 
 def split(text: str, variants: Mapping[str, str]) -> tuple[Unit, ...]:
     """Return the units of the first `MAX_CHARS` of a tidy text."""
-    pieces = [_fold(char, variants) for char in text[:MAX_CHARS]]
+    pieces = [
+        _PARTS[char] if char in _PARTS and text[:at][-1:].isdecimal() else _fold(char, variants)
+        for at, char in enumerate(text[:MAX_CHARS])
+    ]
     places = [place for place, piece in enumerate(pieces) for _ in piece]
     units: list[Unit] = []
     last_end = -1
     for match in _UNIT.finditer("".join(pieces)):
         start, end = places[match.start()], places[match.end() - 1] + 1
         kind = UnitKind(match.lastgroup)
-        word = _accented(text[start:end]) or match.group()
+        word = _accented(text[start:end]) or _HOUR.sub(r"\1:\2", match.group())
         units.append(Unit(word, kind, start, end, match.start() == last_end))
         last_end = match.end()
     return tuple(units)
