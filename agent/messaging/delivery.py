@@ -250,10 +250,8 @@ class Delivery:
         texts = channel.parts(self._redactor.redact(answer.text)) or ("",)
         parts = [replace(answer, text=text, part=at, files=()) for at, text in enumerate(texts)]
         parts[-1] = replace(parts[-1], files=answer.files)
-        # An update or a new secret may make fewer of it: the last is said once more, not left out
-        begun = min(answer.part, len(parts) - 1)
-        # A part is recorded when it is sent, so that only the next one may be there
-        left = parts[begun:]
+        # A part is recorded when it is sent. Where an update makes fewer, the last comes once more
+        left = parts[min(answer.part, len(parts) - 1) :]
         return [*left[:1], *(replace(part, was_left=False) for part in left[1:])]
 
     async def _send(self, answer: Outbound) -> bool:

@@ -115,7 +115,8 @@ class _SignInFile:
         if self._context is not None:
             kept.expires_at_s = self._context.token_expiry_time
             issuer = self._context.oauth_metadata
-            kept.issuer = issuer and issuer.model_dump(mode="json", exclude_none=True)
+            told = None if issuer is None else issuer.model_dump(mode="json", exclude_none=True)
+            kept.issuer = told
         self._write(kept)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:

@@ -52,6 +52,7 @@ class I2c:
         self._bus = open_bus(entry)
         self._sda = entry["sda"]
         self._found = bytearray(_ADDRESS_MOST)
+        self._count = 0
         # The next address to probe; beyond the last one when no scan is under way
         self._probing = _ADDRESS_MOST + 1
         self._scanned_ms = ticks_ms()

@@ -1,0 +1,22 @@
+"""One spelling of paths and URLs for the owner's rules and for what they cover."""
+
+import pytest
+
+from agent.security.spelling import spelled_argument
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "alike"),
+    [
+        ("path", "./diary/../diary//a", "diary/a"),
+        ("folder", "//srv/diary", "/srv/diary"),
+        ("url", "HTTPS://A.org:443/x/../%70rivate//a", "https://a.org/private/a"),
+        ("url", "https://a.org", "https://a.org/"),
+        ("url", "https://a.org?q=1", "https://a.org/?q=1"),
+        ("url", "https://a.or*", "https://a.or*"),
+        ("url", "no url", "no url"),
+        ("text", "./diary/../a", "./diary/../a"),
+    ],
+)
+def test_a_path_and_a_url_have_one_spelling(name: str, told: str, alike: str) -> None:
+    assert spelled_argument(name, told) == alike
