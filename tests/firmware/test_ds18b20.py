@@ -19,15 +19,16 @@ class Pin:
         pass
 
 
-def told(raw: int, sixth: int) -> Any:
-    """What its driver makes of a scratchpad with that temperature and that sixth byte."""
+def told(raw: int, sixth: int, fineness: int = 0x7F) -> Any:
+    """What its driver makes of a scratchpad with that temperature, sixth byte and fineness."""
     stand_ins: dict[str, Any] = {
         "machine": SimpleNamespace(Pin=Pin),
         "_onewire": SimpleNamespace(crc8=lambda _data: 0),
     }
     with node_module("devices.ds18b20", **stand_ins) as module:
         driver = module.Ds18b20({"pin": "PB12", "serial": 0})
-        driver._scratchpad[:] = struct.pack("<h6BB", raw, 0x4B, 0x46, 0x7F, 0xFF, sixth, 0x10, 0)
+        rest = (0x4B, 0x46, fineness, 0xFF, sixth, 0x10, 0)
+        driver._scratchpad[:] = struct.pack("<h7B", raw, *rest)
         driver._judge()
         try:
             return driver.value()
@@ -60,3 +61,13 @@ def test_what_it_cannot_measure_is_refused(raw: int) -> None:
 @pytest.mark.parametrize("raw", [125 * 16, -55 * 16])
 def test_the_ends_of_its_range_are_measured(raw: int) -> None:
     assert told(raw, 0x10) == raw // 16 * 100
+
+
+def test_a_ds18s20_is_refused_and_not_read_as_an_eighth() -> None:
+    """Its data sheet: 25 degrees are 0x0032, and the fifth byte is 0xFF."""
+    assert told(0x0032, 0x0C, fineness=0xFF) == (frame.IO, "it is no DS18B20")
+
+
+@pytest.mark.parametrize("fineness", [0x1F, 0x3F, 0x5F])
+def test_a_coarse_one_is_read(fineness: int) -> None:
+    assert told(25 * 16, 0x0C, fineness) == 2_500

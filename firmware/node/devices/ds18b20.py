@@ -33,6 +33,9 @@ _POWER_ON_RAW = const(0x0550)
 # A byte of the scratchpad: 12 then, 16 when 85 degrees were measured, always 12 in a clone
 _COUNT_AT = const(6)
 _COUNT_MEASURED = const(16)
+# Another byte: how finely a DS18B20 measures, 127 at most; a DS18S20 counts in halves and has 255
+_FINENESS_AT = const(4)
+_FINENESS_MOST = const(0x7F)
 # 125 degrees, the most that it measures. Short of power it says 127.94, with a right checksum
 _MOST_RAW = const(125 * 16)
 
@@ -126,6 +129,9 @@ class Ds18b20:
             return
         if not any(self._scratchpad):
             self._fail("the 1-Wire line is shorted")  # zeros have a right checksum
+            return
+        if self._scratchpad[_FINENESS_AT] > _FINENESS_MOST:
+            self._fail("it is no DS18B20")
             return
         raw = struct.unpack_from("<h", self._scratchpad, 0)[0]
         is_stale = raw == _POWER_ON_RAW and self._scratchpad[_COUNT_AT] != _COUNT_MEASURED
