@@ -34,6 +34,8 @@ def doubt(reading: ToolReading, clause: Clause) -> str | None:
         return ""
     if strangers(reading, clause, reading.profile.words) or _spare_numbers(reading, clause):
         return ""
+    if _is_contrary(reading, clause):
+        return ""
     return None if all(_is_explained(piece, reading, clause) for piece in clause.unknown) else ""
 
 
@@ -48,6 +50,12 @@ def _is_measured(reading: ToolReading, clause: Clause) -> bool:
 def _spare_numbers(reading: ToolReading, clause: Clause) -> bool:
     joined = [one for one in clause.joined_names if one in reading.filled.explained]
     return len(clause.numbers) > reading.filled.numbers + len(joined)
+
+
+def _is_contrary(reading: ToolReading, clause: Clause) -> bool:
+    """Return true for an output that is to be off and at a number: the fan off at 50 %."""
+    numbers = [one for one in reading.filled.arguments.values() if isinstance(one, int | float)]
+    return "off" in clause.values and reading.profile.switch is None and any(numbers)
 
 
 def _is_explained(piece: Piece, reading: ToolReading, clause: Clause) -> bool:

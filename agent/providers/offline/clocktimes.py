@@ -114,6 +114,7 @@ def _shared(units: Sequence[Unit], position: int, own: TimeVocabulary) -> ClockT
 
 # Where a range has the same word as the minutes before an hour
 _FROM = {"en": "from"}
+_ZEROS, _TWO_DIGITS = ("0", "零", "〇"), 10
 # Where minutes come after the hour: las siete y diez
 _LATER = {"es": ("past",)}
 
@@ -155,20 +156,39 @@ def _hour(
     if hour is None or hour.value % 1 or not 0 <= hour.value <= _DAY_HOURS:
         return None
     marked = _past(units, hour.end, own, "hour_mark")
-    if marked == hour.end and lexicon(own.code).numerals.is_part(units, position, hour.end):
-        # A quarter and 21.5 are no times: à un quart, a ventuno virgola cinque
+    if _is_decimal(units, position, hour.end, own):
         return None
     # Seven a.m. is no 7 A
-    is_measured = _daypart(units, marked, own) is None and _is_measured(units, marked, own)
+    is_measured = daypart_at(units, marked, own) is None and _is_measured(units, marked, own)
     if marked == hour.end and (units[position].kind in UNSPACED or is_measured):
         return None
     end, minutes = _minutes(units, marked, own)
+    if hour.end < marked == end and (more := count_at(units, marked, own.code)) is not None:
+        end, minutes = more.end, int(more.value)
     if marked == hour.end and end > marked and _is_measured(units, end, own):
         # The end of a larger number: quatre-vingt-dix pour cent
         return None
-    if marked == hour.end and end == hour.end and not bare and _daypart(units, end, own) is None:
+    if marked == hour.end and end == hour.end and not bare and daypart_at(units, end, own) is None:
         return None
     return _shifted(int(hour.value), minutes, end)
+
+
+def _is_decimal(units: Sequence[Unit], position: int, end: int, own: TimeVocabulary) -> bool:
+    """Return true where a number goes on: à un quart, a ventuno virgola cinque, 二十一点五度."""
+    marked = _past(units, end, own, "hour_mark")
+    if marked == end:
+        return lexicon(own.code).numerals.is_part(units, position, end)
+    more = count_at(units, marked, own.code)
+    if more is None or _minutes(units, marked, own)[0] != marked:
+        return False
+    is_minute = _is_minute(units[marked].text, more.value)
+    return not is_minute or _is_measured(units, more.end, own)
+
+
+def _is_minute(begun: str, count: float) -> bool:
+    """Return true for what has no mark of minutes: 七点五十 and 七点零五, and 七点五 is 7.5."""
+    is_spelled_out = begun[:1] in _ZEROS or count >= _TWO_DIGITS
+    return is_spelled_out and not count % 1 and count < _HOUR_MIN
 
 
 def _is_measured(units: Sequence[Unit], position: int, own: TimeVocabulary) -> bool:
@@ -224,8 +244,12 @@ def _past(units: Sequence[Unit], position: int, own: TimeVocabulary, mark: str) 
     return found.end if found is not None and mark in found.values else position
 
 
-def _daypart(units: Sequence[Unit], position: int, own: TimeVocabulary) -> FoundForm | None:
-    return own.dayparts.at(units, position)
+def daypart_at(units: Sequence[Unit], position: int, own: TimeVocabulary) -> FoundForm | None:
+    """Return the part of the day that begins here: 零点 is midnight, and 零点五 half of one."""
+    found = own.dayparts.at(units, position)
+    if found is None or _past(units, found.end - 1, own, "hour_mark") != found.end:
+        return found
+    return None if count_at(units, found.end, own.code) is not None else found
 
 
 def _sound(hour: int, minute: int, end: int, *, is_open: bool) -> ClockTime | None:

@@ -22,6 +22,9 @@ _REMEMBERED_SPELLINGS = 512
 _TOLD = re.compile(r"\bin (\S+?)[.,;)]?(?:\s|\Z)", re.IGNORECASE)
 # In a unit's place: a degree may be of an angle or of a temperature
 _DEGREES = frozenset({"angle", "temperature"})
+_MINUS = frozenset({"-", "−", "–"})
+# A stroke at the beginning of what is said is that of a list
+_MARKED = 2
 # What is left of a number after a conversion, beside rounding errors
 _DIGITS = 6
 
@@ -97,7 +100,7 @@ def told_unit(unit: MeasureUnit) -> str:
 
 def _amounts(pieces: Sequence[Piece], code: str) -> Iterator[Amount]:
     for place, piece in enumerate(pieces):
-        if piece.number is None:
+        if piece.number is None or _is_apart(pieces, place):
             continue
         unit, width = _unit_at(pieces, place + 1, code)
         end = place + 1 + width
@@ -108,7 +111,14 @@ def _amounts(pieces: Sequence[Piece], code: str) -> Iterator[Amount]:
 
 def _is_minus(pieces: Sequence[Piece], place: int) -> bool:
     before = pieces[place - 1] if place else None
-    return before is not None and before.text in {"-", "−", "–"} and pieces[place].glued
+    return before is not None and before.text in _MINUS and pieces[place].glued
+
+
+def _is_apart(pieces: Sequence[Piece], place: int) -> bool:
+    """Return true behind a stroke with room on both sides: "to - 5" is below zero or is not."""
+    if place < _MARKED or pieces[place - 1].text not in _MINUS:
+        return False
+    return not (pieces[place - 1].glued or pieces[place].glued)
 
 
 def _lasts(around: Sequence[Piece], code: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agent.providers.offline.clocktimes import ClockTime, clocktime_at
+from agent.providers.offline.clocktimes import ClockTime, clocktime_at, daypart_at
 from agent.providers.offline.durations import duration_at
 from agent.providers.offline.time_vocabulary import (
     UNIT_S,
@@ -243,7 +243,7 @@ def _take_every(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabula
     if found is None or "every" not in found.values or parts.every:
         return False
     day = own.days.at(units, found.end)
-    part = own.dayparts.at(units, found.end)
+    part = daypart_at(units, found.end, own)
     if day is not None and not day.values[0].startswith("+"):
         parts.every = True
         parts.day = _WEEKEND if day.values[0] == _WEEKENDS else day.values[0]
@@ -286,7 +286,7 @@ def _length(units: Sequence[Unit], start: int, end: int) -> int:
 
 
 def _take_part(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabulary) -> bool:
-    found = own.dayparts.at(units, at)
+    found = daypart_at(units, at, own)
     if found is None or parts.part:
         return False
     _note_part(parts, found.values[0])
@@ -314,7 +314,7 @@ def _take_clock(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabula
     bare = led or bool({"every", "part"} & set(parts.seen))
     found = clocktime_at(units, start, own, bare=bare)
     if found is None:
-        part = own.dayparts.at(units, start) if led else None
+        part = daypart_at(units, start, own) if led else None
         if part is None:
             return False
         _note_part(parts, part.values[0])

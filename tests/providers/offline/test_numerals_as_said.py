@@ -85,6 +85,43 @@ async def test_a_part_is_no_time_of_day(said: str) -> None:
     assert "reminder_set" not in await came_of(said)
 
 
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("把暖气调到二十一点五度", "board_heater_set temperature=21.5"),
+        ("七点五十提醒我喝水", "reminder_set text=喝水 at=07:50 or 19:50 language=zh"),
+        ("7点30提醒我喝水", "reminder_set text=喝水 at=07:30 or 19:30 language=zh"),
+        ("零点十分提醒我喝水", "reminder_set text=喝水 at=00:10 language=zh"),
+        ("每天零点打开水泵", "reminder_set order=打开水泵 every=day 00:00 language=zh"),
+    ],
+)
+async def test_the_mark_of_an_hour_is_a_decimal_point_as_well(said: str, wanted: str) -> None:
+    assert await came_of(said) == wanted
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        # Half a degree is none that it takes: it was an order for midnight
+        "把加热器设为零点五度",
+        # Off at half: which of them is meant, nobody can tell
+        "turn the fan off at 50 %",
+        "turn the heater off at 25 degrees",
+        "schalte den lüfter bei 50 % aus",
+        "éteins le ventilateur à 50 %",
+        # Below zero, or a stroke between two things
+        "set the fan to - 5",
+        "set the heater to - 5 degrees",
+        "tell me when the temperature is below - 5 degrees",
+        # Not above is not above
+        "温度が30度を超えていなかったら教えて",
+        "告诉我温度没有超过30度的时候",
+    ],
+)
+async def test_what_may_be_meant_otherwise_is_not_done(said: str) -> None:
+    assert await came_of(said) in {"ask", "say"}
+
+
 def test_less_at_the_beginning_is_no_sign() -> None:
     first, number, *_ = analyse("moins 2 degrés", "fr").pieces
     assert ("less" in first.senses, number.number) == (True, 2)
