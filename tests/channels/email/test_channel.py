@@ -110,6 +110,7 @@ async def test_a_letter_that_is_sent_again_has_the_same_id(platform: EmailPlatfo
     again = platform.restarted()
     again._clock = SteppedClock(platform.channel._clock.wall_s() + 60)
     await again.send(said)
+    await wait_until(lambda: len(platform.writer.letters()) == 2)
     first, second = platform.writer.letters()
     assert first["message-id"] == second["message-id"]
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import Effect
+from agent.providers.answer import MAX_CALLS
 from agent.providers.prompted.calls import WantedCall
 from agent.providers.prompted.reader import AnswerReading, PromptedReader
 from tests.fakes.said import spec_of
@@ -222,7 +223,7 @@ def test_results_that_the_model_made_up_are_left_out_with_all_after_them() -> No
 
 
 def test_more_calls_than_anybody_makes_are_a_problem() -> None:
-    _, reading = read(CALL * 65)
+    _, reading = read(CALL * (MAX_CALLS + 1))
     assert reading.problems
 
 
