@@ -109,7 +109,6 @@ ABOUTS = frozenset(method.about for method in device_table.methods())
 # Refusals of what is not the driver of one kind
 _COMMON_REFUSALS = frozenset(
     {
-        "1 to 32 bytes",
         "a condition is about a pin without a value",
         "a pin is off or on",
         "an output is on",

@@ -169,7 +169,7 @@ async def _drafts_read(path: Path) -> object:
 FILES = {
     "email": Kept(
         _email_write,
-        b'{"account":"anna@example.org","validity":7,"uid":42}',
+        b'{"account":"anna@example.org","validity":7,"uid":42,"series":"abababab"}',
         _email_read,
         (True, 7, 42),
         (False, 0, 0),

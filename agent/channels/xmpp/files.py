@@ -146,18 +146,17 @@ class XmppFiles:
         if not self._store:
             listed = await connection.ask("get", connection.host, element(_ITEMS, "query"))
             items = [one.get("jid", "") for one in listed.iter(f"{{{_ITEMS}}}item")]
-            away: ChannelUnavailable | None = None
+            silent = []
             for service in [connection.host, *items[:MAX_SERVICES]]:
                 try:
                     if await _takes_files(connection, service):
                         self._store = service
                         return service
-                except ChannelUnavailable as err:
-                    # It need not be the store
-                    away = err
-            if away is not None:
-                raise away
-            raise MessageRefused(f"{connection.host} has no file store (XEP-0363)")
+                except ChannelUnavailable:
+                    # It need not be the store: a service that is gone for good holds up no answer
+                    silent.append(service)
+            unknown = f"; {', '.join(silent)} did not answer" if silent else ""
+            raise MessageRefused(f"{connection.host} has no file store (XEP-0363){unknown}")
         return self._store
 
 
