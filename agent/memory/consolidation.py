@@ -344,17 +344,13 @@ class Consolidation:
         return msgspec.structs.replace(progress, kept=kept)
 
     async def _begun(self) -> _Progress:
-        """Return the progress; without its file everything is read again."""
-        progress = await asyncio.to_thread(_load, self._state_file)
-        if progress is None:
-            return await self._save(_Progress())
-        if self._keeper is not None:
-            # What a power cut took from the memory is kept again
-            kept = await self._keeper.kept_until()
-            progress = msgspec.structs.replace(
-                progress, kept=progress.kept if kept is None else kept
-            )
-        return progress
+        """Return the progress; without its file all facts are drawn again."""
+        found = await asyncio.to_thread(_load, self._state_file)
+        progress = found or _Progress()
+        if self._keeper is not None and (kept := await self._keeper.kept_until()) is not None:
+            # What a power cut took from the memory is kept again, and what was forgotten is not
+            progress = msgspec.structs.replace(progress, kept=kept)
+        return progress if found is not None else await self._save(progress)
 
     async def _save(self, progress: _Progress) -> _Progress:
         if self._keeper is not None:

@@ -106,3 +106,15 @@ async def test_no_fact_is_drawn_from_a_message_that_was_forgotten_meanwhile(home
     known = {one.content for one in await home.memory.list(OWNER)}
     assert not [content for content in known if "epilepsy" in content]
     assert "Noted: My sister is called Mei, by the way" in known
+
+
+async def test_without_its_file_nothing_that_was_forgotten_is_kept_again(home: Home) -> None:
+    home.say("I have epilepsy, by the way")
+    home.say("My sister is called Mei, by the way")
+    await home.open(None).keep()
+    entry = next(one for one in await home.memory.list(OWNER) if "epilepsy" in one.content)
+    assert await home.memory.forget(entry.key, OWNER)
+    (home.root / "consolidation.json").unlink()
+    await home.open(GullibleProvider()).catch_up()
+    assert not [one for one in await home.memory.list(OWNER) if "epilepsy" in one.content]
+    assert "Noted: My sister is called Mei, by the way" in await home.known()
