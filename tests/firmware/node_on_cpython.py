@@ -49,5 +49,7 @@ def node_module(name: str, **stand_ins: Any) -> Iterator[Any]:
         for added in set(sys.modules) - set(before):
             if added.split(".")[0] in {"node", "frame", *made}:
                 del sys.modules[added]
+        # A stand-in for a module of Python's own, such as `array`, stays for nobody else
+        sys.modules.update({one: before[one] for one in made if one in before})
         del time_module.ticks_add, time_module.ticks_diff
         del time_module.ticks_ms, time_module.ticks_us

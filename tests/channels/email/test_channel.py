@@ -106,6 +106,7 @@ async def test_what_is_not_asked_for_begins_a_thread(platform: EmailPlatform) ->
 async def test_a_letter_that_is_sent_again_has_the_same_id(platform: EmailPlatform) -> None:
     said = Outbound(7, "email", platform.writer.address, "The tank is empty.", "")
     async with listening(platform.channel):
+        await wait_until(lambda: platform.channel._position.is_known)
         await platform.channel.send(said)
     again = platform.restarted()
     again._clock = SteppedClock(platform.channel._clock.wall_s() + 60)
