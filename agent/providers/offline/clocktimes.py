@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agent.providers.offline.counts import count_at
+from agent.providers.offline.counts import Count, count_at
 from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.time_vocabulary import FoundForm, TimeVocabulary
 from agent.providers.offline.units import UNSPACED, Unit, UnitKind
@@ -114,6 +114,8 @@ def _shared(units: Sequence[Unit], position: int, own: TimeVocabulary) -> ClockT
 
 # Where a range has the same word as the minutes before an hour
 _FROM = {"en": "from"}
+# Where the mark of an hour is the decimal point as well
+_MARKS_DECIMALS = frozenset({"zh"})
 _ZEROS, _TWO_DIGITS = ("0", "零", "〇"), 10
 # Where minutes come after the hour: las siete y diez
 _LATER = {"es": ("past",)}
@@ -163,7 +165,7 @@ def _hour(
     if marked == hour.end and (units[position].kind in UNSPACED or is_measured):
         return None
     end, minutes = _minutes(units, marked, own)
-    if hour.end < marked == end and (more := count_at(units, marked, own.code)) is not None:
+    if (more := _unmarked(units, hour.end, marked, own)) is not None:
         end, minutes = more.end, int(more.value)
     if marked == hour.end and end > marked and _is_measured(units, end, own):
         # The end of a larger number: quatre-vingt-dix pour cent
@@ -178,11 +180,18 @@ def _is_decimal(units: Sequence[Unit], position: int, end: int, own: TimeVocabul
     marked = _past(units, end, own, "hour_mark")
     if marked == end:
         return lexicon(own.code).numerals.is_part(units, position, end)
-    more = count_at(units, marked, own.code)
-    if more is None or _minutes(units, marked, own)[0] != marked:
+    more = _unmarked(units, end, marked, own)
+    if more is None:
         return False
     is_minute = _is_minute(units[marked].text, more.value)
     return not is_minute or _is_measured(units, more.end, own)
+
+
+def _unmarked(units: Sequence[Unit], end: int, marked: int, own: TimeVocabulary) -> Count | None:
+    """Return the number behind an hour whose mark is the decimal point too, without its own."""
+    if own.code not in _MARKS_DECIMALS or marked == end:
+        return None
+    return count_at(units, marked, own.code) if _minutes(units, marked, own)[0] == marked else None
 
 
 def _is_minute(begun: str, count: float) -> bool:
@@ -247,9 +256,10 @@ def _past(units: Sequence[Unit], position: int, own: TimeVocabulary, mark: str) 
 def daypart_at(units: Sequence[Unit], position: int, own: TimeVocabulary) -> FoundForm | None:
     """Return the part of the day that begins here: 零点 is midnight, and 零点五 half of one."""
     found = own.dayparts.at(units, position)
-    if found is None or _past(units, found.end - 1, own, "hour_mark") != found.end:
+    if found is None or own.code not in _MARKS_DECIMALS:
         return found
-    return None if count_at(units, found.end, own.code) is not None else found
+    is_hour = _past(units, found.end - 1, own, "hour_mark") == found.end
+    return None if is_hour and count_at(units, found.end, own.code) is not None else found
 
 
 def _sound(hour: int, minute: int, end: int, *, is_open: bool) -> ClockTime | None:
