@@ -34,7 +34,7 @@ _MOMENTS = {
 }
 # Beyond what the bar is for: it has to work
 _BEYOND = {
-    ram.DRIVER: f"and one pin a {ram.largest_driver(_BOARD).kind.upper()}, the largest driver",
+    ram.DRIVER: f"and one pin a {ram.largest_driver(_BOARD).kind.upper()}, the longest driver",
     ram.UPDATE: "and an update begun",
 }
 
