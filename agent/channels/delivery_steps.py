@@ -50,7 +50,8 @@ class DeliverySteps:
                     _log.warning("channels: file refused (reason=%s)", err)
                     named = file.name or "The file"
                     text = f"({named} was to come with this and cannot be sent here: {err}.)"
-                    await say(replace(message, text=text, files=()))
+                    # A part of its own: platforms take the same part again for the same message
+                    await say(replace(message, text=text, files=(), part=message.part + step))
                 self._note(key, step + 1)
         self._done.pop(key, None)
 

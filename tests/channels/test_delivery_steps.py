@@ -53,3 +53,15 @@ async def test_a_file_that_cannot_go_now_repeats_nothing() -> None:
     place.trouble = None
     await steps.go_on(MESSAGE, place.say, place.give)
     assert place.shown == ["Here they are.", "a.pdf", "b.pdf"]
+
+
+async def test_words_about_a_refused_file_take_the_place_of_no_others() -> None:
+    """Matrix, XMPP and ntfy know a message by its number and part: the same again is the same."""
+    parts: list[int] = []
+
+    async def say(message: Outbound) -> None:
+        parts.append(message.part)
+
+    for _ in range(2):
+        await DeliverySteps().go_on(MESSAGE, say, Place("a.pdf", "b.pdf").give)
+    assert parts == [0, 1, 2] * 2
