@@ -150,9 +150,7 @@ def spelled(url: str) -> str:
     Raises:
         AddressRefused: it is none.
     """
-    rest = url.partition("://")[2]
-    begin = min((rest.find(mark) for mark in "/?#" if mark in rest), default=len(rest))
-    return f"{_taken_apart(url).origin}{spelled_path(rest[begin:])}"
+    return f"{_taken_apart(url).origin}{spelled_path(_parted(url)[1])}"
 
 
 def spelled_alike(told: str) -> str:
@@ -160,15 +158,20 @@ def spelled_alike(told: str) -> str:
 
     What is no URL stays as it is.
     """
-    scheme, mark, rest = told.partition("://")
-    if not mark:
+    if "://" not in told:
         return told
-    begin = min((rest.find(one) for one in "/?#" if one in rest), default=len(rest))
-    host, path = rest[:begin].lower(), rest[begin:]
-    scheme = scheme.lower()
-    host = host.removesuffix(f":{_PORTS.get(scheme)}")
+    scheme = told.partition("://")[0].lower()
+    host, path = _parted(told)
+    host = host.lower().removesuffix(f":{_PORTS.get(scheme)}")
     is_open = not path and host.endswith("*")
     return f"{scheme}://{host}{'' if is_open else spelled_path(path)}"
+
+
+def _parted(url: str) -> tuple[str, str]:
+    """Return host and port of a URL, and what follows them."""
+    rest = url.partition("://")[2]
+    begin = min((rest.find(mark) for mark in "/?#" if mark in rest), default=len(rest))
+    return rest[:begin], rest[begin:]
 
 
 def spelled_path(rest: str) -> str:
