@@ -58,6 +58,10 @@ class Gate:
         self._policy = policy
         self._presence.demanded_for = demanded_for
 
+    def looks_at(self, argument: str) -> bool:
+        """Return true if a rule of the owner compares this argument of calls."""
+        return self._policy.looks_at(argument)
+
     async def admit(
         self,
         call: ToolCall,

@@ -88,6 +88,10 @@ class Policy(Struct, frozen=True):
     def rules_for(self, call: GateCall) -> tuple[PolicyRule, ...]:
         return tuple(rule for rule in self.rules if rule.covers(call))
 
+    def looks_at(self, argument: str) -> bool:
+        """Return true if a rule compares this argument."""
+        return any(argument in rule.where for rule in self.rules)
+
 
 class ActCount(Struct, frozen=True):
     """Number of earlier acts in this turn, the last hour and the last day."""

@@ -56,6 +56,7 @@ class ToolContext(Struct, frozen=True):
         shares: what the owner says is shared.
         holds_private: something that is not everybody's was read for this turn.
         is_spoken: the order was said aloud.
+        follows_redirects: no rule of the owner compares URLs, which a redirect would get around.
     """
 
     conversation: str
@@ -70,6 +71,7 @@ class ToolContext(Struct, frozen=True):
     shares: Shares = NOTHING_SHARED
     holds_private: bool = False
     is_spoken: bool = False
+    follows_redirects: bool = True
 
     @property
     def group(self) -> str | None:

@@ -78,10 +78,9 @@ class HttpRequestTool(Tool[RequestArguments]):
     async def execute(self, arguments: RequestArguments, context: ToolContext) -> ToolResult:
         headers = {name.lower(): value for name, value in arguments.headers.items()}
         content = arguments.body.encode(errors="replace")
+        request = WebRequest(arguments.method, arguments.url, headers, content)
         try:
-            answer = await self._web.fetch(
-                WebRequest(arguments.method, arguments.url, headers, content)
-            )
+            answer = await self._web.fetch(request, follow=context.follows_redirects)
         except BarnacleError as err:
             return ToolResult.failed(err.words(self.reads, arguments.url))
         told: dict[str, object] = {"status": answer.status, "url": answer.url}

@@ -104,8 +104,11 @@ class Web:
             return self._rules.checked(place, [place.host])
         return self._rules.checked(place, await self._lookup(place.host, place.port))
 
-    async def fetch(self, request: WebRequest) -> WebAnswer:
+    async def fetch(self, request: WebRequest, *, follow: bool = True) -> WebAnswer:
         """Return the host's answer; a redirect to another host is returned as `location`.
+
+        Args:
+            follow: false returns each redirect so, also one within the host.
 
         Raises:
             AddressRefused: somewhere on the way nothing of ours may go.
@@ -119,7 +122,7 @@ class Web:
                     if not _is_redirect(request.method, answer):
                         return answer
                     following = self._redirected(place, answer.location)
-                    if is_elsewhere(place, following):
+                    if not follow or is_elsewhere(place, following):
                         return replace(answer, location=following.url)
                     if following.origin != place.origin:
                         request = replace(request, headers=_unpersonal(request.headers))

@@ -73,7 +73,8 @@ class WebFetchTool(Tool[FetchArguments]):
 
     async def execute(self, arguments: FetchArguments, context: ToolContext) -> ToolResult:
         try:
-            answer = await self._web.fetch(WebRequest("GET", arguments.url, {"accept": _ACCEPT}))
+            request = WebRequest("GET", arguments.url, {"accept": _ACCEPT})
+            answer = await self._web.fetch(request, follow=context.follows_redirects)
             if is_redirect(answer):
                 return _leading_elsewhere(answer)
             if answer.status not in _SUCCESS:

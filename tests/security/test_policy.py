@@ -171,6 +171,11 @@ class TestRules:
     def test_what_it_covers(self, tool: str, where: dict[str, str], covers: bool) -> None:  # noqa: FBT001 - a case of a table
         assert PolicyRule("mine", tool, where).covers(PUMP_ON) is covers
 
+    def test_the_policy_knows_which_arguments_its_rules_compare(self) -> None:
+        policy = Policy(SUPERVISED, (PolicyRule("r", "*"), PolicyRule("p", "*", {"pin": "led"})))
+        assert policy.looks_at("pin")
+        assert not policy.looks_at("url")
+
     def test_the_strictest_of_several_decides_in_any_order(self) -> None:
         rules = [PolicyRule(verdict.value, "*", {}, verdict) for verdict in Verdict]
         for order in itertools.permutations(rules):
