@@ -288,6 +288,7 @@ def _jobs(
         journal=agent.journal,
         delivery=delivery,
         deliver=deliver,
+        stands=opened.admission.stands,
         tell=agent.access.tell,
         home=lambda: opened.owner.places,
     )

@@ -18,6 +18,7 @@ from agent.system.clock import Clock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent.messages import Inbound
     from agent.schedule.countdown import Countdown
     from agent.schedule.heartbeat import Home
     from agent.schedule.job_book import JobBook
@@ -107,6 +108,7 @@ class Scheduler:
         journal: DatabaseWorker,
         delivery: Delivery,
         deliver: Deliver,
+        stands: "Callable[[Inbound], bool]",
         tell: Tell,
         home: "Home",
     ) -> None:
@@ -121,7 +123,7 @@ class Scheduler:
         every_minutes = self._settings.schedule.heartbeat_minutes
         heartbeat = Heartbeat(self.store, self._clock, every_minutes, workspace, home)
         async with asyncio.TaskGroup() as tasks:
-            perform = Performer(journal, delivery, deliver, self._clock, workspace, tasks)
+            perform = Performer(journal, delivery, deliver, stands, self._clock, workspace, tasks)
             tasks.create_task(heartbeat.run())
             outside = Outside(
                 perform, tell, local_zone, self._is_dated, _late_reminder, perform.follow

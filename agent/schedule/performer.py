@@ -34,6 +34,7 @@ class Performer(Struct, frozen=True):
 
     Args:
         deliver: takes a message as if it had come from the channel.
+        stands: whoever ordered something still has access.
         workspace: where HEARTBEAT.md is.
         tasks: messages are sent in these, however long a run may take.
     """
@@ -41,6 +42,7 @@ class Performer(Struct, frozen=True):
     journal: DatabaseWorker
     delivery: Delivery
     deliver: Callable[[Inbound], Awaitable[None]]
+    stands: Callable[[Inbound], bool]
     clock: Clock
     workspace: Path
     tasks: asyncio.TaskGroup
@@ -61,6 +63,8 @@ class Performer(Struct, frozen=True):
         return await self._result_of(_inbound(job, job.prompt, job.ran_s))
 
     async def _say(self, job: Job) -> str:
+        if not self.stands(_inbound(job, job.message, self.clock.wall_s())):
+            raise JobFailed("whoever ordered it has no access any more")
         kept = await self.delivery.announce(job.channel, job.target, job.message, job.thread)
         if kept is None:
             raise JobFailed("the disk had no room to keep it")

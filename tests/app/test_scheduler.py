@@ -13,7 +13,7 @@ from agent.tools.cron import CronAddArguments
 from agent.tools.reminder import ReminderSetArguments
 from agent.tools.timer import TimerStartArguments
 from tests.fakes.channel import FakeChannel
-from tests.fakes.dispatching import running
+from tests.fakes.dispatching import anybody, running
 from tests.fakes.provider import EchoProvider
 from tests.waits import PATIENCE_S
 
@@ -33,7 +33,7 @@ async def test_what_is_ordered_runs_at_once_where_it_is_wanted_now(tmp_path: Pat
     async with running(tmp_path, EchoProvider(), channel) as at_work:
         delivery = Delivery(at_work.journal, {channel.name: channel}, SystemClock())
         deliver = partial(at_work.dispatcher.take, tasks=at_work.tasks)
-        around = (at_work.journal, delivery, deliver, nobody, lambda: (HOME,))
+        around = (at_work.journal, delivery, deliver, anybody, nobody, lambda: (HOME,))
         doing = asyncio.create_task(agenda.run(*around))
         async with asyncio.timeout(LIMIT_S):
             while HEARTBEAT not in await agenda.told_to("owner"):
@@ -60,7 +60,7 @@ async def test_a_timer_speaks_in_the_chat_where_it_was_set(tmp_path: Path) -> No
     async with running(tmp_path, EchoProvider(), channel) as at_work:
         delivery = Delivery(at_work.journal, {channel.name: channel}, SystemClock())
         deliver = partial(at_work.dispatcher.take, tasks=at_work.tasks)
-        around = (at_work.journal, delivery, deliver, nobody, lambda: ())
+        around = (at_work.journal, delivery, deliver, anybody, nobody, lambda: ())
         doing = asyncio.create_task(agenda.run(*around))
         async with asyncio.timeout(LIMIT_S):
             await agenda.timers.start(TimerStartArguments(1, "tea", language="de"), CONTEXT)
@@ -82,7 +82,7 @@ async def test_an_order_of_a_timer_is_a_turn_at_its_end(tmp_path: Path) -> None:
     async with running(tmp_path, EchoProvider(), channel) as at_work:
         delivery = Delivery(at_work.journal, {channel.name: channel}, SystemClock())
         deliver = partial(at_work.dispatcher.take, tasks=at_work.tasks)
-        around = (at_work.journal, delivery, deliver, nobody, lambda: ())
+        around = (at_work.journal, delivery, deliver, anybody, nobody, lambda: ())
         doing = asyncio.create_task(agenda.run(*around))
         async with asyncio.timeout(LIMIT_S):
             await agenda.timers.start(TimerStartArguments(1, order="turn on the led"), CONTEXT)

@@ -15,7 +15,7 @@ from agent.system.clock import SystemClock
 from agent.turn.outcome import NOTHING_TO_SAY
 from tests.fakes.channel import FakeChannel
 from tests.fakes.clock import SteppedClock
-from tests.fakes.dispatching import Running, running, spoken
+from tests.fakes.dispatching import Running, anybody, running, spoken
 from tests.fakes.provider import EchoProvider, ScriptedProvider, calls
 from tests.fakes.tools import CountingTool
 
@@ -37,7 +37,7 @@ def performer(at_work: Running, channel: Channel) -> Performer:
     delivery = Delivery(at_work.journal, {channel.name: channel}, SteppedClock())
     deliver = partial(at_work.dispatcher.deliver, tasks=at_work.tasks)
     clock, tasks = SystemClock(), at_work.tasks
-    return Performer(at_work.journal, delivery, deliver, clock, at_work.folder, tasks)
+    return Performer(at_work.journal, delivery, deliver, anybody, clock, at_work.folder, tasks)
 
 
 @pytest.mark.parametrize(

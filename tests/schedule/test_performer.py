@@ -19,7 +19,7 @@ from agent.system.clock import SystemClock
 from agent.turn.outcome import NOTHING_TO_SAY
 from tests.fakes.channel import FakeChannel, RefusingChannel
 from tests.fakes.clock import HastyClock, SteppedClock
-from tests.fakes.dispatching import Running, running, spoken
+from tests.fakes.dispatching import Running, anybody, running, spoken
 from tests.fakes.job_run import job
 from tests.fakes.provider import (
     EchoProvider,
@@ -35,7 +35,7 @@ def performer(at_work: Running, channel: Channel) -> Performer:
     delivery = Delivery(at_work.journal, {channel.name: channel}, SteppedClock())
     deliver = partial(at_work.dispatcher.deliver, tasks=at_work.tasks)
     clock, tasks = SystemClock(), at_work.tasks
-    return Performer(at_work.journal, delivery, deliver, clock, at_work.folder, tasks)
+    return Performer(at_work.journal, delivery, deliver, anybody, clock, at_work.folder, tasks)
 
 
 async def test_a_message_arrives_as_it_was_ordered(tmp_path: Path) -> None:
@@ -43,6 +43,21 @@ async def test_a_message_arrives_as_it_was_ordered(tmp_path: Path) -> None:
     async with running(tmp_path, EchoProvider(), channel) as at_work:
         assert await performer(at_work, channel)(job(every_s=60.0)) == "delivered"
     assert [(one.recipient, one.text) for one in channel.sent] == [("chat", "Tea!")]
+
+
+async def test_whoever_lost_access_is_reminded_no_more(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    asked = list[Inbound]()
+
+    def nobody(message: Inbound) -> bool:
+        asked.append(message)
+        return False
+
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        perform = replace(performer(at_work, channel), stands=nobody)
+        with pytest.raises(JobFailed, match="no access any more"):
+            await perform(job(every_s=60.0, person="p7"))
+    assert (channel.sent, asked[0].person) == ([], "p7")
 
 
 async def test_a_delivery_that_fails_is_a_job_that_failed(tmp_path: Path) -> None:
@@ -91,7 +106,7 @@ async def test_a_platform_that_is_away_for_long_gets_it_later_and_no_job_failed(
         delivery.clock = HastyClock()
         deliver = partial(at_work.dispatcher.deliver, tasks=at_work.tasks)
         clock, tasks = HastyClock(), at_work.tasks
-        perform = Performer(at_work.journal, delivery, deliver, clock, tmp_path, tasks)
+        perform = Performer(at_work.journal, delivery, deliver, anybody, clock, tmp_path, tasks)
         store.add(job(at_s=clock.wall_s() - 1.0, **what))
         async with asyncio.TaskGroup() as looking:
             outside = Outside(perform, tell, is_trusted=lambda _wall_s: True)
