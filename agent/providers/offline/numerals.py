@@ -55,6 +55,9 @@ class Numerals:
         self._points = tuple(map(fold, rules.get("point", ())))
         # Before and after the divisor of a part: 分之, の
         self._divides = tuple(map(fold, rules.get("divides", ())))
+        # After a tenth of a whole, and after a hundredth that follows it: 七成五, 七割五分
+        self._tenths: str = fold(rules.get("tenths", ""))
+        self._hundredths: str = fold(rules.get("hundredths", ""))
         # Before a number below zero: minus five
         self._minus = frozenset(fold(word).replace(" ", "") for word in rules.get("minus", ()))
         self._longest_minus = max(map(len, self._minus), default=0)
@@ -74,7 +77,8 @@ class Numerals:
     def read(self, units: Sequence[Unit], position: int) -> Numeral | None:
         """Return the number that begins here; None if none does."""
         if self._positional:
-            return self._part(units, position) or self._positional_number(units, position)
+            part = self._part(units, position) or self._tenths_of_all(units, position)
+            return part or self._positional_number(units, position)
         if units[position].text[:_PREFIX_CHARS] not in self._prefixes:
             return None
         return self._spaced_number(units, position)
@@ -225,12 +229,42 @@ class Numerals:
             return Numeral(share.end, round(share.value / divisor.value, _DIGITS), FRACTION)
         return None
 
+    def _tenths_of_all(self, units: Sequence[Unit], position: int) -> Numeral | None:
+        """Read a part in tenths: 七成, 七成半, 7割5分."""
+        tenths = self._operand(units, position)
+        if not self._tenths or tenths is None or not _is_next(units, tenths.end, self._tenths):
+            return None
+        end = tenths.end + 1
+        half = self._fraction(units, end)
+        if half is not None and half.value is not None:
+            return Numeral(half.end, _tenths(tenths.value, _TEN * half.value), FRACTION)
+        more = self._operand(units, end) if end < len(units) else None
+        if more is None:
+            return Numeral(end, _tenths(tenths.value, 0), FRACTION)
+        if self._hundredths and not _is_next(units, more.end, self._hundredths):
+            return Numeral(end, _tenths(tenths.value, 0), FRACTION)
+        return Numeral(
+            more.end + len(self._hundredths), _tenths(tenths.value, more.value), FRACTION
+        )
+
     def _operand(self, units: Sequence[Unit], position: int) -> Numeral | None:
         unit = units[position]
         if unit.kind is UnitKind.NUMBER:
             return Numeral(position + 1, from_digits(unit.text, self._decimal))
         values, end = self._run(units, position)
         return Numeral(end, self._from_powers(values)) if values else None
+
+
+def _tenths(tenths: float | None, hundredths: float | None) -> float | None:
+    """Return the part of a whole; None where it is more than all of it, or no number."""
+    if tenths is None or hundredths is None or hundredths >= _TEN:
+        return None
+    part = round(tenths / _TEN + hundredths / _HUNDRED, _DIGITS)
+    return part if part <= 1 else None
+
+
+def _is_next(units: Sequence[Unit], position: int, text: str) -> bool:
+    return position < len(units) and units[position].text == text
 
 
 def _below_hundred(
