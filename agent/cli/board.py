@@ -130,8 +130,8 @@ async def update_firmware(board: Board, arguments: Namespace) -> int:
     image = read_image(Path(arguments.image)) if arguments.image else carried_for(identity)
     if image is None:
         raise LinkLost(
-            f"no firmware for {identity.board} in this installation: in a checkout, "
-            "scripts/flash --images builds it"
+            f"no firmware for {identity.board} in this installation: `scripts/flash --images` "
+            "builds it in a checkout, of a described board where its file is; then name the image"
         )
     if image.about.build == identity.build and not arguments.force:
         say(f"{identity.board} already runs firmware {image.shown}")

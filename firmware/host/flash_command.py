@@ -183,18 +183,34 @@ def _freeze(board: str, folder: Path) -> int:
 
 
 def _make_images() -> int:
-    """One image for every board, where the agent looks for them."""
+    """One image for every board, where the agent looks for them.
+
+    A file of one's own with a mistake in it keeps the other boards from nothing.
+    """
     CARRIED.mkdir(exist_ok=True)
-    for name in board_names():
-        files = board_bundle(name)
-        content = image_of(name, files)
-        (CARRIED / f"{name}{SUFFIX}").write_bytes(content)
-        _say(f"{len(content):6}  {CARRIED / name}{SUFFIX}")
+    ours = board_names()
+    for name in ours:
+        files = _make_image(name)
         if name not in UNCOMPILED:
             (CARRIED / f"{name}{START_SUFFIX}").write_bytes(
                 start_archive(name, installed_of(name, files))
             )
+    for name in every_board_name():
+        if name not in ours:
+            try:
+                _make_image(name)
+            except (BadBoardFile, CompileFailed) as err:
+                sys.stderr.write(f"flash: no image for {name}: {err}\n")
     return 0
+
+
+def _make_image(name: str) -> list[BundledFile]:
+    """Write the image of a board, and return the files that it is made of."""
+    files = board_bundle(name)
+    content = image_of(name, files)
+    (CARRIED / f"{name}{SUFFIX}").write_bytes(content)
+    _say(f"{len(content):6}  {CARRIED / name}{SUFFIX}")
+    return files
 
 
 def _say_what_is_here() -> None:
