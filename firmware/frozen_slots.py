@@ -28,7 +28,7 @@ def start():
     gc.threshold(_COLLECT_EVERY_BYTES)
     import board  # noqa: PLC0415  - of the frozen ones, which boot.py has put first
 
-    if board.FLASH_CLASS:
+    if board.CLASS:
         from node.division import divide  # noqa: PLC0415  - needed for a moment
 
         divide(any(name in sys.implementation._machine for name in _PAGED))  # type: ignore[attr-defined]  # noqa: SLF001  - MicroPython's own

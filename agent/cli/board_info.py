@@ -2,7 +2,7 @@
 
 from agent.cli import exits
 from agent.cli.output import say, say_json, say_table
-from agent.link.base import Board
+from agent.link.base import UNCOUNTED, Board, BoardIdentity
 from agent.link.manifest import BoardPin, Field, Manifest, Method
 from agent.tools.board_words import limits_of
 
@@ -41,10 +41,15 @@ def _rows(board: Board, manifest: Manifest) -> list[tuple[str, str]]:
         rows += [
             ("firmware", f"{known.firmware} (build {known.build}, protocol {known.protocol})"),
             ("unique id", known.unique_id),
-            ("last reset", f"{known.reset_cause}, boot {known.boot_count}"),
+            ("last reset", _last_reset(known)),
             ("link", board.counters.in_words()),
         ]
     return rows
+
+
+def _last_reset(known: BoardIdentity) -> str:
+    is_counted = known.boot_count < UNCOUNTED
+    return f"{known.reset_cause}{f', boot {known.boot_count}' if is_counted else ''}"
 
 
 def _row_of_pin(pin: BoardPin) -> tuple[str, ...]:

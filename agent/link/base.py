@@ -33,6 +33,10 @@ class BoardState(enum.Enum):
     CLOSED = "closed"
 
 
+# A boot count from here on is a number of chance, of a board that counts none
+UNCOUNTED = 0x8000_0000
+
+
 class BoardIdentity(Struct, frozen=True):
     """Identity of a board, from its greeting."""
 

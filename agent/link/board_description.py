@@ -50,6 +50,8 @@ class BoardFacts(msgspec.Struct, frozen=True):
     flash_blocks: int
     console: int
     timer: int
+    # 0 where there is none
+    backup_register: int
     has_thermometer: bool
     # Pin and level of each LED while it is lit; the first is the one that MicroPython uses
     lights: tuple[tuple[str, int], ...]
@@ -93,6 +95,7 @@ def board_table(facts: BoardFacts) -> dict[str, Any]:
         "has_mcu_temperature": facts.has_thermometer,
         "prompt_window_ms": _USB_WAIT_MS if is_usb else _UART_WAIT_MS,
         "deadman_timer": facts.timer,
+        "boot_register": facts.backup_register,
         "heap_bytes": facts.heap_bytes,
         "pins": _rows(facts, usable),
         "usable": usable,

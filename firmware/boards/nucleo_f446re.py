@@ -13,6 +13,7 @@ SUPPLY_MV = nucleo_64.SUPPLY_MV
 HAS_MCU_TEMPERATURE = nucleo_64.HAS_MCU_TEMPERATURE
 PROMPT_WINDOW_MS = nucleo_64.PROMPT_WINDOW_MS
 DEADMAN_TIMER = nucleo_64.DEADMAN_TIMER
+BOOT_REGISTER = nucleo_64.BOOT_REGISTER
 PINS = nucleo_64.PINS
 # Its timer 12 has channels there, and the others have neither such a timer nor a DAC
 USABLE = {

@@ -19,6 +19,8 @@ HAS_MCU_TEMPERATURE = False
 PROMPT_WINDOW_MS = 600
 # The timer that looks for a silent Pi; no PWM may take it
 DEADMAN_TIMER = 17
+# Where boots are counted: RTC_BKP19R, a backup register
+BOOT_REGISTER = 0x5800409C
 
 PINS = (
     {

@@ -26,6 +26,7 @@ _FIELDS: Mapping[str, type] = {
     "has_mcu_temperature": bool,
     "prompt_window_ms": int,
     "deadman_timer": int,
+    "boot_register": int,
     "pins": list,
     "usable": dict,
 }
@@ -54,6 +55,8 @@ _USES = {"gpio", "adc", "pwm"}
 _PINS_MOST = 30
 _WINDOW_BYTES = range(256, 255 * 16 + 1, 16)
 _SUPPLY_MV = range(1_700, 3_601)
+# Registers of peripherals are here; 0 is none
+_REGISTERS = range(0x4000_0000, 0x6000_0000, 4)
 
 
 class BadBoardFile(Exception):
@@ -81,6 +84,8 @@ def described_board(name: str) -> ModuleType:
         table = tomllib.loads(path.read_text())
     except (OSError, ValueError) as err:
         raise BadBoardFile(f"{path}: {err}") from err
+    # Of a file that was written before boards told it
+    table.setdefault("boot_register", 0)
     if trouble := _trouble(table):
         raise BadBoardFile(f"{path}: {trouble}")
     table["pins"] = tuple({**row, "can": tuple(row["can"])} for row in table["pins"])
@@ -101,6 +106,8 @@ def _trouble(table: Mapping[str, Any]) -> str:
         return "`receive_window_bytes` is 256 to 4080 in steps of 16, `flash_class` 0 to 3"
     if table["supply_mv"] not in _SUPPLY_MV or not table["deadman_timer"]:
         return "`supply_mv` is 1700 to 3600, and `deadman_timer` the number of a timer"
+    if table["boot_register"] and table["boot_register"] not in _REGISTERS:
+        return "`boot_register` is the address of a backup register, or 0"
     return _trouble_of_pins(table["pins"]) or _trouble_of_uses(table["usable"])
 
 

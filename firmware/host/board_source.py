@@ -14,7 +14,6 @@ _COPIED = (
     "NAME",
     "LINK",
     "RECEIVE_WINDOW_BYTES",
-    "FLASH_CLASS",
     "SUPPLY_MV",
     "HAS_MCU_TEMPERATURE",
     "PROMPT_WINDOW_MS",
@@ -39,6 +38,10 @@ def source(board: ModuleType) -> str:
     """The text of the module."""
     lines = ["# Made by firmware/host/board_source.py; not to be edited."]
     lines += [f"{name} = {getattr(board, name)!r}" for name in _COPIED]
+    # As the places of its versions name it
+    lines.append(f"CLASS = {board.FLASH_CLASS!r}")
+    # The number of a word: as an address it would be no small integer
+    lines.append(f"BOOT_WORD = {board.BOOT_REGISTER // 4!r}")
     lines.append(f"DEVICE_METHODS = {device_methods(kinds_of(board))!r}")
     abilities = sorted({tuple(row["can"]) for row in board.PINS})
     lines += [f"_CAN_{number} = {can!r}" for number, can in enumerate(abilities)]

@@ -24,7 +24,7 @@ def of(board, pins, system, configuration):
         features.append(OwnSensors())
     make = _update(board, pins, system)
     features.append(OnDemand(frame.METHOD_UPDATE, make, slots.trial, _drop_update))
-    store = Store(board.FLASH_CLASS, "reflexes")
+    store = Store(board.CLASS, "reflexes")
     has_rules = bool(store.load()) or store.is_damaged
     # Last, so that it finds every feature that has values
     make = _reflexes(pins, configuration, tuple(features), store, system)

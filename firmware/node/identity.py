@@ -1,44 +1,35 @@
 # Who this board is, for the greeting.
 
+import os
 import struct
 import sys
 
 import frame
 import machine
-import stm
 
 FIRMWARE_VERSION = (0, 2, 0)
 
-_CAUSE_UNKNOWN = 0
-_CAUSE_POWER = 1
-_CAUSE_PIN = 2
-_CAUSE_WATCHDOG = 3
-_CAUSE_SOFTWARE = 5
-_CAUSE_DEEP_SLEEP = 6
-
 
 def reset_cause():
-    # MicroPython counts a brown-out as power-on, so 4 is never said
-    cause = machine.reset_cause()
-    if cause == machine.PWRON_RESET:
-        return _CAUSE_POWER
-    if cause == machine.HARD_RESET:
-        return _CAUSE_PIN
-    if cause == machine.WDT_RESET:
-        return _CAUSE_WATCHDOG
-    if cause == machine.SOFT_RESET:
-        return _CAUSE_SOFTWARE
-    if cause == machine.DEEPSLEEP_RESET:
-        return _CAUSE_DEEP_SLEEP
-    return _CAUSE_UNKNOWN
+    # As the greeting has it, 0 for unknown. MicroPython counts a brown-out as power-on, so 4 is
+    # never said
+    causes = {
+        machine.PWRON_RESET: 1,
+        machine.HARD_RESET: 2,
+        machine.WDT_RESET: 3,
+        machine.SOFT_RESET: 5,
+        machine.DEEPSLEEP_RESET: 6,
+    }
+    return causes.get(machine.reset_cause(), 0)
 
 
-def count_boot():
-    # In a backup register: it outlives every reset but not the loss of power, and wears nothing
-    register = stm.RTC + stm.RTC_BKP19R
-    count = (machine.mem32[register] + 1) & 0xFFFFFFFF
-    machine.mem32[register] = count
-    return count
+def count_boot(word):
+    # In a backup register: it outlives every reset but not the loss of power, and wears nothing.
+    # Where there is none (0), any number tells two boots apart: 0x80000000 and more
+    if not word:
+        return struct.unpack("<I", os.urandom(3) + b"\x80")[0]
+    machine.mem32[word * 4] += 1
+    return machine.mem32[word * 4]
 
 
 def greeting(board, description):
@@ -51,10 +42,10 @@ def greeting(board, description):
         *FIRMWARE_VERSION,
         description.BUILD,
         reset_cause(),
-        count_boot(),
+        count_boot(board.BOOT_WORD),
         board.RECEIVE_WINDOW_BYTES,
         # Of the place that its versions really have
-        sys.modules["raw_slots"].CLASS if "raw_slots" in sys.modules else board.FLASH_CLASS,
+        sys.modules.get("raw_slots", board).CLASS,
         description.MANIFEST_HASH,
         bytes(8),
         machine.unique_id(),

@@ -37,7 +37,7 @@ _COLLECT_EVERY_MS = const(2_000)
 class Loop:
     def __init__(self, board):
         # First of all, so that the outputs are safe before anything else can fail
-        self._configuration = Configuration(board, Store(board.FLASH_CLASS, "configuration"))
+        self._configuration = Configuration(board, Store(board.CLASS, "configuration"))
         pins = self._made_pins(board)
         self._deadman = DeadMan(pins.outputs)
         self._port = Port(open_stream(board.LINK), board.LINK[2])
@@ -46,7 +46,7 @@ class Loop:
             _load_manifest,
             self._configuration,
             self._deadman,
-            Store(board.FLASH_CLASS, "stop"),
+            Store(board.CLASS, "stop"),
         )
         found = features.of(board, pins, self._system, self._configuration)
         unload("places")

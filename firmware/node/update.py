@@ -94,7 +94,7 @@ class Update:
             return self._state(answer)
         if slots.running == _FROZEN:
             raise Refusal(frame.NOT_SUPPORTED, "its firmware is frozen in: a whole image")
-        if self._board.FLASH_CLASS == 0:
+        if self._board.CLASS == 0:
             raise Refusal(frame.NOT_SUPPORTED, "its flash cannot keep two versions: scripts/flash")
         if action == CONFIRM:
             return self._confirm()
@@ -116,7 +116,7 @@ class Update:
         running = _NO_SLOT if slots.running is None else slots.running
         room = 0
         keeps_two = 0
-        if self._board.FLASH_CLASS and running != _FROZEN:
+        if self._board.CLASS and running != _FROZEN:
             keeps_two = self._store.CLASS
             room = max(0, self._store.size(self._slot) - slots.IMAGE_AT)
         flags = 1 if self._on_trial else 0

@@ -10,6 +10,7 @@ import sys
 
 import machine
 import pyb
+import stm
 
 # One that has an interrupt of its own and, on most chips, no channel that anybody needs
 _TIMERS = (17, 11, 7, 6, 14)
@@ -17,6 +18,8 @@ _ALTERNATE = "mode=Pin.ALT"
 _DRIVEN = "mode=Pin.OUT"
 _LEDS_MOST = 4
 _BLOCK_BYTES = 512
+# Of the real-time clock; the newest chips have theirs elsewhere, where Python does not name them
+_BACKUP_REGISTER = "RTC_BKP"
 
 
 def _own(names):
@@ -69,6 +72,21 @@ def _timer():
             continue
         return number
     return 0
+
+
+def _backup_register():
+    # The address of the last one: nobody else counts there. 0 where there is none, or where it
+    # keeps nothing, as without the clock
+    names = [name for name in dir(stm) if name.startswith(_BACKUP_REGISTER) and name[-1] == "R"]
+    if not names:
+        return 0
+    last = max(names, key=lambda name: int(name[len(_BACKUP_REGISTER) : -1]))
+    register = stm.RTC + getattr(stm, last)
+    before = machine.mem32[register]
+    machine.mem32[register] = before ^ 1
+    is_kept = machine.mem32[register] == before ^ 1
+    machine.mem32[register] = before
+    return register if is_kept else 0
 
 
 def _has_thermometer():
@@ -126,6 +144,7 @@ def main():
                 "flash_blocks": _blocks(),
                 "console": _console(),
                 "timer": _timer(),
+                "backup_register": _backup_register(),
                 "has_thermometer": _has_thermometer(),
                 "lights": lights,
                 "pressed": _button(),

@@ -1,4 +1,4 @@
-# Stands in for MicroPython's stm module: the names of registers.
+# Stands in for MicroPython's stm module: registers by their names, as an STM32F411 has them.
 
-RTC = 0
+RTC = 0x40002800
 RTC_BKP19R = 156

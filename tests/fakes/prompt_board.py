@@ -77,7 +77,7 @@ def prompt_board(flash: Path | None = None, machine: str = "") -> Iterator[str]:
         stdin=console,
         stdout=console,
         stderr=console,
-        env={"MICROPYPATH": str(_STAND_INS), "TERM": "dumb"},
+        env={"MICROPYPATH": f"{_STAND_INS}:{_STAND_INS.parent}", "TERM": "dumb"},
         cwd=flash,
     )
     relay = threading.Thread(target=_relay, args=(near, far, ended, _Named(machine)))

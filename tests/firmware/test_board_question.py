@@ -8,6 +8,7 @@ import asyncio
 import os
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,10 +17,11 @@ import msgspec
 import pytest
 
 from agent.link.board_description import BoardFacts, board_name, board_table, read_facts
+from agent.link.image import read_image
 from agent.link.port import open_port
 from agent.link.prompt import Prompt, prompt_program
 from agent.provision.toml_text import dumps
-from firmware.host import board_folder
+from firmware.host import board_folder, flash_command
 from firmware.host.bundle import board_file, every_board_name
 from firmware.host.image import image
 from tests.fakes.board_sim import unavailable_reason
@@ -27,6 +29,22 @@ from tests.fakes.prompt_board import prompt_board
 
 # What a slow machine may need for two kilobytes, echoed piece by piece
 LIMIT_S = 60.0
+
+
+def asking(
+    monkeypatch: pytest.MonkeyPatch,
+    registers: Mapping[str, int] | None = None,
+    memory: Mapping[int, int] | None = None,
+) -> dict[str, Any]:
+    """The functions of the program that asks, on a chip with these registers."""
+    made = {name: ModuleType(name) for name in ("machine", "pyb", "stm")}
+    vars(made["stm"]).update(registers or {})
+    vars(made["machine"])["mem32"] = memory
+    for name, module in made.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    functions: dict[str, Any] = {}
+    exec(prompt_program("board_question.py").removesuffix("main()\n"), functions)
+    return functions
 
 
 def asked() -> BoardFacts:
@@ -94,16 +112,70 @@ def test_a_described_board_gets_firmware_like_any_other(
     assert b"about.json" in image("my_board")[:64]
 
 
+def test_a_described_board_gets_updates_like_any_other(
+    facts: BoardFacts,
+    own_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (own_folder / "my_board.toml").write_text(dumps({**board_table(facts), "name": "my-board"}))
+    (own_folder / "bad_board.toml").write_text('name = "bad-board"\n')
+    carried = tmp_path / "carried"
+    monkeypatch.setattr(flash_command, "CARRIED", carried)
+    monkeypatch.setattr(flash_command, "board_names", lambda: ["nucleo_f411re"])
+    every = ["bad_board", "my_board", "nucleo_f411re"]
+    monkeypatch.setattr(flash_command, "every_board_name", lambda: every)
+    monkeypatch.setattr("sys.argv", ["flash", "--images"])
+    assert flash_command.main() == 0
+    assert "no image for bad_board: " in capsys.readouterr().err
+    assert sorted(path.name for path in carried.glob("*.fw")) == [
+        "my_board.fw",
+        "nucleo_f411re.fw",
+    ]
+    assert read_image(carried / "my_board.fw").about.board == "my-board"
+
+
 def test_a_board_whose_flash_has_no_name_tells_the_room_of_its_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """MicroPython for a B-L475E-IOT01A has /flash and no `pyb.Flash`: it was said to have none."""
-    for module in ("machine", "pyb"):
-        monkeypatch.setitem(sys.modules, module, ModuleType(module))
     monkeypatch.setattr(os, "statvfs", lambda _path: (512, 512, 987, 985))
-    functions: dict[str, Any] = {}
-    exec(prompt_program("board_question.py").removesuffix("main()\n"), functions)
-    assert functions["_blocks"]() == 987
+    assert asking(monkeypatch)["_blocks"]() == 987
+
+
+F411_REGISTERS = {"RTC": 0x40002800, "RTC_BKP0R": 80, "RTC_BKP9R": 116, "RTC_BKP19R": 156}
+
+
+class ForgetfulMemory(dict[int, int]):
+    """Takes writes and keeps none, as backup registers do without their clock."""
+
+    def __missing__(self, _address: int) -> int:
+        return 0
+
+    def __setitem__(self, _address: int, _value: int) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("registers", "memory", "found"),
+    [
+        (F411_REGISTERS, {0x4000289C: 7}, 0x4000289C),
+        (F411_REGISTERS, ForgetfulMemory(), 0),
+        # An STM32G431 has its backup registers in another peripheral, which `stm` does not name
+        ({"RTC": 0x40002800}, {}, 0),
+    ],
+)
+def test_the_last_backup_register_that_keeps_something_is_told(
+    registers: dict[str, int],
+    memory: dict[int, int],
+    found: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = dict(memory)
+    functions = asking(monkeypatch, registers, memory)
+    assert functions["_backup_register"]() == found
+    assert memory == before
 
 
 def test_a_name_and_pins_that_nobody_has_are_not_believed(facts: BoardFacts) -> None:

@@ -1,16 +1,31 @@
 import hashlib
 import json
 import struct
+from types import ModuleType
+from typing import Any
 
 from agent.link import frame as codec
+from agent.link.base import UNCOUNTED
 from firmware.host.bundle import board_file, build_number, bundle
 from firmware.host.describe import manifest
 from firmware.host.version import firmware_version
 from firmware.host.wire import Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.methods import GPIO_WRITE, ON, PINS, switch
+from tests.firmware.node_on_cpython import node_module
 
 LISTEN_S = 0.1
+
+
+def test_boots_are_told_apart_where_a_register_counts_them_and_where_none_does() -> None:
+    machine: Any = ModuleType("machine")
+    machine.mem32 = {0x4000289C: 6}
+    with node_module("identity", machine=machine) as identity:
+        assert [identity.count_boot(0x4000289C // 4) for _ in range(2)] == [7, 8]
+        # STM32G4, H5, WL and others have no register by MicroPython's name
+        others = {identity.count_boot(0) for _ in range(20)}
+    assert len(others) > 10
+    assert all(UNCOUNTED <= count <= 0xFFFFFFFF for count in others)
 
 
 def hello(wire: Wire, payload: bytes) -> list[int]:

@@ -78,7 +78,7 @@ class Board:
     def boot(self) -> int | None:
         self.slots.running, self.slots.trial = self.slots.choose(self.store)
         system = SimpleNamespace(announce_busy=self.busy_ms.append)
-        board = SimpleNamespace(NAME=BOARD, FLASH_CLASS=self.store.CLASS)
+        board = SimpleNamespace(NAME=BOARD, CLASS=self.store.CLASS)
         self.now_ms = 0
         self._update = self._update_module.Update(board, self.outputs, system, self.store)
         running: int | None = self.slots.running

@@ -15,6 +15,8 @@ HAS_MCU_TEMPERATURE = True
 PROMPT_WINDOW_MS = 600
 # The timer that looks for a silent Pi; no PWM may take it
 DEADMAN_TIMER = 11
+# Where boots are counted: RTC_BKP19R, a backup register
+BOOT_REGISTER = 0x4000289C
 
 PINS = (
     {

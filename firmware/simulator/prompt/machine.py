@@ -100,3 +100,19 @@ def reset():
     with open("reset", "w"):
         pass
     raise SystemExit
+
+
+class _Memory:
+    # Keeps what is written; anything else is 0
+
+    def __init__(self):
+        self._words = {}
+
+    def __getitem__(self, address):
+        return self._words.get(address, 0)
+
+    def __setitem__(self, address, value):
+        self._words[address] = value
+
+
+mem32 = _Memory()
