@@ -48,8 +48,6 @@ class Updater:
         self._image = image
         self._clock = clock
         self._on_progress = on_progress
-        # The build alone does not tell the new one from the old: it may be put there once more
-        self._boot_count = -1
         # As far as the transfer has come in any session
         self._reached = 0
 
@@ -133,8 +131,6 @@ class Updater:
         return _unpacked(_OFFSET_FORMAT, answer)[0]
 
     async def _finish(self) -> None:
-        identity = self._board.status.identity
-        self._boot_count = -1 if identity is None else identity.boot_count
         try:
             await self._ask(_FINISH)
         except CallRefused:
@@ -146,27 +142,40 @@ class Updater:
     async def _confirm(self) -> None:
         """Wait for the new version and accept it."""
         until_s = self._clock.monotonic_s() + TRIAL_LIMIT_S
+        was_asked = False
         while self._clock.monotonic_s() < until_s:
-            if self._is_tried():
-                try:
+            try:
+                if await self._is_tried():
+                    was_asked = True
                     await self._ask(_CONFIRM)
-                except CallRefused as err:
-                    raise UpdateFailed(
-                        "the new version failed its self-test, and the board returns to the old "
-                        f"one: {err}"
-                    ) from err
-                except LinkError:
-                    pass  # asked again when it is there again
-                else:
                     return
+                if was_asked and self._runs_the_build():
+                    # The answer was lost; its trial is over all the same
+                    return
+            except CallRefused as err:
+                raise UpdateFailed(
+                    "the new version failed its self-test, and the board returns to the old "
+                    f"one: {err}"
+                ) from err
+            except LinkError:
+                pass  # asked again when it is there again
             await self._clock.sleep(POLL_S)
         raise UpdateFailed("the new version did not answer; the board returns to the old one")
 
-    def _is_tried(self) -> bool:
-        identity = self._board.status.identity
-        if identity is None or identity.boot_count == self._boot_count:
+    async def _is_tried(self) -> bool:
+        """Return true if the board has started what was sent.
+
+        The build alone does not tell the new one from the old: it may be put there once more. What
+        runs before the reset is no trial.
+        """
+        if not self._runs_the_build():
             return False
-        return identity.build == self._image.about.build
+        _class, _running, on_trial, _room = _unpacked(_STATE_FORMAT, await self._ask(_STATE))
+        return bool(on_trial)
+
+    def _runs_the_build(self) -> bool:
+        identity = self._board.status.identity
+        return identity is not None and identity.build == self._image.about.build
 
     async def _until_ready(self, limit_s: float) -> None:
         until_s = self._clock.monotonic_s() + limit_s

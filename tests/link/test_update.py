@@ -1,12 +1,13 @@
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from agent.errors import CallRefused, LinkLost
 from agent.link.image import FirmwareImage, ImageDescription
 from agent.link.update import UpdateFailed, Updater
 from tests.fakes.flash import NativeFlash
-from tests.fakes.updatable_board import UpdatableBoard
+from tests.fakes.updatable_board import IDENTITY, UpdatableBoard
 from tests.fakes.virtual_time import LoopClock, in_virtual_time
 from tests.firmware.update_on_cpython import BOARD, Board, board_with, image
 
@@ -48,6 +49,38 @@ async def test_the_same_build_can_be_put_there_once_more(hardware: Board) -> Non
     again = FirmwareImage(ImageDescription(BOARD, 1), image(1))
     await updated(UpdatableBoard(hardware), again)
     assert (hardware.power_on(), hardware.slots.trial, hardware.build()) == (1, False, 1)
+
+
+@in_virtual_time
+async def test_a_board_that_counts_no_boots_is_updated_all_the_same(hardware: Board) -> None:
+    class Uncounted(UpdatableBoard):
+        def _come_back(self) -> None:
+            super()._come_back()
+            self.identity = replace(self.identity, boot_count=IDENTITY.boot_count)
+
+    again = FirmwareImage(ImageDescription(BOARD, 1), image(1))
+    await updated(Uncounted(hardware), again)
+    assert (hardware.power_on(), hardware.slots.trial, hardware.build()) == (1, False, 1)
+
+
+@in_virtual_time
+async def test_a_confirmation_whose_answer_is_lost_counts(hardware: Board) -> None:
+    class Deaf(UpdatableBoard):
+        """Does what it is asked to; the first answer to a confirmation is lost on the way."""
+
+        confirmations = 0
+
+        async def exchange(self, method: int, arguments: bytes) -> bytes:
+            answer = await super().exchange(method, arguments)
+            if arguments[0] == CONFIRM:
+                self.confirmations += 1
+                if self.confirmations == 1:
+                    raise LinkLost("unplugged")
+            return answer
+
+    board = Deaf(hardware)
+    await updated(board)
+    assert (board.confirmations, hardware.power_on(), hardware.build()) == (1, 1, 2)
 
 
 @in_virtual_time
