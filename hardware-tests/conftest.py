@@ -17,6 +17,8 @@ Pin = dict[str, Any]
 
 _BOARD = pytest.StashKey[TriedBoard]()
 _MEASURED = pytest.StashKey[list[Measurement]]()
+# The board's start before it, and a call that waits for its deadline
+_AROUND_A_SOAK_S = 120.0
 _OPTIONS = ("loopback", "tester", "across", "soak")
 
 
@@ -50,6 +52,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--form", action="store_true", help="print the result in the form to send to the project"
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give the soak the time that it is told to take."""
+    wanted_s = config.getoption("--soak")
+    for item in items if wanted_s else ():
+        if item.path.name == "test_soak.py":
+            item.add_marker(pytest.mark.timeout(wanted_s + _AROUND_A_SOAK_S))
 
 
 def pytest_terminal_summary(
