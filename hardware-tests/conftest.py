@@ -162,9 +162,22 @@ def jumpers(
         named = ["pump,button", "relay,d2"]
     if not named:
         pytest.skip("the rig has no wire between two pins: connect two and name them: --loopback")
-    rows = {pin["name"]: pin for pin in manifest["pins"]}
-    pairs = [tuple(pair.split(",")) for pair in named]
-    return [(rows[source], rows[target]) for source, target in pairs]
+    return _wires("--loopback", named, manifest["pins"], manifest["pins"])
+
+
+def _wires(option: str, named: list[str], near: list[Pin], far: list[Pin]) -> list[tuple[Pin, Pin]]:
+    """Return the two pins of each wire; a name that is none ends the test with those that are."""
+    found = []
+    for pair in named:
+        out, _, into = pair.partition(",")
+        sources = [pin for pin in near if pin["name"] == out]
+        targets = [pin for pin in far if pin["name"] == into]
+        if not sources or not targets:
+            here, there = (", ".join(pin["name"] for pin in pins) for pins in (near, far))
+            text = f"{option} {pair}: say OUT,IN, with OUT one of {here} and IN one of {there}"
+            pytest.fail(text, pytrace=False)
+        found.append((sources[0], targets[0]))
+    return found
 
 
 class Bench:
@@ -208,13 +221,11 @@ def bench(
     named = ["pump,button"] if second else request.config.getoption("--across") or []
     if not port or not named:
         pytest.skip("the rig has no second board: wire outputs to its inputs: --tester, --across")
-    pairs = [tuple(pair.split(",")) for pair in named]
     with contextlib.ExitStack() as stack:
         wire = stack.enter_context(Wire(str(port)))
         wire.greet()
-        far = {pin["name"]: pin for pin in json.loads(wire.manifest())["pins"]}
-        near = {pin["name"]: pin for pin in rig.manifest["pins"]}
-        found = [(near[source], far[target]) for source, target in pairs]
+        far = json.loads(wire.manifest())["pins"]
+        found = _wires("--across", named, rig.manifest["pins"], far)
         if simulated and second:
             joined = {source["name"]: target["name"] for source, target in found}
             inverted = frozenset(

@@ -60,21 +60,3 @@ def test_a_run_prints_it_last() -> None:
     # Two simulated boards, one of which measures the other
     assert re.search(r"^\| lease of pump \| \d{4} \| <= \d{4} \|$", told, re.MULTILINE), told
     assert "Please fill in:" in told
-
-
-@pytest.mark.timeout(400)
-def test_a_soak_takes_longer_than_a_test_may() -> None:
-    if reason := unavailable_reason():
-        pytest.skip(reason)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=5"]
-    done = subprocess.run(
-        [*command, "hardware-tests/test_soak.py", "--soak=6"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=360,
-        check=False,
-    )
-    # On a machine that does much else the board's clock may be told off
-    assert "Timeout" not in done.stdout, done.stdout
-    assert "soak: " in done.stdout, done.stdout
