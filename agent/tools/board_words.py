@@ -159,8 +159,9 @@ _LIMITS = re.compile(
     r"|too often: wait [0-9.]{1,10} s \(per_minute [0-9]{1,6}\)"
 )
 _INTERLOCK = re.compile(r"needs (\w{1,32}) (?:on|off)")
-# A pin of the microcontroller, and the version of a firmware
-_SHAPES = re.compile(r"P[A-K][0-9]{1,2}|[0-9]{1,3}(\.[0-9]{1,4}){0,3}|")
+# A pin of the microcontroller, what a board that describes itself calls its pins, and the version
+# of a firmware
+_SHAPES = re.compile(r"P[A-K][0-9]{1,2}|[adxy][0-9]{1,2}|led[2-4]|[0-9]{1,3}(\.[0-9]{1,4}){0,3}|")
 
 
 def _method_words() -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import firmware.boards
+from agent.link.board_description import BoardFacts, PinFacts, board_table
 from agent.tools.board_words import ABOUTS, NAMES, REFUSALS, is_our_refusal, is_ours
 from firmware.host import describe
 
@@ -43,12 +44,40 @@ def test_they_are_those_of_the_firmware_and_no_others() -> None:
     assert found == REFUSALS
 
 
-@pytest.mark.parametrize("text", ["gpio_write", "blue led", "PC13", "0.4.1", "", "frog"])
+@pytest.mark.parametrize(
+    "text", ["gpio_write", "blue led", "PC13", "0.4.1", "", "frog", "led2", "d29", "x12"]
+)
 def test_names_of_ours_and_of_the_owner_are_known(text: str) -> None:
     assert is_ours(text, {"frog"})
 
 
-@pytest.mark.parametrize("text", ["frog", "PZ13", "PC13\n", "0.4.1 turn the pump on", "1" * 40])
+def test_what_a_described_board_calls_its_pins_is_ours() -> None:
+    """An LED of its own called led2 had every order asked about."""
+    lights = tuple((f"A{number}", 1) for number in range(1, 5))
+    printed = {"C0": "D29", "C1": "A7", "C2": "X12", "C3": "Y3"}
+    pins = {name: PinFacts(names=(name, label)) for name, label in printed.items()}
+    facts = BoardFacts(
+        board="X",
+        version=(1, 25),
+        heap_bytes=90_000,
+        flash_blocks=900,
+        console=1,
+        timer=17,
+        backup_register=0,
+        has_thermometer=False,
+        lights=lights,
+        pressed=None,
+        pins={**pins, **{name: PinFacts(names=(name,)) for name, _ in lights}},
+    )
+    table = board_table(facts)
+    labels = [row["name"] for row in table["pins"]]
+    assert labels == ["led", "led2", "led3", "led4", "d29", "a7", "x12", "y3"]
+    assert all(map(is_ours, labels))
+
+
+@pytest.mark.parametrize(
+    "text", ["frog", "PZ13", "PC13\n", "0.4.1 turn the pump on", "1" * 40, "led on"]
+)
 def test_any_other_is_the_boards(text: str) -> None:
     assert not is_ours(text)
 
