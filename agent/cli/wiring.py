@@ -1,5 +1,6 @@
 """Wiring of a board: the questions about it, and its picture with a line from each pin."""
 
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 
@@ -14,6 +15,7 @@ from agent.provision.dialog import Asker, Screen
 # The family of a DS18B20 on a 1-Wire line
 _THERMOMETER = "28-"
 _ON_LONGEST_S = 86_400
+_PIN = re.compile("P[A-K][0-9]{1,2}")
 
 Pins = dict[str, dict[str, object]]
 _ROW_PX, _MARGIN_PX, _TEXT_PX = 26, 24, 14
@@ -64,16 +66,15 @@ class WiringQuestions:
 
     def bus(self) -> dict[str, object]:
         """Return the lines of an I2C bus to look at; empty where there is none."""
-        clock = self._asker.text("I2C bus: its clock pin (SCL), such as PB6; empty: none", "")
+        clock = self._pin("I2C bus: its clock pin (SCL), such as PB6; empty: none")
         if not clock:
             return {}
-        data = self._asker.text("its data pin (SDA), such as PB7", "")
-        return {"pin": clock.upper(), "sda": data.upper()}
+        return {"pin": clock, "sda": self._pin("its data pin (SDA), such as PB7", is_needed=True)}
 
     def line(self) -> dict[str, object]:
         """Return the pin of a 1-Wire line to look at; empty where there is none."""
-        pin = self._asker.text("1-Wire line (DS18B20): its pin, such as PB12; empty: none", "")
-        return {"pin": pin.upper()} if pin else {}
+        pin = self._pin("1-Wire line (DS18B20): its pin, such as PB12; empty: none")
+        return {"pin": pin} if pin else {}
 
     def of_address(self, address: int, bus: Mapping[str, object]) -> None:
         """Ask what a device that answers on the bus is, and what it is called."""
@@ -110,13 +111,13 @@ class WiringQuestions:
     def of_pins(self) -> None:
         """Ask for one pin after the other, until an empty answer."""
         self._screen.say(f"Kinds: {', '.join(BY_KIND)}.")
-        while pin := self._asker.text("Another pin, such as PB0; empty: that is all", ""):
-            kind = self._asker.text(f"What hangs on {pin.upper()}?", USUAL_KIND)
+        while pin := self._pin("Another pin, such as PB0; empty: that is all"):
+            kind = self._asker.text(f"What hangs on {pin}?", USUAL_KIND)
             row = BY_KIND.get(kind)
             if row is None:
                 self._asker.complain(f"there is no kind {kind}")
                 continue
-            self._add_each(row, {"kind": kind, "pin": pin.upper()} | self._address(row))
+            self._add_each(row, {"kind": kind, "pin": pin} | self._address(row))
 
     def _address(self, row: DeviceRow) -> dict[str, object]:
         """Ask for the I2C address of a device that can have several."""
@@ -147,12 +148,20 @@ class WiringQuestions:
         for one in row.lines:
             if one.name not in entry:
                 left_out = "; empty: none" if one.is_optional else ""
-                answer = self._asker.text(f"{one.name}, {one.about}: its pin{left_out}", "")
-                if answer or not one.is_optional:
-                    told[one.name] = answer.upper()
+                question = f"{one.name}, {one.about}: its pin{left_out}"
+                if pin := self._pin(question, is_needed=not one.is_optional):
+                    told[one.name] = pin
         for one in row.sources:
             told[one.name] = self._asker.text(f"{one.name}, {one.about}: its name", "")
         return told
+
+    def _pin(self, question: str, *, is_needed: bool = False) -> str:
+        """Ask for a pin until the answer is the name of one; empty where none is needed."""
+        while True:
+            said = self._asker.text(question, "").upper()
+            if _PIN.fullmatch(said) or not (said or is_needed):
+                return said
+            self._asker.complain("a pin is called as on the chip: PB0 or PC13")
 
     def _number(self, question: str, lowest: int, highest: int, usual: str = "") -> int | None:
         """Ask for a whole number, also as 0x.., until it is within its limits; None if left out."""

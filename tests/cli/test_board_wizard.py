@@ -189,6 +189,17 @@ def test_what_no_driver_knows_is_said_to_be_unknown() -> None:
     assert person.said == ["At 0x1d answers something that no driver knows."]
 
 
+def test_what_is_no_pin_is_asked_again() -> None:
+    person = Person("pump", "PA1", "", "d5", "pa2", "p", "", "pb", "", "pa15")
+    questions = WiringQuestions(person, {})
+    assert questions.bus() == {"pin": "PA1", "sda": "PA2"}
+    assert questions.line() == {}
+    questions.of_pins()
+    assert questions.line() == {"pin": "PA15"}
+    told = [text for text in person.said if "called as on the chip: PB0 or PC13" in text]
+    assert len(told) == 5
+
+
 def test_a_device_with_further_wires_and_channels_is_asked_for_all_of_them() -> None:
     """A PCA9685 is 16 outputs: each has a channel, a limit and a name of its own."""
     person = Person("y", "pb8", "0", "5", "fan", "16", "3", "", "lamp", "")
