@@ -130,10 +130,12 @@ class Trial:
     @asynccontextmanager
     async def _killed(self, action: str, longest_s: float) -> AsyncIterator[None]:
         """A process that is killed at a random moment after the block."""
-        async with self._lives.begin(action, str(self._world.folder), self._secret):
+        async with self._lives.begin(action, str(self._world.folder), self._secret) as life:
             yield
             await asyncio.sleep(self._chance.uniform(0, longest_s))
             if self._disk is not None:
+                # A device without power tells nobody that its disk takes no more
+                life.freeze()
                 self._disk.cut()
         if self._disk is not None:
             self._disk.come_back()

@@ -55,6 +55,12 @@ class Life:
         self.pid = pid
         self.ending = asyncio.ensure_future(ending)
 
+    def freeze(self) -> None:
+        """Let it compute no more, as without power; what it began is neither done nor told."""
+        # One that has ended is as silent
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGSTOP)
+
     async def ended(self) -> int:
         """Its exit status, once it has one."""
         async with asyncio.timeout(LIMIT_S):

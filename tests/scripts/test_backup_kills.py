@@ -1,15 +1,18 @@
+import asyncio
 import os
 import random
+import time
 from pathlib import Path
 
 import pytest
 
 from scripts.lib.backup_findings import Findings, count
 from scripts.lib.backup_kills import Trial, run_pump
-from scripts.lib.backup_world import ACTS, SENT, World
+from scripts.lib.backup_world import ACTS, CHAT, READY, SENT, World
 from scripts.lib.bench.block_devices import cut_disk, missing
 from tests.fakes.lives import lives_of
 from tests.fakes.llm_thread import LlmThread
+from tests.waits import wait_until
 
 
 @pytest.mark.timeout(300)
@@ -34,6 +37,18 @@ def test_a_cut_forgets_what_was_not_synced_and_keeps_the_rest(tmp_path: Path) ->
         disk.come_back()
         assert (disk.root / "kept").read_text() == "durable"
         assert not (disk.root / "lost").exists()
+
+
+async def test_who_is_without_power_says_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    with LlmThread(run_pump) as model, lives_of("scripts.lib.backup_world") as lives:
+        world.make(model.server.base_url)
+        async with lives.begin("run", str(tmp_path), "") as life:
+            await wait_until((tmp_path / READY).exists)
+            life.freeze()
+            world.add(CHAT, {"id": "m1", "text": "pump 1", "at_s": time.time()})
+            await asyncio.sleep(1.0)
+    assert world.rows(SENT) == []
 
 
 def test_what_is_done_or_said_again_is_counted(tmp_path: Path) -> None:
