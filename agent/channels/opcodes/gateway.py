@@ -38,6 +38,8 @@ MIN_HEARTBEAT_S = 0.05
 MAX_HEARTBEAT_S = 80.0
 # A session that could not be taken up is begun anew after one to five seconds
 ANEW_AFTER_S = (1.0, 5.0)
+# Another connection is wished for once in hours; again so soon, it is not given at once
+SOON_S = 60.0
 # Any code but 1000 and 1001 leaves the session where it is
 KEEP_SESSION = 4000
 
@@ -121,6 +123,7 @@ class GatewayClient:
         self._glance: Glance = _pass_over
         # Where a session is to be taken up may be gone
         self._was_greeted = True
+        self._wished_at_s = -SOON_S
         # Connections on end on which a session was to be taken up and nothing was said
         self._fruitless = 0
 
@@ -172,9 +175,18 @@ class GatewayClient:
                     _log.info("%s: session resumed", self._dialect.name.lower())
                 talk.queue(payload, self._glance)
             elif payload.op == _RECONNECT:
+                await self._rest()
                 raise _Again
             elif payload.op == _INVALID:
                 await self._begin_anew(payload)
+
+    async def _rest(self) -> None:
+        """Wait a little where the gateway wished for another connection just before."""
+        now_s = self._clock.monotonic_s()
+        is_soon = now_s - self._wished_at_s < SOON_S
+        self._wished_at_s = now_s
+        if is_soon:
+            await self._clock.sleep(random.uniform(*ANEW_AFTER_S))  # noqa: S311 - it spreads, it hides nothing
 
     def _begin(self, payload: GatewayPayload) -> None:
         try:

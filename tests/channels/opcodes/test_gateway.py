@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -94,6 +95,29 @@ async def test_a_wish_for_another_connection_loses_nothing(
         server.write("meanwhile")
         await heard(listener, "meanwhile")
     assert (len(heard_of(server, IDENTIFY)), len(heard_of(server, RESUME))) == (1, 1)
+
+
+async def test_one_that_always_wishes_for_another_connection_is_not_asked_in_a_storm(
+    server: QqServer, http: HttpClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway, "ANEW_AFTER_S", (777.0, 777.0))
+    slept_s: list[float] = []
+
+    class NotedClock(HastyClock):
+        async def sleep(self, duration_s: float) -> None:
+            slept_s.append(duration_s)
+            await asyncio.sleep(0 if duration_s == 777.0 else duration_s)
+
+    async with listening(channel_at(server, http, tmp_path, NotedClock())) as listener:
+        await begun(tmp_path)
+        for number in range(3):
+            await server.say({"op": 7, "d": None})
+            await wait_until(lambda: len(heard_of(server, RESUME)) == number + 1)  # noqa: B023 - awaited
+            await wait_until(lambda: any(one.send for one in server.sessions.values()))
+        server.write("after it")
+        await heard(listener, "after it")
+    # The first at once
+    assert slept_s.count(777.0) == 2
 
 
 @pytest.mark.parametrize("may_again", [True, False])
