@@ -82,6 +82,10 @@ _DIET = (
 )
 _S = r"(?P<s>[\w' -]{2,40}?)"
 _V = r"(?P<v>.+)"
+# A place that is a town: a flat or a floor in it is true beside it
+_TOWN = (
+    r"(?P<v>(?!(?:an?|une?|einem|einer|un|una) |[\w -]*\b(?:floor|storey|stock|piso|étage)\b).+)"
+)
 _D = r"(?:meine?|unsere?|der|die|das)"
 
 # Slot by pattern; `{s}` is the subject. The first that fits counts
@@ -89,7 +93,7 @@ _PATTERNS: Sequence[tuple[str, str]] = (
     # English
     (rf"(?:i am|i'm) {_DIET}", "i diet"),
     (
-        rf"(?:i|we) (?:live|moved|have moved|am living|are living) (?:in|to|at|on|near) {_V}",
+        rf"(?:i|we) (?:live|moved|have moved|am living|are living) (?:in|to|at|on|near) {_TOWN}",
         "i live",
     ),
     (rf"(?:i|we) (?:work|am working|started working|started) (?:at|for) {_V}", "i work"),
@@ -105,7 +109,7 @@ _PATTERNS: Sequence[tuple[str, str]] = (
     (rf"(?P<s>[\w-]+'s? [\w' -]{{2,30}}?) (?:is|are) {_V}", "{s}"),
     # German
     (rf"(?:ich bin|wir sind) {_DIET}", "i diet"),
-    (rf"(?:ich wohne|wir wohnen|ich lebe|wir leben) (?:in|im|am|bei) {_V}", "i live"),
+    (rf"(?:ich wohne|wir wohnen|ich lebe|wir leben) (?:in|im|am|bei) {_TOWN}", "i live"),
     (r"(?:ich bin|wir sind) nach (?P<v>.+?) (?:um)?gezogen", "i live"),
     (rf"(?:ich arbeite|wir arbeiten) als {_V}", "i job"),
     (rf"(?:ich arbeite|wir arbeiten) (?:bei|für) {_V}", "i work"),
@@ -118,7 +122,7 @@ _PATTERNS: Sequence[tuple[str, str]] = (
     (rf"{_D} {_S} (?:ist|heisst|lautet|liegt|liegen|steht|hängt|sind) {_V}", "{s}"),
     # Spanish
     (rf"(?:soy|somos) {_DIET}", "i diet"),
-    (rf"(?:yo )?(?:vivo|vivimos|me mudé|nos mudamos|me he mudado) (?:en|a) {_V}", "i live"),
+    (rf"(?:yo )?(?:vivo|vivimos|me mudé|nos mudamos|me he mudado) (?:en|a) {_TOWN}", "i live"),
     (rf"(?:yo )?(?:trabajo|trabajamos) (?:de|como) {_V}", "i job"),
     (rf"(?:yo )?(?:trabajo|trabajamos) (?:en|para) {_V}", "i work"),
     (rf"(?:yo )?me levanto a {_V}", "i wake"),
@@ -131,7 +135,7 @@ _PATTERNS: Sequence[tuple[str, str]] = (
     # French
     (rf"(?:je suis|nous sommes) {_DIET}", "i diet"),
     (
-        rf"(?:j'habite|je vis|nous habitons|nous vivons|j'ai déménagé) (?:à|au|en|dans) {_V}",
+        rf"(?:j'habite|je vis|nous habitons|nous vivons|j'ai déménagé) (?:à|au|en|dans) {_TOWN}",
         "i live",
     ),
     (rf"(?:je travaille|nous travaillons) comme {_V}", "i job"),
