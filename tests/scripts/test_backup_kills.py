@@ -1,4 +1,3 @@
-import asyncio
 import os
 import random
 import time
@@ -12,7 +11,7 @@ from scripts.lib.backup_world import ACTS, CHAT, READY, SENT, World
 from scripts.lib.bench.block_devices import cut_disk, missing
 from tests.fakes.lives import lives_of
 from tests.fakes.llm_thread import LlmThread
-from tests.waits import wait_until
+from tests.waits import stays, wait_until
 
 
 @pytest.mark.timeout(300)
@@ -47,8 +46,7 @@ async def test_who_is_without_power_says_nothing(tmp_path: Path) -> None:
             await wait_until((tmp_path / READY).exists)
             life.freeze()
             world.add(CHAT, {"id": "m1", "text": "pump 1", "at_s": time.time()})
-            await asyncio.sleep(1.0)
-    assert world.rows(SENT) == []
+            await stays(lambda: not world.rows(SENT), 1.0)
 
 
 def test_what_is_done_or_said_again_is_counted(tmp_path: Path) -> None:
