@@ -239,13 +239,16 @@ class Numerals:
         if half is not None and half.value is not None:
             return Numeral(half.end, _tenths(tenths.value, _TEN * half.value), FRACTION)
         more = self._operand(units, end) if end < len(units) else None
-        if more is None:
+        if more is None or not self._are_hundredths(units, more.end):
             return Numeral(end, _tenths(tenths.value, 0), FRACTION)
-        if self._hundredths and not _is_next(units, more.end, self._hundredths):
-            return Numeral(end, _tenths(tenths.value, 0), FRACTION)
-        return Numeral(
-            more.end + len(self._hundredths), _tenths(tenths.value, more.value), FRACTION
-        )
+        last = more.end + len(self._hundredths)
+        return Numeral(last, _tenths(tenths.value, more.value), FRACTION)
+
+    def _are_hundredths(self, units: Sequence[Unit], end: int) -> bool:
+        """Return true if a number up to there belongs to the tenths, and counts nothing: 五秒."""
+        rest = _glued(units[end : end + self._longest_unit])
+        counted = (one for one in self._counters if one != self._hundredths)
+        return rest.startswith(self._hundredths) and not rest.startswith(tuple(counted))
 
     def _operand(self, units: Sequence[Unit], position: int) -> Numeral | None:
         unit = units[position]

@@ -134,6 +134,7 @@ def test_every_number_below_a_thousand_is_read_whole(code: str) -> None:
         ("七成", "zh", 0.7),
         ("8成", "zh", 0.8),
         ("五割", "ja", 0.5),
+        ("七割五分", "ja", 0.75),
         ("７割", "ja", 0.7),
         ("30퍼센트", "ko", 30),
         ("7할", "ko", 0.7),
@@ -143,6 +144,14 @@ def test_every_number_below_a_thousand_is_read_whole(code: str) -> None:
 )
 def test_numbers_of_other_shapes_have_their_values(said: str, code: str, value: float) -> None:
     assert [one.number for one in numbers(said, code)] == [value]
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "values"),
+    [("七成5秒", "zh", [0.7, 5]), ("七成五分钟", "zh", [0.7, 5]), ("7割5分間", "ja", [0.7, 5])],
+)
+def test_a_time_after_tenths_is_no_part_of_them(said: str, code: str, values: list[float]) -> None:
+    assert [one.number for one in numbers(said, code)] == values
 
 
 @pytest.mark.parametrize(
