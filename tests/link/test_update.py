@@ -44,22 +44,21 @@ async def test_a_transfer_that_is_cut_goes_on(hardware: Board) -> None:
     assert len(sent) < 2 * len(NEW.content) / 200
 
 
+class Uncounted(UpdatableBoard):
+    """Has the same boot count after each reset."""
+
+    def _come_back(self) -> None:
+        super()._come_back()
+        self.identity = replace(self.identity, boot_count=IDENTITY.boot_count)
+
+
+@pytest.mark.parametrize("kind", [UpdatableBoard, Uncounted])
 @in_virtual_time
-async def test_the_same_build_can_be_put_there_once_more(hardware: Board) -> None:
+async def test_the_same_build_can_be_put_there_once_more(
+    hardware: Board, kind: type[UpdatableBoard]
+) -> None:
     again = FirmwareImage(ImageDescription(BOARD, 1), image(1))
-    await updated(UpdatableBoard(hardware), again)
-    assert (hardware.power_on(), hardware.slots.trial, hardware.build()) == (1, False, 1)
-
-
-@in_virtual_time
-async def test_a_board_that_counts_no_boots_is_updated_all_the_same(hardware: Board) -> None:
-    class Uncounted(UpdatableBoard):
-        def _come_back(self) -> None:
-            super()._come_back()
-            self.identity = replace(self.identity, boot_count=IDENTITY.boot_count)
-
-    again = FirmwareImage(ImageDescription(BOARD, 1), image(1))
-    await updated(Uncounted(hardware), again)
+    await updated(kind(hardware), again)
     assert (hardware.power_on(), hardware.slots.trial, hardware.build()) == (1, False, 1)
 
 
