@@ -130,8 +130,9 @@ async def update_firmware(board: Board, arguments: Namespace) -> int:
     image = read_image(Path(arguments.image)) if arguments.image else carried_for(identity)
     if image is None:
         raise LinkLost(
-            f"no firmware for {identity.board} in this installation: `scripts/flash --images` "
-            "builds it in a checkout, of a described board where its file is; then name the image"
+            f"no firmware for {identity.board} in this installation: run `scripts/flash --images` "
+            "in a checkout (a described board needs its board file there), then "
+            "`barnacle board update FILE.fw`"
         )
     if image.about.build == identity.build and not arguments.force:
         say(f"{identity.board} already runs firmware {image.shown}")

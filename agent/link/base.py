@@ -33,7 +33,7 @@ class BoardState(enum.Enum):
     CLOSED = "closed"
 
 
-# A boot count from here on is a number of chance, of a board that counts none
+# A boot count from here on is a random number, of a board that counts none
 UNCOUNTED = 0x8000_0000
 
 
