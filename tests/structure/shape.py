@@ -1,4 +1,4 @@
-"""How long things may be, what they may be called, and where a test belongs."""
+"""Rules for the length and the names of things, and for the place of a test."""
 
 import ast
 from collections.abc import Iterator

@@ -151,7 +151,7 @@ class ThoughtBlock(Note):
 
 
 class CallExtra(Note):
-    """What comes beside a call, to be sent back with it.
+    """Part that comes beside a call, to be sent back with it.
 
     Args:
         call: which of the calls, from 0.
