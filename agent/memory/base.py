@@ -266,14 +266,6 @@ class SaidMemory(Struct, frozen=True):
 
 
 @runtime_checkable
-class Foresighted(Protocol):
-    """A store that can begin with a question before it is asked; found by `isinstance`."""
-
-    def expect(self, query: str) -> None:
-        """Begin with what `recall` will ask soon, or perhaps never."""
-
-
-@runtime_checkable
 class KeepsMessages(Protocol):
     """A store that keeps what a message leaves in one step; found by `isinstance`."""
 

@@ -30,8 +30,6 @@ _log = logging.getLogger(__name__)
 EMBED_TIMEOUT_S = 5.0
 # Memories embedded at a time when a model is new: a question waits for no more than one batch
 FILL_BATCH = 8
-# Questions that are read before they are asked: a turn that is stopped before asks nothing
-MOST_EXPECTED = 4
 # How often the log says how far it is: every minute or so on a small board
 PROGRESS_EVERY = 500
 # Vectors read at a time: less than half a second on a small board, for which a question may wait
@@ -54,7 +52,6 @@ class MemoryVectors:
         # The model has read something: what it has not read yet it can
         self._knows_model = False
         self.filling: asyncio.Task[None] | None = None
-        self._expected: dict[str, asyncio.Task[PassageReading | None]] = {}
         # Memories that words alone find until their vectors are made
         self.lacking = 0
 
@@ -80,19 +77,6 @@ class MemoryVectors:
             # A question is answered first
             self._fill_in_background()
         return reading
-
-    def expect(self, question: str) -> None:
-        """Begin to read what is going to be asked: much else is done meanwhile."""
-        if not self._is_whole or question in self._expected:
-            return
-        while len(self._expected) >= MOST_EXPECTED:
-            self._expected.pop(next(iter(self._expected))).cancel()
-        self._expected[question] = asyncio.create_task(self.read(question, asked=True))
-
-    async def read_question(self, question: str) -> PassageReading | None:
-        """Return the model's reading of a question, which may have begun."""
-        begun = self._expected.pop(question, None)
-        return await (self.read(question, asked=True) if begun is None else begun)
 
     def put(
         self,
@@ -164,7 +148,7 @@ class MemoryVectors:
         self._fill_in_background()
 
     async def aclose(self) -> None:
-        for task in (self.filling, self._reading, *self._expected.values()):
+        for task in (self.filling, self._reading):
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)

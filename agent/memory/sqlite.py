@@ -114,9 +114,6 @@ class SqliteMemory:
 
         await self._kept.keep(heard_id, kept)
 
-    def expect(self, query: str) -> None:
-        self._meanings.expect(_clean(query).strip())
-
     async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
         """Return the most relevant first; `ranking.relevance` explains the score."""
         query = _clean(query).strip()
@@ -129,7 +126,7 @@ class SqliteMemory:
         if by_words is not None:
             self._meanings.work_in_background(query)
             return by_words
-        reading = await self._meanings.read_question(query)
+        reading = await self._meanings.read(query, asked=True)
         if not understanding.is_understood(query, reading):
             reading = None
         found = await self._brain.look(

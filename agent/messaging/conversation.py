@@ -30,7 +30,7 @@ from agent.messaging import inbox, outbox
 from agent.messaging.conversation_parts import ConversationParts
 from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState
-from agent.messaging.recall import expect, recall
+from agent.messaging.recall import MessageRecall
 from agent.passage import Passage
 from agent.system import logs
 from agent.tools.base import ToolContext
@@ -98,6 +98,7 @@ class Conversations:
         self.histories = HistoryCache(
             lambda: self._agent.summaries and parts.runner.provider.name != "offline"
         )
+        self._recall = MessageRecall(parts.memory, parts.clock)
         self._preparing = asyncio.Lock()
         self._is_prepared = False
         # When a full disk is told of next
@@ -124,7 +125,7 @@ class Conversations:
 
     def expect(self, message: Inbound) -> None:
         """Begin with what a turn on this message will ask, while it is being committed."""
-        expect(message, self._parts.memory)
+        self._recall.expect(message, self._memory_settings)
 
     async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound | None:
         """The answer, committed to the outbox together with the history of the turn.
@@ -146,8 +147,6 @@ class Conversations:
             # Only the owner may name a file of the workspace for a model to look at
             message = replace(message, text=without_markers(message.text))
         await self._parts.hooks.turn_starts(message)
-        if self._learner is not None:
-            await self._learner.heard(message)
         try:
             about = logs.about(conversation=message.conversation, message_id=message.message_id)
             with about, self._parts.activity.thinking():
@@ -188,7 +187,7 @@ class Conversations:
             was_too_long=outcome.was_too_long,
         )
         await self._parts.hooks.turn_ended(message, text)
-        if self._learner is not None and not accepted.also:
+        if not accepted.also:
             await self._learner.turn_ended(message, outcome)
         return answer
 
@@ -277,9 +276,10 @@ class Conversations:
                 self._is_prepared = True
 
     async def settle(self) -> None:
-        """Wait for what is being learnt from the last turns."""
+        """Wait for what is being learnt from the last turns, and end what no turn has asked for."""
+        await self._recall.aclose()
         # Nobody learns before the first message
-        if "_learner" in vars(self) and self._learner is not None:
+        if "_learner" in vars(self):
             await self._learner.settle()
 
     def growing(self, show: Callable[[str], Awaitable[None]], message: Inbound) -> OnText:
@@ -313,9 +313,8 @@ class Conversations:
         return await use_tool(self._parts, message, call, ask, turn, self._agent.turn_timeout_s)
 
     @cached_property
-    def _learner(self) -> "Learner | None":
-        opened = self._parts.open_learner
-        return None if opened is None else opened()
+    def _learner(self) -> "Learner":
+        return self._parts.open_learner()
 
     @cached_property
     def _saying(self) -> "AnswerFilter":
@@ -326,9 +325,11 @@ class Conversations:
     async def _turn(self, message: Inbound, seams: TurnSeams) -> "TurnOutcome":
         self.histories.begun_anew.discard(message.conversation)
         seams = replace(seams, hooks=self._parts.hooks)
-        # Two databases: neither waits for the other
-        memories, (earlier, model, said, briefing) = await asyncio.gather(
-            recall(message, self._parts.memory, self._memory_settings), self._read(message)
+        # Three files: none waits for another
+        memories, (earlier, model, said, briefing), _ = await asyncio.gather(
+            self._recall.of(message, self._memory_settings),
+            self._read(message),
+            self._learner.heard(message),
         )
         place = (self._agent.name, self.workspace, message.channel)
         setting = PromptSetting(*place, self._has_hardware(), briefing, seams.abilities)

@@ -1,7 +1,6 @@
 """Parts of the agent that answer a message."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -16,11 +15,9 @@ from agent.system.activity import Activity
 from agent.system.clock import Clock
 from agent.tools.registry import Registry
 from agent.turn.hooks import OwnerHooks
+from agent.turn.learner import Learner, NoLearner
 from agent.turn.model_choice import ModelChoices
 from agent.turn.turn import TurnRunner
-
-if TYPE_CHECKING:
-    from agent.turn.learner import Learner
 
 
 async def _no_jobs(_person: str) -> str:
@@ -50,4 +47,4 @@ class ConversationParts(Struct, frozen=True):
     # Is told of each answer that was committed
     answered: Callable[[], None] = lambda: None
     # What learns from finished turns
-    open_learner: "Callable[[], Learner] | None" = None
+    open_learner: "Callable[[], Learner]" = NoLearner

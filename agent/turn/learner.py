@@ -1,9 +1,11 @@
 """Seam to what learns from finished turns."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent.messages import Inbound
-from agent.turn.outcome import TurnOutcome
+
+if TYPE_CHECKING:
+    from agent.turn.outcome import TurnOutcome
 
 
 class Learner(Protocol):
@@ -12,8 +14,21 @@ class Learner(Protocol):
     async def heard(self, message: Inbound) -> None:
         """A message is going to be answered."""
 
-    async def turn_ended(self, message: Inbound, outcome: TurnOutcome) -> None:
+    async def turn_ended(self, message: Inbound, outcome: "TurnOutcome") -> None:
         """The answer is kept, and does not wait for what is learnt."""
 
     async def settle(self) -> None:
         """Wait for what is being learnt."""
+
+
+class NoLearner:
+    """Learns nothing."""
+
+    async def heard(self, message: Inbound) -> None:
+        """Correct nothing."""
+
+    async def turn_ended(self, message: Inbound, outcome: "TurnOutcome") -> None:
+        """Learn nothing."""
+
+    async def settle(self) -> None:
+        """Return at once."""

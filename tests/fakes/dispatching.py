@@ -40,6 +40,7 @@ from agent.system.activity import Activity
 from agent.tools.base import AnyTool
 from agent.tools.registry import Registry
 from agent.turn.hooks import OwnerHooks
+from agent.turn.learner import NoLearner
 from agent.turn.model_choice import ModelChoices
 from agent.turn.settings import AgentSettings
 from agent.turn.turn import TurnRunner
@@ -67,7 +68,7 @@ class Around:
     ) -> ConversationParts:
         registry = next(seam for seam in seams if isinstance(seam, Registry))
         known = self.phrases
-        learner = (lambda: PhraseLearner(known, registry, Redactor())) if known else None
+        learner = (lambda: PhraseLearner(known, registry, Redactor())) if known else NoLearner
         return ConversationParts(
             *seams,
             hooks=self.hooks,

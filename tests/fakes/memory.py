@@ -1,5 +1,6 @@
 """Memories that need no file."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from agent.errors import MemoryUnavailable
@@ -79,15 +80,17 @@ class PreparedMemory:
         return
 
 
-class ForesightedMemory(PreparedMemory):
-    """Is told what will be recalled."""
+class SlowMemory(PreparedMemory):
+    """Recalls nothing until it is let go."""
 
     def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
         super().__init__(entries)
-        self.expected: list[str] = []
+        self.may_answer = asyncio.Event()
 
-    def expect(self, query: str) -> None:
-        self.expected.append(query)
+    async def recall(self, query: str, limit: int, scope: Scope) -> "list[MemoryEntry]":
+        found = await super().recall(query, limit, scope)
+        await self.may_answer.wait()
+        return found
 
 
 class LostMemory(PreparedMemory):

@@ -91,28 +91,3 @@ async def found_by_meaning(memory: SqliteMemory, question: str, expected: str) -
         return await contents(memory, question) == [expected]
 
     await wait_until(is_found)
-
-
-async def test_a_question_that_is_expected_is_read_once(large: SqliteMemory) -> None:
-    await contents(large, "where is the boiler")
-    await wait_until(lambda: large._meanings.is_whole)
-    embedder = large._meanings._embedder
-    embedder.embedded.clear()  # type: ignore[attr-defined]  # of this fake
-    large.expect(f" {MEANT} ")
-    large.expect(MEANT)
-    await wait_until(lambda: embedder.embedded == [MEANT])  # type: ignore[attr-defined]  # as above
-    assert await contents(large, MEANT) == ["the boiler systems are in the cellar"]
-    assert embedder.embedded == [MEANT]  # type: ignore[attr-defined]  # as above
-
-
-async def test_questions_that_nobody_asks_take_no_room(large: SqliteMemory) -> None:
-    await contents(large, "where is the boiler")
-    await wait_until(lambda: large._meanings.is_whole)
-    for number in range(2 * memory_vectors.MOST_EXPECTED):
-        large.expect(f"never asked {number}")
-    assert len(large._meanings._expected) == memory_vectors.MOST_EXPECTED
-
-
-async def test_before_the_vectors_are_read_nothing_is_expected(large: SqliteMemory) -> None:
-    large.expect(MEANT)
-    assert not large._meanings._expected

@@ -16,7 +16,7 @@ STAGES = {
     "receive": ("agent.channels.telegram.receive", "TelegramReceiver._take"),
     "accept": ("agent.messaging.dispatcher", "Dispatcher._accept"),
     "answer": ("agent.messaging.conversation", "Conversations.answer"),
-    "  recall": ("agent.messaging.conversation", "recall"),
+    "  recall": ("agent.messaging.recall", "MessageRecall.of"),
     "  history": ("agent.messaging.conversation", "Conversations._read"),
     "  prompt": ("agent.turn.window", "compose"),
     "  request": ("agent.turn.turn", "TurnRunner._ask_model"),
