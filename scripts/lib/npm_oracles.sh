@@ -19,14 +19,6 @@ install_mcp_conformance() { install_npm mcp_conformance; }
 install_npm() { # NAME, as in tests/fakes
     local target="$root/.barnacle/$1" pinned="$root/tests/fakes/$1"
     cmp --silent "$pinned/package-lock.json" "$target/package-lock.json" && return
-    if ! command -v npm >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
-        echo "test: installing nodejs and npm" >&2
-        {
-            apt-get -q update &&
-                DEBIAN_FRONTEND=noninteractive \
-                    apt-get -q -y install --no-install-recommends nodejs npm
-        } >&2 || true
-    fi
     echo "test: installing $1 into .barnacle" >&2
     rm -rf "$target.new" && mkdir -p "$target.new"
     cp "$pinned"/package*.json "$pinned/.npmrc" "$target.new"

@@ -1,29 +1,54 @@
 # Sourced by scripts/test: the servers that the tests start, and the sandbox they look at. What
 # cannot be had is said and its tests are skipped, counted and listed.
 
-# install_debian PROGRAM PACKAGE...: Debian's packages, where the program is not there and we may
-install_debian() {
-    local program=$1
-    shift
-    command -v "$program" >/dev/null || [[ -x /usr/sbin/$program ]] && return
-    [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 0
-    echo "test: installing $*" >&2
-    {
-        apt-get -q update &&
-            DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$@"
-    } >&2 || echo "test: $* cannot be installed; what needs it is skipped" >&2
+# Debian's packages that are not there yet
+wanted=()
+
+# want_debian PROGRAM PACKAGE...: Debian's packages, where the program is not there
+want_debian() {
+    command -v "$1" >/dev/null || [[ -x /usr/sbin/$1 ]] || wanted+=("${@:2}")
 }
 
 # Debian's server, which has pg_trgm
-install_postgresql() {
-    compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null && return
-    install_debian postgres postgresql
+want_postgresql() {
+    compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || want_debian postgres postgresql
 }
 
 # A journal that really runs, and systemd's library for the Python of Debian
-install_journal() {
-    install_debian journalctl systemd
-    [[ -d /usr/lib/python3/dist-packages/systemd ]] || install_debian systemd-library python3-systemd
+want_journal() {
+    want_debian journalctl systemd
+    [[ -d /usr/lib/python3/dist-packages/systemd ]] || wanted+=(python3-systemd)
+}
+
+# All that is wanted, where we may: at once, because reading the lists takes longer than most packages
+install_wanted() {
+    ((${#wanted[@]})) && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 0
+    echo "test: installing ${wanted[*]}" >&2
+    apt-get -q update >&2
+    install_debian "${wanted[@]}" && return
+    # One that cannot be had takes no other with it
+    local package
+    for package in "${wanted[@]}"; do
+        install_debian "$package" ||
+            echo "test: $package cannot be installed; what needs it is skipped" >&2
+    done
+}
+
+install_debian() {
+    DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$@" >&2
+}
+
+# Installed at once: one waits for the network while others unpack
+_AT_ONCE=3
+
+# install_beside COMMAND...: each of them, some beside each other
+install_beside() {
+    local command count=0
+    for command; do
+        ((count++ < _AT_ONCE)) || wait -n
+        "$command" &
+    done
+    wait
 }
 
 # A server with pgvector, which Debian 12 does not have; only its programs are used, so that the
