@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 TLS_TIMEOUT_S = 5.0
 # A request's line and its headers come in one or two packets
 HEAD_TIMEOUT_S = 5.0
+# A page asks for its parts within it, and what is left of a second request that came with the first
+# has no longer
+KEEP_ALIVE_S = 10
 # An answer is some kilobytes; a browser that reads nothing for so long is gone
 UNREAD_TIMEOUT_S = 20.0
 # A page keeps one connection for its events and some for its parts
@@ -280,7 +283,7 @@ def _config(application: ConsoleApplication, tls: Tls | None) -> Config:
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        timeout_keep_alive=10,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=MAX_HEAD_BYTES,
     )

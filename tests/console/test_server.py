@@ -35,6 +35,7 @@ async def test_a_second_request_that_does_not_come_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "HEAD_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(server, "KEEP_ALIVE_S", 0.3)
     async with console_home(tmp_path) as home:
         first = f"GET /static/icon.svg HTTP/1.1\r\nhost: 127.0.0.1:{home.port}\r\n\r\n"
         answer = await home.say(f"{first}GET / HTTP/1.1\r\nx: ".encode())
@@ -171,8 +172,11 @@ def test_a_key_that_is_none_is_refused_before_anything_listens(tls: Tls) -> None
         tls.check()
 
 
-async def test_a_console_that_began_without_the_certificate_ends(tmp_path: Path) -> None:
+async def test_a_console_that_began_without_the_certificate_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Else it would go on in the clear, as its agent was away when it began."""
+    monkeypatch.setattr(server, "_LOOK_S", 0.05)
     names = DeviceNames(AgentClient(tmp_path / "nobody.sock"), DeviceFrame(3, certificate="c"))
     made, _ = listening("127.0.0.1:0")
     application = ConsoleApplication(AgentClient(tmp_path / "nobody.sock"), names)

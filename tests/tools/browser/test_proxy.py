@@ -11,7 +11,7 @@ from agent.tools.browser.proxy import FilteringProxy
 from agent.tools.browser.traffic import PageRequest, Traffic
 from agent.tools.web import Web
 from tests.fakes.hostile_site import FURTHER, HostileSite, hostile_sites
-from tests.waits import PATIENCE_S
+from tests.waits import PATIENCE_S, wait_until
 
 
 class ProxyAtWork:
@@ -127,7 +127,9 @@ async def test_a_connection_that_is_dropped_as_it_comes_is_closed_too(work: Prox
             if was_met:
                 async with asyncio.timeout(PATIENCE_S):
                     assert await asyncio.get_running_loop().sock_recv(browser, 1) == b""
-    await work.proxy.drop_connections()
+        # It was accepted before this one, and is not taken for the next
+        assert b"403" in await work.said(b"nonsense\r\n\r\n")
+        await wait_until(lambda: not work.proxy._open)
 
 
 async def test_no_more_connections_than_a_browser_needs(
