@@ -1,6 +1,7 @@
 """Pages as HTML: templates with the wording of a language, and the words for numbers and times."""
 
 import html
+import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -64,6 +65,7 @@ def _environment() -> Environment:
         "curve": curve,
         "spelled": spelled_out,
         "size": size,
+        "fields": fields,
     }
     made.globals["static"] = static_files.address
     made.tests["picture"] = is_picture
@@ -126,6 +128,20 @@ def size(size_bytes: int) -> str:
     """Return the size of a file as a person reads it."""
     kilobytes = size_bytes / 1000
     return f"{kilobytes / 1000:.1f} MB" if kilobytes >= 1000 else f"{max(1, round(kilobytes))} kB"  # noqa: PLR2004 - a thousand
+
+
+def fields(text: str) -> str:
+    """Return the names and values of a flat JSON object in a line; any other text as it is."""
+    try:
+        told = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return text
+    if not isinstance(told, dict) or any(isinstance(one, dict | list) for one in told.values()):
+        return text
+    return ", ".join(
+        f"{name} {value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in told.items()
+    )
 
 
 def curve(values: Sequence[float]) -> str:

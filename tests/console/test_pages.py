@@ -2,7 +2,7 @@ import pytest
 
 from agent.channels.attached.frames import ApprovalFrame
 from agent.console import pages
-from agent.console.pages import Visitor, curve, number, rendered, span, words
+from agent.console.pages import Visitor, curve, fields, number, rendered, span, words
 from agent.console.wording import LANGUAGES, wording
 from agent.messaging.channel_supervisor import ChannelHealth
 from tests.fakes.console_home import HOME, PIN
@@ -143,3 +143,24 @@ def test_what_needs_a_look_is_told() -> None:
     assert pages.troubles(HOME) == []
     ill = {**HOME, "troubles": {"telegram": "no network"}, "machine": ["hot"]}
     assert pages.troubles(ill) == ["telegram: no network", "hot"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"pin":"led","value":"on"}', "pin led, value on"),
+        (
+            '{"pin":"a0","value":1.5,"is_low":false,"text":null}',
+            "pin a0, value 1.5, is_low false, text null",
+        ),
+        ('{"pins":["led"]}', '{"pins":["led"]}'),
+        ("{}", ""),
+        ("[1]", "[1]"),
+        ("7", "7"),
+        ("led is on", "led is on"),
+        ("[" * 100_000, "[" * 100_000),
+        ("", ""),
+    ],
+)
+def test_what_a_tool_told_is_read_without_its_signs(text: str, shown: str) -> None:
+    assert fields(text) == shown
