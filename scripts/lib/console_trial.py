@@ -4,6 +4,7 @@ Playwright drives Debian's Chromium; axe-core looks at every page, light and dar
 """
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from scripts.lib.console_settings_trial import killed, meanwhile, opening, setti
 from scripts.lib.console_signal_trial import signal_link
 from scripts.lib.setup import ROOT
 
+_YEAR = re.compile(r"20\d\d")
 _WIDTHS = (360, 768, 1280)
 PAGES = (
     *("", "chat", "board", "readings", "more", "jobs", "memory", "audit", "people"),
@@ -136,6 +138,28 @@ def _can_stop(page: Any) -> bool:
     )
 
 
+def readings(trial: Trial) -> None:
+    """Draw the little that a new device has read: beside it stand hours, not years."""
+    page = trial.entered()
+    page.add_init_script(
+        """window.labels = [];
+        const fillText = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+            window.labels.push(text);
+            return fillText.call(this, text, ...place);
+        };"""
+    )
+    page.goto(f"{trial.whole.base}/readings")
+    # The record begins at the next ten seconds of the clock
+    while page.query_selector(".plot canvas") is None:
+        page.wait_for_timeout(1000)
+        page.reload()
+    page.screenshot(path=trial.shots / "readings-first-360.png")
+    labels = page.evaluate("window.labels")
+    assert labels, "no axis was drawn"
+    assert [one for one in labels if _YEAR.fullmatch(one)] == []
+
+
 def scriptless(trial: Trial) -> None:
     """Read every page without scripts."""
     page = trial.entered(java_script_enabled=False)
@@ -145,7 +169,7 @@ def scriptless(trial: Trial) -> None:
 
 
 CASES: tuple[Callable[[Trial], None], ...] = (
-    *(door, button, first_start, conversation, files, board, looks, scriptless),
+    *(door, button, first_start, conversation, files, board, readings, looks, scriptless),
     *(revoked, comings, lost, firefox),
     *(settings, opening, meanwhile, killed, signal_link),
 )

@@ -7,6 +7,18 @@
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   }
 
+  // As the rest of the console writes it, in every language: what is told anew goes beneath the ticks
+  const CLOCK = "{HH}:{mm}", DAY = "{MM}-{DD}", YEAR = "{YYYY}";
+  const beneath = (text) => `\n${text}`;
+  const ticks = (text, inNewYear = null, onNewDay = null) => [text, inNewYear, null, onNewDay, null, null, null, 1];
+  const TIMES = [
+    [365 * 86400, ...ticks(YEAR)],
+    [28 * 86400, ...ticks(`${YEAR}-{MM}`)],
+    [86400, ...ticks(DAY, beneath(YEAR))],
+    [60, ...ticks(CLOCK, beneath(`${YEAR}-${DAY}`), beneath(DAY))],
+    [1, ...ticks(`${CLOCK}:{ss}`, beneath(`${YEAR}-${DAY}`), beneath(DAY))],
+  ];
+
   // Told apart in light and dark, also by who sees fewer colours
   const LINES = ["--accent", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
@@ -21,6 +33,13 @@
     return made;
   }
 
+  // A single reading, or some of one minute, stand at the end of an hour; uPlot would give one years
+  function spanned(plot, low, high) {
+    const times = plot.data[0];
+    const last = times.length === 1 ? times[0] : high;
+    return times.length === 1 || high - low < 60 ? [last - 3600, last] : [low, high];
+  }
+
   // One scale for each unit: what is measured alike is compared by the same numbers
   function options(place, series) {
     const axis = axisOf();
@@ -33,9 +52,9 @@
       width: place.clientWidth,
       height: 240,
       cursor: { drag: { x: true, y: false }, sync: { key: "readings" } },
-      scales: { x: { range: (_, low, high) => (high - low < 60 ? [high - 3600, high] : [low, high]) } },
-      axes: [axis, ...sides],
-      series: [{}, ...series],
+      scales: { x: { range: spanned } },
+      axes: [{ ...axis, values: TIMES }, ...sides],
+      series: [{ label: place.dataset.time, value: `${YEAR}-${DAY} ${CLOCK}` }, ...series],
     };
   }
 
