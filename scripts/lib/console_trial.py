@@ -4,7 +4,6 @@ Playwright drives Debian's Chromium; axe-core looks at every page, light and dar
 """
 
 import argparse
-import re
 import subprocess
 import sys
 import tempfile
@@ -18,11 +17,11 @@ from scripts.lib.console_firefox_trial import firefox
 from scripts.lib.console_first_trial import files, first_start
 from scripts.lib.console_lost_trial import comings, lost, revoked
 from scripts.lib.console_parts import environ, whole_console
+from scripts.lib.console_readings_trial import readings
 from scripts.lib.console_settings_trial import killed, meanwhile, opening, settings
 from scripts.lib.console_signal_trial import signal_link
 from scripts.lib.setup import ROOT
 
-_YEAR = re.compile(r"20\d\d")
 _WIDTHS = (360, 768, 1280)
 PAGES = (
     *("", "chat", "board", "readings", "more", "jobs", "memory", "audit", "people"),
@@ -136,28 +135,6 @@ def _can_stop(page: Any) -> bool:
             })"""
         )
     )
-
-
-def readings(trial: Trial) -> None:
-    """Draw the little that a new device has read: beside it stand hours, not years."""
-    page = trial.entered()
-    page.add_init_script(
-        """window.labels = [];
-        const fillText = CanvasRenderingContext2D.prototype.fillText;
-        CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-            window.labels.push(text);
-            return fillText.call(this, text, ...place);
-        };"""
-    )
-    page.goto(f"{trial.whole.base}/readings")
-    # The record begins at the next ten seconds of the clock
-    while page.query_selector(".plot canvas") is None:
-        page.wait_for_timeout(1000)
-        page.reload()
-    page.screenshot(path=trial.shots / "readings-first-360.png")
-    labels = page.evaluate("window.labels")
-    assert labels, "no axis was drawn"
-    assert [one for one in labels if _YEAR.fullmatch(one)] == []
 
 
 def scriptless(trial: Trial) -> None:

@@ -1,14 +1,6 @@
 # Sourced by scripts/test: the servers that the tests start, and the sandbox they look at. What
 # cannot be had is said and its tests are skipped, counted and listed.
 
-# Debian's packages that are not there yet
-wanted=()
-
-# want_debian PROGRAM PACKAGE...: Debian's packages, where the program is not there
-want_debian() {
-    command -v "$1" >/dev/null || [[ -x /usr/sbin/$1 ]] || wanted+=("${@:2}")
-}
-
 # Debian's server, which has pg_trgm
 want_postgresql() {
     compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || want_debian postgres postgresql
@@ -18,37 +10,6 @@ want_postgresql() {
 want_journal() {
     want_debian journalctl systemd
     [[ -d /usr/lib/python3/dist-packages/systemd ]] || wanted+=(python3-systemd)
-}
-
-# All that is wanted, where we may: at once, because reading the lists takes longer than most packages
-install_wanted() {
-    ((${#wanted[@]})) && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 0
-    echo "test: installing ${wanted[*]}" >&2
-    apt-get -q update >&2
-    install_debian "${wanted[@]}" && return
-    # One that cannot be had takes no other with it
-    local package
-    for package in "${wanted[@]}"; do
-        install_debian "$package" ||
-            echo "test: $package cannot be installed; what needs it is skipped" >&2
-    done
-}
-
-install_debian() {
-    DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$@" >&2
-}
-
-# Installed at once: one waits for the network while others unpack
-_AT_ONCE=3
-
-# install_beside COMMAND...: each of them, some beside each other
-install_beside() {
-    local command count=0
-    for command; do
-        ((count++ < _AT_ONCE)) || wait -n
-        "$command" &
-    done
-    wait
 }
 
 # A server with pgvector, which Debian 12 does not have; only its programs are used, so that the
