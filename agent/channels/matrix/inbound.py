@@ -179,3 +179,12 @@ def _calling(me: MatrixSelf) -> re.Pattern[str]:
 def membership(content: dict[str, Any]) -> str:
     told = content.get("membership")
     return told if isinstance(told, str) else ""
+
+
+def replacement(event: MatrixEvent) -> str:
+    """Return the room that takes the place of the event's room; empty if none does."""
+    # Without the key it is no state, and whoever may write may send it
+    if event.type != "m.room.tombstone" or event.state_key != "" or not is_id(event.sender):
+        return ""
+    room = event.text("replacement_room")
+    return room if room.startswith("!") and is_id(room) else ""

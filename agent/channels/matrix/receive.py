@@ -1,7 +1,8 @@
 """Receiver by `/sync`: resumes after a cut, and confirms what is committed.
 
 The first time nothing that was said before is answered. Who invites the agent to a chat of two is
-joined; other rooms are joined where somebody invites whom the agent knows.
+joined; other rooms are joined where somebody invites whom the agent knows. Who may invite may also
+replace a room by another.
 """
 
 import json
@@ -43,6 +44,7 @@ from agent.channels.matrix.inbound import (
     is_message,
     is_sealed,
     membership,
+    replacement,
     understood,
 )
 from agent.channels.matrix.invitations import MatrixInvitations
@@ -65,7 +67,13 @@ MAX_BARE_SYNC_BYTES = 24 * 1024 * 1024
 _BAD_REQUEST = 400
 _NOTHING = {"not_types": ["*"]}
 _EVENTS = {
-    "types": ["m.room.message", "m.room.encrypted", "m.room.member", "m.room.encryption"],
+    "types": [
+        "m.room.message",
+        "m.room.encrypted",
+        "m.room.member",
+        "m.room.encryption",
+        "m.room.tombstone",
+    ],
     "limit": MAX_EVENTS,
 }
 
@@ -208,6 +216,9 @@ class MatrixReceiver:
             events = [one for one in missed if one.event_id not in known] + events
         if any(one.type == "m.room.member" for one in events):
             self._rooms.forget(room)
+        for event in events:
+            if new_room := replacement(event):
+                await self._replaced(room, event.sender, new_room)
         if events and (useless := await self._useless(room)):
             _log.warning("matrix: left a room (reason=%s)", useless)
             await self._api.call("POST", f"/rooms/{quoted(room)}/leave", {})
@@ -218,6 +229,25 @@ class MatrixReceiver:
             read = await self._read(room, event)
             if read is not None:
                 await self._heard(room, read, deliver)
+
+    async def _replaced(self, room: str, sender: str, new_room: str) -> None:
+        """Follow the room to its replacement, if its sender may lead us into one."""
+        may_lead = self._ears.knows(self._nothing_said(room, sender)) or await self._is_chat(room)
+        if not may_lead:
+            _log.warning("matrix: replaced room not followed (room=%s, by=%s)", room, sender)
+            return
+        _log.info(
+            "matrix: following a room (room=%s, replacement=%s, by=%s)", room, new_room, sender
+        )
+        self._invitations.follow(new_room, sender.partition(":")[2])
+        await self._invitations.answer()
+
+    async def _is_chat(self, room: str) -> bool:
+        """Return true for a chat of two, to which anybody may invite."""
+        try:
+            return not (await self._rooms.people(room)).is_group
+        except AnswerTooLong:
+            return False
 
     async def _read(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
         """Return the event in clear words; None if it is not, or not yet, to be taken."""

@@ -18,7 +18,7 @@ from tests.contracts.channel import answer, listening, stand
 from tests.fakes import synapse
 from tests.fakes.matrix_platform import MatrixPlatform
 from tests.fakes.relay import Relay
-from tests.fakes.synapse import until_joined
+from tests.fakes.synapse import MatrixUser, until_joined
 from tests.waits import wait_until
 
 
@@ -180,6 +180,22 @@ async def test_whom_it_does_not_know_it_follows_into_no_group(platform: MatrixPl
     assert platform.agent.id not in platform.bert.people(room)
 
 
+async def test_a_room_that_is_upgraded_is_followed(
+    platform: MatrixPlatform, caplog: pytest.LogCaptureFixture
+) -> None:
+    room = platform.anna.make_room(platform.agent.id, platform.bert.id, preset="public_chat")
+    platform.knows = lambda inbound: inbound.sender == platform.anna.id
+    async with listening(platform.restarted()) as listener:
+        await until_joined(platform.anna, room, platform.agent.id)
+        with caplog.at_level(logging.INFO):
+            new = await _upgrade(platform.anna, room)
+            await until_joined(platform.anna, new, platform.agent.id)
+        assert f"(room={room}, replacement={new}" in caplog.text
+        await platform.send(new, {"msgtype": "m.text", "body": f"{platform.agent.id}: hello"})
+        [heard] = await listener.first()
+        assert (heard.text, heard.reply_target) == ("hello", new)
+
+
 async def test_a_message_whose_receipt_was_lost_stands_once(platform: MatrixPlatform) -> None:
     async with listening(platform.channel) as listener:
         await platform.write("hello")
@@ -211,6 +227,12 @@ async def test_a_login_that_lapsed_is_explained() -> None:
     with pytest.raises(ChannelRefused, match="soft logout"):
         await MatrixApi("http://x", MatrixFixedToken(Secret("syt_x")), http).whoami()
     await http.aclose()
+
+
+async def _upgrade(user: MatrixUser, room: str) -> str:
+    path, version = f"/rooms/{room}/upgrade", {"new_version": "10"}
+    told = await asyncio.to_thread(user.call, "POST", path, version)
+    return str(told["replacement_room"])
 
 
 def _invitations(platform: MatrixPlatform, room: str) -> list[str]:

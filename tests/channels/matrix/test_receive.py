@@ -5,10 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Pulse
 from agent.channels.incoming_files import IncomingFiles
-from agent.channels.matrix.client import MatrixApi
+from agent.channels.matrix.client import MatrixApi, MatrixRefused
 from agent.channels.matrix.cursor import MatrixCursor
 from agent.channels.matrix.receive import MatrixReceiver, MatrixReceiverParts
 from agent.channels.matrix.rooms import MatrixRooms
@@ -46,6 +48,17 @@ def invited() -> dict[str, Any]:
     return {"invite": {FAR: {"invite_state": {"events": [mine]}}}}
 
 
+def replaced(sender: str, **more: object) -> dict[str, Any]:
+    return {
+        "type": "m.room.tombstone",
+        "event_id": "$end",
+        "sender": sender,
+        "state_key": "",
+        "content": {"body": "moved", "replacement_room": FAR},
+        **more,
+    }
+
+
 class Homeserver:
     """Server that tells these rooms one after another, and then nothing for ever."""
 
@@ -55,7 +68,9 @@ class Homeserver:
         self._told = list(told)
         self.members = [US, ANNA]
         self.is_far_server_away = False
+        self.is_far_room_closed = False
         self.asked: list[str] = []
+        self.joined_by: list[dict[str, object]] = []
 
     async def whoami(self) -> str:
         return US
@@ -66,8 +81,12 @@ class Homeserver:
             if not self._told:
                 await asyncio.Event().wait()
             return {"next_batch": f"s{len(self.asked)}", "rooms": self._told.pop(0)}
-        if path.endswith("/join") and self.is_far_server_away:
+        if path.startswith("/join/"):
+            self.joined_by.append(query)
+        if "/join" in path and self.is_far_server_away:
             raise ChannelUnavailable("the Matrix server is in trouble (502 Failed to make_join)")
+        if "/join" in path and self.is_far_room_closed:
+            raise MatrixRefused(403, "M_FORBIDDEN", "You are not invited to this room.")
         if path.endswith("/members"):
             content = {"membership": "join"}
             kind = "m.room.member"
@@ -84,6 +103,7 @@ class Receiving:
 
     def __init__(self, server: Homeserver, folder: Path) -> None:
         self.clock = SteppedClock()
+        self.known = {ANNA, BERT}
         self.heard: list[Inbound] = []
         self.position = MatrixCursor(folder / "position.json")
         self._server = server
@@ -94,7 +114,7 @@ class Receiving:
             OpenApprovals(),
             IncomingFiles(None, pulse.beat, 1.0),
             ReceivedFiles(folder / "inbox"),
-            lambda _: True,
+            lambda inbound: inbound.sender in self.known,
             "all",
         )
         self._receiver = MatrixReceiver(api, ears, sending, pulse, self.clock)
@@ -145,3 +165,64 @@ async def test_who_came_while_the_place_was_forgotten_is_seen(tmp_path: Path) ->
     server._told += [{}, joined(said("now", 2))]
     await receiving.until(lambda: len(receiving.heard) == 2)
     assert receiving.heard[1].is_group
+
+
+async def test_a_replacement_is_joined_by_the_server_of_whoever_replaced_the_room(
+    tmp_path: Path,
+) -> None:
+    server = Homeserver({}, joined(replaced(BERT), said("bye", 1)))
+    server.members.append(BERT)
+    receiving = Receiving(server, tmp_path)
+    await receiving.until(lambda: len(receiving.heard) == 1)
+    assert server.joined_by == [{"via": "far.org", "server_name": "far.org"}]
+
+
+async def test_a_replacement_is_joined_when_its_server_is_back(tmp_path: Path) -> None:
+    server = Homeserver({}, joined(replaced(BERT), said("bye", 1)))
+    server.is_far_server_away = True
+    receiving = Receiving(server, tmp_path)
+    await receiving.until(lambda: len(receiving.heard) == 1)
+    receiving.clock.advance(3600)
+    server.is_far_server_away = False
+    server._told.append({})
+    server.joined_by.clear()
+    await receiving.until(lambda: bool(server.joined_by))
+
+
+async def test_the_room_of_two_that_a_stranger_replaces_is_followed(tmp_path: Path) -> None:
+    """They may invite it to a chat of two as well."""
+    server = Homeserver({}, joined(replaced(ANNA), said("bye", 1)))
+    receiving = Receiving(server, tmp_path)
+    receiving.known.clear()
+    await receiving.until(lambda: len(receiving.heard) == 1)
+    assert len(server.joined_by) == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        replaced("@eve:evil.org"),
+        # Whoever may write can send this, while state needs a right
+        replaced(BERT, state_key=None),
+        replaced(BERT, content={"replacement_room": "#alias:evil.org"}),
+        replaced(BERT, content={"replacement_room": ["!x"]}),
+        replaced(BERT, content={}),
+    ],
+    ids=["stranger", "no state", "alias", "no text", "nothing"],
+)
+async def test_nobody_else_leads_it_into_another_room(tmp_path: Path, told: dict[str, Any]) -> None:
+    server = Homeserver({}, joined(told, said("on", 1)))
+    server.members += [BERT, "@eve:evil.org"]
+    receiving = Receiving(server, tmp_path)
+    await receiving.until(lambda: len(receiving.heard) == 1)
+    assert not server.joined_by
+
+
+async def test_a_replacement_that_cannot_be_joined_is_told_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Homeserver({}, joined(replaced(BERT), said("bye", 1)))
+    server.is_far_room_closed = True
+    receiving = Receiving(server, tmp_path)
+    await receiving.until(lambda: len(receiving.heard) == 1)
+    assert f"replacement room not joined (room={FAR}" in caplog.text
