@@ -1,10 +1,12 @@
 """Cursor in the rooms, kept over restarts; later events are read again.
 
-Without a flush: messages that come again are known by their ids.
+Invitations that wait are kept with it: the server tells of each once. Without a flush: messages
+that come again are known by their ids.
 """
 
 import secrets
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -14,13 +16,26 @@ from agent.channels.cursor import CursorFile
 MAX_TOLD = 200
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class WaitingInvitation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Invitation without an answer.
+
+    Args:
+        via: the server that knows a room which takes the place of another; empty for all others.
+    """
+
+    room: str
+    answer: Literal["join", "leave"]
+    via: str = ""
+
+
+class _Kept(msgspec.Struct, frozen=True, omit_defaults=True):
     account: str
     after: str
     # Of the messages that go from this folder: another one counts from 1 again
     series: str
     # Encrypted rooms that were told that they cannot be read
     told: list[str]
+    invitations: list[WaitingInvitation] = []
 
 
 class MatrixCursor:
@@ -33,24 +48,27 @@ class MatrixCursor:
         self.after = ""
         self.series = secrets.token_hex(4)
         self._told: list[str] = []
+        # By room, oldest first; saved when the cursor is advanced
+        self.invitations: dict[str, WaitingInvitation] = {}
+        self._saved: _Kept | None = None
 
     async def load(self, account: str) -> None:
         """Load the cursor."""
         if account == self._account:
             return
         self._account = account
-        kept = await self._file.read()
+        kept = self._saved = await self._file.read()
         if kept is not None and kept.account == account:
             self.after, self.series, self._told = kept.after, kept.series, kept.told
+            self.invitations = {one.room: one for one in kept.invitations}
         else:
-            self.after, self._told = "", []
+            self.after, self._told, self.invitations = "", [], {}
             await self._save()
 
     async def advance(self, after: str) -> None:
-        """Move the cursor: everything before it is committed."""
-        if after != self.after:
-            self.after = after
-            await self._save()
+        """Move the cursor: everything before it is committed, or waits as an invitation."""
+        self.after = after
+        await self._save()
 
     def was_told(self, room: str) -> bool:
         return room in self._told
@@ -60,4 +78,9 @@ class MatrixCursor:
         await self._save()
 
     async def _save(self) -> None:
-        await self._file.write(_Kept(self._account, self.after, self.series, self._told))
+        waiting = list(self.invitations.values())
+        kept = _Kept(self._account, self.after, self.series, self._told, waiting)
+        # A sync that tells nothing changes nothing
+        if kept != self._saved:
+            self._saved = kept
+            await self._file.write(kept)

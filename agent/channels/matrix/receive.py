@@ -115,7 +115,7 @@ class MatrixReceiver:
         self._rooms = sending.rooms
         self._position = sending.position
         self._crypt = sending.crypt
-        self._invitations = MatrixInvitations(api, clock)
+        self._invitations = MatrixInvitations(api, sending.position, clock)
         self._secrecy = EncryptedEvents(sending.crypt, sending, clock)
         self._pulse = pulse
         self._clock = clock

@@ -38,14 +38,14 @@ def joined(*events: dict[str, Any]) -> dict[str, Any]:
     return {"join": {CHAT: {"timeline": {"events": list(events)}}}}
 
 
-def invited() -> dict[str, Any]:
+def invited(room: str = FAR) -> dict[str, Any]:
     mine = {
         "type": "m.room.member",
         "sender": BERT,
         "state_key": US,
         "content": {"membership": "invite", "is_direct": True},
     }
-    return {"invite": {FAR: {"invite_state": {"events": [mine]}}}}
+    return {"invite": {room: {"invite_state": {"events": [mine]}}}}
 
 
 def replaced(sender: str, **more: object) -> dict[str, Any]:
@@ -69,6 +69,8 @@ class Homeserver:
         self.members = [US, ANNA]
         self.is_far_server_away = False
         self.is_far_room_closed = False
+        self.is_quiet = False
+        self._batch = ""
         self.asked: list[str] = []
         self.joined_by: list[dict[str, object]] = []
 
@@ -80,7 +82,8 @@ class Homeserver:
         if path == "/sync":
             if not self._told:
                 await asyncio.Event().wait()
-            return {"next_batch": f"s{len(self.asked)}", "rooms": self._told.pop(0)}
+            self._batch = self._batch if self.is_quiet else f"s{len(self.asked)}"
+            return {"next_batch": self._batch, "rooms": self._told.pop(0)}
         if path.startswith("/join/"):
             self.joined_by.append(query)
         if "/join" in path and self.is_far_server_away:
@@ -153,6 +156,51 @@ async def test_an_invitation_is_followed_when_its_server_is_back(tmp_path: Path)
     server._told.append({})
     server.asked.clear()
     await receiving.until(lambda: any(path.endswith("/join") for path in server.asked))
+
+
+@pytest.mark.parametrize("asked", [invited(), joined(replaced(BERT))], ids=["invited", "replaced"])
+async def test_an_invitation_that_waits_outlives_a_restart(
+    tmp_path: Path, asked: dict[str, Any]
+) -> None:
+    server = Homeserver({}, asked, joined(said("hello", 1)))
+    server.is_far_server_away = True
+    first = Receiving(server, tmp_path)
+    await first.until(lambda: len(first.heard) == 1)
+    tried = [path for path in server.asked if "/join" in path]
+    server.is_far_server_away = False
+    server._told += [{}, joined(said("again", 2))]
+    server.asked.clear()
+    second = Receiving(server, tmp_path)
+    await second.until(lambda: len(second.heard) == 1)
+    assert [path for path in server.asked if "/join" in path] == tried
+
+
+async def test_an_invitation_that_no_file_takes_holds_up_nothing(tmp_path: Path) -> None:
+    server = Homeserver({}, invited("!\ud800"), joined(said("hello", 1)))
+    server.is_far_server_away = True
+    receiving = Receiving(server, tmp_path)
+    await receiving.until(lambda: len(receiving.heard) == 1)
+
+
+async def test_an_invitation_that_was_answered_is_not_answered_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    """Whoever left the room meanwhile would stand in it again."""
+    server = Homeserver({}, invited(), joined(said("hello", 1)))
+    server.is_far_server_away = True
+    first = Receiving(server, tmp_path)
+    await first.until(lambda: len(first.heard) == 1)
+    first.clock.advance(3600)
+    server.is_far_server_away = False
+    # What tells nothing new need not move the position
+    server.is_quiet = True
+    server._told += [{}, joined(said("again", 2))]
+    await first.until(lambda: len(first.heard) == 2)
+    server._told += [{}, joined(said("at last", 3))]
+    server.asked.clear()
+    second = Receiving(server, tmp_path)
+    await second.until(lambda: len(second.heard) == 1)
+    assert not any("/join" in path for path in server.asked)
 
 
 async def test_who_came_while_the_place_was_forgotten_is_seen(tmp_path: Path) -> None:
