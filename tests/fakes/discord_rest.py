@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from tests.fakes.discord_world import APPLICATION, BOT, Json, World
 
 MAX_CHARS = 2000
+_FORUM = 15
 _COMMAND = re.compile(r"[-_'a-z0-9]{1,32}")
 
 
@@ -93,7 +94,7 @@ class Rest:
         return found
 
     def _create(self, body: Any, channel: str, files: list[tuple[str, bytes]]) -> Json:
-        self._channel(channel)
+        self._open(channel)
         content = body.get("content") or ""
         _check(content, body.get("components") or [])
         if not content and not files:
@@ -122,8 +123,25 @@ class Rest:
             raise Refused(400, 50035, "Invalid Form Body")
         return {}
 
+    def _open(self, channel: str) -> None:
+        """Take a message there: a thread that is archived and not locked is opened by it."""
+        place = self._channel(channel)
+        if place["type"] == _FORUM:
+            raise Refused(400, 40058, "Cannot send a message in a forum channel")
+        if "thread_metadata" in place and not place["thread_metadata"]["locked"]:
+            place["thread_metadata"]["archived"] = False
+        self._check_open(channel)
+
+    def _check_open(self, channel: str) -> None:
+        state = self._channel(channel).get("thread_metadata", {})
+        if state.get("archived"):
+            raise Refused(400, 50083, "Thread is archived")
+        if state.get("locked"):
+            raise Refused(400, 160005, "Thread is locked")
+
     def _edit(self, body: Any, channel: str, number: str) -> Json:
         message = self._message(channel, number)
+        self._check_open(channel)
         if message["author"]["id"] != BOT["id"]:
             raise Refused(403, 50005, "Cannot edit a message authored by another user")
         _check(body.get("content") or "", body.get("components") or [])

@@ -61,7 +61,8 @@ class DiscordChannel(Channel):
         self.pulse: Pulse = Pulse(clock)
         self._api = api
         self._drafts = DiscordDrafts(api, place.folder, clock)
-        self._sending = DiscordSender(api, self._drafts)
+        threads = DiscordThreads(api)
+        self._sending = DiscordSender(api, self._drafts, threads)
         questions = OpenApprovals()
         self._asking = DiscordApprovals(api, questions)
         path = place.folder / "session.json"
@@ -74,7 +75,7 @@ class DiscordChannel(Channel):
             self._asking,
             questions,
             fetching,
-            DiscordThreads(api),
+            threads,
             place,
             settings.groups,
         )

@@ -23,6 +23,9 @@ AGENT = f"DiscordBot (https://localhost/barnacle, {__version__})"
 FILE_HOSTS = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 _VERSION = "/api/v10"
 
+# An archived thread is opened by a message, so that both mean: it is locked
+_THREAD_ARCHIVED, _THREAD_LOCKED = 50083, 160005
+_LOCKED = "the thread is locked: unlock it, or give the bot the right Manage Threads"
 # By Discord's own codes, where a person can do something about it
 _REASONS = {
     50001: "the bot has no access to that channel: let it see the channel",
@@ -30,6 +33,8 @@ _REASONS = {
     "messages from its members",
     50013: "the bot lacks a right in that channel: let it send messages and files, read the past "
     "and add reactions",
+    _THREAD_ARCHIVED: _LOCKED,
+    _THREAD_LOCKED: _LOCKED,
 }
 
 
@@ -49,6 +54,10 @@ class DiscordRefused(MessageRefused):
     @property
     def is_forbidden(self) -> bool:
         return self.status == rest.FORBIDDEN
+
+    @property
+    def is_locked_thread(self) -> bool:
+        return self.code in {_THREAD_ARCHIVED, _THREAD_LOCKED}
 
 
 class DiscordApi:

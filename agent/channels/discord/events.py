@@ -12,6 +12,7 @@ VOICE_FLAG = 1 << 13
 _FORWARD = 1
 # Threads of announcements, public and private ones
 _THREADS = frozenset({10, 11, 12})
+_PRIVATE_THREAD = 12
 # Discord's first second: the upper bits of its ids are milliseconds from there
 _EPOCH_S = 1_420_070_400
 
@@ -127,6 +128,11 @@ class DiscordPlace(_Wire, frozen=True):
     def thread_of(self) -> str:
         """Return the parent channel; empty if this is no thread."""
         return (self.parent_id or "") if self.kind in _THREADS else ""
+
+    @property
+    def is_private(self) -> bool:
+        """Return true for a thread that not everybody in its parent channel sees."""
+        return self.kind == _PRIVATE_THREAD
 
 
 class DiscordOption(_Wire, frozen=True):

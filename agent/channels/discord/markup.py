@@ -38,17 +38,26 @@ def first_part(markdown: str) -> str:
     return parts(markdown[: 2 * MAX_UNITS])[0]
 
 
-def shown(markdown: str) -> dict[str, object]:
-    """Return the fields of a new or edited message."""
+def mention_of(channel_id: str) -> str:
+    """Return the raw text that shows as a link to a channel or thread."""
+    return f"<#{channel_id}> "
+
+
+def shown(markdown: str, ahead: str = "") -> dict[str, object]:
+    """Return the fields of a new or edited message.
+
+    Args:
+        ahead: raw text before it, short enough for the room that is left for marks.
+    """
     from agent.channels.render.parser import read  # noqa: PLC0415 - as above
     from agent.channels.render.plain import to_plain  # noqa: PLC0415 - no start needs it
     from agent.channels.render.styled import utf16_units  # noqa: PLC0415 - as above
 
     styled = read(markdown)
-    for content in (_marked(styled), to_plain(markdown)):
+    for content in (ahead + _marked(styled), ahead + to_plain(markdown)):
         if utf16_units(content) <= MAX_UNITS:
             return {"content": content, **_QUIET}
-    return {"content": to_plain(markdown)[: MAX_UNITS // 2], **_QUIET}
+    return {"content": ahead + to_plain(markdown)[: MAX_UNITS // 2], **_QUIET}
 
 
 def literal(text: str) -> dict[str, object]:

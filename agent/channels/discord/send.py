@@ -1,17 +1,21 @@
 """Sender of answers to Discord: draft, text, files.
 
 What the platform was asked to take twice, because its word was lost on the way, is taken once: each
-message has a number of ours that it knows for some minutes.
+message has a number of ours that it knows for some minutes. A locked thread takes nothing: what is
+for a public one goes into its channel, where the same people see it.
 """
 
 import hashlib
 import logging
+from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agent.channels.delivery_steps import DeliverySteps, unsendable
 from agent.channels.discord.client import DiscordApi, DiscordRefused
-from agent.channels.discord.markup import first_part, shown
-from agent.channels.discord.threads import messages_in
+from agent.channels.discord.markup import first_part, mention_of, shown
+from agent.channels.discord.threads import DiscordThreads, messages_in
 from agent.channels.drafts import AnswerDraft, Drafts
 from agent.errors import ChannelUnavailable
 from agent.messages import Attachment, Outbound
@@ -74,8 +78,9 @@ class DiscordDrafts(Drafts):
 class DiscordSender:
     """Sender of messages, in the order of the calls."""
 
-    def __init__(self, api: DiscordApi, drafts: DiscordDrafts) -> None:
+    def __init__(self, api: DiscordApi, drafts: DiscordDrafts, threads: DiscordThreads) -> None:
         self._api = api
+        self._threads = threads
         self._drafts = drafts
         self._unfinished = DeliverySteps()
 
@@ -85,10 +90,31 @@ class DiscordSender:
         Raises:
             ChannelError: it has not.
         """
-        await self._unfinished.go_on(message, self._say, self._give)
+        try:
+            await self._unfinished.go_on(message, self._say, self._give)
+        except DiscordRefused as err:
+            if message.thread is None or not err.is_locked_thread:
+                raise
+            await self._send_beside(message, message.thread, err)
 
-    async def _say(self, message: Outbound) -> None:
-        path, body = messages_in(message.recipient, message.thread), shown(message.text)
+    async def _send_beside(self, message: Outbound, thread: str, refusal: DiscordRefused) -> None:
+        """Send into the channel of a locked thread, unless that has other readers."""
+        channel = message.recipient
+        if not await self._threads.is_public_in(thread, channel):
+            raise refusal
+        _log.warning("discord: thread locked, using its channel (thread=%s)", thread)
+        # What it answers stands in the thread
+        moved = replace(message, thread=None, in_reply_to="")
+        say = partial(self._say, ahead=mention_of(thread))
+        try:
+            await self._unfinished.go_on(moved, say, self._give)
+        except DiscordRefused as err:
+            _log.warning("discord: channel of a locked thread refused it (reason=%s)", err)
+            raise refusal from err
+        self._drafts.forget(message)
+
+    async def _say(self, message: Outbound, ahead: str = "") -> None:
+        path, body = messages_in(message.recipient, message.thread), shown(message.text, ahead)
         if message.part == 0 and (draft := await self._drafts.end(message)):
             try:
                 await self._api.call("PATCH", f"{path}/{draft}", body)

@@ -33,12 +33,25 @@ class DiscordThreads:
         if len(self._threads) > MAX_PLACES:
             self._threads.popitem(last=False)
 
+    async def is_public_in(self, channel_id: str, parent: str) -> bool:
+        """Return true for a thread of that channel which all see who see the channel.
+
+        Raises:
+            ChannelUnavailable: that is not to be had now.
+        """
+        place = await self._place(channel_id)
+        return place is not None and place.thread_of == parent and not place.is_private
+
     async def _asked(self, channel_id: str) -> str:
+        place = await self._place(channel_id)
+        return "" if place is None else place.thread_of
+
+    async def _place(self, channel_id: str) -> DiscordPlace | None:
         try:
             told = await self._api.call("GET", f"/channels/{channel_id}")
-            return msgspec.convert(told, DiscordPlace).thread_of
+            return msgspec.convert(told, DiscordPlace)
         except (DiscordRefused, msgspec.ValidationError):
-            return ""
+            return None
 
 
 def messages_in(target: str, thread: str | None) -> str:

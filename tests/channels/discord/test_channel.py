@@ -15,7 +15,7 @@ from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import discord_server
 from tests.fakes.discord_platform import CALLED, COMMANDS, channel_at
 from tests.fakes.discord_server import DiscordServer, Fault
-from tests.fakes.discord_world import ANNA, BEN, BOT, DM, OTHER_BOT, ROOM, Json
+from tests.fakes.discord_world import ANNA, BEN, BOT, DM, OTHER_BOT, ROOM, THREAD, Json
 from tests.waits import wait_until
 
 MESSAGES = r"/channels/\d+/messages"
@@ -101,6 +101,53 @@ async def test_a_draft_that_never_came_costs_no_answer(bot: Bot) -> None:
     await wait_until(lambda: not bot.server.faults)
     await bot.channel.send(answer(heard, "It is warm."))
     assert [one["content"] for one in bot.mine()] == ["It is warm."]
+
+
+async def test_an_answer_opens_an_archived_thread_again(bot: Bot) -> None:
+    heard = await bot.hear(f"{CALLED} hello", THREAD)
+    await bot.channel.draft(heard, "It is")
+    await wait_until(bot.mine)
+    bot.world.channels[THREAD]["thread_metadata"]["archived"] = True
+    await bot.channel.send(answer(heard, "It is warm."))
+    assert (bot.mine()[-1]["channel_id"], bot.mine()[-1]["content"]) == (THREAD, "It is warm.")
+
+
+@pytest.mark.parametrize("is_archived", [True, False])
+async def test_an_answer_to_a_locked_thread_stands_in_its_channel(
+    bot: Bot, tmp_path: Path, *, is_archived: bool
+) -> None:
+    heard = await bot.hear(f"{CALLED} hello", THREAD)
+    await bot.channel.draft(heard, "It is")
+    await wait_until(bot.mine)
+    path = tmp_path / "plan.txt"
+    path.write_bytes(b"x")
+    file = Attachment(str(path), "text/plain", "plan.txt", 1)
+    bot.world.channels[THREAD]["thread_metadata"] |= {"locked": True, "archived": is_archived}
+    # Where its receipt is lost it is sent again, and stands there once
+    bot.server.faults.append(Fault("POST", f"/channels/{ROOM}/messages", cuts=True, acts=True))
+    told = replace(answer(heard, "It is **warm**."), files=(file,))
+    with pytest.raises(ChannelUnavailable):
+        await bot.channel.send(told)
+    await bot.channel.send(told)
+    there = [one for one in bot.mine() if one["channel_id"] == ROOM]
+    assert [one["content"] for one in there] == [f"<#{THREAD}> It is **warm**.", ""]
+    assert len(there[1]["attachments"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [(THREAD, {"type": 12}), (ROOM, {"type": 15}), (THREAD, {"parent_id": "100000000000000099"})],
+    ids=["private thread", "forum", "of another channel"],
+)
+async def test_an_answer_to_a_locked_thread_goes_nowhere_else(
+    bot: Bot, place: str, told: Json
+) -> None:
+    heard = await bot.hear(f"{CALLED} hello", THREAD)
+    bot.world.channels[THREAD]["thread_metadata"]["locked"] = True
+    bot.world.channels[place] |= told
+    with pytest.raises(MessageRefused, match="Manage Threads"):
+        await bot.channel.send(answer(heard, "It is warm."))
+    assert not bot.mine()
 
 
 async def test_a_person_who_takes_no_messages_is_told_of_in_words(bot: Bot) -> None:
