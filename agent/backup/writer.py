@@ -35,6 +35,7 @@ from agent.backup.ring_copy import copy_ring
 from agent.errors import BackupRefused, StorageFull
 from agent.storage.files import PRIVATE_FILE, PRIVATE_FOLDER, sync_folder
 from agent.storage.lineage import read_lineage
+from agent.storage.lock import locked
 
 # A file up to this is read at once, so that no change comes in between
 _AT_ONCE_BYTES = 1024 * 1024
@@ -299,20 +300,22 @@ def _of_bytes(name: str, content: bytes) -> Member:
 
 @contextlib.contextmanager
 def _scratch(state_dir: Path) -> Iterator[Path]:
-    """Yield an empty private folder on the disk of the state."""
+    """Yield an empty private folder on the disk of the state.
+
+    Another backup that is being made has it to itself: it would lack what goes with the folder.
+    """
     folder = state_dir / SCRATCH
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        folder.mkdir(mode=PRIVATE_FOLDER)
-    except OSError as err:
-        raise BackupRefused(
-            f"{state_dir} cannot be written ({err.strerror}): run the command as the user of the "
-            "agent, or with sudo"
-        ) from err
-    try:
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(locked(folder))
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(mode=PRIVATE_FOLDER)
+        except (StorageFull, OSError) as err:
+            raise BackupRefused(
+                f"{err}: run the command as the agent's user, or with sudo"
+            ) from err
+        held.callback(shutil.rmtree, folder, ignore_errors=True)
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_free(folder: Path, needed_bytes: int) -> None:

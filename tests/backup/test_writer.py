@@ -3,6 +3,7 @@ import os
 import shutil
 import sqlite3
 import tarfile
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,9 +17,12 @@ from agent.backup.inventory import SCRATCH
 from agent.backup.reader import read_backup
 from agent.backup.writer import BackupPlan
 from agent.errors import BackupRefused, StorageFull
+from tests.backup.conftest import make_database
 from tests.fakes.age_tool import decrypt_with_key, needs_age
 
 WORKSPACE = "state/workspace"
+# A small backup takes a tenth of it
+_WHILE_S = 1.0
 
 
 def test_a_backup_holds_every_part_as_the_manifest_says(
@@ -180,6 +184,32 @@ def test_a_database_on_a_dying_card_is_kept_as_far_as_it_can_be_read(
     assert any("agent.db is damaged" in one for one in manifest.header.left_out)
     [part] = [part for part in manifest.parts if part.name == "state/agent.db"]
     assert part.size_bytes == (state / "agent.db").stat().st_size
+
+
+def test_two_backups_at_once_are_both_whole(
+    plan: BackupPlan, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, found = writer.copy_database, []
+    make_database(state / "memory.db", 3)
+
+    def second() -> None:
+        found.append(plan.write_file(tmp_path / "second.barnacle-backup"))
+
+    other = threading.Thread(target=second)
+
+    def copied(source: Path, target: Path) -> int:
+        if source.name == "memory.db" and threading.current_thread() is not other:
+            other.start()
+            other.join(timeout=_WHILE_S)
+        return really(source, target)
+
+    monkeypatch.setattr(writer, "copy_database", copied)
+    found.append(plan.write_file(tmp_path / "first.barnacle-backup"))
+    other.join()
+    assert len(found) == 2
+    for manifest in found:
+        names = {part.name for part in manifest.parts}
+        assert names > {"state/agent.db", "state/memory.db"}
 
 
 def test_a_folder_that_is_not_there_is_refused(plan: BackupPlan, tmp_path: Path) -> None:
