@@ -81,9 +81,12 @@ class NightlyBackup(Struct, frozen=True):
 
     async def run(self, owner: Owner) -> None:
         """Make each backup once, until cancelled."""
+        tried_s = 0.0
         while True:
             await self.clock.sleep(LOOK_S)
-            if self.is_due():
+            # By the record alone it is due with each look, where a full disk takes no record
+            if self.is_due() and (slot_s := self._last_s(self.clock.wall_s())) != tried_s:
+                tried_s = slot_s
                 await self.make(owner)
 
     def is_due(self) -> bool:
@@ -91,26 +94,34 @@ class NightlyBackup(Struct, frozen=True):
         now_s = self.clock.wall_s()
         if not is_trusted(now_s):
             return False
+        record = read_record(self.state_dir)
+        # One of a time to come was made by a clock that was ahead
+        latest_s = now_s + _LOOK_BACK_S
+        return record is None or not self._last_s(now_s) <= record.tried_at_s <= latest_s
+
+    def _last_s(self, now_s: float) -> float:
+        """Return the last time of day that it is made at."""
         hour, minute = self.settings.at.split(":")
         last_s = 0.0
         for slot_s in slots(f"{int(minute)} {int(hour)} * * *", now_s - _LOOK_BACK_S, self.zone()):
             if slot_s > now_s:
                 break
             last_s = slot_s
-        record = read_record(self.state_dir)
-        # One of a time to come was made by a clock that was ahead
-        return record is None or not last_s <= record.tried_at_s <= now_s + _LOOK_BACK_S
+        return last_s
 
     async def make(self, owner: Owner) -> None:
         """Make a backup now; tell the owner of a new trouble."""
         before = await asyncio.to_thread(read_record, self.state_dir) or LastBackup()
-        status, said = await self.run_program(self._words())
+        try:
+            status, said = await self.run_program(self._words())
+        except OSError as err:
+            status, said = 1, f"the program cannot be started: {err.strerror}"
         made = await asyncio.to_thread(read_record, self.state_dir) or LastBackup()
         trouble = "" if not status else (_last_line(said) or f"it ended with status {status}")
         tried = msgspec.structs.replace(made, tried_at_s=self.clock.wall_s(), trouble=trouble)
         try:
             await asyncio.to_thread(write_record, self.state_dir, tried)
-        except StorageFull as err:
+        except (StorageFull, OSError) as err:
             _log.error("backup: not recorded (error=%s)", err)
         if trouble:
             _log.error("backup: failed (error=%s)", trouble)

@@ -5,9 +5,12 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from agent.backup import nightly as nightly_module
 from agent.backup.nightly import MOST_SENT_BYTES, NightlyBackup, run_apart
 from agent.backup.record import LastBackup, read_record, write_record
+from agent.errors import StorageFull
 from agent.messages import Attachment
 from agent.passage import Passage
 from agent.schedule.settings import BackupSettings
@@ -111,6 +114,68 @@ async def test_a_failure_is_told_once_and_kept(tmp_path: Path) -> None:
     assert record is not None
     assert record.trouble == "/media/usb is no folder"
     assert not nightly(tmp_path, program).is_due()
+
+
+class Ended(Exception):
+    """The clock of a test has no further looks."""
+
+
+class Looks(SteppedClock):
+    """Clock that ends a run after some looks."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(NOW_S)
+        self._left = looks
+
+    async def sleep(self, duration_s: float) -> None:
+        if not self._left:
+            raise Ended
+        self._left -= 1
+        await super().sleep(duration_s)
+
+
+async def test_where_it_cannot_be_recorded_it_is_tried_once_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_given: object) -> None:
+        raise StorageFull("no room")
+
+    program, owner = Program(tmp_path, status=1, said="barnacle: 0 MB free"), Owner()
+    monkeypatch.setattr(nightly_module, "write_record", full)
+    wanted = replace(nightly(tmp_path, program), clock=Looks(10))
+    with pytest.raises(Ended):
+        await wanted.run(owner)
+    assert owner.told == ["I could not make the backup of tonight: 0 MB free"]
+    assert len(program.ran) == 1
+
+
+async def test_the_next_night_is_tried_again_where_nothing_can_be_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_given: object) -> None:
+        raise StorageFull("no room")
+
+    program = Program(tmp_path, status=1, said="barnacle: 0 MB free")
+    monkeypatch.setattr(nightly_module, "write_record", full)
+    wanted = replace(nightly(tmp_path, program), clock=Looks(25 * 60))
+    with pytest.raises(Ended):
+        await wanted.run(Owner())
+    assert len(program.ran) == 2
+
+
+async def test_a_program_that_cannot_be_started_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    async def missing(_words: Sequence[str]) -> tuple[int, str]:
+        raise OSError(12, "Cannot allocate memory")
+
+    owner, program = Owner(), Program(tmp_path)
+    wanted = replace(nightly(tmp_path, program), run_program=missing, clock=Looks(3))
+    with pytest.raises(Ended):
+        await wanted.run(owner)
+    why = "the program cannot be started: Cannot allocate memory"
+    assert owner.told == [f"I could not make the backup of tonight: {why}"]
+    record = read_record(tmp_path)
+    assert record is not None
+    assert record.trouble == why
 
 
 async def test_what_the_last_one_did_not_lack_is_told_once(tmp_path: Path) -> None:

@@ -72,14 +72,9 @@ class UpkeepViews:
         owner = self._agent.access.owner
         if owner is None:
             return
-        trouble = ""
-        try:
-            await nightly.make(owner)
-        except OSError as err:
-            trouble = f"the program cannot be started: {err.strerror}"
-            _log.error("backup: not begun (error=%s)", err)
+        await nightly.make(owner)
         record = await asyncio.to_thread(read_record, self._agent.paths.state_dir)
-        trouble = trouble or (record.trouble if record is not None else "it left no record")
+        trouble = record.trouble if record is not None else "it left no record"
         result = trouble or (record.where if record is not None else "")
         try:
             ended: Row = {"kind": "effect", "ok": not trouble, "result": result}
