@@ -172,7 +172,8 @@ class Inventory(Struct, frozen=True):
                             failed(err)
 
     def _is_out(self, path: Path) -> bool:
-        if path in self.skipped:
+        # Documents may be around the state folder, which is a part of its own
+        if path in self.skipped or path == self.state_dir:
             return True
         if path.parent == self.state_dir and is_passing(path.name):
             return True

@@ -110,9 +110,9 @@ def _staged(path: Path, keys: Keys, target: RestoreTarget) -> tuple[SwitchPlan, 
     new.mkdir(mode=PRIVATE_FOLDER, parents=True)
     manifest = _unpacked(path, keys, new)
     crash_point("restore.unpacked")
-    folders = _folders(manifest, new, target)
+    folders, around = _folders(manifest, new, target)
     plan, left = _plan(manifest, folders, target)
-    note = _settled(manifest, new / Area.STATE.value, plan, left, target)
+    note = _settled(manifest, new / Area.STATE.value, plan, (*around, *left), target)
     _give(target.state_dir / STAGED, target.state_dir)
     return plan, note
 
@@ -130,11 +130,13 @@ def _unpacked(path: Path, keys: Keys, new: Path) -> BackupManifest:
     return manifest
 
 
-def _folders(manifest: BackupManifest, new: Path, target: RestoreTarget) -> dict[Area, Path]:
-    """Return the folders that are switched, by their areas."""
+def _folders(
+    manifest: BackupManifest, new: Path, target: RestoreTarget
+) -> tuple[dict[Area, Path], list[str]]:
+    """Return the folders that are switched, by their areas, and a sentence for each other one."""
     config = new / Area.CONFIG.value / "barnacle.toml"
     outside = target.outside(config if config.is_file() else None)
-    found = {Area.STATE: target.state_dir}
+    found, left = {Area.STATE: target.state_dir}, list[str]()
     areas = {part.area for part in manifest.parts}
     for area in (Area.WORKSPACE, Area.DOCUMENTS):
         if area.value not in areas:
@@ -142,9 +144,16 @@ def _folders(manifest: BackupManifest, new: Path, target: RestoreTarget) -> dict
         root = outside.of(area)
         if root is None:
             raise BackupRefused(f"its configuration does not say where the folder {area.value} is")
+        if target.state_dir.resolve().is_relative_to(root.resolve()):
+            # What is set aside of it would take the state along, in the middle of the switch
+            left.append(
+                f"the folder {area.value}: {root} holds the state folder and stays as it is; take "
+                "its files out of the backup by hand"
+            )
+            continue
         _check_own(root, target.state_dir)
         found[area] = root
-    return found
+    return found, left
 
 
 def _plan(

@@ -69,6 +69,16 @@ def test_folders_elsewhere_and_what_the_configuration_names_are_in_it(
     assert sources["credentials/api_key"].kind is PartKind.CREDENTIAL
 
 
+def test_the_state_folder_is_in_it_once_where_documents_are_around_it(
+    state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "note.md").write_text("x")
+    found = names(of(state, documents=tmp_path))
+    assert "documents/note.md" in found
+    assert "state/people.json" in found
+    assert not [name for name in found if name.startswith("documents/state")]
+
+
 def test_links_are_not_followed(state: Path) -> None:
     (state / "workspace" / "passwd").symlink_to("/etc/passwd")
     (state / "workspace" / "etc").symlink_to("/etc")

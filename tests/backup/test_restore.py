@@ -106,6 +106,23 @@ def test_what_root_sets_aside_is_the_agent_s_and_what_was_root_s_stays_so(
     assert foreign(new.state) == []
 
 
+def test_a_folder_around_the_state_stays_where_it_is(
+    old: BackedUpDevice, new: BackedUpDevice, tmp_path: Path
+) -> None:
+    """A home folder as documents: with it the state would go in the middle of the switch."""
+    around = new.state.parent
+    (around / "mine.md").write_text("of before")
+    (tmp_path / "old" / "sheet.md").write_text("of the backup")
+    inventory = Inventory(old.state, old.state / "workspace", tmp_path / "old", old.config)
+    backup = tmp_path / "x.barnacle-backup"
+    BackupPlan(inventory, RECIPIENTS, "greenhouse").write_file(backup)
+    target = replace(new.target(NOW_S), outside=lambda _config: OutsideFolders(documents=around))
+    note = restore(backup, KEYS, target)
+    assert (new.state / "workspace" / "IDENTITY.md").read_text() == "I am a greenhouse."
+    assert (around / "mine.md").read_text() == "of before"
+    assert note.left[0].startswith(f"the folder documents: {around} holds the state folder")
+
+
 def test_an_empty_device_keeps_nothing(backup: Path, tmp_path: Path) -> None:
     blank = BackedUpDevice(tmp_path / "blank")
     shutil.rmtree(blank.state)
