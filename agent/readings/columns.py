@@ -11,12 +11,14 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, repeat
+from itertools import accumulate, pairwise, repeat
 
 from msgspec import Struct, field
 
 # A value is taken to last until the next one, but for no longer than this many cadences
 HELD_CADENCES = 2.5
+# The longest cadence: what is recorded more often now may have been recorded so before
+_COARSEST_S = 60
 # What a switch has to reach to be on
 ON_LEVEL = 0.5
 _HEADER = struct.Struct("<BBI")
@@ -97,7 +99,10 @@ class Columns(Struct):
 def of_values(at_ms: list[int], values: list[float], cadence_s: int, *, is_switch: bool) -> Columns:
     """Return single values as rows: each lasts until the next one, or until a gap begins."""
     longest_ms = int(cadence_s * HELD_CADENCES * 1000)
-    lasted = list(map(min, map(operator.sub, at_ms[1:], at_ms), repeat(longest_ms)))
+    distances = list(map(operator.sub, at_ms[1:], at_ms))
+    lasted = list(map(min, distances, repeat(longest_ms)))
+    for at in _of_before(distances, longest_ms):
+        lasted[at] = distances[at]
     # Nobody knows yet for how long the newest will last
     lasted += [0] * (len(at_ms) - len(lasted))
     nothing = [0] * len(at_ms)
@@ -108,6 +113,17 @@ def of_values(at_ms: list[int], values: list[float], cadence_s: int, *, is_switc
     on_ms = list(map(operator.mul, lasted, is_on))
     starts = list(map(int, map(operator.gt, is_on, [True, *is_on])))
     return Columns(at_ms, values, values, values, ones, on_ms, lasted, starts)
+
+
+def _of_before(distances: Sequence[int], longest_ms: int) -> Iterator[int]:
+    """Yield the places of distances of a longer cadence: one alone is a gap, several are none."""
+    coarsest_ms = int(_COARSEST_S * HELD_CADENCES * 1000)
+    is_long = [longest_ms < one <= coarsest_ms for one in distances]
+    for at, (before, this, after) in enumerate(
+        zip([False, *is_long], is_long, [*is_long[1:], False], strict=False)
+    ):
+        if this and (before or after):
+            yield at
 
 
 def lengthen(rows: Columns, end_ms: int, cadence_s: int, *, is_switch: bool) -> None:
@@ -126,9 +142,11 @@ def distances_ms(rows: Columns, cadence_s: float) -> list[int]:
     Older days are kept by the minute or quarter of an hour, whatever the cadence is.
     """
     longest_ms = int(cadence_s * HELD_CADENCES * 1000)
+    # Of the last value of a chunk it was not known how long it would last: as the one before it
+    known = [one or before for before, one in pairwise([0, *rows.known_ms])]
     return [
         max(longest_ms, known_ms if count == 1 else 2 * known_ms)
-        for count, known_ms in zip(rows.counts, rows.known_ms, strict=True)
+        for count, known_ms in zip(rows.counts, known, strict=True)
     ]
 
 

@@ -57,6 +57,12 @@ def test_nothing_is_known_of_a_gap() -> None:
     assert rows.on_ms == rows.known_ms
 
 
+def test_one_long_distance_is_a_gap_and_several_are_a_cadence_of_before() -> None:
+    at_ms = [0, 60_000, 120_000, 130_000, 140_000, 200_000, 210_000]
+    rows = of_values(at_ms, [1.0] * 7, 10, is_switch=False)
+    assert rows.known_ms == [60_000, 60_000, 10_000, 10_000, 25_000, 10_000, 0]
+
+
 def test_no_rows_are_no_bytes_too_many() -> None:
     assert unpack_values(pack_values([], []), 60, is_switch=False) == Columns()
     assert in_buckets(Columns(), QUARTER_MS) == Columns()

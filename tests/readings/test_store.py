@@ -9,7 +9,7 @@ from agent.readings.batch import Batch
 from agent.readings.packing import Retention
 from agent.readings.series import Series, SeriesKind
 from agent.readings.store import DAY_MS, ReadingStore
-from agent.readings.summary import Moment, gaps, summarize
+from agent.readings.summary import Gap, Moment, gaps, summarize
 from tests.waits import wait_until
 
 # Midnight, UTC
@@ -50,6 +50,27 @@ async def record_days(store: ReadingStore, series: Series, days: int, first: int
         store.add(series, minute * 60.0, minute % MINUTES / 10)
         if minute % 60 == 59:
             await store.commit(BEGIN_MS + minute * 60_000)
+
+
+async def test_what_was_recorded_each_minute_stays_known_at_a_shorter_cadence(
+    packing_store: ReadingStore,
+) -> None:
+    pump, room = await packing_store.series(PUMP, 60), await packing_store.series(ROOM, 60)
+    packing_store.place(BEGIN_MS, is_sure=True)
+    for minute in range(240):
+        packing_store.add(pump, minute * 60.0, float(minute < 120))
+        packing_store.add(room, minute * 60.0, minute / 10)
+        # The last hour is not packed
+        if minute % 30 == 29:
+            await packing_store.commit(BEGIN_MS + minute * 60_000)
+    pump, room = await packing_store.series(PUMP, 10), await packing_store.series(ROOM, 10)
+    end_ms = BEGIN_MS + 240 * 60_000
+    on = summarize(await packing_store.rows(pump, BEGIN_MS, end_ms))
+    rows = await packing_store.rows(room, BEGIN_MS, end_ms)
+    assert on is not None
+    assert on.on_s == 7200.0
+    # Of the newest value it is not known that it was the last of its cadence
+    assert gaps(rows, BEGIN_MS, end_ms, room.cadence_s) == [Gap(end_ms - 60_000, end_ms)]
 
 
 async def test_values_are_there_before_and_after_they_are_packed(store: ReadingStore) -> None:
