@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 
 from agent.backup.manifest import SUFFIX
+from agent.backup.record import LastBackup
+from agent.errors import BackupRefused
 
 _NAME = re.compile(rf"(.+)-[0-9]{{8}}T[0-9]{{6}}Z{re.escape(SUFFIX)}\Z")
 
@@ -12,6 +14,26 @@ _NAME = re.compile(rf"(.+)-[0-9]{{8}}T[0-9]{{6}}Z{re.escape(SUFFIX)}\Z")
 PARTIAL = ".part"
 # A backup takes four hours at most; what nobody has written to for longer was cut off
 _CUT_OFF_S = 86_400.0
+
+
+def is_apart(folder: Path, state_dir: Path) -> bool:
+    """Return true if a folder is on another disk than those of the state and the system."""
+    return folder.stat().st_dev not in {state_dir.stat().st_dev, Path("/").stat().st_dev}
+
+
+def check_disk(folder: Path, state_dir: Path, last: LastBackup | None) -> None:
+    """Refuse the mount point of a disk that is gone: a backup there would die with the card.
+
+    Raises:
+        BackupRefused: the last backup went onto a disk there, and none is mounted now.
+    """
+    if last is None or not last.is_apart or Path(last.where).parent != folder:
+        return
+    if folder.is_dir() and not is_apart(folder, state_dir):
+        raise BackupRefused(
+            f"no disk is mounted at {folder} any more, where the last backup was written onto one: "
+            "connect and mount it, or name another folder"
+        )
 
 
 def remove_cut_off(folder: Path, device: str, now_s: float) -> None:

@@ -17,6 +17,7 @@ class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
         tried_at_s: time of that try.
         verified_at_s: time at which it was verified on this device; 0 if it never was.
         verify_trouble: what was wrong with it then; empty where nothing was.
+        is_apart: it was written onto another disk than those of the state and the system.
         left_out: sentences about what it lacks; None in a record of an earlier version.
     """
 
@@ -27,6 +28,7 @@ class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
     verified_at_s: float = 0.0
     verify_trouble: str = ""
+    is_apart: bool = False
     left_out: tuple[str, ...] | None = None
 
 

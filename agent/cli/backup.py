@@ -14,7 +14,7 @@ from typing import TextIO
 import msgspec
 
 from agent.backup.encryption import Recipients, make_key
-from agent.backup.folder import remove_old
+from agent.backup.folder import check_disk, is_apart, remove_old
 from agent.backup.inventory import FOLDER, is_usable_folder
 from agent.backup.manifest import SUFFIX, BackupHeader, BackupManifest, PartRecord
 from agent.backup.reader import read_backup
@@ -69,6 +69,7 @@ def _make(arguments: Namespace) -> int:
         _say_made("the standard output", manifest, begun_s, sys.stderr)
         return exits.OK
     target = _target(usb_folder() if to == _USB else place, plan, is_own=not to)
+    check_disk(target.parent, paths.state_dir, read_record(paths.state_dir))
     manifest = plan.write_file(target)
     if not to:
         hand_over(paths.state_dir, (FOLDER, f"{FOLDER}/{target.name}"))
@@ -80,6 +81,7 @@ def _make(arguments: Namespace) -> int:
         where=str(target),
         size_bytes=target.stat().st_size,
         tried_at_s=manifest.header.made_at_s,
+        is_apart=is_apart(target.parent, paths.state_dir),
         left_out=manifest.header.left_out,
     )
     write_record(paths.state_dir, made)

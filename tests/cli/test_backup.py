@@ -1,5 +1,6 @@
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from agent.system.clock import SystemClock
 from tests.backup.conftest import make_database
 
 WORKSPACE = "state/workspace"
+# A file system of its own on any Linux
+MEMORY = "/dev/shm"
 
 
 @pytest.fixture
@@ -65,6 +68,31 @@ def test_the_configuration_says_where_and_for_whom(home: Path, key: tuple[str, s
     (home / "barnacle.toml").write_text(told)
     assert main(["backup"]) == exits.OK
     assert len([*(home / "kept").iterdir()]) == 1
+
+
+def test_a_folder_that_was_a_disk_and_is_none_is_refused(
+    home: Path, key: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "usb").mkdir()
+    words = f'[backup]\nto = "{home}/usb"\nrecipients = ["{key[1]}"]\n'
+    (home / "barnacle.toml").write_text(words)
+    record = {"made_at_s": 1.0, "where": f"{home}/usb/x.barnacle-backup", "is_apart": True}
+    (home / "state" / "last-backup.json").write_text(json.dumps(record))
+    assert main(["backup"]) == exits.FAILED
+    assert f"no disk is mounted at {home}/usb any more" in capsys.readouterr().err
+    assert not [*(home / "usb").iterdir()]
+    # Another one is somebody's choice
+    (home / "other").mkdir()
+    assert main(["backup", "--to", f"{home}/other"]) == exits.OK
+
+
+def test_a_backup_on_another_disk_is_on_record_as_such(home: Path, key: tuple[str, str]) -> None:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        for place, apart in ((folder, True), (str(home), False)):
+            assert main(["backup", "--to", place, "--recipient", key[1]]) == exits.OK
+            record = read_record(home / "state")
+            assert record is not None
+            assert record.is_apart is (apart and Path(folder).stat().st_dev != home.stat().st_dev)
 
 
 def test_a_backup_outlives_those_of_a_clock_that_was_ahead(
