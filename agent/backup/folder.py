@@ -48,18 +48,21 @@ def remove_cut_off(folder: Path, device: str, now_s: float) -> None:
                 path.unlink()
 
 
-def remove_old(folder: Path, device: str, keep: int, made: Path) -> list[Path]:
+def remove_old(
+    folder: Path, device: str, keep: int, made: Path, whole: Path | None = None
+) -> list[Path]:
     """Remove all but the newest backups of a device; return those that went.
 
     Args:
         made: the newest; what is dated later is older, and of a clock that was ahead.
+        whole: the last one without damage, which stays: the newer ones hold damaged databases.
     """
     mine = [
         path
         for path in sorted(folder.glob(f"*{SUFFIX}"), key=lambda one: (one <= made, one))
         if (name := _NAME.match(path.name)) and name[1] == device and path.is_file()
     ]
-    old = mine[: max(len(mine) - keep, 0)]
+    old = [path for path in mine[: max(len(mine) - keep, 0)] if path != whole]
     for path in old:
         path.unlink()
     return old

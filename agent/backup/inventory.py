@@ -95,6 +95,10 @@ class Inventory(Struct, frozen=True):
         yield from self._elsewhere()
         yield from self._values()
 
+    def set_aside(self) -> Iterator[Path]:
+        """Yield the damaged databases that the agent has put away: what they held is lost here."""
+        return self.state_dir.glob("*.db.corrupt.*")
+
     def links(self) -> Iterator[Path]:
         """Yield the symbolic links, which no backup follows or holds."""
         for root in (self.state_dir, *self._outside().values()):

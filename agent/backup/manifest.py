@@ -88,10 +88,15 @@ class PartRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Last file of a backup."""
+    """Last file of a backup.
+
+    Args:
+        is_whole: no database was damaged or set aside, and the disk gave all that was asked of it.
+    """
 
     header: BackupHeader
     parts: tuple[PartRecord, ...]
+    is_whole: bool = True
 
     @property
     def size_bytes(self) -> int:

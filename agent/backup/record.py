@@ -17,6 +17,7 @@ class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
         tried_at_s: time of that try.
         verified_at_s: time at which it was verified on this device; 0 if it never was.
         verify_trouble: what was wrong with it then; empty where nothing was.
+        whole: the newest file in which no database was damaged; it outlives those that are kept.
         is_apart: it was written onto another disk than those of the state and the system.
         left_out: sentences about what it lacks; None in a record of an earlier version.
     """
@@ -28,6 +29,7 @@ class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
     verified_at_s: float = 0.0
     verify_trouble: str = ""
+    whole: str = ""
     is_apart: bool = False
     left_out: tuple[str, ...] | None = None
 

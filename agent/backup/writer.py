@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from agent import __version__
 from agent.backup.archive import PIECE_BYTES, ArchiveStream, Member
-from agent.backup.database_copy import copy_database
+from agent.backup.database_copy import copy_database, trouble_of
 from agent.backup.encryption import Recipients, encrypt
 from agent.backup.folder import PARTIAL, remove_cut_off
 from agent.backup.inventory import RING, SCRATCH, Inventory, Source
@@ -48,6 +48,8 @@ RING_NAME = f"{Area.STATE.value}/{RING}"
 _UNREADABLE = frozenset({"SQLITE_IOERR_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_SHORT_READ"})
 # As much as the kernel gives up at once
 _PAGE_BYTES = 4096
+# Of what SQLite says of a damaged database, which may be several lines of pages
+_MOST_CHARS = 120
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 
@@ -156,12 +158,14 @@ class _Parts:
         self._scratch = scratch
         self._records: list[PartRecord] = []
         self._troubles: list[str] = []
+        self._is_whole = not any(inventory.set_aside())
 
     @property
     def manifest(self) -> BackupManifest:
         left_out = (*self._header.left_out, *self._troubles)
         header = msgspec.structs.replace(self._header, left_out=left_out)
-        return BackupManifest(header=header, parts=tuple(self._records))
+        parts = tuple(self._records)
+        return BackupManifest(header=header, parts=parts, is_whole=self._is_whole)
 
     def members(self) -> Iterator[Member]:
         """Yield everything that the archive holds."""
@@ -184,8 +188,12 @@ class _Parts:
                 if err.errno != errno.EIO:
                     raise
                 # The others are wanted all the more
-                self._troubles.append(f"{source.name} cannot be read: the card or disk is failing")
+                self._damaged(f"{source.name} cannot be read: the card or disk is failing")
         yield _of_bytes(MANIFEST_NAME, msgspec.json.encode(self.manifest))
+
+    def _damaged(self, trouble: str) -> None:
+        self._troubles.append(trouble)
+        self._is_whole = False
 
     def _members_of(self, source: Source) -> Iterator[Member]:
         if source.path is None:
@@ -197,14 +205,20 @@ class _Parts:
 
     def _database(self, source: Source, path: Path) -> Iterator[Member]:
         copy = self._scratch / "copy.db"
+        schema: int | None
         try:
             schema = copy_database(path, copy)
         except sqlite3.DatabaseError as err:
             self._refuse_unless_damaged(path, err)
             # Better than nothing: what of it can be read is found when the agent sets it aside
-            self._troubles.append(f"{path.name} is damaged ({err}): it is in it as it lies there")
+            self._damaged(f"{path.name} is damaged ({err}): it is in it as it lies there")
             yield from self._file(source, path)
             return
+        if trouble := trouble_of(copy):
+            # As a plain file: a restore refuses a database that is not sound, and with it all else
+            said = " ".join(trouble.split())[:_MOST_CHARS]
+            self._damaged(f"{path.name} is damaged ({said}): it is in it as it lies there")
+            schema = None
         with copy.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             yield self._noted(source, size, _exactly(file.read, size), path, schema)
@@ -246,7 +260,7 @@ class _Parts:
             at += len(piece)
             yield piece
         if lost:
-            self._troubles.append(
+            self._damaged(
                 f"{lost} bytes of {source.name} cannot be read: the card or disk is failing"
             )
 

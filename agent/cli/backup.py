@@ -69,18 +69,21 @@ def _make(arguments: Namespace) -> int:
         _say_made("the standard output", manifest, begun_s, sys.stderr)
         return exits.OK
     target = _target(usb_folder() if to == _USB else place, plan, is_own=not to)
-    check_disk(target.parent, paths.state_dir, read_record(paths.state_dir))
+    before = read_record(paths.state_dir)
+    check_disk(target.parent, paths.state_dir, before)
     manifest = plan.write_file(target)
     if not to:
         hand_over(paths.state_dir, (FOLDER, f"{FOLDER}/{target.name}"))
+    whole = str(target) if manifest.is_whole else _last_whole(before)
     if not arguments.to:
-        for old in remove_old(target.parent, plan.device, wanted.keep, target):
+        for old in remove_old(target.parent, plan.device, wanted.keep, target, Path(whole)):
             say(f"removed {old}")
     made = LastBackup(
         made_at_s=manifest.header.made_at_s,
         where=str(target),
         size_bytes=target.stat().st_size,
         tried_at_s=manifest.header.made_at_s,
+        whole=whole,
         is_apart=is_apart(target.parent, paths.state_dir),
         left_out=manifest.header.left_out,
     )
@@ -88,6 +91,11 @@ def _make(arguments: Namespace) -> int:
     hand_over(paths.state_dir, (RECORD,))
     _say_made(str(target), manifest, begun_s, sys.stdout)
     return exits.OK
+
+
+def _last_whole(before: LastBackup | None) -> str:
+    """Return the file that was whole last; the last one where a version before this made it."""
+    return "" if before is None else before.whole or before.where
 
 
 def _target(place: Path, plan: BackupPlan, *, is_own: bool) -> Path:

@@ -26,3 +26,11 @@ def test_those_of_a_clock_that_was_ahead_go_first(tmp_path: Path) -> None:
     made = tmp_path / names[-1]
     assert [path.name for path in remove_old(tmp_path, "house", 3, made)] == ahead[:1]
     assert [path.name for path in remove_old(tmp_path, "house", 1, made)] == [ahead[1], names[0]]
+
+
+def test_the_last_whole_one_stays_beside_those_that_are_kept(tmp_path: Path) -> None:
+    names = [f"house-2027010{day}T033000Z.barnacle-backup" for day in range(1, 6)]
+    for name in names:
+        (tmp_path / name).touch()
+    removed = remove_old(tmp_path, "house", 2, tmp_path / names[-1], tmp_path / names[1])
+    assert [path.name for path in removed] == [names[0], names[2]]

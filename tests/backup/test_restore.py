@@ -18,6 +18,7 @@ from agent.health.ownership import foreign
 from agent.storage import lock
 from agent.storage.lineage import Lineage, read_lineage, write_lineage
 from agent.system import crash_points
+from tests.backup.conftest import make_database
 from tests.fakes.backed_up import KEYS, RECIPIENTS, BackedUpDevice
 
 NOW_S = time.time()
@@ -121,6 +122,19 @@ def test_a_folder_around_the_state_stays_where_it_is(
     assert (new.state / "workspace" / "IDENTITY.md").read_text() == "I am a greenhouse."
     assert (around / "mine.md").read_text() == "of before"
     assert note.left[0].startswith(f"the folder documents: {around} holds the state folder")
+
+
+def test_a_damaged_database_does_not_keep_the_rest_from_being_restored(
+    old: BackedUpDevice, new: BackedUpDevice, tmp_path: Path
+) -> None:
+    memory = old.state / "memory.db"
+    make_database(memory, 3000)
+    spoiled = bytearray(memory.read_bytes())
+    spoiled[4096:16384] = bytes(12288)
+    memory.write_bytes(spoiled)
+    restore(old.backup(tmp_path / "x.barnacle-backup"), KEYS, new.target(NOW_S))
+    assert (new.state / "workspace" / "IDENTITY.md").read_text() == "I am a greenhouse."
+    assert (new.state / "memory.db").read_bytes()[20_000:] == bytes(spoiled)[20_000:]
 
 
 def test_an_empty_device_keeps_nothing(backup: Path, tmp_path: Path) -> None:

@@ -142,6 +142,31 @@ def test_a_damaged_database_is_kept_as_it_lies_there_and_told_of(
     assert read_backup(tmp_path / "x.barnacle-backup", keys).differences() == {}
 
 
+def test_damage_in_the_middle_of_a_database_is_told_of(
+    plan: BackupPlan, state: Path, keys: Keys, tmp_path: Path
+) -> None:
+    """Its pages are copied one by one: none of them says that it is wrong."""
+    path, page_bytes = state / "memory.db", 4096
+    make_database(path, 3000)
+    spoiled = bytearray(path.read_bytes())
+    spoiled[page_bytes : 4 * page_bytes] = bytes(3 * page_bytes)
+    path.write_bytes(spoiled)
+    manifest = plan.write_file(tmp_path / "x.barnacle-backup")
+    assert any("memory.db is damaged" in one for one in manifest.header.left_out)
+    assert not manifest.is_whole
+    found = read_backup(tmp_path / "x.barnacle-backup", keys)
+    assert found.differences() == {}
+    assert not found.manifest.is_whole
+
+
+def test_a_database_that_was_set_aside_makes_no_whole_backup(
+    plan: BackupPlan, state: Path, tmp_path: Path
+) -> None:
+    assert plan.write_file(tmp_path / "x.barnacle-backup").is_whole
+    (state / "agent.db.corrupt.20270101T033000Z").write_text("x")
+    assert not plan.write_file(tmp_path / "x.barnacle-backup").is_whole
+
+
 def test_what_a_dying_card_cannot_read_does_not_end_the_backup(
     plan: BackupPlan, state: Path, keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +192,7 @@ def test_what_a_dying_card_cannot_read_does_not_end_the_backup(
         "4096 bytes of state/log cannot be read: the card or disk is failing",
         "state/people.json cannot be read: the card or disk is failing",
     )
+    assert not manifest.is_whole
     assert read_backup(tmp_path / "x.barnacle-backup", keys).differences() == {}
 
 

@@ -111,6 +111,31 @@ def test_a_backup_outlives_those_of_a_clock_that_was_ahead(
     assert [str(path) for path in (home / "usb").iterdir()] == [record.where]
 
 
+def test_the_last_backup_before_a_database_was_damaged_is_never_removed(
+    home: Path, key: tuple[str, str]
+) -> None:
+    (home / "usb").mkdir()
+    words = f'[backup]\nto = "{home}/usb"\nkeep = 1\nrecipients = ["{key[1]}"]\n'
+    (home / "barnacle.toml").write_text(words)
+    memory = home / "state" / "memory.db"
+    make_database(memory, 3000)
+    assert main(["backup"]) == exits.OK
+    (whole,) = (home / "usb").iterdir()
+    # A name of the same second would be the same
+    whole = whole.replace(whole.with_name(whole.name.replace("-20", "-19", 1)))
+    told = json.dumps({"made_at_s": 1.0, "where": str(whole), "whole": str(whole)})
+    (home / "state" / "last-backup.json").write_text(told)
+    spoiled = bytearray(memory.read_bytes())
+    spoiled[4096:16384] = bytes(12288)
+    memory.write_bytes(spoiled)
+    for _ in range(2):
+        assert main(["backup"]) == exits.OK
+        assert whole.exists()
+        (damaged,) = (path for path in (home / "usb").iterdir() if path != whole)
+        damaged.replace(damaged.with_name(damaged.name.replace("-20", "-18", 1)))
+    assert main(["backup", "verify", str(whole), "--key", key[0]]) == exits.OK
+
+
 def test_the_standard_output_is_the_file(
     home: Path, key: tuple[str, str], capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
