@@ -180,6 +180,9 @@ class _Parts:
             try:
                 yield from self._members_of(source)
             except FileNotFoundError:
+                if source.path is None or source.path.exists():
+                    # What is missing is a copy of ours
+                    raise
                 # Removed since it was listed: the agent is at work
                 continue
             except PermissionError as err:
@@ -209,6 +212,8 @@ class _Parts:
         try:
             schema = copy_database(path, copy)
         except sqlite3.DatabaseError as err:
+            # SQLite says of a removed one only that it cannot be opened
+            path.stat()
             self._refuse_unless_damaged(path, err)
             # Better than nothing: what of it can be read is found when the agent sets it aside
             self._damaged(f"{path.name} is damaged ({err}): it is in it as it lies there")

@@ -238,6 +238,25 @@ def test_two_backups_at_once_are_both_whole(
         assert names > {"state/agent.db", "state/memory.db"}
 
 
+def test_a_database_that_is_removed_meanwhile_is_left_out(
+    plan: BackupPlan, state: Path, keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, gone = writer.copy_database, state / "workspace" / "of-a-tool.db"
+    make_database(gone, 3)
+
+    def copied(source: Path, target: Path) -> int:
+        if source == gone:
+            gone.unlink()
+        return really(source, target)
+
+    monkeypatch.setattr(writer, "copy_database", copied)
+    manifest = plan.write_file(tmp_path / "x.barnacle-backup")
+    names = {part.name for part in manifest.parts}
+    assert "state/agent.db" in names
+    assert f"{WORKSPACE}/of-a-tool.db" not in names
+    assert read_backup(tmp_path / "x.barnacle-backup", keys).differences() == {}
+
+
 def test_a_folder_that_is_not_there_is_refused(plan: BackupPlan, tmp_path: Path) -> None:
     with pytest.raises(BackupRefused, match="connect what belongs there"):
         plan.write_file(tmp_path / "usb" / "x.barnacle-backup")
