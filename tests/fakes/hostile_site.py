@@ -73,7 +73,8 @@ def _handler(site: HostileSite) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             wants_socket = "upgrade" in (self.headers.get("connection") or "").lower()
             site.arrivals.append(Arrival(self.command, self.path, body, wants_socket))
-            leads = {"/to-home": HOME, "/to-other": f"{site.scheme}://127.0.0.1:{site.other}/"}
+            other = f"{site.scheme}://127.0.0.1:{site.other}/"
+            leads = {"/to-home": HOME, "/to-other": other, "/to-two": "/two"}
             if to := leads.get(self.path):
                 self.send_response(302)
                 self.send_header("Location", to)

@@ -54,8 +54,11 @@ class BrowserDesk:
         view = self._page.view if self._page is not None else None
         return view.url if view is not None else ""
 
-    async def open(self, whose: str, url: str) -> PageView:
+    async def open(self, whose: str, url: str, *, follow: bool = True) -> PageView:
         """Load a page; another site is a new browser, with nothing of the last one.
+
+        Args:
+            follow: false holds back each page that nobody opened by its URL, here and below.
 
         Raises:
             BrowserFailed: it cannot be shown.
@@ -66,20 +69,22 @@ class BrowserDesk:
             if not self._fits(whose, place):
                 await self._end()
                 await self._begin(whose)
-            return await self._lent(whose).open(place.url)
+            return await self._lent(whose).open(place.url, follow=follow)
 
     async def read(self, whose: str) -> PageView:
         """Read the page again."""
         async with self._alone():
             return await self._lent(whose).read()
 
-    async def click(self, whose: str, number: int) -> PageView:
+    async def click(self, whose: str, number: int, *, follow: bool = True) -> PageView:
         async with self._alone():
-            return await self._lent(whose).click(number)
+            return await self._lent(whose).click(number, follow=follow)
 
-    async def type(self, whose: str, number: int, text: str, *, enter: bool) -> PageView:
+    async def type(
+        self, whose: str, number: int, text: str, *, enter: bool, follow: bool = True
+    ) -> PageView:
         async with self._alone():
-            return await self._lent(whose).type(number, text, enter=enter)
+            return await self._lent(whose).type(number, text, enter=enter, follow=follow)
 
     async def screenshot(self, whose: str) -> bytes:
         async with self._alone():

@@ -1,13 +1,16 @@
 """Guard of a browser: every request is looked at, and nothing but the one page is kept.
 
-New windows are closed, workers never start, dialogs are answered with no, downloads and file
-choosers are refused. Pages have no sockets, whose words no event would tell.
+A page that comes although nobody let it ends the browser. New windows are closed, workers never
+start, dialogs are answered with no, downloads and file choosers are refused. Pages have no sockets,
+whose words no event would tell.
 """
 
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent.security.web_addresses import MAX_URL_CHARS
+from agent.text.printable import printable_line
 from agent.tools.browser.devtools import BrowserMessage, DevTools
 from agent.tools.browser.traffic import PageRequest, Traffic
 
@@ -40,12 +43,14 @@ class Guard:
         self.is_loading = False
         # Requests that are under way, and how many there ever were
         self.begun = 0
-        self.is_crashed = False
+        # Why nothing more is to be had of this browser
+        self.end_reason = ""
         self._takers: dict[str, _Taker] = {
             "Target.attachedToTarget": self._attached,
             "Fetch.requestPaused": self._paused,
             "Page.javascriptDialogOpening": self._dialog,
             "Page.fileChooserOpened": self._chooser,
+            "Page.frameNavigated": self._navigated,
             "Page.frameStartedLoading": self._loading,
             "Page.frameStoppedLoading": self._loaded,
             "Browser.downloadWillBegin": self._download,
@@ -136,8 +141,20 @@ class Guard:
     def _loaded(self, params: dict[str, Any], _session: str) -> None:
         self.is_loading = self.is_loading and params.get("frameId") != self.page
 
+    def _navigated(self, params: dict[str, Any], session: str) -> None:
+        """Look at the page that has come: one that was fetched ahead made no request for it."""
+        frame = params.get("frame", {})
+        if session != self.session or frame.get("id") != self.page:
+            return
+        url = str(frame.get("url", ""))
+        if reason := self._traffic.refusal_of_shown(url):
+            self._end(f"the page led to {printable_line(url, MAX_URL_CHARS)}: {reason}")
+
     def _crashed(self, _params: dict[str, Any], session: str) -> None:
         if session == self.session:
-            self.is_crashed = True
-            # Whoever waits for the page need not wait any more
-            self.tools.close()
+            self._end("the page crashed, perhaps for want of memory")
+
+    def _end(self, reason: str) -> None:
+        self.end_reason = reason
+        # Whoever waits for the page need not wait any more
+        self.tools.close()

@@ -46,6 +46,7 @@ class BrowserPage:
         self._process = process
         self._web = web
         self._world = 0
+        self._decided = ""
         self._shown: dict[int, PageElement] = {}
         self._next = next(_numbers)
         self.view: PageView | None = None
@@ -58,14 +59,18 @@ class BrowserPage:
         """Return the element as it was shown."""
         return self._shown.get(number)
 
-    async def open(self, url: str) -> PageView:
+    async def open(self, url: str, *, follow: bool = True) -> PageView:
         """Load a page.
+
+        Args:
+            follow: false shows only the page of this URL, until another is opened.
 
         Raises:
             BrowserFailed: it cannot be shown.
         """
         place = self._web.place_of(url)
-        async with self._act(place):
+        self._decided = place.url
+        async with self._act(place, follow=follow):
             told = await self._tell("Page.navigate", {"url": place.url}, LOAD_TIMEOUT_S)
             if trouble := str(told.get("errorText", "")):
                 return await self._not_loaded(place, seen(trouble)[:80])
@@ -76,10 +81,10 @@ class BrowserPage:
         """Read the page as it is now; nothing goes out."""
         return await self._viewed()
 
-    async def click(self, number: int) -> PageView:
+    async def click(self, number: int, *, follow: bool = True) -> PageView:
         """Click on an element, as a person would with a mouse."""
         self._known(number)
-        async with self._act(self._known_place(), may_send=True):
+        async with self._act(self._known_place(), may_send=True, follow=follow):
             spot = await self._asked(f"place({number})")
             if not spot.get("is_free"):
                 raise BrowserFailed("something on the page covers this element")
@@ -87,12 +92,12 @@ class BrowserPage:
             await self._settled(SETTLE_TIMEOUT_S)
             return await self._viewed()
 
-    async def type(self, number: int, text: str, *, enter: bool) -> PageView:
+    async def type(self, number: int, text: str, *, enter: bool, follow: bool = True) -> PageView:
         """Replace what is in a field, or choose of a list."""
         element = self._known(number)
         if element.kind in {"password", "file"}:
             raise BrowserFailed(f"fields for a {element.kind} are not filled")
-        async with self._act(self._known_place(), may_send=True):
+        async with self._act(self._known_place(), may_send=True, follow=follow):
             if element.kind == "choice":
                 chosen = await self._asked(f"choose({number}, {json.dumps(text)})")
                 if not chosen.get("is_chosen"):
@@ -115,10 +120,13 @@ class BrowserPage:
             raise BrowserFailed("the browser gave no picture") from err
 
     @asynccontextmanager
-    async def _act(self, place: WebPlace, *, may_send: bool = False) -> AsyncIterator[None]:
+    async def _act(
+        self, place: WebPlace, *, follow: bool, may_send: bool = False
+    ) -> AsyncIterator[None]:
         """Let requests out for one call, and cut off what is left of them."""
         self._refuse_dead()
-        with self._process.traffic.opened(place, may_send=may_send):
+        only = "" if follow else self._decided
+        with self._process.traffic.opened(place, may_send=may_send, only=only):
             try:
                 yield
             finally:
@@ -202,7 +210,7 @@ class BrowserPage:
         """Wait until the page has loaded and asks for nothing more, or for long enough."""
         loop, guard = asyncio.get_running_loop(), self._process.guard
         end_s, begun, quiet_since_s = loop.time() + timeout_s, guard.begun, loop.time()
-        while (now_s := loop.time()) < end_s and not guard.is_crashed and self._process.is_alive:
+        while (now_s := loop.time()) < end_s and not guard.end_reason and self._process.is_alive:
             if guard.begun != begun or guard.is_loading:
                 begun, quiet_since_s = guard.begun, now_s
             if now_s - quiet_since_s >= QUIET_S:
@@ -231,13 +239,13 @@ class BrowserPage:
             return await self._process.tools.call(method, params, session, limit_s)
         except BrowserFailed:
             # Its end has a better reason than the silence that follows
-            if self._process.guard.is_crashed or self._process.end_reason:
+            if self._process.guard.end_reason or self._process.end_reason:
                 self._refuse_dead()
             raise
 
     def _refuse_dead(self) -> None:
-        if self._process.guard.is_crashed:
-            raise BrowserFailed("the page crashed, perhaps for want of memory")
+        if reason := self._process.guard.end_reason:
+            raise BrowserFailed(f"the browser ended: {reason}")
         if not self._process.is_alive:
             reason = self._process.end_reason or "it exceeded its limit of memory or time"
             raise BrowserFailed(f"the browser ended: {reason}")

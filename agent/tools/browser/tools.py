@@ -43,13 +43,15 @@ class Browsing(Protocol):
 
     def element(self, number: int) -> PageElement | None: ...
 
-    async def open(self, whose: str, url: str) -> PageView: ...
+    async def open(self, whose: str, url: str, *, follow: bool = True) -> PageView: ...
 
     async def read(self, whose: str) -> PageView: ...
 
-    async def click(self, whose: str, number: int) -> PageView: ...
+    async def click(self, whose: str, number: int, *, follow: bool = True) -> PageView: ...
 
-    async def type(self, whose: str, number: int, text: str, *, enter: bool) -> PageView: ...
+    async def type(
+        self, whose: str, number: int, text: str, *, enter: bool, follow: bool = True
+    ) -> PageView: ...
 
     async def screenshot(self, whose: str) -> bytes: ...
 
@@ -119,8 +121,9 @@ class BrowserOpenTool(Tool[OpenArguments]):
         return Pattern({"origin": origin}, f"opening any page of {origin} in a browser")
 
     async def execute(self, arguments: OpenArguments, context: ToolContext) -> ToolResult:
+        follow = context.follows_redirects
         try:
-            view = await self._browser.open(_whose(context), arguments.url)
+            view = await self._browser.open(_whose(context), arguments.url, follow=follow)
         except BarnacleError as err:
             return ToolResult.failed(err.words(self.reads, arguments.url))
         return _told(view)
@@ -172,8 +175,9 @@ class BrowserClickTool(Tool[ClickArguments]):
         return f"click on {_element_in_words(self._browser, arguments.number)}"
 
     async def execute(self, arguments: ClickArguments, context: ToolContext) -> ToolResult:
+        follow = context.follows_redirects
         try:
-            view = await self._browser.click(_whose(context), arguments.number)
+            view = await self._browser.click(_whose(context), arguments.number, follow=follow)
         except BarnacleError as err:
             return ToolResult.failed(err.words(self.reads, self._browser.url))
         return _told(view)
@@ -206,7 +210,11 @@ class BrowserTypeTool(Tool[TypeArguments]):
 
     async def execute(self, arguments: TypeArguments, context: ToolContext) -> ToolResult:
         typing = self._browser.type(
-            _whose(context), arguments.number, arguments.text, enter=arguments.enter
+            _whose(context),
+            arguments.number,
+            arguments.text,
+            enter=arguments.enter,
+            follow=context.follows_redirects,
         )
         try:
             view = await typing

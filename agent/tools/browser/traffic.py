@@ -1,8 +1,9 @@
 """Rules for the requests of a page: where they may go, and when they may send.
 
 The browser is let out only while a call runs, only to places in the owner's rules, and only to
-those that one of its requests was let through to. Whatever is not plain reading passes only where a
-person has allowed it: to the host of the page, during that call.
+those that one of its requests was let through to. Where a rule compares URLs, only the page that
+was opened by its URL is shown: one that it leads to is named, and decided anew. Whatever is not
+plain reading passes only where a person has allowed it: to the host of the page, during that call.
 """
 
 from collections import Counter
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 
 from agent.errors import AddressRefused
-from agent.security.web_addresses import WebPlace
+from agent.security.web_addresses import WebPlace, spelled
 from agent.text.printable import printable_line
 from agent.tools.web import Web, is_elsewhere
 
@@ -25,6 +26,7 @@ _MAX_NOTES = 8
 _MAX_NOTE_CHARS = 160
 # They never leave the browser
 _WITHIN = ("data:", "blob:", "about:")
+_WEB = ("http:", "https:")
 
 
 class PageRequest(Struct, frozen=True):
@@ -55,6 +57,7 @@ class Traffic:
         self._place: WebPlace | None = None
         self._is_open = False
         self._may_send = False
+        self._only = ""
         self._let_through: set[tuple[str, str, int]] = set()
         self.tally = Tally()
 
@@ -64,13 +67,15 @@ class Traffic:
         return self._place
 
     @contextmanager
-    def opened(self, place: WebPlace, *, may_send: bool = False) -> Iterator[Tally]:
+    def opened(self, place: WebPlace, *, may_send: bool = False, only: str = "") -> Iterator[Tally]:
         """Let requests out during one call.
 
         Args:
             may_send: a person has allowed that this page sends something to its own host.
+            only: URL of the one page that may be shown; "" lets a page lead on within its site.
         """
         self.tally = Tally()
+        self._only = spelled(only) if only else ""
         self._place, self._is_open, self._may_send = place, True, may_send
         try:
             yield self.tally
@@ -96,6 +101,18 @@ class Traffic:
         if request.is_page:
             self.tally.refusal = reason
         return reason
+
+    def refusal_of_shown(self, url: str) -> str:
+        """Return the reason why a page that has come may not be shown; "" if it may.
+
+        A page that was fetched ahead comes without a request.
+        """
+        if not url.startswith(_WEB):
+            return ""
+        try:
+            return self._refusal_of_page("GET", self._web.place_of(url))
+        except AddressRefused as err:
+            return str(err)
 
     def refusal_of_connection(self, method: str, place: WebPlace) -> str:
         """Return the reason to refuse a connection that the proxy is asked for.
@@ -125,13 +142,24 @@ class Traffic:
             return "nothing is let out between calls"
         if self.tally.requests >= MAX_REQUESTS:
             return f"the page makes more than {MAX_REQUESTS} requests"
-        if request.is_page:
-            if self._place.scheme == "https" and place.scheme == "http":
-                return f"{place.host} is plain http, and the page was not"
-            if is_elsewhere(self._place, place):
-                self.tally.leads_to = place.url
-                return f"{place.host} is another site: open it by its URL"
+        if request.is_page and (reason := self._refusal_of_page(request.method, place)):
+            return reason
         return self._refusal_to_send(request.method, place)
+
+    def _refusal_of_page(self, method: str, place: WebPlace) -> str:
+        if self._place is None:
+            return ""
+        if self._place.scheme == "https" and place.scheme == "http":
+            return f"{place.host} is plain http, and the page was not"
+        if is_elsewhere(self._place, place):
+            self.tally.leads_to = place.url
+            return f"{place.host} is another site: open it by its URL"
+        if not self._only or spelled(place.url) == self._only:
+            return ""
+        if method not in _READING:
+            return f"{method} to another page of {place.host}: a rule of the owner compares URLs"
+        self.tally.leads_to = place.url
+        return f"another page of {place.host}, and a rule compares URLs: open it by its URL"
 
     def _refusal_to_send(self, method: str, place: WebPlace) -> str:
         if method in _READING:

@@ -63,7 +63,7 @@ class PageView(msgspec.Struct, frozen=True):
 
     Args:
         happened: pop-ups closed, downloads and requests refused, in our words with page's names.
-        leads_to: another site where the page wanted to go; it was not followed.
+        leads_to: another page where this one wanted to go; it was not followed.
         sent: what went out that was not plain reading.
         trouble: why the page is not the one that was asked for.
     """

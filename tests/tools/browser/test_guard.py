@@ -119,6 +119,17 @@ async def test_a_page_that_crashed_is_not_waited_for(tools: ToldTools) -> None:
     assert tools.told[-1][0] == "closed"
 
 
+async def test_a_page_that_came_although_nobody_let_it_ends_the_browser(
+    tools: ToldTools, traffic: Traffic
+) -> None:
+    with traffic.opened(Web(HttpClient(), WebRules()).place_of(SHOP), only=SHOP):
+        tools.hear("Page.frameNavigated", frame={"id": "ours", "url": SHOP})
+        tools.hear("Page.frameNavigated", frame={"id": "a part", "url": f"{SHOP}mint"})
+        assert tools.told[-1][0] != "closed"
+        tools.hear("Page.frameNavigated", frame={"id": "ours", "url": f"{SHOP}mint"})
+    assert tools.told[-1][0] == "closed"
+
+
 async def test_what_was_refused_is_told(tools: ToldTools, traffic: Traffic) -> None:
     tools.hear("Browser.downloadWillBegin", "", url="https://evil.example.com/a.bin")
     tools.hear("Page.fileChooserOpened")

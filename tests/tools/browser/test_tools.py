@@ -34,16 +34,18 @@ class PreparedBrowser:
     def element(self, number: int) -> PageElement | None:
         return {7: BUY, 8: LINK}.get(number)
 
-    async def open(self, whose: str, url: str) -> PageView:
+    async def open(self, whose: str, url: str, *, follow: bool = True) -> PageView:
         return self._did("open", whose, url)
 
     async def read(self, whose: str) -> PageView:
         return self._did("read", whose)
 
-    async def click(self, whose: str, number: int) -> PageView:
+    async def click(self, whose: str, number: int, *, follow: bool = True) -> PageView:
         return self._did("click", whose, number)
 
-    async def type(self, whose: str, number: int, text: str, *, enter: bool) -> PageView:
+    async def type(
+        self, whose: str, number: int, text: str, *, enter: bool, follow: bool = True
+    ) -> PageView:
         return self._did("type", whose, number, text, enter)
 
     async def screenshot(self, whose: str) -> bytes:

@@ -69,6 +69,36 @@ def test_a_page_is_not_replaced_by_one_that_it_may_not_lead_to(
     assert tally.leads_to == (url if reason == "another site" else "")
 
 
+def test_where_a_rule_compares_urls_only_the_page_that_was_opened_is_shown(
+    web: Web, traffic: Traffic
+) -> None:
+    other = "https://shop.example.org/mint"
+    with traffic.opened(web.place_of(SHOP), may_send=True, only=SHOP) as tally:
+        for method, url in (("GET", SHOP), ("POST", SHOP), ("GET", f"{SHOP}#top")):
+            assert traffic.refusal(PageRequest(method, url, is_page=True)) == ""
+        # Rules compare one spelling
+        same = "https://shop.example.org/mint/../%62asil"
+        assert traffic.refusal(PageRequest("GET", same, is_page=True)) == ""
+        assert "compares URLs" in traffic.refusal(PageRequest("POST", other, is_page=True))
+        assert tally.leads_to == ""
+        assert "by its URL" in traffic.refusal(PageRequest("GET", other, is_page=True))
+        assert tally.leads_to == other
+        # Parts of the page are no pages
+        assert traffic.refusal(PageRequest("GET", other)) == ""
+    with traffic.opened(web.place_of(SHOP)):
+        assert traffic.refusal(PageRequest("GET", other, is_page=True)) == ""
+
+
+def test_a_page_that_came_without_a_request_is_known(web: Web, traffic: Traffic) -> None:
+    assert traffic.refusal_of_shown("about:blank") == ""
+    with traffic.opened(web.place_of(SHOP), only=SHOP):
+        assert traffic.refusal_of_shown(SHOP) == ""
+    # A page may come when the call is over
+    assert "compares URLs" in traffic.refusal_of_shown("https://shop.example.org/mint")
+    assert "another site" in traffic.refusal_of_shown("https://other.example.org/")
+    assert "this machine" in traffic.refusal_of_shown("http://169.254.169.254/")
+
+
 def test_parts_of_a_page_may_come_from_any_public_host(web: Web, traffic: Traffic) -> None:
     picture = "https://pictures.example.com/basil.jpg"
     with traffic.opened(web.place_of(SHOP)):
