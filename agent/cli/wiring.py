@@ -12,8 +12,9 @@ from agent.link.pin_settings import USUAL_KIND, PinSettings
 from agent.link.settings import MAX_PIN_NAME_CHARS
 from agent.provision.dialog import Asker, Screen
 
-# The family of a DS18B20 on a 1-Wire line
-_THERMOMETER = "28-"
+# Thermometers on a 1-Wire line by their family; an entry means the first unless it says so
+_THERMOMETERS = {0x28: "DS18B20", 0x22: "DS1822"}
+_USUAL_FAMILY = next(iter(_THERMOMETERS))
 _ON_LONGEST_S = 86_400
 _PIN = re.compile("P[A-K][0-9]{1,2}")
 
@@ -100,13 +101,16 @@ class WiringQuestions:
 
     def of_serial(self, found: str, pin: Mapping[str, object], *, is_alone: bool) -> None:
         """Ask what a sensor on the 1-Wire line is called."""
-        if not found.startswith(_THERMOMETER):
+        family, serial = (int(part, 16) for part in found.split("-"))
+        if family not in _THERMOMETERS:
             self._screen.say(f"{found} on the 1-Wire line is something that no driver knows.")
             return
-        self._screen.say(f"{found} on the 1-Wire line is a DS18B20, a thermometer.")
-        serial = {} if is_alone else {"serial": int(found.removeprefix(_THERMOMETER), 16)}
+        self._screen.say(f"{found} on the 1-Wire line is a {_THERMOMETERS[family]}, a thermometer.")
+        called = {} if family == _USUAL_FAMILY else {"family": family}
         row = BY_KIND[_kind_by_serial()]
-        self._add(row, {"kind": row.kind, **pin, **serial})
+        entry = {"kind": row.kind, **pin}
+        # Alone it is called without its number
+        self._add(row, entry if is_alone else {**entry, **called, "serial": serial})
 
     def of_pins(self) -> None:
         """Ask for one pin after the other, until an empty answer."""

@@ -200,6 +200,25 @@ def test_what_is_no_pin_is_asked_again() -> None:
     assert len(told) == 5
 
 
+def test_a_thermometer_on_a_line_is_known_by_its_family() -> None:
+    person = Person("cellar", "attic", "alone")
+    questions = WiringQuestions(person, {})
+    line = {"pin": "PA15"}
+    questions.of_serial("28-00000b000001", line, is_alone=False)
+    questions.of_serial("22-00000b000005", line, is_alone=False)
+    questions.of_serial("26-00000b000007", line, is_alone=False)
+    questions.of_serial("22-00000b000005", {"pin": "PA12"}, is_alone=True)
+    sensor = {"kind": "ds18b20", **line}
+    assert questions.pins == {
+        "cellar": {**sensor, "serial": 0x0B00_0001},
+        "attic": {**sensor, "family": 0x22, "serial": 0x0B00_0005},
+        "alone": {"kind": "ds18b20", "pin": "PA12"},
+    }
+    assert "is a DS1822" in person.said[1]
+    assert "no driver knows" in person.said[2]
+    checked(questions.pins)
+
+
 def test_a_device_with_further_wires_and_channels_is_asked_for_all_of_them() -> None:
     """A PCA9685 is 16 outputs: each has a channel, a limit and a name of its own."""
     person = Person("y", "pb8", "0", "5", "fan", "16", "3", "", "lamp", "")

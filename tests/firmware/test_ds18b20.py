@@ -26,7 +26,7 @@ def told(raw: int, sixth: int, fineness: int = 0x7F) -> Any:
         "_onewire": SimpleNamespace(crc8=lambda _data: 0),
     }
     with node_module("devices.ds18b20", **stand_ins) as module:
-        driver = module.Ds18b20({"pin": "PB12", "serial": 0})
+        driver = module.Ds18b20({"pin": "PB12", "family": 0x28, "serial": 0})
         rest = (0x4B, 0x46, fineness, 0xFF, sixth, 0x10, 0)
         driver._scratchpad[:] = struct.pack("<h7B", raw, *rest)
         driver._judge()

@@ -1,6 +1,7 @@
 """Several DS18B20 on one line: found by a search, read by their serial numbers."""
 
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from firmware.host.wire import Refused, Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.bench import CELSIUS_READ, change, configure
+from tests.firmware.conftest import simulated
 from tests.firmware.sensing import Sensed, sensed
 
 ONEWIRE_SCAN = 39
@@ -65,6 +67,19 @@ def test_each_is_read_by_its_number(sensor_board: BoardSim) -> None:
         change(sensor_board, "attic", bad_checksum=True)
         line.says("the DS18B20's checksum is wrong", at=2)
         line.near(-1050, at=1)
+
+
+def test_a_ds1822_is_read_by_its_family_and_number(tmp_path: Path) -> None:
+    """Its data sheet: family 0x22, and a scratchpad like a DS18B20's."""
+    econo = {**CELLAR, "family": 0x22}
+    things = [{**ATTIC, "temperature": "attic"}, {**econo, "temperature": "cellar"}]
+    with simulated(tmp_path, {"devices": things}) as board:
+        board.set(cellar=-10.5, attic=40.25)
+        with sensed(board, CELSIUS_READ, "h", LINE, econo, ATTIC) as line:
+            wanted = "28-00000b000005 22-00000b000001"
+            assert scanned(line, wanted) == wanted
+            line.near(-1050, at=1)
+            line.near(4025, at=2)
 
 
 def test_a_line_is_shared_only_with_its_own_sort(wire: Wire) -> None:

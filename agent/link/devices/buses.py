@@ -81,7 +81,7 @@ BUSES = (
             DeviceMethod(
                 39,
                 "onewire_scan",
-                "The sensors on a 1-Wire line: 28- and the serial number for a DS18B20.",
+                "Sensors on a 1-Wire line: 28- (DS18B20) or 22- (DS1822) and the serial number.",
                 (DeviceField("pin", "B", pins="onewire"),),
                 (DeviceField("found", "s", maximum=160, text=True),),
                 safety="read",

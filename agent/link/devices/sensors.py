@@ -124,7 +124,11 @@ SENSORS = (
         pin="1-Wire line, own power",
         methods=(_CELSIUS_READ,),
         # 0: the only one on its line
-        options=(DeviceOption("serial", 0, 0xFFFFFFFFFFFF, 0),),
+        options=(
+            DeviceOption("serial", 0, 0xFFFFFFFFFFFF, 0),
+            # A DS1822, which is read alike, is of a family of its own
+            DeviceOption("family", 0x22, 0x28, 0x28),
+        ),
         shares_lines=ONE_WIRE_LINE,
         counterparts=(
             Counterpart("ds18b20", {"pin": "PB12"}),

@@ -1,6 +1,7 @@
 # A DS18B20 thermometer with power of its own, alone on its 1-Wire line or one of several.
 #
-# With a serial number it is called by it, and each of several has an entry of its own.
+# With a serial number it is called by it, and each of several has an entry of its own. A DS1822 is
+# one of another family, which measures less well.
 #
 # It measures by itself, again and again, a small step in every pass of the loop: a reset or three
 # bytes, at most 2 ms. Reading answers what the last measurement said, at once.
@@ -19,7 +20,6 @@ CELSIUS_READ = 25
 
 _SKIP_ROM = const(0xCC)
 _MATCH_ROM = const(0x55)
-_FAMILY = const(0x28)
 _CONVERT = const(0x44)
 _READ_SCRATCHPAD = const(0xBE)
 _SCRATCHPAD_BYTES = const(9)
@@ -45,7 +45,7 @@ _START, _SENDING, _CONVERTING, _ASK, _READ = range(5)
 class Ds18b20:
     def __init__(self, entry):
         self._name = entry["pin"]
-        self._address = _address_of(entry["serial"])
+        self._address = _address_of(entry["family"], entry["serial"])
         self._command = _CONVERT
         self._pin = machine.Pin(self._name, machine.Pin.OPEN_DRAIN, machine.Pin.PULL_UP)
         self._scratchpad = bytearray(_SCRATCHPAD_BYTES)
@@ -156,9 +156,9 @@ class Ds18b20:
         return 2
 
 
-def _address_of(serial):
+def _address_of(family, serial):
     # The call that only this one obeys; without a number whoever is there
     if not serial:
         return bytes([_SKIP_ROM])
-    rom = bytes([_FAMILY]) + serial.to_bytes(6, "little")
+    rom = bytes([family]) + serial.to_bytes(6, "little")
     return bytes([_MATCH_ROM]) + rom + bytes([_onewire.crc8(rom)])

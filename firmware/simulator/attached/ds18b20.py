@@ -1,4 +1,4 @@
-# A DS18B20: it converts for 750 ms and answers with its scratchpad and a checksum.
+# A DS18B20, or a DS1822: it converts for 750 ms and answers with its scratchpad and a checksum.
 
 import struct
 import time
@@ -12,7 +12,9 @@ _POWER_ON = 0x0550
 class Thing:
     changeable = ("absent", "bad_checksum")
 
-    def __init__(self, name, pin, temperature="water_temperature", serial=0x0123456789AB):
+    def __init__(
+        self, name, pin, temperature="water_temperature", serial=0x0123456789AB, family=0x28
+    ):
         self.name = name
         self.pin = pin
         self.quantities = (temperature,)
@@ -22,7 +24,7 @@ class Thing:
         self._raw = _POWER_ON
         self._has_measured = False
         self._converting_since_ms = None
-        rom = b"\x28" + serial.to_bytes(6, "little")
+        rom = bytes([family]) + serial.to_bytes(6, "little")
         self._rom = rom + bytes([crc8(rom)])
         self._is_addressed = False
         # What has arrived of the number that is called; None: none is being called
