@@ -4,12 +4,14 @@ A reading counts only when it accounts for every word: each is part of the order
 name, or says nothing. Nothing here ever moves an output.
 """
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
 
+from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.pieces import Analysis
 from agent.providers.offline.plan import CallStep, Order, SayStep, Step
 from agent.providers.offline.senses import actions, values
@@ -31,11 +33,18 @@ _BESIDE: Mapping[str, frozenset[str]] = {
     "status": frozenset({"remains", "left", "all", "start", "in", "add"}),
     "start": frozenset({"in", "in_after", "by", "turning"}),
 }
+# Unicode's letters, digits and pictures, one of which is in a name
+_SAID = ("L", "N", "So")
 _MAX_NAME_WORDS = 4
 _MAX_NAME_CHARS = 40
 # Said with these, it is no order, or not now
 _NO_ORDER = frozenset({"negate", "suppose", "past", "report", "changes", "watch", "unwatch"})
 _TWO = 2
+# They part what is said, or put a number below zero if they stand close before it alone
+_DASHES = frozenset("-‐‑‒–—―−")
+_MINUS = "−"
+# Never before a number below zero
+_LONG = frozenset("—―")
 _SIGNS = {"add": 1, "remove": -1}
 
 
@@ -186,10 +195,12 @@ def _number(seconds: float) -> int | float:
 
 
 def _read(deed: str, sentence: Sentence, analysis: Analysis) -> _Read:
-    tokens = sentence.tokens
+    if any(_is_minus(sentence, *pair) for pair in pairwise(sentence.tokens)):
+        return _Read(ok=False)
+    tokens = _without_dashes(sentence)
     allowed = _ALWAYS | _BESIDE.get(deed, frozenset()) | {deed}
     names = [token for token in tokens if _is_name(token)] or _light_name(tokens)
-    if not _accounted(tokens, allowed) or not _is_one_name(names, sentence, analysis):
+    if not _accounted(tokens, allowed) or not _is_one_name(names, tokens, sentence, analysis):
         return _Read(ok=False)
     set_for, amounts = _durations(deed, tokens)
     number = _place(tokens)
@@ -201,6 +212,28 @@ def _read(deed: str, sentence: Sentence, analysis: Analysis) -> _Read:
         amounts=amounts,
         ok=ok,
     )
+
+
+def _without_dashes(sentence: Sentence) -> list[TimeToken]:
+    """Return the tokens without the dashes between them; one behind a number may be a range."""
+    kept: list[TimeToken] = []
+    for token in sentence.tokens:
+        counts = bool(kept) and kept[-1].kind is TokenKind.NUMBER
+        if counts or sentence.words(token) not in _DASHES:
+            kept.append(token)
+    return kept
+
+
+def _is_minus(sentence: Sentence, token: TimeToken, after: TimeToken) -> bool:
+    """Return true if a token puts the number behind it below zero, for which nothing can run."""
+    if after.kind not in {TokenKind.DURATION, TokenKind.NUMBER}:
+        return False
+    units, said = sentence.units, sentence.words(token)
+    if said in _DASHES:
+        is_close = units[after.start].glued and not units[token.start].glued
+        return said == _MINUS or (is_close and said not in _LONG)
+    past = lexicon(sentence.code).numerals.past_minus(units, token.start)
+    return token.kind is TokenKind.UNKNOWN and past == token.end
 
 
 def _is_name(token: TimeToken) -> bool:
@@ -241,11 +274,18 @@ def _place(tokens: Sequence[TimeToken]) -> int:
     return 0
 
 
-def _is_one_name(names: Sequence[TimeToken], sentence: Sentence, analysis: Analysis) -> bool:
+def _is_one_name(
+    names: Sequence[TimeToken],
+    tokens: Sequence[TimeToken],
+    sentence: Sentence,
+    analysis: Analysis,
+) -> bool:
     """Return true for at most one name, in its usual place, with no order in it."""
     if not names:
         return True
-    tokens = sentence.tokens
+    letters = "".join(sentence.words(name) for name in names)
+    if not any(unicodedata.category(letter).startswith(_SAID) for letter in letters):
+        return False
     first, last = tokens.index(names[0]), tokens.index(names[-1])
     if len(names) > _MAX_NAME_WORDS or last - first != len(names) - 1:
         return False

@@ -52,7 +52,58 @@ def test_a_timer_is_set(code: str, text: str, wanted: dict[str, Any]) -> None:
     assert (order.tool, order.arguments) == ("timer_start", {**wanted, **language})
 
 
+DASHED = [
+    ("en", "set a timer for - 5 minutes", {"seconds": 300}),
+    ("en", "timer - 5 minutes", {"seconds": 300}),
+    ("en", "timer – 5 minutes", {"seconds": 300}),
+    ("en", "timer —5 minutes", {"seconds": 300}),
+    ("en", "tea timer - 5 minutes", {"seconds": 300, "name": "tea"}),
+    ("en", "timer - tea - 5 minutes", {"seconds": 300, "name": "tea"}),
+    ("en", "timer for 5 minutes - tea", {"seconds": 300, "name": "tea"}),
+    ("de", "Timer - fünf Minuten", {"seconds": 300}),
+    ("es", "temporizador - 5 minutos", {"seconds": 300}),
+    ("zh", "定时器——5分钟", {"seconds": 300}),
+    ("ja", "タイマー - 5分", {"seconds": 300}),
+    ("ko", "타이머 - 5분", {"seconds": 300}),
+]
+
+
+@pytest.mark.parametrize(("code", "text", "wanted"), DASHED)
+def test_a_dash_that_parts_is_no_name(code: str, text: str, wanted: dict[str, Any]) -> None:
+    test_a_timer_is_set(code, text, wanted)
+
+
+BELOW_ZERO = [
+    ("en", "set a timer for -5 minutes"),
+    ("en", "timer −5 minutes"),
+    ("en", "timer − 5 minutes"),
+    ("en", "timer: –5 minutes"),
+    ("en", "set a -5 minute tea timer"),
+    ("en", "set a timer for minus five minutes"),
+    ("en", "set a timer for negative 5 minutes"),
+    ("en", "add -5 minutes to the timer"),
+    ("de", "Timer auf minus fünf Minuten"),
+    ("zh", "设一个负五分钟的定时器"),
+    ("ko", "마이너스 5분 타이머"),
+]
+
+
+@pytest.mark.parametrize(("code", "text"), BELOW_ZERO)
+def test_no_timer_runs_for_less_than_nothing(code: str, text: str) -> None:
+    assert said(code, text) == SayStep("timer_unclear")
+
+
+def test_a_range_is_no_time() -> None:
+    assert said("en", "timer 5 - 10 minutes") == SayStep("timer_unclear")
+
+
+@pytest.mark.parametrize("mark", ["/", "*", "+", "=", "~", "〜"])
+def test_a_mark_is_no_name(mark: str) -> None:
+    assert said("en", f"timer {mark} 5 minutes") == SayStep("timer_unclear")
+
+
 ORDERED = [
+    ("en", "pause the timer -", "timer_change", {"state": "paused"}),
     ("en", "add 2 minutes to the noodle timer", "timer_change", {"name": "noodle", "add_seconds": 120}),
     ("en", "give me 3 more minutes on the timer", "timer_change", {"add_seconds": 180}),
     ("en", "take 30 seconds off my 4 minute timer", "timer_change", {"set_for_seconds": 240, "add_seconds": -30}),
