@@ -33,7 +33,7 @@ def hold(folder: Path) -> Iterator[None]:
             raise StateInUse(_in_use(folder, os.pread(handle, 20, 0))) from err
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
-        # What a cut left half written; nobody else is at work here now
+        # What a cut left half written; not what a command writes at this moment
         with contextlib.suppress(OSError):
             remove_stale_temps(folder)
         yield

@@ -8,11 +8,13 @@ from agent.app import boards
 from agent.cli import estop as command
 from agent.cli import exits
 from agent.cli.main import main
+from agent.errors import StorageFull
 from agent.health import visit
 from agent.health.status import AgentStatus, own_start_ticks, write_status
 from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.security import estop
 from agent.security.estop import FILE_NAME, read_reason, record
 from agent.storage.lineage import Lineage
 from agent.system.clock import Clock
@@ -117,11 +119,14 @@ def test_clearing_what_is_not_set_says_so(
 
 
 def test_where_nothing_can_be_written_the_other_ways_to_stop_the_agent_are_named(
-    state: Path, capsys: pytest.CaptureFixture[str]
+    state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def is_read_only(path: Path, _content: bytes) -> None:
+        raise StorageFull(f"{path} was not written: Read-only file system")
+
     agent_says(state, "")
     # Neither a temporary file nor an empty one can be made, as on a read-only card
-    (state / f"{FILE_NAME}.part").mkdir()
+    monkeypatch.setattr(estop, "write_atomic", is_read_only)
     (state / FILE_NAME).symlink_to(state / "nowhere" / "x")
     assert main(["estop"]) == exits.FAILED
     said = capsys.readouterr().out

@@ -74,7 +74,9 @@ def test_cut_at_any_operation_the_file_is_the_old_or_the_new_one(
     states = end_states(tmp_path, {**old, **half}, written)
     assert {state.get(NAME) for state in states} == {old.get(NAME), NEW}
     # What else there is, is what the next start removes
-    assert {name for state in states for name in state} == {NAME, f"{NAME}.part"}
+    others = {name for state in states for name in state} - {NAME}
+    assert others
+    assert all(name.endswith(".part") for name in others)
 
 
 @pytest.mark.parametrize("careless", [rewritten, renamed_unsynced])
