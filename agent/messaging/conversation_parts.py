@@ -1,6 +1,7 @@
 """Parts of the agent that answer a message."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -15,9 +16,17 @@ from agent.system.activity import Activity
 from agent.system.clock import Clock
 from agent.tools.registry import Registry
 from agent.turn.hooks import OwnerHooks
-from agent.turn.learner import Learner, NoLearner
 from agent.turn.model_choice import ModelChoices
 from agent.turn.turn import TurnRunner
+
+if TYPE_CHECKING:
+    from agent.turn.learner import Learner
+
+
+def _learns_nothing() -> "Learner":
+    from agent.turn.learner import NoLearner  # noqa: PLC0415 - the first answer needs it
+
+    return NoLearner()
 
 
 async def _no_jobs(_person: str) -> str:
@@ -47,4 +56,4 @@ class ConversationParts(Struct, frozen=True):
     # Is told of each answer that was committed
     answered: Callable[[], None] = lambda: None
     # What learns from finished turns
-    open_learner: "Callable[[], Learner]" = NoLearner
+    open_learner: "Callable[[], Learner]" = _learns_nothing
