@@ -178,10 +178,10 @@ def spelled_path(rest: str) -> str:
     """Return what follows host and port of a URL in the one spelling that rules compare.
 
     Servers read "/%70" as "/p", "/a/../p" and mostly "//p" as "/p" (RFC 3986, 6.2.2), and a path
-    that was left out as "/".
+    that was left out as "/". No server is told what follows "#": all of it is one page.
     """
-    plain = _ESCAPE.sub(_unescaped, rest)
-    path = re.split("[?#]", plain, maxsplit=1)[0]
+    plain = _ESCAPE.sub(_unescaped, rest.partition("#")[0])
+    path = plain.partition("?")[0]
     parts: list[str] = []
     for part in _SLASHES.sub("/", path).removeprefix("/").split("/"):
         if part == "..":

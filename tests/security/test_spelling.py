@@ -14,6 +14,8 @@ from agent.security.spelling import spelled_argument
         ("url", "https://a.org", "https://a.org/"),
         ("url", "https://a.org?q=1", "https://a.org/?q=1"),
         ("url", "https://a.or*", "https://a.or*"),
+        ("url", "https://a.org/b#c", "https://a.org/b"),
+        ("url", "https://a.org/#/b*", "https://a.org/"),
         ("url", "no url", "no url"),
         ("text", "./diary/../a", "./diary/../a"),
     ],
