@@ -225,7 +225,8 @@ def _let_in(
 
     for channel in channels:
         if channel.abilities.is_relayed:
-            cast("AssistantChannel", channel).use_tool = dispatcher.use_tool
+            relayed = cast("AssistantChannel", channel)
+            relayed.use_tool, relayed.withdraw = dispatcher.use_tool, dispatcher.withdraw
     terminals.open(
         AgentSide(
             reporter.sentences,

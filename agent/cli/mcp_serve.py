@@ -12,7 +12,8 @@ import sys
 import threading
 import time
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
@@ -34,6 +35,9 @@ GRACE_S = 10.0
 # As the gateway takes at once of one caller, of what its person may be asked about
 MAX_AT_ONCE = 8
 _LONG = (b'"tools/call"', b'"resources/read"')
+_CANCELLED = "notifications/cancelled"
+# The gateway begins its answer to a call as soon as it has taken it
+TAKEN_S = 5.0
 _INTERNAL_ERROR = -32603
 _SESSION = "mcp-session-id"
 _ACCEPTED = 202
@@ -67,6 +71,21 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
+class _RelayedCall:
+    """Call of the program's, from the moment that it is read.
+
+    Args:
+        line: the message.
+    """
+
+    def __init__(self, line: bytes) -> None:
+        self.line = line
+        self.known = _message(line).get("id")
+        self.is_unwanted = False
+        # Taken by the gateway, which knows it from then on, or not passed on at all
+        self.is_settled = threading.Event()
+
+
 class McpRelay:
     """Passes messages on, several calls at a time."""
 
@@ -76,46 +95,72 @@ class McpRelay:
         self._out = out
         self._writing = threading.Lock()
         self._places = threading.Semaphore(MAX_AT_ONCE)
-        # Says that the program can put questions to its person; kept from the greeting on
+        # Says whose the calls are, and that the program can put questions to its person; kept from
+        # the greeting on
         self._session = ""
+        self._calls: dict[object, _RelayedCall] = {}
 
-    def run(self, lines: BinaryIO) -> None:
+    def run(self, lines: Iterable[bytes]) -> None:
         """Relay until the input ends."""
         workers: list[threading.Thread] = []
         for line in lines:
             if line.strip():
-                worker = threading.Thread(target=self._in_turn, args=(line,), daemon=True)
+                worker = threading.Thread(target=self._way_of(line), daemon=True)
                 workers = [*(one for one in workers if one.is_alive()), worker]
                 worker.start()
         end_s = time.monotonic() + GRACE_S
         for worker in workers:
             worker.join(max(end_s - time.monotonic(), 0.0))
 
-    def _in_turn(self, line: bytes) -> None:
-        """Pass a message on; calls wait for a place, and nothing waits behind them.
+    def _way_of(self, line: bytes) -> Callable[[], None]:
+        """Return what passes a message on; calls wait for a place, and nothing waits behind them.
 
         Each of them may wait for its person, whose answer comes as a message, too.
         """
-        if not any(method in line for method in _LONG):
-            self._relay(line)
-            return
-        with self._places:
-            self._relay(line)
+        if any(method in line for method in _LONG):
+            call = _RelayedCall(line)
+            if isinstance(call.known, int | str):
+                self._calls[call.known] = call
+            return partial(self._in_turn, call)
+        if _CANCELLED.encode() in line and (found := self._unwanted(line)):
+            found.is_unwanted = True
+            return partial(self._take_back, found, line)
+        return partial(self._relay, line)
 
-    def _relay(self, line: bytes) -> None:
+    def _in_turn(self, call: _RelayedCall) -> None:
+        with self._places:
+            if not call.is_unwanted:
+                self._relay(call.line, call.is_settled)
+        call.is_settled.set()
+        if self._calls.get(call.known) is call:
+            del self._calls[call.known]
+
+    def _unwanted(self, line: bytes) -> _RelayedCall | None:
+        params = _message(line).get("params")
+        known = params.get("requestId") if isinstance(params, dict) else None
+        return self._calls.get(known) if isinstance(known, int | str) else None
+
+    def _take_back(self, call: _RelayedCall, line: bytes) -> None:
+        """Tell the gateway, once it knows the call; one that waits for a place never goes there."""
+        call.is_settled.wait(TAKEN_S)
+        self._relay(line)
+
+    def _relay(self, line: bytes, is_taken: threading.Event | None = None) -> None:
         try:
-            for answer in self._answers(line):
+            for answer in self._answers(line, is_taken):
                 with self._writing:
                     self._out.write(answer.strip() + b"\n")
                     self._out.flush()
         except (OSError, http.client.HTTPException) as err:
             self._fail(line, f"the agent's gateway did not answer ({err}): is the agent running?")
 
-    def _answers(self, line: bytes) -> Iterator[bytes]:
+    def _answers(self, line: bytes, is_taken: threading.Event | None) -> Iterator[bytes]:
         connection = self._place.connected()
         try:
             connection.request("POST", PATH, line, self._headers())
             response = connection.getresponse()
+            if is_taken is not None:
+                is_taken.set()
             self._session = response.getheader(_SESSION, self._session)
             if response.status == _ACCEPTED:
                 return
@@ -138,11 +183,7 @@ class McpRelay:
 
     def _fail(self, line: bytes, text: str) -> None:
         """Answer a request with an error; a notification has no answer."""
-        try:
-            message = json.loads(line)
-        except ValueError:
-            message = {}
-        known = message.get("id") if isinstance(message, dict) else None
+        known = _message(line).get("id")
         if known is None:
             print(text, file=sys.stderr)
             return
@@ -180,6 +221,15 @@ def _place(url: str | None, settings: Settings, paths: Paths) -> GatewayPlace:
         return GatewayPlace(path=str(paths.state_dir / SOCKET_NAME) if listen == "unix" else listen)
     host, _, port = listen.rpartition(":")
     return GatewayPlace(host.strip("[]"), int(port))
+
+
+def _message(line: bytes) -> dict[str, object]:
+    """Return the message in a line; an empty one for anything else."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
 
 
 def _events(response: http.client.HTTPResponse) -> Iterator[bytes]:

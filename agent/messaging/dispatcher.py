@@ -216,6 +216,10 @@ class Dispatcher:
         """Cancel the turn of a conversation; return true if there was one."""
         return self._queues.stop(conversation)
 
+    def withdraw(self, channel: str, message_id: str) -> None:
+        """Cancel the turn on one message, whether it has begun or not."""
+        self._queues.withdraw(channel, message_id)
+
     @cached_property
     def _files(self) -> "PersonalFiles":
         from agent.messaging.personal_files import PersonalFiles  # noqa: PLC0415 - as below

@@ -18,6 +18,9 @@ async def use_tool(
 ) -> ToolResult:
     """Run a call that a message stands for; the caller's word counts as the message's.
 
+    It may be cancelled; but an act that has begun is done to its end, and what came of it goes on
+    record.
+
     Args:
         turn: what the audit log knows the call by.
     """
@@ -30,12 +33,28 @@ async def use_tool(
         audience=parts.audience_of(message),
         shares=parts.shares,
     )
-    seams = TurnSeams(ask, _nothing, _nothing, hooks=parts.hooks)
+    acting = asyncio.Event()
+
+    async def act() -> None:
+        acting.set()
+
+    seams = TurnSeams(ask, _nothing, act, hooks=parts.hooks)
+
+    async def used() -> ToolResult:
+        try:
+            async with asyncio.timeout(limit_s):
+                return await parts.runner.use(call, context, seams, turn)
+        except TimeoutError:
+            return ToolResult.failed(own("given up after {} s", limit_s))
+
+    running = asyncio.create_task(used())
     try:
-        async with asyncio.timeout(limit_s):
-            return await parts.runner.use(call, context, seams, turn)
-    except TimeoutError:
-        return ToolResult.failed(own("given up after {} s", limit_s))
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        if not acting.is_set():
+            running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        raise
 
 
 async def _nothing(*_: object) -> None:

@@ -66,6 +66,8 @@ class MessageQueues:
         self._interrupts = interrupts
         self._waiting: dict[str, deque[Accepted]] = {}
         self._at_work: dict[str, tuple[QueuedMessage, asyncio.Task[None]]] = {}
+        # Ids of messages, by conversation, whose turn is broken off as soon as it begins
+        self._withdrawn: dict[str, set[str]] = {}
 
     def is_free_for(self, conversation: str) -> bool:
         """Return true if a turn on a message would begin at once."""
@@ -85,6 +87,21 @@ class MessageQueues:
     def stop(self, conversation: str) -> bool:
         """Break off the turn of a conversation; whether there was one."""
         return self._break_off(conversation, Ending.STOPPED)
+
+    def withdraw(self, channel: str, message_id: str) -> None:
+        """Break off the turn on one message, and no other; also one that has not begun."""
+
+        def is_meant(accepted: Accepted) -> bool:
+            message = accepted.message
+            return message.channel == channel and message.message_id == message_id
+
+        for conversation, (queued, _) in self._at_work.items():
+            if is_meant(queued.accepted):
+                self.stop(conversation)
+                return
+        for conversation, waiting in self._waiting.items():
+            if any(map(is_meant, waiting)):
+                self._withdrawn.setdefault(conversation, set()).add(message_id)
 
     def stop_all(self) -> None:
         for conversation in list(self._at_work):
@@ -115,12 +132,15 @@ class MessageQueues:
         try:
             while waiting:
                 async with self._turns:
-                    queued = QueuedMessage(waiting.popleft())
+                    queued = QueuedMessage(waiting[0])
                     # A task of its own, so that stopping a turn leaves the rest of the queue
                     turn = tasks.create_task(self._attend(queued, tasks))
                     # Broken off before its first step it could not even say so
                     await asyncio.sleep(0)
+                    waiting.popleft()
                     self._at_work[conversation] = queued, turn
+                    if queued.accepted.message.message_id in self._withdrawn.get(conversation, ()):
+                        self.stop(conversation)
                     await asyncio.wait([turn])
                     del self._at_work[conversation]
                 if queued.is_rest and waiting:
@@ -131,6 +151,7 @@ class MessageQueues:
                     waiting[0] = merged(queued.accepted, waiting[0])
         finally:
             del self._waiting[conversation]
+            self._withdrawn.pop(conversation, None)
 
 
 def merged(earlier: Accepted, later: Accepted) -> Accepted:

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from agent.cli.mcp_serve import MAX_AT_ONCE, GatewayPlace, McpRelay
+from tests.waits import wait_until_sync
 
 # Longer than anything here takes; without the answer it passes
 _ASKED_S = 20.0
@@ -22,6 +23,7 @@ class AskingGateway(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.is_allowed = threading.Event()
+        self.heard: list[dict[str, object]] = []
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -29,6 +31,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.heard.append(message)
+        if message.get("method") == "notifications/cancelled":
+            self._say(202, b"")
+            return
         if "method" not in message:
             self.server.is_allowed.set()
             self._say(202, b"")
@@ -70,3 +76,29 @@ def test_an_answer_of_the_person_does_not_wait_for_the_calls_that_wait_for_it(
     told = [json.loads(line) for line in out.getvalue().splitlines()]
     assert sorted(one["id"] for one in told) == [one["id"] for one in calls]
     assert {one["result"] for one in told} == {"done"}
+
+
+def test_a_call_that_waits_for_a_place_is_not_passed_on_once_it_is_taken_back(
+    gateway: AskingGateway,
+) -> None:
+    calls = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call"}
+        for number in range(MAX_AT_ONCE + 1)
+    ]
+    params = {"requestId": MAX_AT_ONCE}
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+    answer = {"jsonrpc": "2.0", "id": "form", "result": {"action": "accept"}}
+    relay = McpRelay(GatewayPlace(port=gateway.server_port), "token", out := io.BytesIO())
+
+    def lines() -> Iterator[bytes]:
+        # The others have the places before the last one comes
+        for one in calls[:MAX_AT_ONCE]:
+            yield json.dumps(one).encode() + b"\n"
+        wait_until_sync(lambda: len(gateway.heard) == MAX_AT_ONCE)
+        for late in (calls[-1], cancelled, answer):
+            yield json.dumps(late).encode() + b"\n"
+
+    relay.run(lines())
+    told = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert sorted(one["id"] for one in told) == list(range(MAX_AT_ONCE))
+    assert MAX_AT_ONCE not in [one.get("id") for one in gateway.heard]

@@ -59,6 +59,22 @@ class AskedChannel(FakeChannel):
         return await super().ask(address, question)
 
 
+class SilentChannel(AskedChannel):
+    """Answers no question; counts those that were taken back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken_back = 0
+
+    async def ask(self, address: Address, question: Question) -> Answer:
+        await super().ask(address, question)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.taken_back += 1
+        raise AssertionError
+
+
 class LocalChannel(FakeChannel):
     """Who writes here is who the test says, also to a whole agent with its door."""
 

@@ -29,7 +29,7 @@ from agent.link.base import BoardState
 from agent.messaging import outbox
 from agent.settings import Paths, Settings
 from tests.fakes.board_sim import BoardSim
-from tests.fakes.channel import AskedChannel
+from tests.fakes.channel import AskedChannel, SilentChannel
 from tests.fakes.gateway import Answer as HttpAnswer
 from tests.fakes.gateway import answer_of
 from tests.fakes.llm_server import LlmServer, Reply, Respond, running
@@ -172,13 +172,13 @@ def quiet_log() -> Iterator[io.StringIO]:
 async def lent(
     folder: Path,
     *script: Reply | Respond,
-    answer: Answer = Answer.NO,
+    answer: Answer | None = Answer.NO,
     sim: BoardSim | None = None,
     assistants: Sequence[str] = ("openai",),
     gateway: str = "",
     agent: str = "",
 ) -> AsyncIterator[Lent]:
-    """An agent whose owner gives this answer to every question."""
+    """An agent whose owner gives this answer to every question; None is no answer at all."""
     with quiet_log() as log:
         async with running(*(script or (obey,))) as model:
             config = folder / "barnacle.toml"
@@ -195,7 +195,8 @@ async def lent(
             paths = Paths(config, folder / "state")
             paths.state_dir.mkdir(mode=0o700, exist_ok=True)
             whole = assemble(load(config, Settings), paths, {}, log)
-            async with _at_work(whole, AskedChannel(answer), model, sim) as made:
+            owner = SilentChannel() if answer is None else AskedChannel(answer)
+            async with _at_work(whole, owner, model, sim) as made:
                 yield made
 
 
@@ -215,7 +216,7 @@ async def _at_work(
         await dispatcher.resume(tasks)
         for one in channels:
             if isinstance(one, AssistantChannel):
-                one.use_tool = dispatcher.use_tool
+                one.use_tool, one.withdraw = dispatcher.use_tool, dispatcher.withdraw
         deliver = partial(dispatcher.deliver, tasks=tasks)
         running_ones = [tasks.create_task(one.listen(deliver)) for one in channels]
         running_ones.append(tasks.create_task(gateway.run()))

@@ -22,6 +22,8 @@ HINT = "Your answer is handed to another assistant or program: plain Markdown, n
 
 # Call and its turn for a message; the last is asked for approval before the owner's own chat
 UseTool = Callable[[Inbound, ToolCall, str, "Ask | None"], Awaitable[ToolResult]]
+# Channel and id of a message whose turn is not wanted any more
+Withdraw = Callable[[str, str], None]
 
 
 class AssistantChannel(Channel):
@@ -34,6 +36,8 @@ class AssistantChannel(Channel):
         self.answers = PendingAnswers()
         # Runs a tool call of a caller; there while the agent is at work
         self.use_tool: UseTool | None = None
+        # Ends the turn on a message of a caller; likewise
+        self.withdraw: Withdraw | None = None
         self._deliver: Deliver | None = None
 
     async def listen(self, deliver: Deliver) -> None:

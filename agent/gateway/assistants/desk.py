@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import Protocol
 
@@ -114,9 +114,17 @@ class AssistantDesk:
 
     @contextlib.asynccontextmanager
     async def opened(
-        self, asked: Asked, origin: RequestOrigin, body: bytes
+        self,
+        asked: Asked,
+        origin: RequestOrigin,
+        body: bytes,
+        *,
+        ends_if_cancelled: bool = False,
     ) -> AsyncIterator[OpenRequest]:
         """Accept the request, or find it; while it is open its answer is waited for.
+
+        Args:
+            ends_if_cancelled: whoever is cancelled in the middle takes the request back.
 
         Raises:
             RequestRefused: it is not taken.
@@ -129,8 +137,10 @@ class AssistantDesk:
                     known = await self._known(identity)
                     message = replace(message, message_id=_id(known, identity))
                     pending = stack.enter_context(self._place(message))
+                    if ends_if_cancelled:
+                        stack.enter_context(self._withdrawing(message, pending))
                     if known is None:
-                        await self._accept(asked, message)
+                        await _to_the_end(self._accept(asked, message))
             except (ChannelUnavailable, StorageFull) as err:
                 raise RequestRefused(503, str(err), retry_after_s=AGAIN_S) from err
             if known is not None:
@@ -215,6 +225,17 @@ class AssistantDesk:
         with answers.waiting(message.message_id, message.reply_target) as pending:
             yield pending
 
+    @contextlib.contextmanager
+    def _withdrawing(self, message: Inbound, pending: PendingAnswer) -> Iterator[None]:
+        """End the turn on a message with whoever waits, unless somebody else waits for it, too."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            withdraw = self._channel.withdraw
+            if withdraw is not None and pending.waiters == 1:
+                withdraw(message.channel, message.message_id)
+            raise
+
     async def _accept(self, asked: Asked, message: Inbound) -> None:
         if wait_s := self.rates.wait_s(message.sender):
             raise RequestRefused(
@@ -244,6 +265,16 @@ class AssistantDesk:
     async def _find(self, prefix: str) -> EarlierMessage | None:
         channel = self._channel.name
         return await self._journal.look(lambda db: earlier.find(db, channel, prefix))
+
+
+async def _to_the_end(work: Coroutine[None, None, None]) -> None:
+    """Wait for it, and be cancelled after it: what is committed has to be begun as well."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
 
 
 def _id(known: EarlierMessage | None, identity: RequestIdentity) -> str:

@@ -30,8 +30,10 @@ from agent.text.printable import spelled_out, spelled_text
 _log = logging.getLogger(__name__)
 
 SESSION = "mcp-session-id"
-# Nothing is kept of a session: its name alone says that its client can put questions
+# Nothing is kept of a session: its name tells its calls from those of another client with the same
+# token, and says if this client can put questions
 _CAN_ASK = "asks-"
+_CALLS_ALONE = "calls-"
 _ID_BYTES = 16
 # The owner's own chat has the rest of the two minutes that a question has
 ANSWERED_WITHIN_S = 60.0
@@ -77,12 +79,11 @@ class Elicitations:
         self._open: dict[str, _Open] = {}
 
     def session_for(self, request: RouteRequest, params: Mapping[str, Any]) -> str:
-        """Return the name of a session in which questions may be put; empty for none."""
+        """Return the name of a new session."""
         able = params.get("capabilities")
         can_ask = isinstance(able, dict) and isinstance(able.get("elicitation"), dict)
-        if not can_ask or not self._is_allowed(request):
-            return ""
-        return f"{_CAN_ASK}{secrets.token_hex(_ID_BYTES)}"
+        kind = _CAN_ASK if can_ask and self._is_allowed(request) else _CALLS_ALONE
+        return f"{kind}{secrets.token_hex(_ID_BYTES)}"
 
     def asker(self, request: RouteRequest, *, is_relayed: bool) -> Ask | None:
         """Return what asks by the client first; None where only the owner's own chat counts."""

@@ -1,17 +1,15 @@
-"""Endpoint of the protocol: streamable HTTP without sessions.
+"""Endpoint of the protocol: streamable HTTP, of whose sessions nothing but their name is known.
 
 A call of a tool, and a resource that a tool reads, are answered by a stream that shows it is alive,
 as the owner may be asked meanwhile; everything else at once.
 """
-
-import asyncio
-from collections.abc import Coroutine
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from agent.channels.push import PushAnswer
 from agent.errors import BarnacleError
 from agent.gateway.assistants.desk import ANSWER_S, MAX_OPEN_OF_ONE
+from agent.gateway.assistants.mcp.calls import CANCELLED, CallsAtWork, answered
 from agent.gateway.assistants.mcp.elicitation import SESSION, Elicitations
 from agent.gateway.assistants.mcp.methods import VERSIONS, McpMethods
 from agent.gateway.assistants.mcp.stream import CallStream
@@ -45,8 +43,7 @@ class McpEndpoint:
     def __init__(self, methods: McpMethods, elicitations: Elicitations) -> None:
         self._methods = methods
         self._elicitations = elicitations
-        # What is at work for each caller
-        self._at_work: dict[str, set[asyncio.Task[RpcAnswer]]] = {}
+        self._calls = CallsAtWork()
 
     def refusal(self, answered: PushAnswer) -> Response:
         made = JSONResponse(_failure(answered.text), answered.status)
@@ -64,10 +61,8 @@ class McpEndpoint:
             message = read(body)
         except RpcRefused as err:
             return _json(RpcAnswer(None, error=err), 400)
-        if message.is_answer:
-            self._elicitations.heard(request.sender, message)
         if not message.is_request:
-            # Notifications change nothing here
+            self._heard(request, message)
             return Response(status_code=202)
         version = request.headers.get(_VERSION, VERSIONS[-1])
         if version not in VERSIONS and message.method != "initialize":
@@ -78,20 +73,20 @@ class McpEndpoint:
 
     async def _answered(self, request: RouteRequest, message: RpcMessage, body: bytes) -> Response:
         if message.method not in _LONG:
-            answered = _json(await self._answer(request, message, body))
-            if message.method == "initialize" and (
-                session := self._elicitations.session_for(request, message.params or {})
-            ):
-                answered.headers[SESSION] = session
-            return answered
-        if refused := self._too_many(request):
+            made = _json(await self._answer(request, message, body))
+            if message.method == "initialize":
+                session = self._elicitations.session_for(request, message.params or {})
+                made.headers[SESSION] = session
+            return made
+        if refused := self._calls.refusal(request.sender):
             return _json(RpcAnswer(message.id, error=refused), 429)
         if _STREAM not in request.headers.get("accept", ""):
-            task = self._begin(request, self._answer(request, message, body))
-            return _json(await asyncio.shield(task))
+            task = self._calls.begin(request, message, self._answer(request, message, body))
+            told = await answered(task)
+            return Response(status_code=202) if told is None else _json(told)
         stream = CallStream(message.params or {})
         with stream.shown():
-            task = self._begin(request, self._answer(request, message, body))
+            task = self._calls.begin(request, message, self._answer(request, message, body))
         return StreamingResponse(stream.events(task), media_type=_STREAM)
 
     async def _batch(self, request: RouteRequest, body: bytes) -> Response:
@@ -111,39 +106,25 @@ class McpEndpoint:
             message = read(body)
         except RpcRefused as err:
             return RpcAnswer(None, error=err)
-        if message.is_answer:
-            self._elicitations.heard(request.sender, message)
         if not message.is_request:
+            self._heard(request, message)
             return None
         if message.method == "initialize":
             refused = RpcRefused(INVALID_REQUEST, "initialize comes alone")
             return RpcAnswer(message.id, error=refused)
         if message.method not in _LONG:
             return await self._answer(request, message, body)
-        if many := self._too_many(request):
+        if many := self._calls.refusal(request.sender):
             return RpcAnswer(message.id, error=many)
-        return await asyncio.shield(self._begin(request, self._answer(request, message, body)))
+        work = self._answer(request, message, body)
+        return await answered(self._calls.begin(request, message, work))
 
-    def _too_many(self, request: RouteRequest) -> RpcRefused | None:
-        if len(self._at_work.get(request.sender, ())) < MAX_OPEN_OF_ONE:
-            return None
-        return RpcRefused(INTERNAL_ERROR, "too many calls wait already")
-
-    def _begin(
-        self, request: RouteRequest, work: Coroutine[None, None, RpcAnswer]
-    ) -> asyncio.Task[RpcAnswer]:
-        """Begin a call; it ends in its time whether its caller stays or not."""
-        task = asyncio.create_task(work)
-        of_caller = self._at_work.setdefault(request.sender, set())
-        of_caller.add(task)
-
-        def forget(done: asyncio.Task[RpcAnswer]) -> None:
-            of_caller.discard(done)
-            if not of_caller:
-                self._at_work.pop(request.sender, None)
-
-        task.add_done_callback(forget)
-        return task
+    def _heard(self, request: RouteRequest, message: RpcMessage) -> None:
+        """Take what wants no answer; of the notifications one alone changes something here."""
+        if message.is_answer:
+            self._elicitations.heard(request.sender, message)
+        elif message.method == CANCELLED:
+            self._calls.take_back(request, message)
 
     async def _answer(self, request: RouteRequest, message: RpcMessage, body: bytes) -> RpcAnswer:
         try:

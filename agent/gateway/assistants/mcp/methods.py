@@ -137,7 +137,7 @@ class McpMethods:
             conversation=named,
         )
         try:
-            async with self._desk.opened(asked, request, body) as opened:
+            async with self._desk.opened(asked, request, body, ends_if_cancelled=True) as opened:
                 text, is_error = await self._desk.answer(opened), False
         except RequestRefused as err:
             text, is_error = str(err), True

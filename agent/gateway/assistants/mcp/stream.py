@@ -61,7 +61,7 @@ class CallStream:
         return ask
 
     async def events(self, task: "asyncio.Task[RpcAnswer]") -> AsyncIterator[bytes]:
-        """Yield the messages up to the answer."""
+        """Yield the messages up to the answer; a call that is taken back has none."""
         self._step("taken")
         heard = asyncio.ensure_future(self._messages.get())
         try:
@@ -75,6 +75,8 @@ class CallStream:
                 elif not done:
                     yield _ALIVE
                     self._step("still at work")
+            if task.cancelled():
+                return
             self._step("done")
             if heard.done():
                 yield _event(heard.result())
