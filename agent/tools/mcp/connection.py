@@ -80,6 +80,8 @@ class ServerConnection:
         self._is_awaited = True
         self._asked = 0
         self._fault = TransportFault()
+        # What the agent knows of its tools
+        self._told: dict[str, Offered] = {}
 
     def take(self, request: CallRequest | ReplyRequest) -> None:
         """Take a request; it is answered in its turn."""
@@ -106,13 +108,34 @@ class ServerConnection:
             async with Client(
                 transport, client_info=us, cache=None, elicitation_callback=asks
             ) as client:
-                self._say(BridgeAnswer(tools=tuple(await _listed(client))))
+                self._say(await self._changes(client) or BridgeAnswer())
                 while True:
-                    answer = await _called(client, await self._calls.get())
+                    answer = await self._answer(client, await self._calls.get())
                     fault = self._fault.said
                     self._say(answer if not fault or answer.text else _over(fault))
         except Exception as err:  # noqa: BLE001  # a connection's last word; the SDK's errors are of many libraries
             self._say(_over(self._fault.said or sentence(err)))
+
+    async def _answer(self, client: Client, request: CallRequest) -> BridgeAnswer:
+        """Call the tool if all is as the agent knows it; only that was approved.
+
+        A server need not say that its tools are others now, and what it says may be lost: it is
+        asked before each call.
+        """
+        try:
+            return await self._changes(client) or await _called(client, request)
+        except (MCPError, RuntimeError, ValueError) as err:
+            return BridgeAnswer(trouble=sentence(err))
+
+    async def _changes(self, client: Client) -> BridgeAnswer | None:
+        """Return the tools, if they are not those that were told last."""
+        listed = await _listed(client)
+        # Of two with one name only the first counts; their order is nothing that was approved
+        by_name = {one.name: one for one in reversed(listed)}
+        if by_name == self._told:
+            return None
+        self._told = by_name
+        return BridgeAnswer(tools=tuple(listed), has_changed=True)
 
     def _auth(self) -> "httpx2.Auth | None":
         from agent.tools.mcp.sign_in import SignIn  # noqa: PLC0415 - for servers of the web
@@ -204,11 +227,8 @@ def _invalid(schema: dict[str, Any]) -> str:
 
 
 async def _called(client: Client, request: CallRequest) -> BridgeAnswer:
-    try:
-        # Its session's own call gives up where a server without sessions asks a question
-        result = await client.call_tool(request.tool, request.arguments)
-    except (MCPError, RuntimeError, ValueError) as err:
-        return BridgeAnswer(trouble=sentence(err))
+    # Its session's own call gives up where a server without sessions asks a question
+    result = await client.call_tool(request.tool, request.arguments)
     text = printable_text("\n".join(texts(result)), MAX_TEXT_CHARS)
     return BridgeAnswer(text=text or "(nothing)", is_error=bool(result.is_error))
 

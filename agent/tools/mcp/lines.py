@@ -1,8 +1,9 @@
 """Messages between the agent and the bridge: JSON lines of limited length.
 
 Each names the connection that it is about. The first of a connection starts its server and is
-answered with what the server has; then come calls, one at a time. Before an answer the server may
-have questions, each of which waits for a reply.
+answered with what the server has; then come calls, one at a time. One that finds other tools than
+were told last is not made, and answered with them. Before an answer the server may have questions,
+each of which waits for a reply.
 """
 
 from typing import Literal, TypeAlias
@@ -119,6 +120,7 @@ class BridgeAnswer(msgspec.Struct, frozen=True):
     Args:
         trouble: why there is no result.
         is_over: nothing more comes from this connection.
+        has_changed: the call was not made, as the server has other tools by now: these.
         question: comes before the answer, and wants a reply.
     """
 
@@ -129,3 +131,4 @@ class BridgeAnswer(msgspec.Struct, frozen=True):
     trouble: str = ""
     is_over: bool = False
     question: ServerQuestion | None = None
+    has_changed: bool = False

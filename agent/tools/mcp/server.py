@@ -27,6 +27,7 @@ from agent.tools.mcp.lines import (
     BridgeAnswer,
     BridgeRequest,
     CallRequest,
+    Offered,
     ReplyRequest,
     ServerQuestion,
     ServerSetup,
@@ -38,6 +39,8 @@ from agent.tools.mcp.settings import McpSettings
 REMEDY = install_hint("mcp")
 # Of a server in one call; more of them are a nuisance
 _MAX_QUESTIONS = 8
+# In one call; a server that has other tools each time that it is asked is none to approve
+_MAX_LISTINGS = 3
 
 
 class ServerTimeouts(Struct, frozen=True):
@@ -60,7 +63,7 @@ class ServerTimeouts(Struct, frozen=True):
     longest_away_s: float = 300.0
 
 
-# Looks at what a server offers, each time that it has been started
+# Looks at what a server offers, at each start and when that is something else in the middle
 Compare = Callable[[Sequence[ToolOffer]], Awaitable[None]]
 # Puts a server's question to the owner; the reply names no connection yet
 PutQuestion = Callable[[ServerQuestion], Awaitable[ReplyRequest]]
@@ -185,16 +188,22 @@ class McpServer:
         self, tool: str, digest: str, arguments: Mapping[str, object], put: PutQuestion
     ) -> BridgeAnswer:
         bridge = await self._started(put)
-        offer = self._offers.get(tool)
-        if offer is None or offer.digest != digest:
-            raise McpAway(changed(self.name, tool))
         request = CallRequest(bridge.key, tool, dict(arguments))
-        answer = await self._answered(bridge, request, self._patience.call_s, put)
-        if answer.trouble:
-            said = self._redact(answer.trouble)
-            raise McpAway(f"the MCP server {self.name} gave no result: {said}")
-        self._failures = 0
-        return answer
+        for _ in range(_MAX_LISTINGS):
+            offer = self._offers.get(tool)
+            if offer is None or offer.digest != digest:
+                raise McpAway(changed(self.name, tool))
+            answer = await self._answered(bridge, request, self._patience.call_s, put)
+            if answer.trouble:
+                said = self._redact(answer.trouble)
+                raise McpAway(f"the MCP server {self.name} gave no result: {said}")
+            if not answer.has_changed:
+                self._failures = 0
+                return answer
+            await self._look_at(answer.tools)
+        raise McpAway(
+            f"the MCP server {self.name} changes its tools all the time: it is not called"
+        )
 
     async def _started(self, put: PutQuestion) -> BridgeConnection:
         if self._bridge is not None and self._bridge.is_alive:
@@ -209,12 +218,15 @@ class McpServer:
         answer = await self._answered(bridge, request, self._patience.start_s, put)
         if answer.trouble:
             raise self._failed(answer.trouble)
+        await self._look_at(answer.tools)
+        return bridge
+
+    async def _look_at(self, listed: Sequence[Offered]) -> None:
         where = self._settings.url or "\0".join(self._settings.command)
-        offers = offers_of(self.name, where, answer.tools)
+        offers = offers_of(self.name, where, listed)
         self._offers = {offer.tool: offer for offer in offers}
         if self._compare is not None:
             await self._compare(offers)
-        return bridge
 
     async def _launched(self) -> BridgeConnection:
         trouble = trouble_with(self._settings)

@@ -1,7 +1,7 @@
 """All configured MCP servers, and the tools of theirs that the owner approved.
 
-At each start of a server what it offers is compared with what was approved: what has changed is
-held back until the owner agrees, and the owner is told, once.
+At each start of a server, and before each call, what it offers is compared with what was approved:
+what has changed is held back until the owner agrees, and the owner is told, once.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from agent.system.clock import Clock
 from agent.tools.mcp.approvals import ApprovedTool, ApprovedTools
 from agent.tools.mcp.bridge_process import BridgeProcess
 from agent.tools.mcp.confinement import Confinement
+from agent.tools.mcp.lines import MAX_TOOLS
 from agent.tools.mcp.offer import ToolOffer
 from agent.tools.mcp.server import McpServer, ServerTimeouts
 from agent.tools.mcp.settings import McpSettings
@@ -58,7 +59,7 @@ class McpServers:
             server.confine(Confinement(hidden))
             server.share(process)
         self._made: tuple[tuple[ApprovedTool, ...], tuple[McpTool, ...]] = ((), ())
-        self._told: set[str] = set()
+        self._told: dict[str, set[str]] = {}
         self._tell: Callable[[str], Awaitable[None]] | None = None
 
     def begin(self, tell: Callable[[str], Awaitable[None]]) -> None:
@@ -99,9 +100,11 @@ class McpServers:
             named = _named([pin.offer for pin in changed])
             said = f"changed tools, off until you approve them ({named})"
             await self._say(name, said)
-        new = [one for one in offers if one.tool not in pins and not one.trouble]
-        if new and name not in self._told:
-            self._told.add(name)
+        told = self._told.setdefault(name, set())
+        unapproved = [one for one in offers if one.tool not in pins and not one.trouble]
+        new = [one for one in unapproved if one.tool not in told]
+        if new and len(told) < MAX_TOOLS:
+            told |= {one.tool for one in new}
             await self._say(name, f"new tools, off until you approve them ({_named(new)})")
 
     async def _say(self, name: str, what: str) -> None:

@@ -118,7 +118,8 @@ LAST_WORDS_S = 0.5
 HTTP_TIMEOUT_S = 60.0
 _STREAM = "text/event-stream"
 _SESSION = "mcp-session-id"
-_CALL = b'"tools/call"'
+# A call, and the look before it
+_OF_CALL = (b'"tools/call"', b'"tools/list"')
 _BAD_REQUEST, _NOT_FOUND = 400, 404
 
 
@@ -328,7 +329,8 @@ async def _is_without_session(request: httpx2.Request, response: httpx2.Response
     """
     if response.status_code not in {_NOT_FOUND, _BAD_REQUEST} or _SESSION not in request.headers:
         return False
-    if _CALL not in await request.aread():
+    asked = await request.aread()
+    if not any(method in asked for method in _OF_CALL):
         return False
     return response.status_code == _NOT_FOUND or b"session" in (await response.aread()).lower()
 
