@@ -6,6 +6,7 @@ says so when they become more.
 
 import logging
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from agent.memory.mirror import MirroredMemory
 from agent.memory.record import NAMES, entry_of, row_of
 from agent.messages import Provenance
 from agent.storage.documents import open_documents
+from agent.storage.lock import held
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
@@ -54,6 +56,9 @@ class DocumentKeeper:
         self._path = path
         self._opened: TinyDB | None = None
         self._was_told = False
+
+    def lock(self) -> ExitStack:
+        return held(self._path)
 
     def stamp(self) -> object:
         try:

@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,7 @@ from agent.memory.keys import key_of
 from agent.memory.mirror import MirroredMemory
 from agent.memory.record import NAMES, entry_of, row_of
 from agent.storage.files import sync_folder
+from agent.storage.lock import held
 from agent.system.clock import Clock
 from agent.text.printable import printable_line, printable_text
 
@@ -206,6 +208,9 @@ class MarkdownKeeper:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._written = 0
+
+    def lock(self) -> ExitStack:
+        return held(self._folder / _DAYS / _CORE_FILE)
 
     def stamp(self) -> object:
         found = [(path, path.stat()) for path in self._files()]

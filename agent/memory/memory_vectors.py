@@ -235,6 +235,8 @@ class MemoryVectors:
         now = (version, self._brain.failures)
         model = self._embedder.model_id
         if self._index is None or self._index.model != model or self._read_at != now:
+            # A command stores memories without a model
+            self._may_lack_vectors = True
             # Two at a time would not fit a small board
             self._index, self._is_whole, self._read_at = VectorIndex(model, dimensions), False, now
         return self._index

@@ -7,6 +7,7 @@ mean; what it changes is written by the keeper before the caller hears of it.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager
 from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -45,6 +46,9 @@ class Keeper(Protocol):
 
     They raise OSError or a BarnacleError; then nothing was changed.
     """
+
+    def lock(self) -> ExitStack:
+        """Return the lock of the files, once no other program has it; closing it ends it."""
 
     def stamp(self) -> object:
         """Return a value that changes when another program writes the files."""
@@ -111,7 +115,7 @@ class MirroredMemory:
             yield entry
 
     async def restore(self, entry: MemoryEntry) -> MemoryEntry:
-        async with self._turn:
+        async with self._alone():
             kept = await self._loaded()
             self._kept = None
             put = await self._index.restore(entry)
@@ -214,13 +218,29 @@ class MirroredMemory:
 
     async def _changing(self, work: Callable[[SqliteMemory], Awaitable[R]]) -> R:
         """Change the index, then what is kept; both or neither."""
-        async with self._turn:
+        async with self._alone():
             kept = await self._loaded()
             # Whatever happens now, the index is made anew from what is kept unless all went well
             self._kept = None
             result = await work(self._index)
             await self._keep(kept, await self._indexed())
             return result
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Hold the files from the look at them to what is written.
+
+        A command beside the agent gives new memories the same numbers, and writes the same files.
+        """
+        async with self._turn:
+            if self._closed:
+                raise MemoryUnavailable("the memory is closed")
+            lock = await self._in_thread(self._keeper.lock)
+            try:
+                yield
+            finally:
+                # Behind a write whose caller has gone
+                self._thread.submit(lock.close)
 
     async def _keep(self, kept: _Kept, now: _Kept) -> None:
         changed = [entry for entry in now.values() if kept.get(entry.memory_id) != entry]

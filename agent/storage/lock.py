@@ -56,6 +56,16 @@ def locked(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def held(path: Path) -> contextlib.ExitStack:
+    """Return the lock of a file, for a change that more than one function makes.
+
+    One that nobody keeps ends by itself.
+    """
+    stack = contextlib.ExitStack()
+    stack.enter_context(locked(path))
+    return stack
+
+
 def _opened(path: Path) -> int:
     """Open a lock; one that root makes belongs to whoever the folder belongs to."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

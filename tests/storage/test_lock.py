@@ -1,3 +1,4 @@
+import fcntl
 import os
 import subprocess
 import sys
@@ -51,3 +52,22 @@ def test_a_lock_that_root_makes_is_the_agents(tmp_path: Path) -> None:
     with lock.hold(state), lock.locked(state / "jobs.json"):
         owners = {path.name: path.stat().st_uid for path in state.iterdir()}
     assert owners == {"lock": _AGENT, "jobs.json.lock": _AGENT}
+
+
+def test_a_lock_that_nobody_keeps_ends_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "memories.json"
+
+    def is_free() -> bool:
+        with Path(f"{path}.lock").open("rb") as other:
+            try:
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
+
+    kept = lock.held(path)
+    assert not is_free()
+    kept.close()
+    assert is_free()
+    lock.held(path)
+    assert is_free()
