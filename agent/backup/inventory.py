@@ -15,7 +15,8 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from agent.backup.database_copy import COMPANIONS, is_database
-from agent.backup.manifest import Area, PartKind
+from agent.backup.folder import PARTIAL
+from agent.backup.manifest import SUFFIX, Area, PartKind
 
 # Names at the top of the state folder that are made anew, belong to this run, or are backups
 _PASSING = frozenset(
@@ -67,7 +68,7 @@ class Inventory(Struct, frozen=True):
         credentials: the service's, by their names.
         machine: settings of the machine, by their names below `machine/`.
         left_out: sentences about what is known not to be in it.
-        skipped: folders and files that are no part, such as where backups go.
+        backups: the folder that backups go into, or the file; None where they go elsewhere.
     """
 
     state_dir: Path
@@ -78,7 +79,7 @@ class Inventory(Struct, frozen=True):
     credentials: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, bytes] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
-    skipped: frozenset[Path] = frozenset()
+    backups: Path | None = None
 
     def sources(self) -> Iterator[Source]:
         """Yield every part."""
@@ -177,7 +178,7 @@ class Inventory(Struct, frozen=True):
 
     def _is_out(self, path: Path) -> bool:
         # Documents may be around the state folder, which is a part of its own
-        if path in self.skipped or path == self.state_dir:
+        if path == self.state_dir or self._is_backup(path):
             return True
         if path.parent == self.state_dir and is_passing(path.name):
             return True
@@ -189,6 +190,17 @@ class Inventory(Struct, frozen=True):
             path.name.endswith(suffix) and is_database(path.with_name(path.name[: -len(suffix)]))
             for suffix in COMPANIONS
         )
+
+    def _is_backup(self, path: Path) -> bool:
+        """Return true of a backup in the place of the backups: each would hold those before it.
+
+        All else in that folder may be a person's, or of the agent.
+        """
+        name = path.name.removesuffix(PARTIAL)
+        if self.backups is None or not name.endswith(SUFFIX) or path.is_dir():
+            return False
+        place, folder = self.backups.resolve(), path.parent.resolve()
+        return place in {folder, folder / name}
 
 
 def is_usable_folder(folder: Path) -> bool:

@@ -54,10 +54,9 @@ def _make(arguments: Namespace) -> int:
     recipients = _recipients(arguments, wanted)
     recipients.check()
     to = arguments.to or wanted.to
-    place = paths.state_dir / FOLDER if not to else expanded(to, os.environ)
-    skipped = frozenset({place.absolute()}) if to not in {"", _STANDARD_OUTPUT, _USB} else None
+    place = _place(to, paths.state_dir)
     plan = BackupPlan(
-        inventory_of(arguments, settings, paths, skipped or frozenset()),
+        inventory_of(arguments, settings, paths, place),
         recipients,
         device_name(),
         is_dated=is_trusted(time.time()),
@@ -68,7 +67,7 @@ def _make(arguments: Namespace) -> int:
         sys.stdout.buffer.flush()
         _say_made("the standard output", manifest, begun_s, sys.stderr)
         return exits.OK
-    target = _target(usb_folder() if to == _USB else place, plan, is_own=not to)
+    target = _target(place, plan, is_own=not to)
     before = read_record(paths.state_dir)
     check_disk(target.parent, paths.state_dir, before)
     manifest = plan.write_file(target)
@@ -96,6 +95,13 @@ def _make(arguments: Namespace) -> int:
 def _last_whole(before: LastBackup | None) -> str:
     """Return the file that was whole last; the last one where a version before this made it."""
     return "" if before is None else before.whole or before.where
+
+
+def _place(to: str, state_dir: Path) -> Path:
+    """Return where the backup goes: a folder, or a file."""
+    if not to:
+        return state_dir / FOLDER
+    return usb_folder() if to == _USB else expanded(to, os.environ)
 
 
 def _target(place: Path, plan: BackupPlan, *, is_own: bool) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from agent.backup.inventory import FOLDER, Inventory
+from agent.backup.inventory import Inventory
 from agent.channels.credentials import OURS
 from agent.cli import configuration
 from agent.cli.places import places_of
@@ -39,7 +39,7 @@ def service_environment(arguments: Namespace) -> Mapping[str, str]:
 
 
 def inventory_of(
-    arguments: Namespace, settings: Settings, paths: Paths, skipped: frozenset[Path]
+    arguments: Namespace, settings: Settings, paths: Paths, backups: Path
 ) -> Inventory:
     """Return everything that this user may read."""
     places = places_of(arguments)
@@ -61,7 +61,7 @@ def inventory_of(
         credentials=dict(_credentials(places.credstore, os.environ, left_out)),
         machine=dict(_machine(places, left_out)),
         left_out=tuple(left_out),
-        skipped=skipped | {paths.state_dir / FOLDER},
+        backups=backups,
     )
 
 

@@ -1,6 +1,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from agent.backup.inventory import Inventory, is_passing
 from agent.backup.manifest import PartKind
 from tests.backup.conftest import make_database
@@ -94,13 +96,31 @@ def test_names_that_are_no_text_are_told_apart(state: Path) -> None:
     assert [*of(state).unnamed()] == [inside]
 
 
-def test_the_place_of_the_backups_is_no_part_of_one(state: Path) -> None:
-    kept = state / "workspace" / "kept"
-    kept.mkdir()
-    (kept / "old.barnacle-backup").write_text("x")
-    assert f"{WORKSPACE}/kept/old.barnacle-backup" not in names(
-        of(state, skipped=frozenset({kept}))
-    )
+@pytest.mark.parametrize("place", [".", "workspace", "workspace/kept", "skills"])
+def test_only_the_backups_are_left_out_of_the_folder_that_they_go_into(
+    state: Path, place: str
+) -> None:
+    folder = state / place
+    (folder / "deeper").mkdir(parents=True, exist_ok=True)
+    backups = {"old.barnacle-backup", "new.barnacle-backup.part"}
+    persons = {"note.md", "sea.barnacle", "deeper/note.md"}
+    for name in backups | persons:
+        (folder / name).write_text("x")
+    found = set(names(of(state, backups=folder)))
+    within = Path("state", place)
+    assert {str(within / name) for name in persons} <= found
+    assert not {str(within / name) for name in backups} & found
+
+
+def test_a_backup_that_is_a_file_in_the_workspace_is_no_part_of_itself(
+    state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(state / "workspace")
+    for name in ("own.barnacle-backup", "own.barnacle-backup.part", "other.barnacle-backup"):
+        (state / "workspace" / name).write_text("x")
+    found = names(of(state, backups=tmp_path / "link" / "own.barnacle-backup"))
+    assert f"{WORKSPACE}/other.barnacle-backup" in found
+    assert not [name for name in found if "own" in name]
 
 
 def test_names_that_pass() -> None:

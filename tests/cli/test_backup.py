@@ -271,3 +271,17 @@ def test_what_was_always_allowed_may_be_forgotten(
     assert "skill: watering" in capsys.readouterr().out
     assert main(["backup", "confirm"]) == exits.OK
     assert "no approvals of a backup wait" in capsys.readouterr().out
+
+
+def test_the_workspace_may_be_the_place_of_the_backups(
+    home: Path, key: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f'[backup]\nto = "{home}/state/workspace"\nrecipients = ["{key[1]}"]\n'
+    (home / "barnacle.toml").write_text(words)
+    (home / "state" / "workspace" / "old.barnacle-backup").write_text("x")
+    assert main(["backup"]) == exits.OK
+    made = next((home / "state" / "workspace").glob("*Z.barnacle-backup"))
+    capsys.readouterr()
+    assert main(["backup", "show", str(made), "--key", key[0], "--json"]) == exits.OK
+    names = {part["name"] for part in json.loads(capsys.readouterr().out)["parts"]}
+    assert names == {f"{WORKSPACE}/note.md", "state/agent.db", "config/barnacle.toml"}
