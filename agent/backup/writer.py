@@ -250,7 +250,7 @@ class _Parts:
                 yield self._noted(source, size, self._read_around(source, handle, size), path)
 
     def _read_around(self, source: Source, handle: int, size: int) -> Iterator[bytes]:
-        """Yield the content, with zeroes for what cannot be read of it."""
+        """Yield the content, with zeroes for what cannot be read of it: its size is told."""
         at, lost = 0, 0
         while at < size:
             try:
@@ -261,6 +261,12 @@ class _Parts:
                 piece = bytes(min(size - at, _PAGE_BYTES - at % _PAGE_BYTES))
                 lost += len(piece)
             if not piece:
+                # Rewritten by a tool: no reason to have no backup of all else
+                self._troubles.append(
+                    f"the end of {source.name}, which became shorter while it was read: zeroes "
+                    "are in its place"
+                )
+                yield from _exactly(bytes, size - at)
                 break
             at += len(piece)
             yield piece

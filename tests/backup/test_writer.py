@@ -196,6 +196,30 @@ def test_what_a_dying_card_cannot_read_does_not_end_the_backup(
     assert read_backup(tmp_path / "x.barnacle-backup", keys).differences() == {}
 
 
+def test_a_large_file_that_becomes_shorter_meanwhile_does_not_end_the_backup(
+    plan: BackupPlan, state: Path, keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, film = os.pread, state / "workspace" / "film.mp4"
+    film.write_bytes(b"x" * 2_000_000)
+
+    def rewritten(handle: int, size: int, at: int) -> bytes:
+        if at:
+            os.truncate(film, 500_000)
+        return really(handle, size, at)
+
+    monkeypatch.setattr(os, "pread", rewritten)
+    manifest = plan.write_file(tmp_path / "x.barnacle-backup")
+    (told,) = manifest.header.left_out
+    assert told.startswith(f"the end of {WORKSPACE}/film.mp4, which became shorter")
+    # The databases are as good as ever
+    assert manifest.is_whole
+    found = read_backup(tmp_path / "x.barnacle-backup", keys)
+    assert found.differences() == {}
+    assert {part.name: part.size_bytes for part in found.manifest.parts}[
+        f"{WORKSPACE}/film.mp4"
+    ] == 2_000_000
+
+
 def test_a_database_on_a_dying_card_is_kept_as_far_as_it_can_be_read(
     plan: BackupPlan, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
