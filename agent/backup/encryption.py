@@ -95,6 +95,9 @@ def encrypt(read: Read, write: Write, recipients: Recipients) -> None:
         library.encrypt_io(guarded, guarded, [_recipient(key) for key in recipients.keys])
     except (library.EncryptError, OSError) as err:
         raise guarded.error or err from None
+    # The library writes its last piece when it is done, and tells no error of that
+    if guarded.error is not None:
+        raise guarded.error
 
 
 def decrypt(read: Read, write: Write, keys: Keys) -> None:

@@ -9,6 +9,7 @@ from agent.errors import BackupRefused, StorageFull
 from tests.fakes.age_tool import decrypt_with_key, encrypt_to_key, needs_age
 
 CONTENT = os.urandom(200_000)
+_, PUBLIC = make_key()
 
 
 def encrypted(content: bytes, public: str) -> bytes:
@@ -62,12 +63,31 @@ def test_something_else_is_no_backup() -> None:
         decrypted(b"PK\x03\x04" * 100, Keys("x"))
 
 
-def test_an_error_of_the_disk_stays_what_it_is() -> None:
-    def full(_data: bytes) -> None:
-        raise StorageFull("no room")
+class FilledDisk:
+    """A disk that takes so many pieces, and then no more."""
 
-    with pytest.raises(StorageFull, match="no room"):
-        encrypt(io.BytesIO(CONTENT).read, full, Recipients(keys=(make_key()[1],)))
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.taken = 0
+
+    def write(self, _data: bytes) -> None:
+        if self.taken == self._most:
+            raise StorageFull("no room")
+        self.taken += 1
+
+
+@pytest.mark.parametrize(
+    "recipients", [Recipients(keys=(PUBLIC,)), Recipients("a long passphrase")]
+)
+@pytest.mark.parametrize("size", [1, 8000, 65536, 200_000])
+def test_an_error_of_any_write_stays_what_it_is(recipients: Recipients, size: int) -> None:
+    """Also of the last one, which the library makes when all is over."""
+    disk = FilledDisk(1_000_000)
+    encrypt(io.BytesIO(CONTENT[:size]).read, disk.write, recipients)
+    assert disk.taken
+    for most in range(disk.taken):
+        with pytest.raises(StorageFull, match="no room"):
+            encrypt(io.BytesIO(CONTENT[:size]).read, FilledDisk(most).write, recipients)
 
 
 @pytest.mark.parametrize(
