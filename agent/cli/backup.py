@@ -101,7 +101,7 @@ def _place(to: str, state_dir: Path) -> Path:
     """Return where the backup goes: a folder, or a file."""
     if not to:
         return state_dir / FOLDER
-    return usb_folder() if to == _USB else expanded(to, os.environ)
+    return usb_folder(state_dir) if to == _USB else expanded(to, os.environ)
 
 
 def _target(place: Path, plan: BackupPlan, *, is_own: bool) -> Path:
