@@ -136,6 +136,21 @@ def lengthen(rows: Columns, end_ms: int, cadence_s: int, *, is_switch: bool) -> 
         rows.on_ms[-1] = lasts_ms
 
 
+def last_until(rows: Columns, next_ms: int, cadence_s: int, *, is_switch: bool) -> None:
+    """Let the last value, kept apart from the next one, last until that, if there is no gap."""
+    if not len(rows) or rows.counts[-1] != 1 or rows.known_ms[-1] or next_ms <= rows.at_ms[-1]:
+        return
+    # What was recorded at a longer cadence goes on so
+    before_ms = rows.known_ms[-2] if len(rows) > 1 and rows.counts[-2] == 1 else 0
+    longest_ms = max(int(cadence_s * HELD_CADENCES * 1000), before_ms)
+    lasts_ms = next_ms - rows.at_ms[-1]
+    if lasts_ms > longest_ms:
+        return
+    rows.known_ms[-1] = lasts_ms
+    if is_switch and rows.means[-1] >= ON_LEVEL:
+        rows.on_ms[-1] = lasts_ms
+
+
 def distances_ms(rows: Columns, cadence_s: float) -> list[int]:
     """Return how far behind each row the next one may begin before there is a gap.
 

@@ -15,6 +15,7 @@ from agent.readings.columns import (
     Columns,
     distances_ms,
     in_buckets,
+    last_until,
     merged,
     pack_buckets,
     pack_values,
@@ -88,8 +89,7 @@ class PackJob(Struct, frozen=True):
 
     def run(self, db: sqlite3.Connection) -> None:
         for one in self.news:
-            for day, at_ms, values in _by_day(one):
-                _add_day(db, one.series, day, at_ms, values)
+            _add_news(db, one)
             _merge_quarters(db, one.series.id, self.today)
         for level, days in (
             (VALUES, self.retention.raw_days),
@@ -158,7 +158,10 @@ def keep_series(db: sqlite3.Connection, kind: SeriesKind, cadence_s: int) -> Ser
 def kept_rows(
     db: sqlite3.Connection, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool
 ) -> list[Columns]:
-    """Return the rows of the days of a span, in their order, each day as finely as it is kept."""
+    """Return the rows of the days of a span, in their order, each day as finely as it is kept.
+
+    The day after may be there, too: its first value says how long the last one of the span lasted.
+    """
     first, last = begin_ms // DAY_MS, (end_ms - 1) // DAY_MS
     chunks: dict[int, Columns] = {}
     if not is_fine:
@@ -167,7 +170,7 @@ def kept_rows(
     # A switch that is on at midnight was switched on then, or was on the day before
     before = first - series.kind.is_switch
     for level in (MINUTES, VALUES):
-        for day, data in _chunks(db, series.id, level, before, last):
+        for day, data in _chunks(db, series.id, level, before, last + 1):
             chunks[day] = unpacked(series, data)
     for day in range(first, last + 1):
         if day in chunks and day - 1 in chunks:
@@ -214,28 +217,68 @@ def unpacked(series: Series, data: bytes) -> Columns:
     return unpack_values(data[1:], series.cadence_s, is_switch=series.kind.is_switch)
 
 
-def _add_day(
-    db: sqlite3.Connection, series: Series, day: int, at_ms: list[int], values: list[float]
+def _add_news(db: sqlite3.Connection, news: News) -> None:
+    """Write the chunks of all days that have news."""
+    days = list(_by_day(news))
+    if days:
+        before, today = (_day_chunks(db, news.series.id, days[0][0] - back) for back in (1, 0))
+        # The last value of a day that was packed already is known to last until the first new one
+        if any(map(has_exact_times, before)) and not today:
+            days.insert(0, (days[0][0] - 1, [], []))
+    for at, (day, at_ms, values) in enumerate(days):
+        later = days[at + 1][1] if at + 1 < len(days) else []
+        _add_day(db, news.series, day, (at_ms, values), later[0] if later else None)
+
+
+def _day_chunks(db: sqlite3.Connection, series_id: int, day: int) -> list[bytes]:
+    """Return minutes and values of a day; none where it is kept by the quarter only."""
+    return [
+        data for level in (MINUTES, VALUES) for _, data in _chunks(db, series_id, level, day, day)
+    ]
+
+
+def _last_to_next(
+    db: sqlite3.Connection, series: Series, day: int, rows: Columns, next_ms: int | None
 ) -> None:
-    """Write the chunks of a day anew, with what they have already."""
+    """Let the last value of a day last until the next one, which may be kept already."""
+    if next_ms is None:
+        later = [unpacked(series, data) for data in _day_chunks(db, series.id, day + 1)]
+        next_ms = min((one.at_ms[0] for one in later if len(one)), default=None)
+    if next_ms is not None:
+        last_until(rows, next_ms, series.cadence_s, is_switch=series.kind.is_switch)
+
+
+def _add_day(
+    db: sqlite3.Connection,
+    series: Series,
+    day: int,
+    new: tuple[list[int], list[float]],
+    next_ms: int | None,
+) -> None:
+    """Write the chunks of a day anew, with what they have already.
+
+    Args:
+        next_ms: time of the first new value of a later day; None where there is none.
+    """
+    at_ms, values = new
     rows = dict(zip(at_ms, values, strict=True))
     kept: Columns | None = None
-    for level in (MINUTES, VALUES):
-        for _, data in _chunks(db, series.id, level, day, day):
-            kept = unpacked(series, data)
-            if data[:1] == _AS_VALUES:
-                rows = dict(zip(kept.at_ms, kept.means, strict=True)) | rows
-                kept = None
+    for data in _day_chunks(db, series.id, day):
+        kept = unpacked(series, data)
+        if data[:1] == _AS_VALUES:
+            rows = dict(zip(kept.at_ms, kept.means, strict=True)) | rows
+            kept = None
     ordered = sorted(set(rows) - set(kept.at_ms if kept else ()))
     packed = _AS_VALUES + pack_values(ordered, [rows[at] for at in ordered])
     whole = unpacked(series, packed)
     if series.kind.is_switch:
-        for level in (MINUTES, VALUES):
-            for _, data in _chunks(db, series.id, level, day - 1, day - 1):
-                _note_start(series, unpacked(series, data), whole)
+        for data in _day_chunks(db, series.id, day - 1):
+            _note_start(series, unpacked(series, data), whole)
     if kept is not None:
         # The single values of that day are gone, or somebody brought them
         whole = merged(kept, whole)
+    _last_to_next(db, series, day, whole, next_ms)
+    if kept is not None:
         for level, data in day_chunks(whole):
             keep_chunk(db, series.id, level, day, data)
     elif len(ordered) > MOST_FOR_MINUTES:

@@ -7,6 +7,7 @@ Times are those of the wall clock, as far as it was ever known. One task records
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from agent.errors import ReadingsUnavailable, StorageFull
 from agent.readings import packing
 from agent.readings.archive import Archive, LocalArchive
 from agent.readings.batch import Batch, in_order, offsets, placed
-from agent.readings.columns import Columns, in_buckets, lengthen, merged, of_values
+from agent.readings.columns import Columns, in_buckets, last_until, lengthen, merged, of_values
 from agent.readings.ring import SLOTS, Ring
 from agent.readings.ring_device import ring_on
 from agent.readings.series import Series, SeriesKind
@@ -207,7 +208,7 @@ class ReadingStore:
         lengthen(newest, end_ms, series.cadence_s, is_switch=series.kind.is_switch)
         if not is_fine:
             newest = in_buckets(newest, QUARTER_MS)
-        return _joined(found.rows, newest).between(begin_ms, end_ms)
+        return _joined(series, found.rows, newest).between(begin_ms, end_ms)
 
     async def aclose(self) -> None:
         if self._moving is not None:
@@ -375,7 +376,14 @@ def _portion(batches: Iterable[Batch]) -> list[Batch]:
     return portion
 
 
-def _joined(kept: Iterable[Columns], newest: Columns) -> Columns:
+def _connect(series: Series, pieces: Sequence[Columns]) -> None:
+    """Let the last value of each piece last until the first one of the next."""
+    for piece, later in pairwise(filter(len, pieces)):
+        last_until(piece, later.at_ms[0], series.cadence_s, is_switch=series.kind.is_switch)
+
+
+def _joined(series: Series, kept: Sequence[Columns], newest: Columns) -> Columns:
+    _connect(series, [*kept, newest])
     rows = Columns()
     for one in kept:
         rows.extend(one)
