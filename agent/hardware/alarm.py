@@ -48,6 +48,12 @@ class Alarm(Struct):
         return Watch(self.wanted.pin, EventCondition.THRESHOLD, LEAST_INTERVAL_MS, low, high)
 
     @property
+    def condition(self) -> list[object]:
+        """Return what its state belongs to, as a file keeps it."""
+        wanted = self.wanted
+        return [wanted.pin, wanted.above, wanted.below, wanted.becomes]
+
+    @property
     def has_condition(self) -> bool:
         """Return true if it holds or not; a watch for every change never holds."""
         return self.limit is not None or bool(self.wanted.becomes)

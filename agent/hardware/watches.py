@@ -207,14 +207,21 @@ class BoardWatcher:
                     _log.error("watch: left out (name=%s, error=%s)", name, err)
         for alarm in alarms:
             document = kept.get(alarm.name, {})
-            alarm.is_beyond = bool(document.get("is_beyond"))
-            alarm.told_s = _times(document.get("told_s"))
+            # The configuration may name another reading or limit by now: of that nothing was told
+            if document.get("condition", alarm.condition) == alarm.condition:
+                alarm.is_beyond = bool(document.get("is_beyond"))
+                alarm.told_s = _times(document.get("told_s"))
         return alarms[:MAX_WATCHES]
 
     def _keep(self, alarm: "Alarm") -> None:
         from tinydb import where  # noqa: PLC0415 - only where something is kept
 
-        document = {"name": alarm.name, "is_beyond": alarm.is_beyond, "told_s": alarm.told_s}
+        document = {
+            "name": alarm.name,
+            "condition": alarm.condition,
+            "is_beyond": alarm.is_beyond,
+            "told_s": alarm.told_s,
+        }
         if not alarm.own:
             document |= {"wanted": msgspec.to_builtins(alarm.wanted), "trust": int(alarm.trust)}
         self._documents().upsert(document, where("name") == alarm.name)

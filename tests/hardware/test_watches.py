@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from agent.errors import BadArguments, StorageFull
 from agent.hardware.watches import MAX_WATCHES, BoardWatcher
@@ -90,6 +91,42 @@ async def test_what_a_chat_has_added_outlives_a_restart_and_is_not_told_again(
         again.tell("a0", 0.9)
         again.tell("a0", 0.7)
         await wait_until(lambda: owner.told == ["Dry: 0.7."])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        structs.replace(DRY, pin="a1"),
+        structs.replace(DRY, below=None, above=0.7),
+        structs.replace(DRY, below=0.76),
+    ],
+)
+async def test_a_watch_whose_reading_or_limit_was_changed_tells_of_it_anew(
+    tmp_path: Path, changed: WatchSettings
+) -> None:
+    board = TalkingBoard()
+    async with watching(tmp_path, board, {"dry": DRY}) as (_, owner):
+        board.tell("a0", 0.75)
+        kept = tmp_path / "watches.json"
+        await wait_until(lambda: kept.exists() and '"is_beyond": true' in kept.read_text())
+    again = TalkingBoard()
+    async with watching(tmp_path, again, {"dry": changed}) as (_, owner):
+        # As a board does on a new subscription: which side it is on
+        again.tell(changed.pin, 0.75)
+        await wait_until(lambda: owner.told == ["Dry: 0.75."])
+
+
+async def test_a_watch_of_the_configuration_that_stays_is_not_told_again(tmp_path: Path) -> None:
+    board = TalkingBoard()
+    async with watching(tmp_path, board, {"dry": DRY}) as (_, owner):
+        board.tell("a0", 0.75)
+        kept = tmp_path / "watches.json"
+        await wait_until(lambda: kept.exists() and '"is_beyond": true' in kept.read_text())
+    again = TalkingBoard()
+    own = {"dry": structs.replace(DRY, say="Thirsty: {value}.")}
+    async with watching(tmp_path, again, own) as (_, owner):
+        again.tell("a0", 0.74)
+        await stays(lambda: owner.told == [], SETTLED_S)
 
 
 async def test_a_removed_watch_is_silent_and_forgotten(tmp_path: Path) -> None:
