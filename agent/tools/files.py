@@ -95,10 +95,17 @@ class FileListArguments(PathArguments, frozen=True):
 
 
 class Excerpt(Struct, frozen=True):
-    """Lines of a file; `more` is true if text follows them."""
+    """Lines of a file; `more` is true if text follows them.
+
+    Args:
+        next_line: where reading goes on; 0 if nothing follows.
+        is_cut: the only line is longer than the limit, and the rest of it is passed over.
+    """
 
     text: str
     more: bool
+    next_line: int = 0
+    is_cut: bool = False
 
 
 class FileReadTool(Tool[ReadArguments]):
@@ -261,7 +268,9 @@ class FileListTool(Tool[FileListArguments]):
 
 
 def excerpt_of(file: BinaryIO, first_line: int, lines: int) -> Excerpt:
-    """Return some lines of a text within a model's limit; replace bytes that are not UTF-8.
+    """Return some whole lines of a text within a model's limit; replace bytes that are not UTF-8.
+
+    Of a line that is longer than the limit alone the beginning is returned.
 
     Raises:
         PathRefused: it is not text, or the line is too far into the file.
@@ -278,13 +287,25 @@ def excerpt_of(file: BinaryIO, first_line: int, lines: int) -> Excerpt:
         lines -= piece.endswith(b"\n")
     if any(b"\0" in piece for piece in kept):
         raise PathRefused("this file is not text from there on: it cannot be read here")
+    more = bool(file.read(1))
+    is_cut = more and bool(kept) and not kept[-1].endswith(b"\n")
+    if is_cut and len(kept) > 1:
+        # Whoever goes on with the line after it would never see the rest
+        kept.pop()
+        is_cut = False
     # A character that the limit cut in two is left out, every other fault is replaced
     text = _DECODER("replace").decode(b"".join(kept), final=room > 0)
-    return Excerpt(text, bool(file.read(1)))
+    if not more:
+        return Excerpt(text, more)
+    return Excerpt(text, more, first_line + len(kept), is_cut)
 
 
 def _told(path: str, excerpt: Excerpt) -> Passage:
-    told = {"path": path, "text": excerpt.text, "more": excerpt.more}
+    told: dict[str, object] = {"path": path, "text": excerpt.text, "more": excerpt.more}
+    if excerpt.more:
+        told["next_line"] = excerpt.next_line
+    if excerpt.is_cut:
+        told["cut"] = "this line goes on: only reading by page shows the rest of it"
     return read(told, _trust_of(plain(path)), _source(path))
 
 

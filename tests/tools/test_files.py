@@ -84,6 +84,29 @@ async def test_a_large_file_is_read_in_parts(workspace: Path) -> None:
     assert found["more"] is True
 
 
+async def test_lines_that_the_limit_left_out_are_read_next(workspace: Path) -> None:
+    """The model is told where to go on: it got fewer lines than it has asked for."""
+    lines = [f"{number} {'灯' * 70}\n" for number in range(1, 801)]
+    (workspace / "log.txt").write_text("".join(lines))
+    parts, first = list[str](), 1
+    while True:
+        found = await told(FileReadTool(workspace), path="log.txt", first_line=first)
+        parts += str(found["text"]).splitlines(keepends=True)
+        if not found["more"]:
+            break
+        before, first = first, int(str(found["next_line"]))
+        assert first > before
+    assert parts == lines
+    assert "next_line" not in found
+
+
+async def test_a_line_that_goes_on_is_told_as_such(workspace: Path) -> None:
+    (workspace / "one.json").write_text("x" * (MAX_TEXT_BYTES + 9) + "\nsecond\n")
+    found = await told(FileReadTool(workspace), path="one.json")
+    assert (found["text"], found["next_line"]) == ("x" * MAX_TEXT_BYTES, 2)
+    assert found["cut"] == "this line goes on: only reading by page shows the rest of it"
+
+
 def test_a_character_that_the_limit_cuts_is_left_out() -> None:
     excerpt = excerpt_of(io.BytesIO(b"a" + "灯".encode() * 30_000), 1, 10)
     assert excerpt.more
