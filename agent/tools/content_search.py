@@ -159,13 +159,13 @@ async def _by_words(texts: _Texts, arguments: ContentArguments) -> list[Line]:
         ignores_case = arguments.ignore_case
         wanted = arguments.query.casefold() if ignores_case else arguments.query
 
-        def holds(line: str) -> bool:
-            return wanted in (line.casefold() if ignores_case else line)
+        def place(line: str) -> int:
+            return (line.casefold() if ignores_case else line).find(wanted)
 
         lines = (
             (path, number, line)
             for path, content in texts
-            for number, line in match_program.matching(content.decode(errors="replace"), holds)
+            for number, line in match_program.matching(content.decode(errors="replace"), place)
         )
         return list(itertools.islice(lines, arguments.limit + 1))
 
@@ -177,7 +177,11 @@ async def _by_pattern(
     texts: _Texts, arguments: ContentArguments, sandbox: Sandbox | None
 ) -> list[Line]:
     def gather() -> bytes:
-        return b"".join(match_program.framed(path, content) for path, content in texts)
+        given = list[bytes]()
+        for path, content in texts:
+            given.append(match_program.framed(path, content))
+            texts.is_whole &= match_program.is_looked_at_whole(content.decode(errors="replace"))
+        return b"".join(given)
 
     options = (arguments.query, "yes" if arguments.ignore_case else "no", str(arguments.limit + 1))
     async with asyncio.timeout(DISK_TIMEOUT_S):

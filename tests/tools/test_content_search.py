@@ -79,6 +79,36 @@ async def test_results_are_bounded_and_say_so(workspace: Path, regex: object) ->
 
 
 @EITHER
+async def test_of_a_long_line_the_part_that_was_found_is_shown(
+    workspace: Path, regex: object
+) -> None:
+    (workspace / "plan.txt").write_text(f"{'before ' * 90}PUMP{' after' * 90}\n{'x' * 400} Pump\n")
+    tool = ContentSearchTool(workspace)
+    found = await told(tool, query="pump", path="plan.txt", regex=regex, ignore_case=True)
+    assert isinstance(found["found"], list)
+    middle, end = (line["text"] for line in found["found"])
+    assert (middle[0], middle[-1], len(middle)) == ("…", "…", 300)
+    assert "before PUMP after" in middle
+    assert (end[0], end[-6:], len(end)) == ("…", "x Pump", 300)
+    begin = await told(tool, query="before", path="plan.txt", regex=regex)
+    assert isinstance(begin["found"], list)
+    assert begin["found"][0]["text"].startswith("before before ")
+
+
+async def test_words_are_found_wherever_they_stand_in_a_line(workspace: Path) -> None:
+    (workspace / "one.json").write_text("x" * 50_000 + '"pump": 5}')
+    found = await told(ContentSearchTool(workspace), query='"pump"', path="one.json")
+    assert isinstance(found["found"], list)
+    assert (found["found"][0]["text"][-10:], found["more"]) == ('"pump": 5}', False)
+
+
+async def test_a_line_that_is_too_long_for_a_pattern_is_owned_up_to(workspace: Path) -> None:
+    (workspace / "one.json").write_text("x" * 50_000 + '"pump": 5}')
+    found = await told(ContentSearchTool(workspace), query="pump", path="one.json", regex=True)
+    assert found == {"found": [], "more": True}
+
+
+@EITHER
 async def test_files_that_are_too_large_are_left_out_and_that_is_said(
     workspace: Path, regex: object
 ) -> None:
