@@ -3,6 +3,7 @@
 What a file says and what is quoted are nobody's order: text that is shown lowers the trust.
 """
 
+import codecs
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,7 @@ MAX_QUOTED_CHARS = 1000
 # What a program sends along: its instructions, and a page of what was said before
 MAX_BESIDE_CHARS = 16_000
 MAX_NAME_CHARS = 80
+_DECODER = codecs.getincrementaldecoder("utf-8")
 # What is text whatever it calls itself
 _TEXT_TYPES = frozenset({"application/json", "application/xml", "application/toml"})
 _PICTURE = "IMAGE"
@@ -112,9 +114,14 @@ def _beginning(file: Attachment) -> str:
         return ""
     if b"\0" in raw:
         return ""
-    text = raw.decode("utf-8", "replace")
-    shown = printable_text(text, SHOWN_CHARS)
-    return f"{shown}\n[...]" if len(text) > len(shown) or file.size_bytes > len(raw) else shown
+    is_whole = file.size_bytes <= len(raw)
+    # A character that the limit cut in two is left out
+    text = _DECODER("replace").decode(raw, final=is_whole)
+    # What cannot be shown, such as the line ends of Windows, is nothing that is missing
+    shown = printable_text(text, len(text))
+    if is_whole and len(shown) <= SHOWN_CHARS:
+        return shown
+    return f"{shown[:SHOWN_CHARS]}\n[...]"
 
 
 def _fenced(text: str) -> str:

@@ -57,6 +57,27 @@ def test_a_text_file_shows_its_beginning_and_nobody_vouches_for_it(tmp_path: Pat
     assert kept(inbound).text == f"read\n\n[DOCUMENT:{tmp_path}/a.txt]"
 
 
+@pytest.mark.parametrize(
+    "content", [b"\xef\xbb\xbfone\r\ntwo", b"one\x1b\ntwo", b"one\r\n" * 900 + b"two"]
+)
+def test_a_text_file_that_is_shown_whole_has_no_mark_that_it_goes_on(
+    tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    file = with_file(tmp_path / "a.txt", "text/plain")
+    assert spoken(structs.replace(message("read"), attachments=(file,))).text.endswith(
+        "one\ntwo\n```"
+    )
+
+
+def test_a_long_text_file_has_the_mark_after_whole_characters(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("灯" * 9000)
+    file = with_file(tmp_path / "a.txt", "text/plain")
+    said = spoken(structs.replace(message("read"), attachments=(file,)))
+    assert said.text.endswith("灯\n[...]\n```")
+    assert "\ufffd" not in said.text
+
+
 def test_what_only_calls_itself_text_is_not_shown(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"a\0b")
     said = spoken(
