@@ -61,7 +61,8 @@ class FileEditTool(Tool[EditArguments]):
             def change(file: BinaryIO) -> bytes:
                 nonlocal line, size
                 content = file.read(MAX_CONTENT_BYTES + 1)
-                line, changed = replaced(content, old, new)
+                ends = line_end_of(content)
+                line, changed = replaced(content, _ended(old, ends), _ended(new, ends))
                 size = len(changed)
                 return changed
 
@@ -69,6 +70,17 @@ class FileEditTool(Tool[EditArguments]):
             return fields({"path": echo(arguments.path), "line": line, "bytes": size})
 
         return await in_thread(edit, self.reads)
+
+
+def line_end_of(content: bytes) -> bytes:
+    """Return what ends the lines of a text of Windows; b"" for any other, and for a mixed one."""
+    ends = content.count(b"\n")
+    return b"\r\n" if ends and content.count(b"\r\n") == ends else b""
+
+
+def _ended(text: bytes, line_end: bytes) -> bytes:
+    """Return the text with the file's own line ends: a model writes lines as others end them."""
+    return text.replace(b"\r\n", b"\n").replace(b"\n", line_end) if line_end else text
 
 
 def replaced(content: bytes, old: bytes, new: bytes) -> tuple[int, bytes]:

@@ -30,6 +30,31 @@ async def test_the_one_place_is_replaced_and_its_line_told(workspace: Path) -> N
     assert tool.effect is Effect.WRITE
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("one\ntwo\n", "1\n2\n", b"1\r\n2\r\nthree\r\n"),
+        ("one\r\ntwo", "1\r\n2", b"1\r\n2\r\nthree\r\n"),
+        ("two", "2\n2b", b"one\r\n2\r\n2b\r\nthree\r\n"),
+    ],
+)
+async def test_a_file_of_windows_keeps_its_line_ends_however_the_text_is_written(
+    workspace: Path, old: str, new: str, changed: bytes
+) -> None:
+    (workspace / "plan.txt").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    found = await told(FileEditTool(workspace), path="plan.txt", old=old, new=new)
+    assert found["bytes"] == len(changed)
+    assert (workspace / "plan.txt").read_bytes() == changed
+
+
+async def test_in_a_file_of_mixed_line_ends_each_counts_as_it_is(workspace: Path) -> None:
+    (workspace / "plan.txt").write_bytes(b"one\r\ntwo\nthree\r\n")
+    tool = FileEditTool(workspace)
+    assert "not in the file" in await refused(tool, path="plan.txt", old="one\ntwo", new="x")
+    await told(tool, path="plan.txt", old="two\nthree", new="2\n3")
+    assert (workspace / "plan.txt").read_bytes() == b"one\r\n2\n3\r\n"
+
+
 async def test_the_mode_of_the_file_is_kept(workspace: Path) -> None:
     (workspace / "plan.txt").chmod(0o640)
     await told(FileEditTool(workspace), path="plan.txt", old="5 s", new="6 s")
