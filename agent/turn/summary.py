@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agent.errors import BarnacleError, ProviderError
+from agent.errors import BarnacleError, ContextOverflow, ProviderError
 from agent.messages import ChatMessage, Role
 from agent.passage import Provenance, outside, own
-from agent.providers.base import ChatRequest, Provider
+from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 from agent.text.printable import printable_text
+from agent.turn.compaction import CODE_CHARS, tokens_of_text
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +35,10 @@ MIN_BETWEEN_S = 3600.0
 # A small model on this machine takes this long for a page
 MODEL_TIMEOUT_S = 120.0
 MAX_TOKENS = 700
+# Tokenizers differ from our measure by as much
+_SPARE_SHARE = 0.08
+# Where nobody says how much a model takes: half of the turns, then a quarter
+MOST_SHORTENINGS = 2
 # Of a conversation that no model makes a summary of; the digest stays
 MAX_ATTEMPTS = 3
 
@@ -183,7 +188,31 @@ def usable(answer: str) -> str:
 
 
 async def _asked(provider: Provider, of: RemovedTurns) -> str:
-    said = f"Earlier notes:\n{of.notes or '(none)'}\n\nOlder turns:\n{of.text}"
+    text = _fitting(of, provider.capabilities().context_tokens)
+    response = await _answered(provider, of, text, MOST_SHORTENINGS)
+    if response.is_by_rules or response.heeds_only_this_turn:
+        raise ProviderError("the language model cannot be reached")
+    return usable(response.text)
+
+
+def _fitting(of: RemovedTurns, window_tokens: int | None) -> str:
+    """Return the newest of the turns that a model's window has room for."""
+    if window_tokens is None:
+        return of.text
+    others = MAX_TOKENS + tokens_of_text(INSTRUCTION.text) + tokens_of_text(of.notes)
+    room = max(int(window_tokens * (1 - _SPARE_SHARE)) - others, 0)
+    tokens = tokens_of_text(of.text, CODE_CHARS)
+    return of.text if tokens <= room else _newest(of.text, room / tokens)
+
+
+def _newest(text: str, share: float) -> str:
+    return text[len(text) - int(len(text) * share) :]
+
+
+async def _answered(
+    provider: Provider, of: RemovedTurns, text: str, shortenings: int
+) -> ChatResponse:
+    said = f"Earlier notes:\n{of.notes or '(none)'}\n\nOlder turns:\n{text}"
     request = ChatRequest(
         (ChatMessage.system(INSTRUCTION), ChatMessage.user(outside(said, of.provenance))),
         temperature=0.0,
@@ -192,12 +221,14 @@ async def _asked(provider: Provider, of: RemovedTurns) -> str:
     )
     try:
         async with asyncio.timeout(MODEL_TIMEOUT_S):
-            response = await provider.chat(request)
+            return await provider.chat(request)
     except TimeoutError as err:
         raise ProviderError(f"no answer within {MODEL_TIMEOUT_S:.0f} s") from err
-    if response.is_by_rules or response.heeds_only_this_turn:
-        raise ProviderError("the language model cannot be reached")
-    return usable(response.text)
+    except ContextOverflow:
+        # Nothing that is done later makes it shorter
+        if not shortenings:
+            raise
+        return await _answered(provider, of, _newest(text, 0.5), shortenings - 1)
 
 
 def _line(message: ChatMessage) -> str:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ProviderError
+from agent.errors import ContextOverflow, ProviderError
 from agent.messages import ToolCall
 from agent.messaging.journal import open_agent_db
 from agent.passage import Provenance
-from agent.providers.base import ChatRequest, ChatResponse, Provider
+from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider
 from agent.storage.worker import DatabaseWorker
 from agent.turn import history
+from agent.turn.compaction import tokens_of
 from agent.turn.history import History
 from agent.turn.summary import (
     LOOK_S,
@@ -40,6 +41,24 @@ class AwayProvider(Provider):
     async def chat(self, request: ChatRequest) -> ChatResponse:
         self.asked += 1
         raise ProviderError("the budget of the day is spent")
+
+
+class SmallProvider(ScriptedProvider):
+    """Refuses what its window has no room for; it says how large that is, or it does not."""
+
+    WINDOW_TOKENS = 4096
+
+    def __init__(self, *responses: str, says_window: bool) -> None:
+        super().__init__(*responses)
+        self._says_window = says_window
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        return Capabilities(context_tokens=self.WINDOW_TOKENS if self._says_window else None)
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        if sum(map(tokens_of, request.messages)) + (request.max_tokens or 0) > self.WINDOW_TOKENS:
+            raise ContextOverflow("the request is too long")
+        return await super().chat(request)
 
 
 def talk(db: sqlite3.Connection, first: int, last: int, *, is_summarised: bool = True) -> None:
@@ -129,6 +148,21 @@ async def test_without_a_model_the_digest_stays(tmp_path: Path) -> None:
     rules = ScriptedProvider(ChatResponse("decided: nothing", is_by_rules=True))
     assert not await Summaries(kept.journal, rules, kept.clock).look()
     assert await kept.digest() == before
+    await kept.journal.aclose()
+
+
+@pytest.mark.parametrize("says_window", [True, False])
+async def test_a_model_with_a_small_window_is_shown_the_newest_turns(
+    tmp_path: Path, *, says_window: bool
+) -> None:
+    provider = SmallProvider(NOTES, says_window=says_window)
+    kept = await diary(tmp_path, provider)
+    await kept.journal.transact(lambda db: talk(db, 8, 60))
+    assert await kept.summaries.look()
+    assert (await kept.digest(), await kept.waiting()) == (NOTES, 0)
+    shown = provider.requests[0].messages[-1].text
+    assert "question 50" in shown
+    assert len(shown) > MAX_REMOVED_CHARS // 3
     await kept.journal.aclose()
 
 
