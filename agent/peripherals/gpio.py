@@ -5,6 +5,7 @@ outside this process watches them: where it is killed or the Pi hangs, they stay
 """
 
 import contextlib
+import enum
 import importlib.util
 import logging
 import threading
@@ -25,6 +26,8 @@ _log = logging.getLogger(__name__)
 DEVICES = Path("/dev")
 HOW_TO_INSTALL = install_hint("pi")
 STOPPED = "the emergency stop holds the pins at their safe values"
+# A pin that did not reach its safe value is tried again this much later, until it does
+RETRY_S = 1.0
 
 
 class PinLine(Protocol):
@@ -54,6 +57,17 @@ def trouble_with_pins(devices: Path = DEVICES) -> str:
     return ""
 
 
+class PinEnding(enum.Enum):
+    """Reason why an output goes back to its safe value later."""
+
+    # The configuration lets it be on no longer
+    LIMIT = "max_on_s"
+    # Whoever switched it wanted it for a time
+    ASKED = "for_seconds"
+    # It did not reach its safe value when it should have
+    OVERDUE = "overdue"
+
+
 class PiPins:
     """The configured pins; safe to use from any thread."""
 
@@ -67,8 +81,7 @@ class PiPins:
         self._open_line = open_line or gpio_line
         self._later = later or after
         self._lines: dict[str, PinLine] = {}
-        # By the pin and whether somebody has asked for that end, or the configuration
-        self._endings: dict[tuple[str, bool], tuple[int, CallOff]] = {}
+        self._endings: dict[tuple[str, PinEnding], tuple[int, CallOff]] = {}
         self._begun = 0
         self._is_stopped = False
         self._is_closed = False
@@ -110,10 +123,11 @@ class PiPins:
                 raise PinRefused(STOPPED)
             line = self._line(name)
             line.switch(on=on)
+            self._call_off(name, PinEnding.OVERDUE)
             self._limit(name, pin, on=on)
-            self._call_off(name, asked=True)
+            self._call_off(name, PinEnding.ASKED)
             if for_s:
-                self._end_later(name, for_s, asked=True)
+                self._end_later(name, for_s, PinEnding.ASKED)
             return line.read()
 
     def stop(self) -> None:
@@ -138,8 +152,8 @@ class PiPins:
     def close(self) -> None:
         """Switch to safe values and release every pin."""
         with self._switching:
-            self.make_safe()
             self._is_closed = True
+            self.make_safe()
             while self._lines:
                 with contextlib.suppress(PinRefused):
                     self._lines.popitem()[1].close()
@@ -160,35 +174,41 @@ class PiPins:
     def _limit(self, name: str, pin: PiPinSettings, *, on: bool) -> None:
         """Start the limit of an output that goes on; repeating the order does not extend it."""
         if not on:
-            self._call_off(name)
-        elif pin.max_on_s is not None and (name, False) not in self._endings:
-            self._end_later(name, pin.max_on_s, asked=False)
+            self._call_off(name, PinEnding.LIMIT)
+        elif pin.max_on_s is not None and (name, PinEnding.LIMIT) not in self._endings:
+            self._end_later(name, pin.max_on_s, PinEnding.LIMIT)
 
-    def _end_later(self, name: str, delay_s: float, *, asked: bool) -> None:
+    def _end_later(self, name: str, delay_s: float, why: PinEnding) -> None:
         self._begun += 1
         begun = self._begun
-        call_off = self._later(delay_s, lambda: self._end(name, begun, asked=asked))
-        self._endings[name, asked] = (begun, call_off)
+        call_off = self._later(delay_s, lambda: self._end(name, begun, why))
+        self._endings[name, why] = (begun, call_off)
 
-    def _end(self, name: str, begun: int, *, asked: bool) -> None:
+    def _end(self, name: str, begun: int, why: PinEnding) -> None:
         with self._switching:
             # A timer that ran out while it was called off ends nothing that began since
-            if (name, asked) in self._endings and self._endings[name, asked][0] == begun:
-                why = "for_seconds" if asked else "max_on_s"
-                _log.info("gpio: switched off at its time limit (pin=%s, limit=%s)", name, why)
-                self._rest(name, self.pins[name])
+            if (name, why) in self._endings and self._endings[name, why][0] == begun:
+                is_again = why is PinEnding.OVERDUE
+                if self._rest(name, self.pins[name], is_again=is_again):
+                    _log.info("gpio: back to its safe value (pin=%s, reason=%s)", name, why.value)
 
-    def _rest(self, name: str, pin: PiPinSettings) -> None:
-        self._call_off(name)
-        self._call_off(name, asked=True)
+    def _rest(self, name: str, pin: PiPinSettings, *, is_again: bool = False) -> bool:
+        """Return true if the output is at its safe value; else it is tried again."""
+        for why in PinEnding:
+            self._call_off(name, why)
         try:
             self._lines[name].switch(on=pin.safe == "on")
         except (PinRefused, OSError, RuntimeError) as err:
-            _log.error("gpio: cannot reach the safe value (pin=%s, error=%r)", name, err)
+            if not is_again:
+                _log.error("gpio: cannot reach the safe value (pin=%s, error=%r)", name, err)
+            if not self._is_closed:
+                self._end_later(name, RETRY_S, PinEnding.OVERDUE)
+            return False
+        return True
 
-    def _call_off(self, name: str, *, asked: bool = False) -> None:
-        if (name, asked) in self._endings:
-            self._endings.pop((name, asked))[1]()
+    def _call_off(self, name: str, why: PinEnding) -> None:
+        if (name, why) in self._endings:
+            self._endings.pop((name, why))[1]()
 
 
 def after(delay_s: float, act: Callable[[], None]) -> CallOff:

@@ -35,6 +35,19 @@ class StuckLine(RecordedLine):
         self.told.append(on)
 
 
+@dataclass
+class SlowToGoOff(RecordedLine):
+    """Goes off at the third try."""
+
+    refused: int = 0
+
+    def switch(self, *, on: bool) -> None:
+        if not on and self.refused < 2:
+            self.refused += 1
+            raise OSError(errno.EIO, "Input/output error")
+        super().switch(on=on)
+
+
 class BrokenLine(RecordedLine):
     """Cannot be switched any more."""
 

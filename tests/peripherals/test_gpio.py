@@ -12,7 +12,7 @@ from agent.errors import PinRefused
 from agent.peripherals import gpio
 from agent.peripherals.gpio import PiPins, after, trouble_with_pins
 from agent.peripherals.settings import PiPinSettings
-from tests.fakes.pi_pins import BrokenLine, FakePi
+from tests.fakes.pi_pins import BrokenLine, FakePi, SlowToGoOff
 
 FAN = PiPinSettings(gpio=17)
 PUMP = PiPinSettings(gpio=22, max_on_s=5.0)
@@ -162,6 +162,52 @@ def test_one_that_fails_does_not_keep_the_others_from_being_safe() -> None:
     pins.write("fan", on=True)
     pins.make_safe()
     assert not pins.read("fan")
+
+
+@pytest.mark.parametrize("for_s", [0.0, 2.0])
+def test_what_could_not_be_ended_is_tried_again_until_it_is(
+    for_s: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    pi = FakePi({"pump": PUMP}, SlowToGoOff)
+    pins = pi.owner()
+    pins.write("pump", on=True, for_s=for_s)
+    for _ in range(2):
+        pi.timers.run_out()
+        assert pins.read("pump")
+        assert [delay_s for delay_s, _ in pi.timers.waiting] == [gpio.RETRY_S]
+    pi.timers.run_out()
+    assert not pins.read("pump")
+    assert pi.timers.waiting == []
+    assert caplog.text.count("cannot reach the safe value") == 1
+
+
+def test_an_emergency_stop_that_a_pin_refused_is_tried_again() -> None:
+    pi = FakePi({"pump": PUMP}, SlowToGoOff)
+    pins = pi.owner()
+    pins.write("pump", on=True)
+    pins.stop()
+    for _ in range(2):
+        assert pins.read("pump")
+        pi.timers.run_out()
+    assert not pins.read("pump")
+
+
+def test_a_new_order_takes_the_place_of_what_is_tried_again() -> None:
+    pi = FakePi({"fan": FAN}, SlowToGoOff)
+    pins = pi.owner()
+    pins.write("fan", on=True)
+    pins.make_safe()
+    pins.write("fan", on=True)
+    assert pi.timers.waiting == []
+    assert pins.read("fan")
+
+
+def test_nothing_is_tried_again_after_the_end() -> None:
+    pi = FakePi({"pump": PUMP}, BrokenLine)
+    pins = pi.owner()
+    pins.read("pump")
+    pins.close()
+    assert pi.timers.waiting == []
 
 
 def test_at_the_end_it_is_safe_before_it_is_let_go() -> None:
