@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
+from agent.errors import PinRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Provenance, configured, fields, own
 from agent.peripherals.gpio import PiPins
@@ -145,13 +146,21 @@ def _is_output(pin: PiPinSettings) -> bool:
     return pin.kind == "output"
 
 
+def _value(name: str, pins: PiPins) -> dict[str, Fact]:
+    """Return a pin's value; one that cannot be had hides no other."""
+    try:
+        return {"value": configured(_SWITCH[pins.read(name)])}
+    except PinRefused as err:
+        return {"value": own("unknown"), "trouble": err.words(Provenance.SENSOR)}
+
+
 def _told(name: str, pins: PiPins) -> dict[str, Fact]:
     pin = pins.pins[name]
     told: dict[str, Fact] = {
         "name": configured(name),
         "gpio": pin.gpio,
         "kind": configured(pin.kind),
-        "value": configured(_SWITCH[pins.read(name)]),
+        **_value(name, pins),
     }
     if pin.kind == "output":
         told |= {"safe": configured(pin.safe), "danger": configured(pin.danger)}

@@ -53,6 +53,13 @@ async def test_everything_is_listed_with_its_limits(tools: dict[str, AnyTool]) -
     assert (door["kind"], "safe" in door) == ("input", False)
 
 
+async def test_a_pin_that_another_program_holds_hides_no_other() -> None:
+    listed = await used(tools_of(FakePi(PINS, absent=frozenset({17})))["gpio_list"])
+    fan, pump, _ = json.loads(listed.text)["pins"]
+    assert (fan["value"], fan["trouble"]) == ("unknown", "GPIO 17 cannot be used: it is taken")
+    assert pump["value"] == "off"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
