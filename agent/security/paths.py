@@ -96,16 +96,20 @@ def open_found(found: WalkEntry) -> BinaryIO:
 def write_beneath(root: Path, relative: str, content: bytes) -> None:
     """Make or replace a plain file beneath `root` completely or not at all; make its folders.
 
+    The mode of one that is there stays: others may read it, or run it.
+
     Raises:
         PathRefused: it may not be reached.
         StorageFull: no room; nothing was changed.
     """
     *folders, name = parts_of(relative)
     with _told(relative), _folder(root, folders, make=True) as folder:
+        mode = _NEW_MODE
         with contextlib.suppress(FileNotFoundError):
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _refuse_unless_plain(status, relative)
-        _replace(name, folder, content, _NEW_MODE)
+            mode = _kept(status)
+        _replace(name, folder, content, mode)
 
 
 def change_beneath(root: Path, relative: str, change: Callable[[BinaryIO], bytes]) -> None:
@@ -128,7 +132,7 @@ def change_beneath(root: Path, relative: str, change: Callable[[BinaryIO], bytes
             raise PathRefused(
                 f"{_shown(relative)} was changed by another program meanwhile: try again"
             )
-        _replace(name, folder, content, stat.S_IMODE(before.st_mode) & _KEPT_MODE)
+        _replace(name, folder, content, _kept(before))
 
 
 def walk_beneath(root: Path, relative: str, limit: int) -> Iterator[WalkEntry]:
@@ -256,6 +260,10 @@ def _replace(name: str, folder: int, content: bytes, mode: int) -> None:
 def _version(status: os.stat_result) -> tuple[int, ...]:
     """Return values that change with every write to the file and every replacement."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_nlink)
+
+
+def _kept(status: os.stat_result) -> int:
+    return stat.S_IMODE(status.st_mode) & _KEPT_MODE
 
 
 def _write_synced(name: str, folder: int, content: bytes, mode: int) -> None:
