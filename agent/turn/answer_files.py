@@ -111,7 +111,7 @@ def enclosed(
 
 
 def _path(match: re.Match[str], workspace: Path) -> str:
-    return match[2].strip().removeprefix(f"{workspace}/")
+    return match[2].strip().removeprefix(f"{workspace}/").removeprefix("./")
 
 
 def _file(kind: str, relative: str, workspace: Path) -> Attachment | str:

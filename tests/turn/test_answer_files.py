@@ -34,6 +34,13 @@ def test_a_picture_as_a_document_is_sent_as_it_is(workspace: Path) -> None:
     assert file.media_type == "application/octet-stream"
 
 
+@pytest.mark.parametrize("before", ["./", "{workspace}/", "{workspace}/./"])
+def test_a_path_is_taken_as_the_file_tools_take_it(workspace: Path, before: str) -> None:
+    path = f"{before.format(workspace=workspace)}pictures/a.png"
+    (file,) = enclosed(f"[IMAGE:{path}]", workspace, takes_files=True).files
+    assert file.path == str(workspace / "pictures/a.png")
+
+
 def test_an_answer_that_is_a_file_says_its_name(workspace: Path) -> None:
     assert enclosed("[IMAGE:pictures/a.png]", workspace, takes_files=True).text == "a.png"
 
