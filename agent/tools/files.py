@@ -249,22 +249,25 @@ class FileListTool(Tool[FileListArguments]):
     async def execute(self, arguments: FileListArguments, context: ToolContext) -> ToolResult:
         path = own_files.resolved(plain(arguments.path) or HERE, context.audience)
 
-        def listed() -> Passage:
+        def looked() -> Passage:
             has_sent = (
                 path != own_files.own_folder(context.audience) or (self._workspace / path).is_dir()
             )
-            entries = list_beneath(self._workspace, path, MAX_ENTRIES) if has_sent else []
+            entries = list_beneath(self._workspace, path, MAX_ENTRIES + 1) if has_sent else []
             told = [
                 {
                     "name": entry.name,
                     "kind": "folder" if entry.is_folder else "file",
                     "size_bytes": entry.size_bytes,
                 }
-                for entry in entries
+                for entry in entries[:MAX_ENTRIES]
             ]
-            return read({"path": path, "entries": told}, trust_of_paths([path]))
+            listed: dict[str, object] = {"path": path, "entries": told}
+            if len(entries) > MAX_ENTRIES:
+                listed["more"] = f"this folder has more than {MAX_ENTRIES}: these are some of them"
+            return read(listed, trust_of_paths([path]))
 
-        return await in_thread(listed, self.reads)
+        return await in_thread(looked, self.reads)
 
 
 def excerpt_of(file: BinaryIO, first_line: int, lines: int) -> Excerpt:

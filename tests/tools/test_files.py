@@ -235,3 +235,15 @@ def test_only_writing_is_an_effect(workspace: Path) -> None:
         GateCall("file_write", Effect.WRITE), Provenance.TOOL, Policy(Autonomy.FULL), {}
     )
     assert decision.verdict is Verdict.ASK
+
+
+@pytest.mark.parametrize(("number", "more"), [(3, set()), (4, {"more"})])
+async def test_a_folder_with_more_than_is_listed_says_so(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, number: int, more: set[str]
+) -> None:
+    monkeypatch.setattr(files, "MAX_ENTRIES", 3)
+    for one in range(number):
+        (workspace / "notes" / f"{one}.md").touch()
+    (workspace / "notes" / "today.md").unlink()
+    told = json.loads((await used(FileListTool(workspace), path="notes")).text)
+    assert (len(told["entries"]), told.keys()) == (3, {"path", "entries"} | more)
