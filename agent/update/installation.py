@@ -5,17 +5,16 @@ read again. Cut at any point, the running slot is the one that starts; then begi
 """
 
 import asyncio
-import contextlib
-import fcntl
 import hashlib
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from agent.errors import UpdateRefused
 from agent.storage.files import sync_folder
 from agent.system.crash_points import crash_point
 from agent.update import bootloader
+from agent.update.alone import alone
 from agent.update.bundle import (
     COMMAND_LINE,
     SYSTEM,
@@ -66,7 +65,7 @@ class Installation:
             NetworkError: likewise.
             OSError: likewise.
         """
-        with self._alone():
+        with alone(self._machine.records):
             self._refuse_unless_settled()
             stream = Stream(pieces)
             signed, signature = await read_header(stream)
@@ -81,21 +80,6 @@ class Installation:
                 await asyncio.to_thread(self._read_again, manifest)
                 self._make_bootable(manifest)
             return manifest
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        folder = self._machine.records
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
-        except BlockingIOError as err:
-            raise UpdateRefused(
-                "another update is being written: wait until it is finished"
-            ) from err
-        finally:
-            os.close(handle)
 
     def _refuse_unless_settled(self) -> None:
         trial = self._records.trial()

@@ -15,6 +15,7 @@ from agent.errors import StorageFull, UpdateRefused
 from agent.system.clock import Clock
 from agent.system.crash_points import crash_point
 from agent.update import bootloader
+from agent.update.alone import alone
 from agent.update.machine import Machine
 from agent.update.records import TRIAL, Held, Phase, Trial, UpdateOutcome, UpdateRecords
 
@@ -122,8 +123,12 @@ class Trials(Struct, frozen=True):
         """Forget what waits, end the trial that lasts, or start the version before the kept one.
 
         Raises:
-            UpdateRefused: there is no version to go back to.
+            UpdateRefused: there is no version to go back to, or its slot is being written.
         """
+        with alone(self.machine.records):
+            self._go_back()
+
+    def _go_back(self) -> None:
         trial = self.records.trial()
         if trial is not None and trial.slot == self.machine.running:
             self.give_way(_ASKED)

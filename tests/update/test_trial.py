@@ -1,5 +1,7 @@
 """A version's trial: asked for, kept, given up, and what each start means."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -259,3 +261,24 @@ async def test_the_model_of_the_boot_loader_starts_nothing_that_is_not_whole(car
     (card.firmware / "A/initrd.img").write_bytes(b"half")
     with pytest.raises(NothingStarts):
         card.start()
+
+
+async def test_nobody_goes_back_to_a_slot_that_is_being_written(on_trial: Card) -> None:
+    trials_of(on_trial).keep()
+    on_trial.start()
+    content = on_trial.bundle("0.3.0")
+    is_waiting, has_gone_back, half = asyncio.Event(), asyncio.Event(), len(content) // 2
+
+    async def cut_in_the_middle() -> AsyncIterator[bytes]:
+        is_waiting.set()
+        await has_gone_back.wait()
+        yield content[:half]
+
+    writing = asyncio.ensure_future(Installation(on_trial.machine()).run(cut_in_the_middle()))
+    await is_waiting.wait()
+    with pytest.raises(UpdateRefused, match="another update is being written"):
+        trials_of(on_trial).go_back()
+    has_gone_back.set()
+    with pytest.raises(UpdateRefused, match="incomplete"):
+        await writing
+    assert on_trial.start() == Started("B", NEW)
