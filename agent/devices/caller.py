@@ -182,7 +182,8 @@ class DeviceCaller:
                     greeted_s = now_s
             try:
                 for act in await self._ledger.open(self.name):
-                    if act.id not in self._replies:
+                    # The one before took its time: whoever waited for this one may have its answer
+                    if act.id not in self._replies and await self._ledger.is_open(act.id):
                         await self._find_out(act, tell)
             except StorageFull as err:
                 _log.warning("devices: open acts not looked at (reason=%s)", err)

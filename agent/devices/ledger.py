@@ -122,6 +122,11 @@ class DeviceLedger:
         rows = await self._kept.look(lambda db: db.execute(select, (device,)).fetchall())
         return [AskedAct(*row) for row in rows]
 
+    async def is_open(self, act: str) -> bool:
+        """Return true while nobody was told what became of an act."""
+        select = "SELECT count(*) FROM asked WHERE id = ?"
+        return await self._kept.look(lambda db: db.execute(select, (act,)).fetchone()[0] > 0)
+
     async def close(self, act: str) -> None:
         """Forget an act whose outcome was told."""
         await self._run("DELETE FROM asked WHERE id = ?", (act,))

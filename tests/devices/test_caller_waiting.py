@@ -31,3 +31,36 @@ async def test_an_act_at_work_is_asked_after_no_oftener_than_it_is_said(both: Tw
     assert len(both.there.sent) < 40
     both.garden.may_end.set()
     assert (await task).outcome is Outcome.DONE
+
+
+async def test_what_was_answered_meanwhile_is_not_told_again(
+    both: TwoDevices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller, garden = both.kitchen.caller, both.garden
+    garden.may_end.clear()
+    left = asyncio.ensure_future(caller.act(*WRITE, "turn the pump on", is_relayed=False))
+    await wait_until(lambda: len(garden.used) == 1)
+    left.cancel()
+    await asyncio.wait([left])
+    monkeypatch.setattr(near, "SAY_AGAIN_S", 10.0)
+    waited_for = asyncio.ensure_future(caller.act(*WRITE, "turn it off", is_relayed=False))
+    await wait_until(lambda: len(garden.used) == 2)
+    told: list[str] = []
+    may_go_on = asyncio.Event()
+
+    async def tell(text: str) -> None:
+        told.append(text)
+        await may_go_on.wait()
+
+    said = len(both.there.sent)
+    settling = asyncio.ensure_future(caller.run(tell))
+    # The greeting, and then the first of the two acts that are open
+    await wait_until(lambda: len(both.there.sent) == said + 2)
+    garden.may_end.set()
+    assert (await waited_for).outcome is Outcome.DONE
+    await wait_until(lambda: told)
+    may_go_on.set()
+    await stays(lambda: len(told) == 1, 0.3)
+    settling.cancel()
+    await asyncio.wait([settling])
+    assert "turn the pump on" in told[0]
