@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 from typing import Protocol
 
@@ -140,7 +140,7 @@ class DeviceCaller:
         boards = tuple(self._read(reply))
         before, now_s = self.greeting, self._clock.monotonic_s()
         self.greeting = Greeting(
-            reply.session, reply.book, reply.clock_ms, now_s, boards, reply.has_readings
+            reply.session, self._book(reply), reply.clock_ms, now_s, boards, reply.has_readings
         )
         if before is None or (before.boards, before.has_readings) != (boards, reply.has_readings):
             self._changed()
@@ -224,7 +224,7 @@ class DeviceCaller:
                 raise LinkLost(own("it cannot be noted here, so it was not sent")) from err
             crash_point("device act asked")
             reply = await self._final(request, replies)
-            if reply is None or _is_of_another(reply, book):
+            if reply is None or self._book(reply) != book:
                 why = "it has not answered" if reply is None else "it has lost its records"
                 raise OutcomeUnknown(
                     own("outcome unknown at {}: {}", configured(self.name), configured(why))
@@ -265,9 +265,17 @@ class DeviceCaller:
             return
         if reply is None and not is_given_up:
             return
-        known = None if reply is None or _is_of_another(reply, act.book) else reply
+        known = None if reply is None or self._book(reply) != act.book else reply
         await tell(_told(act, known))
         await self._close(act.id)
+
+    def _book(self, reply: DeviceReply) -> str:
+        """Return the name of the far ledger, and ours in it.
+
+        What a ledger does not know may have happened where the one that knew it was lost, and where
+        we asked under another name.
+        """
+        return f"{reply.book} of {self._seal.own}"
 
     async def _close(self, act: str) -> None:
         try:
@@ -320,6 +328,17 @@ class DeviceCaller:
             del self._replies[known]
 
 
+async def tell_of_gone(ledger: DeviceLedger, devices: Collection[str], tell: Tell) -> None:
+    """Tell of open acts at devices that are not among these any more: nobody else asks for them."""
+    try:
+        for act in await ledger.open_elsewhere(devices):
+            await tell(_told(act, None))
+            await ledger.close(act.id)
+    except StorageFull as err:
+        # They are still there at the next start
+        _log.warning("devices: acts of former devices not looked at (reason=%s)", err)
+
+
 _ENDS = {
     Outcome.DONE: "it was done",
     Outcome.REFUSED: "it was not done",
@@ -337,11 +356,6 @@ def _told(act: AskedAct, reply: DeviceReply | None) -> str:
     ends = ends or "nobody knows whether it was done: look there"
     said = f" ({reply.text[:300]})" if reply is not None and reply.text else ""
     return f"{act.device} was to {act.words}, at {when}. No answer came then; now: {ends}{said}."
-
-
-def _is_of_another(reply: DeviceReply, book: str) -> bool:
-    """Return true where the far ledger was lost: what it does not know may have happened."""
-    return reply.book != book
 
 
 def _new_id() -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from agent.channels.base import Abilities, Deliver
-from agent.devices.caller import GREET_EVERY_S, DeviceCaller
+from agent.devices.caller import GREET_EVERY_S, DeviceCaller, tell_of_gone
 from agent.devices.host import NAME, DeviceHost
 from agent.devices.wire import (
     MAX_MESSAGE_BYTES,
@@ -194,6 +194,7 @@ class DevicesChannel(AssistantChannel):
                 tasks.create_task(self._stay_at(self._broker))
             if self._listen_at is not None:
                 tasks.create_task(self._serve(*self._listen_at, tasks))
+            tasks.create_task(tell_of_gone(self._host.ledger, self._others, self._tell))
             for other in self._others.values():
                 tasks.create_task(other.caller.run(self._tell))
             try:

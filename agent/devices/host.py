@@ -105,6 +105,7 @@ class DeviceHost:
     """Answers the requests of other devices.
 
     Args:
+        ledger: of this device, for what is done for others and for what is asked of them.
         use: runs a call; None while the agent is not at work.
         person: returns the person that another device was paired as.
     """
@@ -120,7 +121,7 @@ class DeviceHost:
     ) -> None:
         self._loans = loans
         self._boards = boards
-        self._ledger = ledger
+        self.ledger = ledger
         self._use = use
         self._person = person
         self._clock = clock
@@ -137,7 +138,7 @@ class DeviceHost:
         if self._is_too_often(caller):
             return
         try:
-            book = await self._ledger.book()
+            book = await self.ledger.book()
             blank = DeviceReply(
                 id=request.id,
                 outcome=Outcome.REFUSED,
@@ -216,9 +217,9 @@ class DeviceHost:
     ) -> DeviceReply:
         is_late = request.session != self._session or self._now_ms > request.until_ms
         if is_late:
-            known = await self._ledger.known(caller, request.id)
+            known = await self.ledger.known(caller, request.id)
             return _as_known(blank, known) if known else _with(blank, Outcome.STALE)
-        if (known := await self._ledger.take(caller, request.id)) is not None:
+        if (known := await self.ledger.take(caller, request.id)) is not None:
             return _as_known(blank, known)
         crash_point("device act taken")
         await answer(_with(blank, Outcome.AT_WORK))
@@ -227,13 +228,13 @@ class DeviceHost:
         except BadArguments as err:
             done = _with(blank, Outcome.REFUSED, str(err))
         crash_point("device act done")
-        await self._ledger.end(caller, request.id, done.outcome, done.text)
+        await self.ledger.end(caller, request.id, done.outcome, done.text)
         return done
 
     async def _settled(self, caller: str, act: str, blank: DeviceReply) -> DeviceReply:
         if (caller, act) in self._at_work:
             return _with(blank, Outcome.AT_WORK)
-        return _as_known(blank, await self._ledger.settle(caller, act))
+        return _as_known(blank, await self.ledger.settle(caller, act))
 
     async def _used(self, use: UseLent, blank: DeviceReply) -> DeviceReply:
         done = await self._use(use)

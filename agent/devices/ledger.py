@@ -6,6 +6,7 @@ a result after a start was cut off: nobody knows what it did, and it is not done
 
 import secrets
 import sqlite3
+from collections.abc import Collection
 from pathlib import Path
 
 from msgspec import Struct
@@ -38,7 +39,11 @@ _MIGRATIONS = (
 
 
 class AskedAct(Struct, frozen=True):
-    """Act that was asked of another device, and whose outcome nobody was told yet."""
+    """Act that was asked of another device, and whose outcome nobody was told yet.
+
+    Args:
+        book: the far ledger that has it, and our name in it.
+    """
 
     id: str
     device: str
@@ -121,6 +126,12 @@ class DeviceLedger:
         select = "SELECT id, device, book, at_s, words FROM asked WHERE device = ? ORDER BY at_s"
         rows = await self._kept.look(lambda db: db.execute(select, (device,)).fetchall())
         return [AskedAct(*row) for row in rows]
+
+    async def open_elsewhere(self, devices: Collection[str]) -> list[AskedAct]:
+        """Return the open acts of every other device than these."""
+        select = "SELECT id, device, book, at_s, words FROM asked ORDER BY at_s"
+        rows = await self._kept.look(lambda db: db.execute(select).fetchall())
+        return [act for act in (AskedAct(*row) for row in rows) if act.device not in devices]
 
     async def is_open(self, act: str) -> bool:
         """Return true while nobody was told what became of an act."""
