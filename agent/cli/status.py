@@ -75,8 +75,14 @@ def _spent_today(settings: Settings, paths: Paths) -> Iterator[tuple[str, str]]:
 
 
 def _jobs(paths: Paths) -> Iterator[tuple[str, str]]:
-    """Yield the summary of the jobs from their file."""
-    if said := summed_up(JobStore(paths.jobs).every(), time.time(), local_zone()):
+    """Yield the summary of the jobs from their file, or why there is none."""
+    try:
+        jobs = JobStore(paths.jobs).every()
+    except OSError as err:
+        # What the agent says of itself is worth the more now
+        yield ("jobs", f"cannot be read: {err.filename}: {err.strerror}")
+        return
+    if said := summed_up(jobs, time.time(), local_zone()):
         yield ("jobs", said)
 
 

@@ -40,6 +40,8 @@ async def _finding(check: Check, patient: Patient, timeout_s: float) -> Finding:
     except PermissionError as err:
         return _closed(patient.state_dir, err.filename)
     except Exception as err:  # noqa: BLE001  # a broken check is a finding, never a traceback
+        if isinstance(err, OSError) and err.filename is not None:
+            return Finding.failed(f"cannot use {err.filename}: {err.strerror}")
         return Finding.failed(f"the check itself failed with {type(err).__name__}: {err}")
 
 

@@ -1,7 +1,9 @@
 """F05: on storage that takes no writes it talks on, looks, says so, and acts on nothing."""
 
+import asyncio
 import errno
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +14,13 @@ import pytest
 from agent.approvals.gate import Gate
 from agent.approvals.records import DecisionRecords
 from agent.channels.base import Answer, Question
+from agent.cli import exits
+from agent.cli.main import main
 from agent.errors import StorageFull
+from agent.health.base import Level, Patient
+from agent.health.checks.config import check_jobs
+from agent.health.checks.storage import check_databases
+from agent.health.doctor import examine
 from agent.health.report import LastError, Reporter, Subjects
 from agent.messages import Effect, Provenance, ToolCall
 from agent.messaging.conversation import NOT_KEPT_TEXT
@@ -26,6 +34,7 @@ from tests.fakes.board import FakeBoard
 from tests.fakes.channel import FakeChannel
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import running
+from tests.fakes.embedders import AbsentEmbedder
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.tools import CountingTool
 
@@ -109,6 +118,53 @@ def test_a_state_file_on_a_read_only_card_stays_what_it_was(card: tuple[Path, Tu
     with pytest.raises(StorageFull):
         write_atomic(place / "state.json", b"new")
     assert (place / "state.json").read_bytes() == b"old"
+
+
+def patient_of(state: Path) -> Patient:
+    return Patient(
+        state_dir=state,
+        databases=(state / "agent.db",),
+        model_dir=None,
+        status_file=state / "status.json",
+        embedder=AbsentEmbedder(),
+        find_service=lambda: None,
+        make_boards=list,
+    )
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+async def test_a_whole_database_on_a_read_only_card_is_called_intact(
+    card: tuple[Path, Turn], *, is_cut: bool
+) -> None:
+    place, turn = card
+    journal = open_agent_db(place / "first" / "agent.db")
+    await journal.transact(lambda db: db.execute("CREATE TABLE kept (x)"))
+    if is_cut:
+        # Its log is beside it, as under an agent at work and after a power cut
+        shutil.copytree(place / "first", place / "state")
+    await journal.aclose()
+    if not is_cut:
+        (place / "first").rename(place / "state")
+    turn("ro")
+    found = await check_databases(patient_of(place / "state"))
+    assert (found.level, found.sentence) == (Level.OK, "1 databases intact")
+
+
+async def test_a_damaged_file_on_a_read_only_card_hides_nothing_else(
+    card: tuple[Path, Turn], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, turn = card
+    (place / "jobs.json").write_text("{")
+    turn("ro")
+    monkeypatch.setenv("BARNACLE_STATE_DIR", str(place))
+    assert await asyncio.to_thread(main, ["status"]) == exits.OK
+    said = capsys.readouterr().out
+    assert "not running" in said
+    assert "jobs.json: Read-only file system" in said
+    [found] = (await examine(patient_of(place), {"jobs": check_jobs})).values()
+    assert found.level is Level.FAILED
+    assert "jobs.json: Read-only file system" in found.sentence
+    assert "check itself" not in found.sentence
 
 
 async def test_read_only_in_the_middle_it_answers_from_memory_and_recovers(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Checks of the storage: the state folder, its file system, the card and the databases."""
 
+import errno
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ from agent.machine.file_system import FLEETING, is_own_disk
 from agent.machine.readings import Readings
 from agent.storage.database import was_set_aside
 from agent.storage.documents import documents_set_aside
+from agent.storage.files import is_read_only
+from agent.storage.foreign import open_foreign
 
 
 async def check_databases(patient: Patient) -> Finding:
@@ -42,11 +45,18 @@ def _trouble(path: Path) -> str:
     if not path.exists():
         return ""
     try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(_opened(path)) as connection:
             rows = connection.execute("PRAGMA quick_check(1)").fetchall()
     except sqlite3.DatabaseError as err:
         return f"cannot read {path}: {err}"
     return "" if rows == [("ok",)] else f"{path} is damaged: restart barnacle, which moves it aside"
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Open a database for looking; on a read-only disk SQLite can make no log beside it."""
+    if is_read_only(path):
+        return open_foreign(path)
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
 
 
 _MB = 1024 * 1024
@@ -56,6 +66,13 @@ _SOON_FULL_MB = 500
 _SOON_FULL_SHARE = 0.25
 # Less than what a database may need to tidy itself
 _FULL_MB = 50
+_OWNER_REMEDY = "make the user that runs barnacle its owner, or set BARNACLE_STATE_DIR"
+_REMEDIES = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EROFS: "the disk is read-only, see the check of it",
+    errno.EIO: "the disk may be failing: back up your data",
+}
 
 
 async def check_state(patient: Patient) -> Finding:
@@ -63,10 +80,8 @@ async def check_state(patient: Patient) -> Finding:
     try:
         free_mb, total_mb = await in_daemon_thread(lambda: _room_mb(folder))
     except OSError as err:
-        return Finding.failed(
-            f"cannot write {folder} ({err.strerror}): make the user that runs barnacle "
-            "its owner, or set BARNACLE_STATE_DIR"
-        )
+        remedy = _REMEDIES.get(err.errno or 0, _OWNER_REMEDY)
+        return Finding.failed(f"cannot write {folder} ({err.strerror}): {remedy}")
     if free_mb < _FULL_MB:
         return Finding.failed(
             f"only {free_mb} MB free in {folder}: soon nothing can be stored, free some space"

@@ -1,5 +1,7 @@
+import errno
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,3 +55,19 @@ async def test_a_folder_that_cannot_be_written_is_failed(patient: Patient) -> No
     found = await check_state(replace(patient, state_dir=Path(f"/proc/{os.getpid()}/task")))
     assert found.level is Level.FAILED
     assert "BARNACLE_STATE_DIR" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(errno.EROFS, "read-only"), (errno.ENOSPC, "free some space")]
+)
+async def test_what_keeps_it_from_being_written_has_its_own_remedy(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, number: int, told: str
+) -> None:
+    def refuse(**_place: Path) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    found = await check_state(patient)
+    assert found.level is Level.FAILED
+    assert told in found.sentence
+    assert "owner" not in found.sentence
