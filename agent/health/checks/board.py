@@ -94,7 +94,7 @@ async def check_board(patient: Patient) -> Finding:
     """Ask the running agent, which has the ports; without one, ask the boards."""
     status = read_status(patient.status_file)
     if status is not None and status.is_running:
-        return _together([_as_reported(board) for board in status.every_board])
+        return _together([_as_reported(patient, board) for board in status.every_board])
     boards = patient.make_boards()
     return _together(await asyncio.gather(*(_visited(patient, board) for board in boards)))
 
@@ -119,14 +119,16 @@ async def _visited(patient: Patient, board: SerialBoard) -> Finding:
     return Finding.failed(f"the board at {found.port} does not answer: {found.trouble}")
 
 
-def _as_reported(board: BoardReport) -> Finding:
+def _as_reported(patient: Patient, board: BoardReport) -> Finding:
     if board.state == BoardState.READY.value:
         said = f"{board.board} answers the running agent at {board.port}"
         return Finding.warning(f"{said}: {board.trouble}") if board.trouble else Finding.ok(said)
-    return Finding.failed(
+    said = (
         f"the running agent reports that {board.name} is {board.state}: "
         f"{board.trouble or board.port}"
     )
+    is_looked_for = board.state == BoardState.ABSENT.value and not board.port
+    return Finding.warning(said) if is_looked_for and not _is_due(patient) else Finding.failed(said)
 
 
 async def _absent(patient: Patient, found: BoardStatus) -> Finding:
@@ -134,8 +136,12 @@ async def _absent(patient: Patient, found: BoardStatus) -> Finding:
     others = ", ".join(device.path for device in devices)
     hint = f" (serial ports found: {others})" if others else ""
     sentence = f"{found.trouble}{hint}"
-    # A port that somebody wrote down is expected; without one the agent may live boardless
-    return Finding.failed(sentence) if patient.needs_board else Finding.warning(sentence)
+    return Finding.failed(sentence) if _is_due(patient) else Finding.warning(sentence)
+
+
+def _is_due(patient: Patient) -> bool:
+    """Return true where a port is written down; without one the agent may live boardless."""
+    return patient.needs_board
 
 
 def _shown(found: BoardStatus) -> str:

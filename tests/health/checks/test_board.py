@@ -38,6 +38,15 @@ async def test_no_board_at_all_is_a_warning(patient: Patient) -> None:
     assert "not found" in found.sentence
 
 
+async def test_no_board_at_all_is_no_worse_beside_the_running_agent(patient: Patient) -> None:
+    write_status(patient.status_file, running(BoardReport(trouble="no board found on USB")))
+    found = await check_board(patient)
+    assert found.level is Level.WARNING
+    assert "no board found on USB" in found.sentence
+    expected = await check_board(replace(patient, needs_board=True))
+    assert expected.level is Level.FAILED
+
+
 async def test_a_configured_port_without_a_board_is_failed(patient: Patient) -> None:
     found = await check_board(replace(patient, needs_board=True))
     assert found.level is Level.FAILED
