@@ -68,7 +68,7 @@ MAX_CHAT_LOG_BYTES = 1_000_000
 async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
     """A conversation in this terminal, until the person leaves; the exit status."""
     _refuse_half_restored(paths)
-    with private_umask(), lock.hold(paths.state_dir), _chat_log(paths) as log:
+    with private_umask(), _state_held(paths), _chat_log(paths) as log:
         agent = assemble(settings, paths, os.environ, log)
         _close_to_others(paths)
         plain = plain or not sys.stdin.isatty()
@@ -102,7 +102,7 @@ async def run(settings: Settings, paths: Paths) -> int:
     """Serve every configured channel until told to stop; the exit status."""
     _refuse_half_restored(paths)
     garbage.hold()
-    with private_umask(), lock.hold(paths.state_dir):
+    with private_umask(), _state_held(paths):
         starts = Starts(paths.state_dir / "starts.json", SystemClock())
         limits = _limits(is_looping=starts.begin())
         agent = _assembled(settings, paths, only_talks=bool(limits))
@@ -135,6 +135,14 @@ async def run(settings: Settings, paths: Paths) -> int:
             await _let_go(agent, channels)
         starts.end()
     return 0
+
+
+@contextlib.contextmanager
+def _state_held(paths: Paths) -> Iterator[None]:
+    """Hold the state folder, with room to open what is in it."""
+    with lock.hold(paths.state_dir):
+        Reserve(paths.state_dir, SystemClock()).give_up_if_full()
+        yield
 
 
 def _refuse_half_restored(paths: Paths) -> None:

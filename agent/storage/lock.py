@@ -31,8 +31,10 @@ def hold(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as err:
             raise StateInUse(_in_use(folder, os.pread(handle, 20, 0))) from err
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        # Who holds it is for people alone, and a full disk takes not even that
+        with contextlib.suppress(OSError):
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
         # What a cut left half written; not what a command writes at this moment
         with contextlib.suppress(OSError):
             remove_stale_temps(folder)

@@ -63,6 +63,14 @@ class Reserve:
             await asyncio.to_thread(self.look)
             await self._clock.sleep(self._pause_s)
 
+    def give_up_if_full(self) -> None:
+        """Delete the reserve where there is no room: at a start, before a database is opened."""
+        try:
+            if self._path.exists() and _free_bytes(self._path.parent) < self._low_bytes:
+                self._give_up()
+        except OSError as err:
+            _log.debug("storage: reserve not looked at: %s", err)
+
     def look(self) -> None:
         """Create the reserve if there is room; delete it if there is none."""
         try:

@@ -2,6 +2,7 @@ import asyncio
 import os
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from agent.storage import reserve
 from agent.storage.reserve import LONGEST_LOOK_S, LOOK_S, NAME, TELL_EVERY_S, Reserve
+from tests.fakes.chat_process import chat_environ
 from tests.fakes.clock import SteppedClock
 from tests.waits import wait_until
 
@@ -129,3 +131,31 @@ async def test_the_more_room_there_is_the_later_it_looks_again(
     running.cancel()
     await asyncio.wait([running])
     assert clock.slept_s[0] == pytest.approx(pause_s)
+
+
+def test_a_start_on_a_full_card_gets_it_back_first(card: Path, tmp_path: Path) -> None:
+    environ = chat_environ(tmp_path, "") | {"BARNACLE_STATE_DIR": str(card / "state")}
+    command = [sys.executable, "-m", "agent.cli.main", "chat", "--plain"]
+
+    def chat(text: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            command, input=f"{text}\n", env=environ, capture_output=True, text=True, check=False
+        )
+
+    assert chat("remember that my cat is called Mia").returncode == 0
+    (card / "state" / NAME).write_bytes(bytes(4 * MIB))
+    # A start that ended before it could say who it was
+    (card / "state/lock").write_bytes(b"")
+    fill(card, 0)
+    said = chat("what is my cat called?")
+    assert (said.returncode, "Mia" in said.stdout) == (0, True), said.stderr
+    assert not (card / "state" / NAME).exists()
+
+
+def test_a_start_with_room_leaves_it_and_makes_none(card: Path) -> None:
+    keeping = kept_on(card)
+    keeping.give_up_if_full()
+    assert not (card / NAME).exists()
+    keeping.look()
+    keeping.give_up_if_full()
+    assert (card / NAME).exists()
