@@ -58,6 +58,8 @@ _log = logging.getLogger(__name__)
 
 # How soon a change is in the file: quicker than a person asks twice
 LOOK_S = 2.0
+# By more than this the network sets a clock and does not correct it: each other time is a write
+CLOCK_SET_S = 60.0
 # The last error is a sentence; a longer one is cut
 MAX_ERROR_CHARS = 300
 
@@ -103,7 +105,7 @@ class Reporter:
         self._path = path
         self._subjects = subjects
         self._clock = clock
-        self._since_s = clock.wall_s()
+        self._begun_s, self._since_s = clock.monotonic_s(), clock.wall_s()
         self._writable = WritableState(path.parent, clock)
         self._is_kept = True
 
@@ -112,7 +114,7 @@ class Reporter:
         return AgentStatus(
             pid=os.getpid(),
             start_ticks=own_start_ticks(),
-            since_s=self._since_s,
+            since_s=self._since(),
             version=__version__,
             provider=self._subjects.provider,
             stopped=self._subjects.stop.reason,
@@ -134,7 +136,7 @@ class Reporter:
         """Return the report as lines for a chat."""
         status = self.status()
         lines = [
-            f"Barnacle {status.version}, {_span(self._clock.wall_s() - self._since_s)}.",
+            f"Barnacle {status.version}, {_span(self._clock.monotonic_s() - self._begun_s)}.",
             f"Model: {status.provider}.",
             *(self._about(board) for board in self._subjects.boards),
         ]
@@ -152,6 +154,13 @@ class Reporter:
             at = time.strftime("%H:%M:%S", time.localtime(status.last_error_at_s))
             lines.append(f"Last error, at {at}: {status.last_error}")
         return "\n".join(lines)
+
+    def _since(self) -> float:
+        """Return when it began, by the clock as it is set now."""
+        since_s = self._clock.wall_s() - (self._clock.monotonic_s() - self._begun_s)
+        if abs(since_s - self._since_s) > CLOCK_SET_S:
+            self._since_s = since_s
+        return self._since_s
 
     def _about(self, board: Board) -> str:
         who = "Board" if len(self._subjects.boards) == 1 else f"Board {board.name}"

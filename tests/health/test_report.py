@@ -16,6 +16,10 @@ from agent.link.base import BoardIdentity, BoardState, BoardStatus
 from agent.security.estop import EmergencyStop
 from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
+from tests.fakes.jumping_clock import JumpingClock
+
+# As a machine without a battery starts: when it was switched off
+BEFORE_S = 1_800_000_000.0
 
 
 @pytest.fixture
@@ -51,6 +55,18 @@ def test_a_person_is_told_how_long_and_with_what(reporter: Reporter, clock: Step
     )
     clock.advance(3 * 3600 + 4 * 60 + 5)
     assert "up for 3 h 4 min." in reporter.sentences()
+
+
+def test_a_clock_that_is_set_late_changes_when_it_began_and_not_how_long(tmp_path: Path) -> None:
+    clock = JumpingClock(BEFORE_S)
+    subjects = Subjects("offline", [FakeBoard()], [], LastError(), EmergencyStop(tmp_path))
+    made = Reporter(tmp_path / "status.json", subjects, clock)
+    clock.jump(200 * 86_400)
+    assert "just started" in made.sentences()
+    assert made.status().since_s == BEFORE_S + 200 * 86_400
+    # A second that the network corrects is no reason to write
+    clock.jump(1)
+    assert made.status().since_s == BEFORE_S + 200 * 86_400
 
 
 def test_an_unplugged_board_is_told_with_its_reason(reporter: Reporter, board: FakeBoard) -> None:
