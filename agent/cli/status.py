@@ -59,6 +59,8 @@ def _rows_of_agent(status: AgentStatus | None) -> Iterator[tuple[str, str]]:
         yield (board.name, board_sentence(board))
     for channel in status.channels:
         yield ("channel", f"{channel.name}: {channel.trouble or 'works'}")
+    if status.storage:
+        yield ("storage", status.storage)
     for sentence in status.machine:
         yield ("machine", sentence)
     if status.memory:

@@ -2,6 +2,7 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agent.cli import exits
@@ -61,6 +62,15 @@ def test_a_running_agent_is_told(state: Path, capsys: pytest.CaptureFixture[str]
     assert "3 memories wait" in said
     assert "blackpill on /dev/ttyACM0" in said
     assert "\x1b" not in said
+
+
+def test_storage_that_takes_nothing_is_told(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "the data partition is not in use (its file system is damaged): I store nothing"
+    write_status(state / "status.json", msgspec.structs.replace(of_this_program(), storage=said))
+    assert main(["status"]) == exits.OK
+    assert said in capsys.readouterr().out
 
 
 def test_an_agent_that_died_is_not_running(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
