@@ -132,7 +132,7 @@ async def update_firmware(board: Board, arguments: Namespace) -> int:
         raise LinkLost(
             f"no firmware for {identity.board} in this installation: run `scripts/flash --images` "
             "in a checkout (a described board needs its board file there), then "
-            "`barnacle board update FILE.fw`"
+            "`barnacle board update --image FILE.fw`"
         )
     if image.about.build == identity.build and not arguments.force:
         say(f"{identity.board} already runs firmware {image.shown}")

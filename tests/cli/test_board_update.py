@@ -1,6 +1,7 @@
 """`barnacle board update` against the real firmware in the real interpreter."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from agent.cli.board import update_firmware
+from agent.cli.parser import parser
+from agent.errors import LinkLost
 from firmware.host import image as images
 from firmware.host.bundle import BundledFile, bundle
+from tests.fakes.board import FakeBoard
 from tests.fakes.board_sim import ROOT, BoardSim, unavailable_reason
 
 # Two seconds on an idle machine
@@ -55,6 +60,16 @@ def test_the_new_version_runs_and_stays(board: BoardSim, tmp_path: Path) -> None
     assert "build 77," in barnacle(board, "info").stdout
     again = barnacle(board, "update", "--image", str(new))
     assert again.stdout == "simulated already runs firmware 9.0.0 (build 77)\n"
+
+
+async def test_the_way_with_a_file_of_your_own_is_one_that_the_command_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent.cli.board.carried_for", lambda _identity: None)
+    with pytest.raises(LinkLost) as told:
+        await update_firmware(FakeBoard(), parser().parse_args(["board", "update"]))
+    commands = re.findall(r"`barnacle ([^`]+)`", str(told.value))
+    assert [parser().parse_args(words.split()).image for words in commands] == ["FILE.fw"]
 
 
 def test_a_file_that_is_no_image_is_one_sentence(board: BoardSim, tmp_path: Path) -> None:
