@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -107,9 +107,6 @@ def _watch(trials: Trials) -> None:
 
 
 def _install(machine: Machine, arguments: Namespace) -> None:
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # A connection that breaks is as good as Ctrl-C: the card is left read-only again
-        signal.signal(number, signal.default_int_handler)
     installation = Installation(machine, _Progress())
     may_go_back = arguments.allow_downgrade
 
@@ -118,7 +115,21 @@ def _install(machine: Machine, arguments: Namespace) -> None:
             manifest = await installation.run(pieces, may_go_back=may_go_back)
         say(f"version {manifest.version} is in slot {machine.other}, verified")
 
-    asyncio.run(install())
+    with _left_in_order():
+        asyncio.run(install())
+
+
+@contextlib.contextmanager
+def _left_in_order() -> Iterator[None]:
+    """Let a connection that breaks do what Ctrl-C does: the card is left read-only again."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    for number in before:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _begin(machine: Machine, trials: Trials, *, is_later: bool) -> None:

@@ -74,6 +74,18 @@ def test_a_file_is_installed_with_progress_and_tried(
     assert card.would_start(is_trial=True) == Started("B", NEW)
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_signals_do_afterwards_what_they_did_before(
+    say: Say, bundle: Path, number: signal.Signals
+) -> None:
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        say(bundle, "--later")
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
 def test_later_it_only_waits(say: Say, bundle: Path, restarts: list[str]) -> None:
     _, out, _ = say(bundle, "--later")
     assert "start it with `barnacle update try`" in out
