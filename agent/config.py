@@ -32,6 +32,13 @@ MAX_PROBLEMS = 20
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)\Z")
 # What a person may call a table of their own
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+# Parts of patterns: a port to connect to, and one to listen at, where 0 is a free one
+PORT = r"(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})"
+LISTEN_PORT = rf"(0|{PORT})"
+# Part of a pattern: the address of a service without a name, a password or a query
+WEB_URL = rf"https?://(\[[0-9a-fA-F:.]+\]|[^/\s?#@:\[\]]+)(:{PORT})?(/[^\s?#]*)?"
+# Said where a pattern with a port is not kept
+PORT_LIMIT = "with a port of at most 65535"
 # Everything unprintable but tab and line feed, which texts of several lines hold
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 

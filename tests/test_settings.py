@@ -1,4 +1,5 @@
 import enum
+import json
 import re
 import subprocess
 import sys
@@ -284,6 +285,51 @@ class TestBoards:
         boards = decode(text, Settings, Path("x")).every_board()
         assert len({paths.board_folder(board) for board in boards}) == 2
         assert paths.board_folder(boards[0]) == paths.manifests
+
+
+PORT_IN = {
+    "gateway.listen": "127.0.0.1:{}",
+    "console.listen": "127.0.0.1:{}",
+    "wyoming.listen": "127.0.0.1:{}",
+    "devices.listen": "0.0.0.0:{}",
+    "devices.others.shed.address": "192.168.1.7:{}",
+    "channels.email.imap": "imaps://imap.example.org:{}",
+    "channels.email.smtp": "submissions://smtp.example.org:{}",
+    "channels.irc.url": "ircs://irc.libera.chat:{}",
+    "channels.mqtt.url": "mqtts://broker.example:{}",
+    "channels.xmpp.server": "xmpp://xmpp.example.org:{}",
+    "channels.signal.base_url": "http://[::1]:{}",
+    "channels.matrix.base_url": "https://matrix.example:{}/path",
+    "channels.webhook.reply_url": "https://hook.example:{}/path",
+    "channels.speech.server": "tcp://192.168.1.10:{}",
+    "channels.speech.base_url": "http://127.0.0.1:{}/v1",
+    "home_assistant.base_url": "http://192.168.1.20:{}",
+    "web.local": "192.168.1.20:{}",
+    "web.search.searxng.url": "http://192.168.1.20:{}",
+    "mcp.shed.url": "http://192.168.1.20:{}/mcp",
+}
+
+
+@pytest.mark.parametrize("key", PORT_IN)
+def test_a_port_that_there_cannot_be_is_refused(key: str) -> None:
+    for port in (1, 80, 8080, 59999, 65535):
+        assert f"`{key}" not in said_of_port(key, port)
+    for port in (65536, 65600, 66000, 70000, 99999):
+        assert f"`{key}" in said_of_port(key, port)
+    # Where one listens it is a free one
+    assert (f"`{key}" in said_of_port(key, 0)) is not key.endswith(".listen")
+
+
+def said_of_port(key: str, port: int) -> str:
+    """Return the refusal of a file that sets nothing but one port."""
+    section, _, name = key.rpartition(".")
+    value = json.dumps(PORT_IN[key].format(port))
+    line = f"[{section}]\n{name} = {f'[{value}]' if name == 'local' else value}\n"
+    try:
+        decode(line, Settings, Path("x.toml"))
+    except ConfigRefused as err:
+        return str(err)
+    return ""
 
 
 def test_settings_load_no_part_and_no_library() -> None:

@@ -5,17 +5,16 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from agent.channels.speech_settings import SpeechSettings, VoiceSettings
-from agent.config import ConfigSection, Secret
+from agent.config import PORT, PORT_LIMIT, WEB_URL, ConfigSection, Secret
 
-Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?\Z", description="a URL")]
-ReplyAddress = Annotated[
-    str, Meta(pattern=r"^(https?://[^/\s?#@]+(/[^\s?#]*)?)?\Z", description="a URL")
-]
+_URL = f"a URL such as https://chat.example.org, {PORT_LIMIT}"
+Address = Annotated[str, Meta(pattern=rf"^{WEB_URL}\Z", description=_URL)]
+ReplyAddress = Annotated[str, Meta(pattern=rf"^({WEB_URL})?\Z", description=_URL)]
 BrokerAddress = Annotated[
     str,
     Meta(
-        pattern=r"^mqtts?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?/?\Z",
-        description="a URL such as mqtts://broker.example:8883",
+        pattern=rf"^mqtts?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:{PORT})?/?\Z",
+        description=f"a URL such as mqtts://broker.example:8883, {PORT_LIMIT}",
     ),
 ]
 BaseTopic = Annotated[
@@ -55,15 +54,16 @@ Mail = Annotated[
 MailAddress = Annotated[
     str,
     Meta(
-        pattern=r"^((imaps?|submissions?)://[^/\s?#@:]+(:[0-9]{1,5})?)?\Z",
-        description="a server, such as imaps://imap.example.org or submissions://smtp.example.org",
+        pattern=rf"^((imaps?|submissions?)://[^/\s?#@:]+(:{PORT})?)?\Z",
+        description="a server, such as imaps://imap.example.org or submissions://smtp.example.org, "
+        f"{PORT_LIMIT}",
     ),
 ]
 IrcAddress = Annotated[
     str,
     Meta(
-        pattern=r"^ircs?://[^/\s?#@:]+(:[0-9]{1,5})?\Z",
-        description="a server, such as ircs://irc.libera.chat:6697",
+        pattern=rf"^ircs?://[^/\s?#@:]+(:{PORT})?\Z",
+        description=f"a server, such as ircs://irc.libera.chat:6697, {PORT_LIMIT}",
     ),
 ]
 Nick = Annotated[
@@ -89,8 +89,8 @@ XmppAddress = Annotated[
 XmppServer = Annotated[
     str,
     Meta(
-        pattern=r"^(xmpps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)?\Z",
-        description="a server, such as xmpp://xmpp.example.org:5222",
+        pattern=rf"^(xmpps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:{PORT})?)?\Z",
+        description=f"a server, such as xmpp://xmpp.example.org:5222, {PORT_LIMIT}",
     ),
 ]
 

@@ -4,17 +4,21 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from agent.config import ConfigSection, Secret
+from agent.config import PORT, PORT_LIMIT, WEB_URL, ConfigSection, Secret
 
 OPENAI_URL = "https://api.openai.com/v1"
 ServiceAddress = Annotated[
-    str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?\Z", description="a URL")
+    str,
+    Meta(
+        pattern=rf"^{WEB_URL}\Z",
+        description=f"a URL such as {OPENAI_URL}, {PORT_LIMIT}",
+    ),
 ]
 WyomingServer = Annotated[
     str,
     Meta(
-        pattern=r"^(tcp://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5})?\Z",
-        description="a server such as tcp://192.168.1.10:10300",
+        pattern=rf"^(tcp://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):{PORT})?\Z",
+        description=f"a server such as tcp://192.168.1.10:10300, {PORT_LIMIT}",
     ),
 ]
 ModelName = Annotated[str, Meta(min_length=1, max_length=100)]

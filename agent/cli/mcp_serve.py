@@ -210,10 +210,7 @@ def run(arguments: Namespace) -> int:
 
 def _place(url: str | None, settings: Settings, paths: Paths) -> GatewayPlace:
     if url:
-        parts = urlsplit(url if "//" in url else f"//{url}")
-        if parts.scheme not in {"", "http"} or not parts.hostname:
-            raise ConfigRefused(f"--url {url}: expected http://HOST:PORT")
-        return GatewayPlace(parts.hostname, parts.port or http.client.HTTP_PORT)
+        return _place_at(url)
     if settings.gateway is None:
         raise ConfigRefused('no [gateway] here: add one with assistants = ["mcp"], or give --url')
     listen = settings.gateway.listen
@@ -221,6 +218,18 @@ def _place(url: str | None, settings: Settings, paths: Paths) -> GatewayPlace:
         return GatewayPlace(path=str(paths.state_dir / SOCKET_NAME) if listen == "unix" else listen)
     host, _, port = listen.rpartition(":")
     return GatewayPlace(host.strip("[]"), int(port))
+
+
+def _place_at(url: str) -> GatewayPlace:
+    refusal = f"--url {url}: expected http://HOST:PORT"
+    try:
+        parts = urlsplit(url if "//" in url else f"//{url}")
+        port = parts.port or http.client.HTTP_PORT
+    except ValueError as err:
+        raise ConfigRefused(refusal) from err
+    if parts.scheme not in {"", "http"} or not parts.hostname:
+        raise ConfigRefused(refusal)
+    return GatewayPlace(parts.hostname, port)
 
 
 def _message(line: bytes) -> dict[str, object]:

@@ -203,7 +203,7 @@ def listening(address: str) -> tuple[socket.socket, bool]:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host.strip("[]"), int(port)))
         made.listen(_BACKLOG)
-    except (OSError, OverflowError) as err:
+    except (OSError, OverflowError, ValueError) as err:
         made.close()
         raise ConfigRefused(
             f"the console cannot listen at {address} ({err}): choose another in [console]"

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from agent.config import ConfigSection, Secret
+from agent.config import LISTEN_PORT, PORT, PORT_LIMIT, ConfigSection, Secret
 
 HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]_-]{1,253}\Z", description="a host")]
 IpAddress = Annotated[
@@ -15,21 +15,20 @@ IpAddress = Annotated[
 ListenAddress = Annotated[
     str,
     Meta(
-        pattern=r"^[0-9a-fA-F.:\[\]]{2,45}:[0-9]{1,5}\Z",
-        description="an address with a port, such as 0.0.0.0:8476",
+        pattern=rf"^[0-9a-fA-F.:\[\]]{{2,45}}:{LISTEN_PORT}\Z",
+        description=f"an address {PORT_LIMIT}, such as 0.0.0.0:8476",
     ),
 ]
 
 
 # What cannot be listened at ends the start: it is said when the file is read
 _OCTET = r"(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_PORT = r"(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[0-9]{1,4})"
 GatewayPlace = Annotated[
     str,
     Meta(
         min_length=4,
         max_length=100,
-        pattern=rf"^(unix|/.*|({_OCTET}(\.{_OCTET}){{3}}|\[[0-9a-fA-F:.]{{2,45}}\]):{_PORT})\Z",
+        pattern=rf"^(unix|/.*|({_OCTET}(\.{_OCTET}){{3}}|\[[0-9a-fA-F:.]{{2,45}}\]):{LISTEN_PORT})\Z",
         description="an address and a port such as 127.0.0.1:8475, unix, or the path of a socket",
     ),
 ]
@@ -102,8 +101,8 @@ LentPin = Annotated[
 DeviceAddress = Annotated[
     str,
     Meta(
-        pattern=r"^(\[[0-9a-fA-F:]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}\Z|^\Z",
-        description="a host with a port, such as 192.168.1.7:8478",
+        pattern=rf"^(\[[0-9a-fA-F:]{{2,45}}\]|[A-Za-z0-9._-]{{1,253}}):{PORT}\Z|^\Z",
+        description=f"a host {PORT_LIMIT}, such as 192.168.1.7:8478",
     ),
 ]
 
@@ -133,8 +132,8 @@ class DevicesSettings(ConfigSection, frozen=True, kw_only=True):
     listen: Annotated[
         str,
         Meta(
-            pattern=r"^([0-9a-fA-F.:\[\]]{2,45}:[0-9]{1,5})?\Z",
-            description="an address with a port, such as 0.0.0.0:8478",
+            pattern=rf"^([0-9a-fA-F.:\[\]]{{2,45}}:{LISTEN_PORT})?\Z",
+            description=f"an address {PORT_LIMIT}, such as 0.0.0.0:8478",
         ),
     ] = ""
     # Of the messages at the broker

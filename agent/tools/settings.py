@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from agent.config import ConfigSection, Secret
+from agent.config import PORT, PORT_LIMIT, ConfigSection, Secret
 
 if TYPE_CHECKING:
     from agent.security.shares import Shares
@@ -22,17 +22,17 @@ Name = Annotated[
 Spot = Annotated[
     str,
     Meta(
-        pattern=r"^([a-z0-9._-]+|\[[0-9a-f:]+\]):[0-9]{1,5}\Z",
+        pattern=rf"^([a-z0-9._-]+|\[[0-9a-f:]+\]):{PORT}\Z",
         max_length=253,
-        description="a host with its port, such as 192.168.1.20:8080",
+        description=f"a host {PORT_LIMIT}, such as 192.168.1.20:8080",
     ),
 ]
 # Host, port and path, where a service is
 Base = Annotated[
     str,
     Meta(
-        pattern=r"^(|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?)\Z",
-        description="a URL in small letters, such as http://192.168.1.20:8080",
+        pattern=rf"^(|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:{PORT})?(/[!-~]*)?)\Z",
+        description=f"a URL in small letters, such as http://192.168.1.20:8080, {PORT_LIMIT}",
     ),
     Meta(max_length=2048),
 ]

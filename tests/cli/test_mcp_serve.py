@@ -5,9 +5,12 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
+from agent.cli import exits
+from agent.cli.main import main
 from agent.cli.mcp_serve import MAX_AT_ONCE, GatewayPlace, McpRelay
 from tests.waits import wait_until_sync
 
@@ -102,3 +105,14 @@ def test_a_call_that_waits_for_a_place_is_not_passed_on_once_it_is_taken_back(
     told = [json.loads(line) for line in out.getvalue().splitlines()]
     assert sorted(one["id"] for one in told) == list(range(MAX_AT_ONCE))
     assert MAX_AT_ONCE not in [one.get("id") for one in gateway.heard]
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999", "127.0.0.1:port", "http://[::1"])
+def test_an_address_without_a_port_that_there_can_be_is_one_sentence(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret")
+    words = ["mcp", "serve", "--token-file", str(token), "--url", url]
+    assert main([*words, "--state-dir", str(tmp_path / "state")]) == exits.USAGE
+    assert f"--url {url}: expected http://HOST:PORT" in capsys.readouterr().err

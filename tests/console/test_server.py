@@ -84,6 +84,12 @@ def test_an_address_that_is_taken_is_said_to_be() -> None:
             listening(f"127.0.0.1:{taken.getsockname()[1]}")
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:99999", "127.0.0.1:port", "8476:", "here", ""])
+def test_where_nothing_can_listen_is_one_sentence(address: str) -> None:
+    with pytest.raises(ConfigRefused, match="cannot listen at"):
+        listening(address)
+
+
 @pytest.fixture
 def tls(tmp_path: Path) -> Tls:
     """A certificate of the owner's, made by openssl."""
