@@ -84,6 +84,8 @@ class PeopleStore:
         self._seen: tuple[int, int, int] | None = None
         self._people: tuple[Person, ...] = ()
         self._groups: frozenset[PairedGroup] = frozenset()
+        # The reason why the file cannot be read, so that nobody is let in; usually empty
+        self.unread = ""
 
     def everyone(self) -> Sequence[Person]:
         self._look()
@@ -197,13 +199,15 @@ class PeopleStore:
         stamp = _stamp(self._path)
         if stamp == self._seen and stamp is not None:
             return
-        self._people, self._groups, self._seen = (), frozenset(), None
+        self._people, self._groups, self._seen, self.unread = (), frozenset(), None, ""
         # A file that may not be read lets nobody in, and is tried again
-        with contextlib.suppress(OSError):
+        try:
             documents = open_documents(self._path)
             self._people = tuple(_read(documents, _PEOPLE, Person))
             self._groups = frozenset(_read(documents, _GROUPS, PairedGroup))
             self._seen = stamp
+        except OSError as err:
+            self.unread = err.strerror or str(err)
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

@@ -18,6 +18,7 @@ from agent.cli import exits
 from agent.cli.main import main
 from agent.errors import StorageFull
 from agent.health.base import Level, Patient
+from agent.health.checks.channels import check_people
 from agent.health.checks.config import check_jobs
 from agent.health.checks.storage import check_databases
 from agent.health.doctor import examine
@@ -165,6 +166,18 @@ async def test_a_damaged_file_on_a_read_only_card_hides_nothing_else(
     assert found.level is Level.FAILED
     assert "jobs.json: Read-only file system" in found.sentence
     assert "check itself" not in found.sentence
+
+
+async def test_a_damaged_list_of_people_on_a_read_only_card_is_not_an_empty_one(
+    card: tuple[Path, Turn],
+) -> None:
+    place, turn = card
+    (place / "people.json").write_text("{")
+    turn("ro")
+    found = await check_people(patient_of(place))
+    assert found.level is Level.FAILED
+    assert "people.json" in found.sentence
+    assert "Read-only file system" in found.sentence
 
 
 async def test_read_only_in_the_middle_it_answers_from_memory_and_recovers(tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ async def check_people(patient: Patient) -> Finding:
         return Finding.failed(f"cannot read {path}, so nobody has access: make the agent its owner")
     people = PeopleStore(path, SystemClock())
     everyone = await in_daemon_thread(people.everyone)
+    if people.unread:
+        return Finding.failed(
+            f"cannot read {path} or set it aside, so nobody has access: {people.unread}"
+        )
     has_platform = bool(patient.platforms)
     if has_platform and not any(one.rank is PersonRole.OWNER for one in everyone):
         return Finding.warning("no owner on any platform: `barnacle pair` makes a code")
