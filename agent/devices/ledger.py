@@ -12,14 +12,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from agent.devices.wire import Outcome
-from agent.errors import StorageFull
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 
-# As long as the near device asks what became of an act, and a day to spare: a longer time fills the
-# ledger. One that comes again later is not begun either, as its session is over
-KEPT_S = 8 * 86_400.0
-# Of one other device; a full ledger takes no more acts. It has room for one in every 35 s
+# Of one other device, the last ones, however old they are: a clock that is set would age them. Who
+# brings so many new acts also asks after its open ones meanwhile, every few seconds, so that nobody
+# asks for those before. One that comes again is not begun either, as its time is over
 MAX_TAKEN = 20_000
 _BOOK_BYTES = 8
 _MIGRATIONS = (
@@ -175,15 +173,19 @@ def _noted(
 ) -> TakenAct | None:
     if (known := _known(db, caller, act)) is not None:
         return known
-    # What is still at work is never forgotten: nobody else knows of it
-    db.execute("DELETE FROM taken WHERE at_s <= ? AND outcome != 'at work'", (now_s - KEPT_S,))
-    # What seems to lie ahead came before the clock was set back
-    db.execute("UPDATE taken SET at_s = ? WHERE at_s > ?", (now_s, now_s))
-    count = db.execute("SELECT count(*) FROM taken WHERE caller = ?", (caller,)).fetchone()[0]
-    if count >= MAX_TAKEN:
-        raise StorageFull(f"{MAX_TAKEN} acts of {caller} are on record: no more are taken")
     db.execute(
         "INSERT INTO taken (id, caller, at_s, outcome) VALUES (?, ?, ?, ?)",
         (act, caller, now_s, outcome.value),
     )
+    _forget_oldest(db, caller)
     return None
+
+
+def _forget_oldest(db: sqlite3.Connection, caller: str) -> None:
+    # What is still at work is never forgotten: nobody else knows of it. Rows are numbered as they
+    # come, and there is no last one to forget where there are fewer
+    db.execute(
+        "DELETE FROM taken WHERE caller = ?1 AND outcome != 'at work' AND rowid <= ("
+        "SELECT rowid FROM taken WHERE caller = ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2)",
+        (caller, MAX_TAKEN),
+    )
