@@ -103,7 +103,7 @@ def _sound(rows: object) -> dict[str, Mapping[str, Any]]:
 
 def _read(path: Path) -> dict[str, dict[str, Any]] | None:
     try:
-        content = json.loads(path.read_bytes())
+        return _tables(path.read_bytes())
     except FileNotFoundError:
         return None
     except ValueError as err:
@@ -111,7 +111,15 @@ def _read(path: Path) -> dict[str, dict[str, Any]] | None:
         path.rename(aside)
         _log.error("documents: damaged file set aside as %s (file=%s, error=%s)", aside, path, err)
         return None
-    return content if isinstance(content, dict) else None
+
+
+def _tables(written: bytes) -> dict[str, dict[str, Any]]:
+    """Return what a file holds; raise ValueError if it is damaged, or JSON of another shape."""
+    content = json.loads(written)
+    if not isinstance(content, dict):
+        # A fault of the file like any other, not of the program
+        raise ValueError("it is JSON, but no tables of documents")  # noqa: TRY004 - as above
+    return content
 
 
 def _free_name(path: Path) -> Path:

@@ -39,10 +39,15 @@ def test_a_second_slip_takes_nothing_from_the_first_and_both_are_logged(
     assert caplog.text.count("damaged file set aside") == MOST_SET_ASIDE + 1
 
 
-def test_json_of_another_shape_is_an_empty_store(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ['[{"name": "tea"}]', "[]", '"tea"', "7", "null"])
+def test_json_of_another_shape_is_set_aside_not_lost(tmp_path: Path, content: str) -> None:
     path = tmp_path / "people.json"
-    path.write_text("[]")
-    assert open_documents(path).all() == []
+    path.write_text(content)
+    documents = open_documents(path)
+    assert documents.all() == []
+    documents.insert(TEA)
+    assert open_documents(path).all() == [TEA]
+    assert (tmp_path / "people.json.corrupt").read_text() == content
 
 
 def test_what_a_person_adds_that_is_no_document_stays_and_does_no_harm(tmp_path: Path) -> None:
