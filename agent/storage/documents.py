@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 MOST_SET_ASIDE = 9
 # What TinyDB calls a document by
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+# How half a character (a lone surrogate) may stand in a file; so do some whole ones
+_MAYBE_HALF = re.compile(rb"\\u[dD]|\xed")
 
 
 def open_documents(path: Path) -> "TinyDB":
@@ -40,8 +42,7 @@ def open_documents(path: Path) -> "TinyDB":
             return _read(path)
 
         def write(self, data: dict[str, dict[str, Any]]) -> None:
-            text = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
-            write_atomic(path, text.encode())
+            write_atomic(path, _written(data))
 
     class EditableTable(Table):
         """Documents of a file that others may write, too."""
@@ -116,10 +117,18 @@ def _read(path: Path) -> dict[str, dict[str, Any]] | None:
 def _tables(written: bytes) -> dict[str, dict[str, Any]]:
     """Return what a file holds; raise ValueError if it is damaged, or JSON of another shape."""
     content = json.loads(written)
+    if _MAYBE_HALF.search(written):
+        content = json.loads(_written(content))
     if not isinstance(content, dict):
         # A fault of the file like any other, not of the program
         raise ValueError("it is JSON, but no tables of documents")  # noqa: TRY004 - as above
     return content
+
+
+def _written(content: object) -> bytes:
+    """Return JSON for a file; half a character, which no file takes, becomes a question mark."""
+    text = json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True)
+    return text.encode(errors="replace")
 
 
 def _free_name(path: Path) -> Path:

@@ -50,6 +50,29 @@ def test_json_of_another_shape_is_set_aside_not_lost(tmp_path: Path, content: st
     assert (tmp_path / "people.json.corrupt").read_text() == content
 
 
+@pytest.mark.parametrize("half", [rb"\ud800", rb"\uDC00", "\ud800".encode(errors="surrogatepass")])
+def test_half_a_character_is_replaced_and_the_rest_can_be_changed(
+    tmp_path: Path, half: bytes
+) -> None:
+    path = tmp_path / "jobs.json"
+    path.write_bytes(b'{"_default": {"1": {"name": "tea%s"}}}' % half)
+    documents = open_documents(path)
+    # Whoever shows it can write it
+    assert documents.all()[0]["name"].encode().startswith(b"tea?")
+    documents.insert(MILK)
+    documents.insert({"name": "caf\udce9"})
+    assert [one["name"] for one in open_documents(path).all()][1:] == ["milk", "caf?"]
+
+
+def test_whole_characters_stay_whichever_way_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.json"
+    path.write_bytes(rb'{"_default": {"1": {"name": "\ud83c\udf75 \\ud800"}}}')
+    documents = open_documents(path)
+    documents.insert({"name": "\ud55c\uad6d"})
+    names = [one["name"] for one in open_documents(path).all()]
+    assert names == ["\U0001f375 \\ud800", "\ud55c\uad6d"]
+
+
 def test_what_a_person_adds_that_is_no_document_stays_and_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps({"_default": {"1": TEA, "milk": MILK, "2": "milk", "03": MILK}}))
