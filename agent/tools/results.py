@@ -46,6 +46,10 @@ class _LeftOut:
 _LEFT_OUT = _LeftOut()
 
 
+class _NoValues(Exception):
+    """The text is no object and no list."""
+
+
 def shortened(text: str, limit_bytes: int, sentence: str) -> str:
     """Return at most so many bytes with the sentence in them; return a short text unchanged.
 
@@ -54,14 +58,21 @@ def shortened(text: str, limit_bytes: int, sentence: str) -> str:
     if len(text.encode(errors="replace")) <= limit_bytes:
         return text
     room = limit_bytes - len(_encode(sentence)) - len(f'{{"{ENTRIES_KEY}":,"{CUT_KEY}":}}')
-    value = _structure(text)
+    try:
+        return _shortened_values(_structure(text), room, sentence)
+    except (_NoValues, RecursionError):
+        # What a Python reads may still be nested too deeply to be followed
+        return f"{_lines(text, room).removesuffix(_LINE_END)}\n[{CUT_KEY}: {sentence}]"
+
+
+def _shortened_values(value: object, room: int, sentence: str) -> str:
     if isinstance(value, dict):
         # The sentence is ours alone: what has its name already gives way
         rest = _fields({key: one for key, one in value.items() if key != CUT_KEY}, room)
         return _encode({**rest, CUT_KEY: sentence}).decode()
     if isinstance(value, list):
         return _encode({ENTRIES_KEY: _entries(value, room), CUT_KEY: sentence}).decode()
-    return f"{_lines(text, room).removesuffix(_LINE_END)}\n[{CUT_KEY}: {sentence}]"
+    raise _NoValues
 
 
 def _structure(text: str) -> object:
@@ -69,7 +80,7 @@ def _structure(text: str) -> object:
     try:
         value: object = json.loads(text)
         _encode(value)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return value
 

@@ -43,6 +43,9 @@ _KINDS: Mapping[str, Callable[[object], bool]] = {
 
 def refuse_unfit(arguments: Mapping[str, object], schema: Mapping[str, object]) -> None:
     """Raise BadArguments with the name of the first argument that does not fit."""
+    # Each Python reads another depth
+    if _is_deeper(arguments, _MAX_DEPTH):
+        raise BadArguments("the arguments are nested too deeply")
     fields = schema["properties"]
     assert isinstance(fields, Mapping)
     takes_any = bool(schema.get("additionalProperties")) or "patternProperties" in schema
@@ -58,8 +61,6 @@ def refuse_unfit(arguments: Mapping[str, object], schema: Mapping[str, object]) 
     for name in required if isinstance(required, list) else ():
         if name not in arguments:
             raise BadArguments(f"the argument `{name}` is missing")
-    if _is_deeper(arguments, _MAX_DEPTH):
-        raise BadArguments("the arguments are nested too deeply")
 
 
 def _refuse_other_kind(name: str, value: object, schema: Mapping[str, object]) -> None:
