@@ -1,4 +1,5 @@
 import random
+import weakref
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
@@ -44,6 +45,7 @@ class Import:
     def __init__(self, store: ReadingStore, values: Values, *, replaces: bool = False) -> None:
         self._store = store
         self._spool = CsvSpool()
+        weakref.finalize(self, self._spool.close)
         for at_ms, value in values:
             self._spool.add(CsvRow(ROOM.name, at_ms, value, value, value))
         rules = ImportRules(Retention(), TODAY, replaces=replaces)

@@ -5,6 +5,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def without_times(screen: str) -> str:
 
 
 def answers_sent(folder: Path) -> list[tuple[str, str]]:
-    with sqlite3.connect(folder / "state" / "agent.db") as journal:
+    with closing(sqlite3.connect(folder / "state" / "agent.db")) as journal:
         return list(journal.execute("SELECT text, state FROM outbox ORDER BY id"))
 
 

@@ -29,8 +29,8 @@ EMBEDDING_RUNTIME = frozenset(
 )
 MOST_MODULES_FOR_VERSION = 20
 # Beyond what these bring, of which each Python has another number
-_BARE = "import asyncio, ssl, sqlite3"
-MOST_MODULES_FOR_DAEMON = 225
+_BARE = "import asyncio, pathlib, ssl, sqlite3"
+MOST_MODULES_FOR_DAEMON = 218
 MOST_MB = 80
 MOST_MB_WITH_EMBEDDINGS = 260
 # Of the first request to a model: prompt, tools and a short message

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,13 +122,12 @@ def check(copy: Path, folder: Path, known: set[str], at: int) -> None:
     _run("debugfs", "-R", f"rdump /barnacle {folder}", copy)
     kept: set[str] = set()
     for path in (folder / "barnacle").rglob("*.db"):
-        with sqlite3.connect(path) as database:
+        with closing(sqlite3.connect(path)) as database:
             whole = database.execute("PRAGMA integrity_check").fetchone()[0]
             expect(whole == "ok", f"cut at write {at}: {path.name}: {whole}")
             tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             if (_INBOX,) in tables.fetchall():
                 kept |= {row[0] for row in database.execute("SELECT text FROM inbox")}
-        database.close()
     expect(known <= kept, f"cut at write {at}: lost {sorted(known - kept)}")
 
 

@@ -9,6 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from agent.embeddings.onnx import OnnxEmbedder
@@ -110,7 +111,7 @@ async def _embedded_s(embedder: OnnxEmbedder, question: str) -> float:
 def _rows(path: Path) -> int:
     import sqlite3  # noqa: PLC0415 - only here
 
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db:
         (count,) = db.execute("SELECT count(*) FROM memories").fetchone()
     return int(count)
 

@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def _read(root: Path, data: Path, failed: frozenset[str]) -> CoverageMap:
 
     found = CoverageMap()
     gathered: dict[tuple[str, int], set[str]] = {}
-    with sqlite3.connect(data) as db:
+    with closing(sqlite3.connect(data)) as db:
         rows = db.execute(
             "SELECT file.path, context.context, line_bits.numbits FROM line_bits "
             "JOIN file ON file.id = line_bits.file_id "
