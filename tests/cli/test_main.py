@@ -9,7 +9,7 @@ import pytest
 
 from agent import __version__
 from agent.cli import commands, exits
-from agent.cli.main import main
+from agent.cli.main import SWITCH_S, main
 from agent.errors import LinkLost, StorageFull
 
 START_TIMEOUT_S = 10
@@ -264,3 +264,15 @@ class TestProgram:
         assert done.returncode == status, done.stderr
         assert "bug" not in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_thread_that_computes_holds_up_the_others_for_a_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before_s = sys.getswitchinterval()
+    monkeypatch.setattr(commands, "run", lambda _words: exits.OK)
+    try:
+        assert main(["status"]) == exits.OK
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
+    finally:
+        sys.setswitchinterval(before_s)
