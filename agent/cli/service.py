@@ -98,7 +98,7 @@ def become_owner(folder: Path) -> None:
 
 
 def give_back_at_end(folder: Path) -> None:
-    """When the command ends, give its files in the folder to whoever has the folder."""
+    """Give the command's files in the folder to whoever has the folder, when it ends."""
     if folder.exists():
         atexit.register(give_back, folder)
 

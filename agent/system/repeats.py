@@ -19,7 +19,7 @@ MOST_TEXTS = 20
 
 
 class _Told(Struct):
-    """When it was logged, and how often it came since."""
+    """Time at which a trouble was logged, and how often it came since."""
 
     at_s: float
     more: int = 0
