@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters
 
 from agent.channels.base import Answer
 from agent.security.audit import lines_of
 from agent.security.audit_chain import Link, untied
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.lent_agent import lent
-from tests.fakes.mcp_client import client_of
+from tests.fakes.mcp_client import client_of, relay_of
 from tests.waits import wait_until
 
 WORLD = {"values": {"temperature": 24.5, "button": 0}, "script": []}
@@ -180,17 +179,7 @@ async def test_a_program_on_its_own_streams_is_the_same_caller(
     tmp_path: Path, sim: BoardSim
 ) -> None:
     async with lent(tmp_path, assistants=("mcp",), sim=sim, answer=Answer.YES) as made:
-        token = tmp_path / "token"
-        token.write_text(await made.token(name="claude"))
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=[
-                *("-m", "agent.cli.main", "mcp", "serve"),
-                *("--token-file", str(token), "--url", made.url),
-            ],
-            env={"BARNACLE_CONFIG": str(tmp_path / "barnacle.toml")},
-        )
-        async with Client(server) as client:
+        async with Client(await relay_of(made, tmp_path)) as client:
             names = [one.name for one in (await client.list_tools()).tools]
             result = await client.call_tool("board_gpio_write", WRITE_LED)
         assert made.led()[:1] == [1]

@@ -1,12 +1,10 @@
 """Calls that are taken back: by the protocol's own client, by its relay, and by hand."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters
 
 from agent.messaging import inbox
 from tests.fakes.channel import SilentChannel
@@ -14,7 +12,7 @@ from tests.fakes.gateway import Answer as HttpAnswer
 from tests.fakes.gateway import answer_of
 from tests.fakes.lent_agent import TURN_PATIENCE_S, Lent, lent
 from tests.fakes.llm_server import streamed
-from tests.fakes.mcp_client import client_of
+from tests.fakes.mcp_client import client_of, relay_of
 from tests.waits import stays, wait_until
 
 STORE = {"content": "tea at four"}
@@ -78,22 +76,14 @@ async def test_the_client_takes_back_a_call_that_waits_for_the_owner(tmp_path: P
 
 
 async def test_the_call_of_a_program_on_its_own_streams_is_taken_back(tmp_path: Path) -> None:
-    async with lent(tmp_path, assistants=("mcp",), answer=None) as made:
-        token = tmp_path / "token"
-        token.write_text(await made.token(name="claude"))
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=[
-                *("-m", "agent.cli.main", "mcp", "serve"),
-                *("--token-file", str(token), "--url", made.url),
-            ],
-            env={"BARNACLE_CONFIG": str(tmp_path / "barnacle.toml")},
-        )
-        async with Client(server) as client:
-            waiting = asyncio.create_task(client.call_tool("memory_store", STORE))
-            await asked(made)
-            waiting.cancel()
-            await wait_until(lambda: silent(made).taken_back == 1)
+    async with (
+        lent(tmp_path, assistants=("mcp",), answer=None) as made,
+        Client(await relay_of(made, tmp_path)) as client,
+    ):
+        waiting = asyncio.create_task(client.call_tool("memory_store", STORE))
+        await asked(made)
+        waiting.cancel()
+        await wait_until(lambda: silent(made).taken_back == 1)
 
 
 async def test_a_call_that_is_taken_back_has_no_answer(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Questions by a client's own form: the protocol's own client, and who may answer what."""
 
 import contextlib
-import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import httpx2
 import pytest
 from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult
 
@@ -20,6 +18,7 @@ from agent.gateway.assistants.mcp import elicitation
 from agent.settings import Settings
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.lent_agent import Lent, lent
+from tests.fakes.mcp_client import relay_of
 from tests.waits import wait_until
 
 WORLD = {"values": {"temperature": 24.5, "button": 0}, "script": []}
@@ -226,8 +225,7 @@ async def test_a_program_on_its_own_streams_puts_them_too(tmp_path: Path, sim: B
     async with lent(
         tmp_path, assistants=("mcp",), sim=sim, answer=Answer.NO, gateway=OPTED_IN
     ) as made:
-        (tmp_path / "token").write_text(await made.token())
-        server = _relay(tmp_path, made.url)
+        server = await relay_of(made, tmp_path, "watch")
         async with Client(server, elicitation_callback=person) as client:
             result = await client.call_tool("board_gpio_write", WRITE_LED)
         assert made.led()[:1] == [1]
@@ -241,13 +239,3 @@ def test_it_is_for_callers_by_this_protocol(tmp_path: Path) -> None:
     config.write_text('[gateway]\nassistants = ["openai"]\nelicit = ["watch"]\n')
     with pytest.raises(ConfigRefused, match="is for callers by MCP"):
         load(config, Settings)
-
-
-def _relay(folder: Path, url: str) -> StdioServerParameters:
-
-    arguments = ("mcp", "serve", "--token-file", str(folder / "token"), "--url", url)
-    return StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "agent.cli.main", *arguments],
-        env={"BARNACLE_CONFIG": str(folder / "barnacle.toml")},
-    )
