@@ -128,7 +128,9 @@ def _as_reported(patient: Patient, board: BoardReport) -> Finding:
         f"{board.trouble or board.port}"
     )
     is_looked_for = board.state == BoardState.ABSENT.value and not board.port
-    return Finding.warning(said) if is_looked_for and not _is_due(patient) else Finding.failed(said)
+    # A port that somebody wrote down is expected; without one the agent may live boardless
+    is_expected = patient.needs_board or not is_looked_for
+    return Finding.failed(said) if is_expected else Finding.warning(said)
 
 
 async def _absent(patient: Patient, found: BoardStatus) -> Finding:
@@ -136,12 +138,8 @@ async def _absent(patient: Patient, found: BoardStatus) -> Finding:
     others = ", ".join(device.path for device in devices)
     hint = f" (serial ports found: {others})" if others else ""
     sentence = f"{found.trouble}{hint}"
-    return Finding.failed(sentence) if _is_due(patient) else Finding.warning(sentence)
-
-
-def _is_due(patient: Patient) -> bool:
-    """Return true where a port is written down; without one the agent may live boardless."""
-    return patient.needs_board
+    # As above
+    return Finding.failed(sentence) if patient.needs_board else Finding.warning(sentence)
 
 
 def _shown(found: BoardStatus) -> str:
