@@ -38,7 +38,10 @@ class Archive(Protocol):
         """Return what it knows of its readings, and its last batch."""
 
     async def keep_series(self, cadences_s: Mapping[SeriesKind, int]) -> list[Series]:
-        """Return the series of these kinds after all of them are written together."""
+        """Return the series of these kinds after all of them are written together.
+
+        What has measured something else by one of their names gets another, and is among them.
+        """
 
     async def rows(self, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool) -> Kept:
         """Return the rows of a span: as fine as each day is kept, or quarters of an hour."""
@@ -63,7 +66,7 @@ class LocalArchive:
 
     async def keep_series(self, cadences_s: Mapping[SeriesKind, int]) -> list[Series]:
         return await self.database.transact(
-            lambda db: [packing.keep_series(db, *one) for one in cadences_s.items()]
+            lambda db: packing.keep_every_series(db, cadences_s)
         )
 
     async def rows(self, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool) -> Kept:

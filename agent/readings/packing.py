@@ -6,9 +6,10 @@ year is read quickly. Functions take a connection inside a transaction.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.readings.columns import (
     ON_LEVEL,
@@ -22,7 +23,7 @@ from agent.readings.columns import (
     unpack_buckets,
     unpack_values,
 )
-from agent.readings.series import Series, SeriesKind
+from agent.readings.series import Series, SeriesKind, renamed
 
 MIGRATIONS = (
     """
@@ -141,6 +142,18 @@ def renew_mark(db: sqlite3.Connection) -> int:
     db.execute("UPDATE state SET mark = random() & 4294967295")
     (mark,) = db.execute("SELECT mark FROM state").fetchone()
     return int(mark)
+
+
+def keep_every_series(db: sqlite3.Connection, cadences_s: Mapping[SeriesKind, int]) -> list[Series]:
+    """Return the series of these kinds after they are written, and those renamed for them."""
+    kept: dict[int, Series] = {}
+    for kind, cadence_s in cadences_s.items():
+        for one, name in renamed(read_state(db).series, kind):
+            db.execute("UPDATE series SET name = ? WHERE id = ?", (name, one.id))
+            kept[one.id] = replace(one, kind=replace(one.kind, name=name))
+        series = keep_series(db, kind, cadence_s)
+        kept[series.id] = series
+    return list(kept.values())
 
 
 def keep_series(db: sqlite3.Connection, kind: SeriesKind, cadence_s: int) -> Series:

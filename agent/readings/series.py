@@ -1,5 +1,6 @@
 """Series: a reading by its name, with its unit, as it is kept over the years."""
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
@@ -17,6 +18,8 @@ _MEASURED = {
 }
 # Temperatures of chips are not what somebody means who asks for "the temperature"
 _CHIPS = ("mcu_temperature", "machine.")
+# Part of the name of what a reading was before it measured something else
+_FORMER = ".former"
 _MOST_NAMED = 20
 
 
@@ -34,6 +37,10 @@ class SeriesKind(Struct, frozen=True):
     unit: str = ""
     is_switch: bool = False
     is_board: bool = True
+
+    def measures(self, other: "SeriesKind") -> bool:
+        """Return if values of this kind may lie beside those of another: a unit may be learned."""
+        return self.is_switch == other.is_switch and other.unit in {"", self.unit}
 
 
 class Series(Struct, frozen=True):
@@ -63,7 +70,9 @@ def find_series(
     if exact:
         return exact[0]
     wanted = _plain(said)
-    ranked = [(rank, one) for one in every if (rank := _rank(one, wanted, called)) is not None]
+    fitting = [(rank, one) for one in every if (rank := _rank(one, wanted, called)) is not None]
+    # What a reading was before is meant where nothing else is
+    ranked = [(rank, one) for rank, one in fitting if not _was(one.name)] or fitting
     if not ranked:
         raise BadArguments(f"nothing is recorded as {said!r}; there are {_named(every)}")
     best = min(rank for rank, _ in ranked)
@@ -71,6 +80,40 @@ def find_series(
     if len(found) > 1:
         raise BadArguments(f"{said!r} may be one of {_named(found)}: name one of them")
     return found[0]
+
+
+def renamed(every: Sequence[Series], kind: SeriesKind) -> list[tuple[Series, str]]:
+    """Return the series that get another name before one of this kind is kept, in their order.
+
+    Volts of a tank that was calibrated are no litres: what measured something else gives its name
+    up, and what measured the same before has it again.
+    """
+    known = {one.name: one for one in every}
+    formers = [one for one in every if _was(one.name) == kind.name and kind.measures(one.kind)]
+    bearer = known.get(kind.name)
+    if bearer is not None:
+        if kind.measures(bearer.kind):
+            return []
+        steps = [(bearer, _former(kind.name, known))]
+        for one in formers[:1]:
+            # They change their names
+            steps += [(one, kind.name), (bearer, one.name)]
+        return steps
+    # Another archive gave it the name already
+    here = known.get(_was(kind.name))
+    return [(here, kind.name)] if here is not None and kind.measures(here.kind) else []
+
+
+def _former(name: str, taken: Collection[str]) -> str:
+    first = f"{name}{_FORMER}"
+    more = (f"{first}-{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([first], more) if one not in taken)
+
+
+def _was(name: str) -> str:
+    """Return the name that a series with a former's name had; empty for any other."""
+    base, former, count = name.rpartition(_FORMER)
+    return base if former and (not count or count[1:].isdecimal()) else ""
 
 
 def pin_of(series: Series) -> str:

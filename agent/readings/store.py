@@ -124,7 +124,9 @@ class ReadingStore:
         """Make the series that are new or have changed, in one transaction; raises as `series`."""
         known = {(one.kind, one.cadence_s) for one in self._known.values()}
         if new := {one: each for one, each in cadences_s.items() if (one, each) not in known}:
-            self._known |= {one.name: one for one in await self._archive.keep_series(new)}
+            kept = {one.id: one for one in await self._archive.keep_series(new)}
+            rest = [one for one in self._known.values() if one.id not in kept]
+            self._known = {one.name: one for one in (*rest, *kept.values())}
 
     def every_series(self) -> Sequence[Series]:
         return sorted(self._known.values(), key=lambda one: one.name)
@@ -222,7 +224,7 @@ class ReadingStore:
         version = await self.database.look(packing.version_of)
         if version != self._version:
             state = await self.database.look(packing.read_state)
-            self._known |= {one.name: one for one in state.series}
+            self._known = {one.name: one for one in state.series}
             self._version = version
 
     def _left(self, mark: int) -> list[Batch]:

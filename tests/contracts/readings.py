@@ -55,6 +55,36 @@ async def a_series_keeps_its_description(archive: Archive) -> None:
     assert [(one.kind, one.cadence_s) for one in every] == [(ROOM, 10), (PUMP, 10)]
 
 
+async def what_measures_something_else_is_kept_apart(archive: Archive) -> None:
+    volts, litres = SeriesKind("tank", "V"), SeriesKind("tank", "l")
+    [tank] = await archive.keep_series({volts: 60})
+    await archive.pack(job(1, minutes(tank, [2.0])))
+    kept = {one.name: one for one in await archive.keep_series({litres: 60})}
+    assert {name: one.kind.unit for name, one in kept.items()} == {"tank": "l", "tank.former": "V"}
+    await archive.pack(job(2, minutes(kept["tank"], [70.0], first=1)))
+    assert (await rows(archive, kept["tank.former"])).means == [2.0]
+    assert (await rows(archive, kept["tank"])).means == [70.0]
+    again = {one.name: one for one in await archive.keep_series({volts: 60})}
+    assert (await rows(archive, again["tank"])).means == [2.0]
+    assert (await rows(archive, again["tank.former"])).means == [70.0]
+
+
+async def a_unit_that_was_not_known_is_learned(archive: Archive) -> None:
+    [tank] = await archive.keep_series({SeriesKind("tank"): 60})
+    await archive.pack(job(1, minutes(tank, [2.0])))
+    [named] = await archive.keep_series({SeriesKind("tank", "V"): 60})
+    assert (named.kind.unit, (await rows(archive, named)).means) == ("V", [2.0])
+
+
+async def a_name_that_another_archive_gave_up_first_is_followed(archive: Archive) -> None:
+    [tank] = await archive.keep_series({SeriesKind("tank", "V"): 60})
+    await archive.pack(job(1, minutes(tank, [2.0])))
+    former, litres = SeriesKind("tank.former", "V"), SeriesKind("tank", "l")
+    kept = {one.name: one for one in await archive.keep_series({former: 60, litres: 60})}
+    assert (await rows(archive, kept["tank.former"])).means == [2.0]
+    assert len(await rows(archive, kept["tank"])) == 0
+
+
 async def values_and_the_number_of_their_batch_are_there_together(archive: Archive) -> None:
     [room] = await archive.keep_series({ROOM: 60})
     await archive.pack(job(7, minutes(room, [20.5, -3.25, 1e6])))
@@ -145,6 +175,9 @@ async def hostile_names_and_odd_values_come_back_as_they_were(archive: Archive) 
 EVERY_ARCHIVE = (
     nothing_is_there_at_first,
     a_series_keeps_its_description,
+    what_measures_something_else_is_kept_apart,
+    a_unit_that_was_not_known_is_learned,
+    a_name_that_another_archive_gave_up_first_is_followed,
     values_and_the_number_of_their_batch_are_there_together,
     what_is_packed_twice_is_there_once,
     a_packed_value_lasts_until_the_next_pack,

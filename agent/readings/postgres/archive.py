@@ -19,7 +19,7 @@ from agent.readings.columns import HELD_CADENCES, Columns, in_buckets, merged, o
 from agent.readings.packing import DAY_MS, MINUTE_MS, ArchiveState, News, PackJob, Retention
 from agent.readings.postgres import statements
 from agent.readings.postgres.tables import prepare, use_timescale
-from agent.readings.series import Series, SeriesKind
+from agent.readings.series import Series, SeriesKind, renamed
 from agent.storage.postgres.connection import Server
 from agent.storage.postgres.pipeline import Connection
 from agent.system.clock import Clock
@@ -55,9 +55,8 @@ class PostgresArchive:
 
         async def keep(connection: Connection) -> list[Series]:
             await self._begin(connection, 0, Retention())
-            await self._put_series(connection, wanted)
-            every = {one.name: one for one in await self._every_series(connection)}
-            return [every[one.name] for one in wanted]
+            changed = {one.name for one in wanted} | await self._put_series(connection, wanted)
+            return [one for one in await self._every_series(connection) if one.name in changed]
 
         return await self._server.run(keep)
 
@@ -146,7 +145,15 @@ class PostgresArchive:
         given = self._given(number=job.number)
         await connection.execute(statements.KEEP_NUMBER.encode(), given)
 
-    async def _put_series(self, connection: Connection, every: Sequence[Series]) -> None:
+    async def _put_series(self, connection: Connection, every: Sequence[Series]) -> set[str]:
+        """Keep what these series are; return the new names of others that had one of theirs."""
+        names = set()
+        for series in every:
+            for one, name in renamed(await self._every_series(connection), series.kind):
+                await connection.execute(
+                    statements.RENAME_SERIES.encode(), self._given(id=one.id, name=name)
+                )
+                names.add(name)
         given = self._given(
             names=[one.name for one in every],
             units=[one.kind.unit for one in every],
@@ -155,6 +162,7 @@ class PostgresArchive:
             cadences=[one.cadence_s for one in every],
         )
         await connection.execute(statements.KEEP_SERIES.encode(), given)
+        return names
 
     async def _put_values(self, connection: Connection, news: News) -> None:
         given = self._given(name=news.series.name, ms=news.at_ms, values=news.values)

@@ -30,6 +30,7 @@ ON CONFLICT (agent, name) DO UPDATE SET unit = excluded.unit, is_switch = exclud
 WHERE (kept.unit, kept.is_switch, kept.is_board, kept.cadence_s)
     <> (excluded.unit, excluded.is_switch, excluded.is_board, excluded.cadence_s)
 """
+RENAME_SERIES = "UPDATE reading_series SET name = %(name)s WHERE agent = %(agent)s AND id = %(id)s"
 SERIES = """
 SELECT id, name, unit, is_switch, is_board, cadence_s FROM reading_series
 WHERE agent = %(agent)s ORDER BY id
