@@ -61,11 +61,14 @@ class PhraseLearner:
             await asyncio.to_thread(self._correct, message, recent)
 
     async def turn_ended(self, message: Inbound, outcome: TurnOutcome) -> None:
-        """Learn from the turn, where there is something to learn; the answer does not wait."""
+        """Learn from the turn, where there is something to learn; the answer does not wait.
+
+        What the message left behind is written now as well: no turn waits for the card for that.
+        """
         calls = [
             call for message in outcome.added for call in message.tool_calls if call.name != _SEARCH
         ]
-        if calls:
+        if calls or self._phrases.has_left:
             loop = asyncio.get_running_loop()
             lesson = loop.run_in_executor(None, self._learn, message, outcome, calls)
             self._lessons.add(lesson)
@@ -95,6 +98,7 @@ class PhraseLearner:
             if self._teaches(message, outcome) and self._is_learnable(message.text, calls):
                 self._phrases.learn(_phrase(message, calls))
                 _log.info("phrases: heard one (calls=%d)", len(calls))
+            self._phrases.keep_left()
         except StorageFull as err:
             _log.warning("phrases: not learnt (reason=%s)", err)
 

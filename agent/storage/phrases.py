@@ -33,6 +33,10 @@ _PHRASES = "phrases"
 _AROUND = " \t\n.!。,،;:…¡\"'"
 
 
+# Person, sentence, and when it was used
+_Use = tuple[str, str, float]
+
+
 class PhraseState(enum.Enum):
     """Trust in a phrase."""
 
@@ -88,6 +92,13 @@ class Phrases:
         self._opened: TinyDB | None = None
         self._seen: tuple[int, int, int] | None = None
         self._known: tuple[Phrase, ...] = ()
+        # Conversations moved on since these were used, and the file does not say so yet
+        self._left: set[_Use] = set()
+
+    @property
+    def has_left(self) -> bool:
+        """Return true if the file has to be told that a conversation moved on."""
+        return bool(self._left)
 
     def of(self, person: str) -> Sequence[Phrase]:
         """Return a person's phrases, the last used first."""
@@ -155,21 +166,25 @@ class Phrases:
             for one in self.of(person)
             if one.conversation == conversation
             # A clock that was set back makes nothing recent for ever
-            and (one.is_last or 0 <= now_s - one.used_s <= CORRECTION_S)
+            and (self._is_last(one) or 0 <= now_s - one.used_s <= CORRECTION_S)
         ]
 
     def leave(self, person: str, conversation: str) -> None:
-        """Note that the conversation moved on."""
-        if any(one.is_last for one in self.recent(person, conversation)):
-            here = (person, conversation)
-            self._change(
-                lambda known: [
-                    msgspec.structs.replace(one, is_last=False)
-                    if (one.person, one.conversation) == here
-                    else one
-                    for one in known
-                ]
-            )
+        """Note that the conversation moved on; the next change writes it, or `keep_left`."""
+        recent = self.recent(person, conversation)
+        self._left |= {_use(one) for one in recent if self._is_last(one)}
+
+    def keep_left(self) -> None:
+        """Write that conversations moved on.
+
+        Raises:
+            StorageFull: nothing was changed.
+        """
+        if self._left:
+            self._change(lambda known: known)
+
+    def _is_last(self, one: Phrase) -> bool:
+        return one.is_last and _use(one) not in self._left
 
     def _replace(self, phrase: Phrase, conversation: str, state: PhraseState) -> None:
         changed = msgspec.structs.replace(
@@ -188,11 +203,17 @@ class Phrases:
             except OSError as err:
                 # Written now, it would hold nothing of what it held
                 raise StorageFull(f"{self._path} was not changed: {err.strerror}") from err
-            changed = change(list(before))
+            left = frozenset(self._left)
+            moved_on = [
+                msgspec.structs.replace(one, is_last=False) if _use(one) in left else one
+                for one in before
+            ]
+            changed = change(moved_on)
             rows = {
                 str(number): msgspec.to_builtins(one) for number, one in enumerate(changed, start=1)
             }
             self._documents().storage.write({_PHRASES: rows})
+            self._left -= left
         self._seen = None
 
     def _read(self) -> tuple[Phrase, ...]:
@@ -210,6 +231,10 @@ def _sound(rows: Iterable[object]) -> Iterator[Phrase]:
     for row in rows:
         with contextlib.suppress(msgspec.ValidationError):
             yield msgspec.convert(row, Phrase)
+
+
+def _use(one: Phrase) -> _Use:
+    return one.person, one.key, one.used_s
 
 
 def _is_same(one: Phrase, other: Phrase) -> bool:

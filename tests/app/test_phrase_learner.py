@@ -328,6 +328,23 @@ async def test_nothing_is_read_or_written_in_the_loop(
     assert in_loop == [False] * 4
 
 
+async def test_each_turn_writes_once_whatever_it_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[bytes] = []
+
+    def write(path: Path, content: bytes) -> None:
+        if path.name == "phrases.json":
+            written.append(content)
+        write_atomic(path, content)
+
+    monkeypatch.setattr(documents, "write_atomic", write)
+    async with garden(tmp_path, [PulseTool()]) as one:
+        for _ in range(3):
+            await one.say(SAID)
+    assert len(written) == 3
+
+
 async def test_a_plain_turn_is_learnt(tmp_path: Path) -> None:
     assert await _learnt(tmp_path, message(SAID), _outcome(FIVE_S, READ)) == 1
 

@@ -110,6 +110,25 @@ def test_what_can_be_corrected_is_the_last_one_or_soon_after(
     assert len(phrases.recent("owner", "c")) == 1
 
 
+def test_that_a_conversation_moved_on_is_known_at_once_and_written_with_the_next_change(
+    phrases: Phrases, clock: SteppedClock, tmp_path: Path
+) -> None:
+    phrases.learn(said("water"))
+    clock.advance(10 * CORRECTION_S)
+    before = (tmp_path / "phrases.json").read_bytes()
+    phrases.leave("owner", "c")
+    assert (phrases.has_left, phrases.recent("owner", "c")) == (True, [])
+    assert (tmp_path / "phrases.json").read_bytes() == before
+    clock.advance(1)
+    phrases.learn(said("shine"))
+    assert not phrases.has_left
+    kept = Phrases(tmp_path / "phrases.json", clock).every()
+    assert [one.is_last for one in kept] == [False, True]
+    phrases.leave("owner", "c")
+    phrases.keep_left()
+    assert not any(one.is_last for one in Phrases(tmp_path / "phrases.json", clock).every())
+
+
 def test_a_person_is_forgotten_with_all_phrases(phrases: Phrases) -> None:
     phrases.learn(said("water"))
     phrases.learn(said("shine"))
