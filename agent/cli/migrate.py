@@ -27,8 +27,10 @@ from agent.memory.base import Scope
 from agent.memory.imports import bring_in, count
 from agent.messages import Provenance
 from agent.provision import settings_plan
+from agent.provision.credentials import CREDENTIALS
 from agent.provision.foreign_agent import ForeignAgent, read_agent
 from agent.provision.foreign_jobs import ForeignJob, Left
+from agent.provision.secret_values import Place, found
 from agent.provision.settings_plan import Plan, ProvisionPaths
 from agent.provision.toml_text import Table
 from agent.schedule.job import MAX_JOBS, MAX_TEXT_CHARS, Job, State
@@ -107,6 +109,9 @@ def _settings(
         tables[f"channel {name}"] = {"channels": {name: table}}
     accepted: Table = {}
     for what, more in tables.items():
+        if there := _own_table(more, places):
+            left.append(Left(what, f"this agent has [{there}] already, and it stays"))
+            continue
         trial = _joined(accepted, more)
         try:
             plan = settings_plan.planned(trial, "migrate", places)
@@ -116,6 +121,21 @@ def _settings(
         accepted = trial
         told.append(f"{what}: {_shown_table(what, agent)}")
     return plan, told
+
+
+def _own_table(more: Mapping[str, Mapping[str, object]], places: ProvisionPaths) -> str:
+    """Return the table of the configuration that this one would replace; empty if there is none.
+
+    With it would go the limits on spending, and a secret that is kept nowhere else.
+    """
+    before = settings_plan.existing(places.config)
+    ((table, settings),) = more.items()
+    place: Place = (table,) if table == "provider" else (table, *settings)
+    secrets = (one for one in CREDENTIALS if one[:-1] == place)
+    is_there = found(before, place) or any(
+        settings_plan.kept(one, before, places) for one in secrets
+    )
+    return ".".join(map(str, place)) if is_there else ""
 
 
 def _joined(tables: Table, more: Mapping[str, Mapping[str, object]]) -> Table:

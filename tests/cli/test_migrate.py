@@ -10,6 +10,12 @@ from pathlib import Path
 import pytest
 
 from agent.cli.main import main
+from agent.cli.migrate import _settings
+from agent.provision import settings_plan
+from agent.provision.credentials import Credstore
+from agent.provision.foreign_agent import read_agent
+from agent.provision.foreign_jobs import Left
+from agent.provision.settings_plan import ProvisionPaths
 from agent.schedule.job import State
 from agent.schedule.job_store import JobStore
 from agent.turn.prompt_files import APPROVALS_FILE
@@ -298,6 +304,32 @@ def test_files_of_one_s_own_are_kept(device: Device, openclaw: Path) -> None:
     said = device.migrate(openclaw, "--yes")
     assert "SOUL.md: there is another one in the workspace" in said
     assert (device.workspace / "SOUL.md").read_text() == "Mine."
+
+
+def test_a_model_and_a_channel_of_one_s_own_are_kept(device: Device, openclaw: Path) -> None:
+    """Else its limit on spending, its key and its bot would be gone after one `--yes`."""
+    own = f'[provider]\nkind = "openai"\napi_key = "{KEY}"\ndaily_limit_usd = 2.0\n'
+    device.config.write_text(f'{own}[channels.telegram]\ntoken = "999:mine"\n')
+    said = device.migrate(openclaw, "--yes")
+    assert "  model: this agent has [provider] already, and it stays" in said
+    assert "  channel telegram: this agent has [channels.telegram] already, and it stays" in said
+    config = tomllib.loads(device.config.read_text())
+    assert config["provider"] == {"kind": "openai", "api_key": KEY, "daily_limit_usd": 2.0}
+    assert config["channels"] == {"telegram": {"token": "999:mine"}}
+
+
+def test_a_key_that_the_service_has_without_a_table_is_kept(
+    tmp_path: Path, openclaw: Path
+) -> None:
+    store = Credstore(tmp_path / "credstore")
+    store.put("api_key", "mine")
+    places = ProvisionPaths(tmp_path / "barnacle.toml", store)
+    left: list[Left] = []
+    plan, _ = _settings(read_agent(openclaw), places, left)
+    assert plan is not None
+    settings_plan.take(plan, places)
+    assert store.read("api_key") == "mine"
+    assert Left("model", "this agent has [provider] already, and it stays") in left
 
 
 def test_zeroclaw_s_commands_and_encrypted_keys_stay(device: Device, zeroclaw: Path) -> None:
