@@ -22,7 +22,7 @@ from agent.cli.memory_store import opened, place_of
 from agent.cli.output import clean, say
 from agent.cli.places import check_writable, places_of
 from agent.config import expanded
-from agent.errors import BadArguments, ConfigRefused
+from agent.errors import BadArguments, ConfigRefused, MemoryUnavailable
 from agent.memory.base import Scope
 from agent.memory.imports import bring_in, count
 from agent.messages import Provenance
@@ -86,7 +86,7 @@ async def _planned(agent: ForeignAgent, places: ProvisionPaths, paths: Paths) ->
     settings, told = await asyncio.to_thread(_settings, agent, places, left)
     copies = [*_prompt_copies(agent, paths, left), *_skill_copies(agent, paths, left)]
     jobs = tuple(_jobs(agent, paths, left))
-    memories = await count(agent.memories) if agent.memories else 0
+    memories = await _counted(agent, left)
     taken = [
         *told,
         *(f"file {target.relative_to(paths.workspace)}" for _, target in copies),
@@ -94,6 +94,17 @@ async def _planned(agent: ForeignAgent, places: ProvisionPaths, paths: Paths) ->
         *([f"{memories} memories, trusted like a page"] if memories else []),
     ]
     return _Move(settings, tuple(copies), jobs, memories, tuple(taken), tuple(left))
+
+
+async def _counted(agent: ForeignAgent, left: list[Left]) -> int:
+    """Return the number of memories; of a damaged store none, and the rest goes on."""
+    if agent.memories is None:
+        return 0
+    try:
+        return await count(agent.memories)
+    except MemoryUnavailable as err:
+        left.append(Left("memories", str(err)))
+        return 0
 
 
 def _settings(
@@ -268,7 +279,7 @@ async def _take(
     store = JobStore(paths.jobs)
     for job in move.jobs:
         await asyncio.to_thread(store.add, job)
-    if agent.memories is not None:
+    if agent.memories is not None and move.memories:
         async with opened(place_of(arguments)) as memory:
             await bring_in(memory, agent.memories, Scope(), Provenance.WEB)
     # Last: a channel without its memories and files would be half an agent

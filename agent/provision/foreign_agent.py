@@ -4,7 +4,6 @@ Reading changes nothing. What is read was written by others: it is judged again 
 and what has no counterpart is named with a reason.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agent.memory import openclaw as notes
 from agent.provision.foreign_jobs import (
     ForeignJob,
     Left,
@@ -24,6 +24,7 @@ from agent.provision.foreign_jobs import (
     text_of,
     zeroclaw_jobs,
 )
+from agent.provision.json5 import json5_of
 from agent.turn.prompt_files import FILES as PROMPT_FILES
 
 # ZeroClaw's mark of a secret that only its own key opens
@@ -59,6 +60,8 @@ _OTHER_FILES = {
     "BOOTSTRAP.md": "it is for a first start",
     "BOOT.md": "it is for a start",
 }
+# As many as fit into a line
+_SHOWN_NOTES = 3
 _SKILL = "SKILL.md"
 # ZeroClaw's memories, in its data folder or its workspace
 _ZEROCLAW_STORES = ("memory/brain.db", "MEMORY_SNAPSHOT.md")
@@ -125,7 +128,7 @@ def _zeroclaw(folder: Path, path: Path) -> ForeignAgent:
     places = (folder / "data", workspace)
     jobs = tuple(job for place in places for job in zeroclaw_jobs(place / "cron/jobs.db", left))
     stores = [place / name for name in _ZEROCLAW_STORES for place in places]
-    memories = next((one for one in stores if one.is_file()), None)
+    memories = next((one for one in stores if one.is_file()), _notes(workspace))
     found = ForeignAgent("ZeroClaw", workspace, provider, channels, memories, jobs)
     return _gathered(found, left)
 
@@ -170,7 +173,7 @@ def _unnamed(table: object) -> object:
 
 
 def _openclaw(folder: Path, path: Path) -> ForeignAgent:
-    config = _json5(path)
+    config = json5_of(path)
     left: list[Left] = []
     agents = table_in(table_in(config, "agents"), "defaults") or table_in(config, "agent")
     model = agents.get("model", "")
@@ -187,13 +190,12 @@ def _openclaw(folder: Path, path: Path) -> ForeignAgent:
     left += _settings_left(config, known)
     workspace = _workspace(folder, str(agents.get("workspace") or ""), left)
     jobs = tuple(openclaw_jobs(folder, left))
-    memories = workspace if (workspace / "MEMORY.md").is_file() else None
-    found = ForeignAgent("OpenClaw", workspace, provider, channels, memories, jobs)
+    found = ForeignAgent("OpenClaw", workspace, provider, channels, _notes(workspace), jobs)
     return _gathered(found, left)
 
 
 def _nanobot(folder: Path, path: Path) -> ForeignAgent:
-    config = _json5(path)
+    config = json5_of(path)
     left: list[Left] = []
     defaults = table_in(table_in(config, "agents"), "defaults")
     kind, model, own = _nanobot_model(config, defaults)
@@ -208,8 +210,7 @@ def _nanobot(folder: Path, path: Path) -> ForeignAgent:
         folder / "cron/jobs.json",
     )
     jobs = tuple(listed_jobs(store, left))
-    memories = workspace if (workspace / "memory/MEMORY.md").is_file() else None
-    found = ForeignAgent("nanobot", workspace, provider, channels, memories, jobs)
+    found = ForeignAgent("nanobot", workspace, provider, channels, _notes(workspace), jobs)
     return _gathered(found, left)
 
 
@@ -251,10 +252,29 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_]", "", name).lower()
 
 
+def _notes(workspace: Path) -> Path | None:
+    """Return the workspace if it has memories in files: days alone are some, too."""
+    return workspace if notes.files(workspace) else None
+
+
+def _notes_left(found: ForeignAgent) -> Iterator[Left]:
+    """Yield what the agent wrote down in files that are not read as memories."""
+    workspace = found.workspace
+    taken = notes.files(workspace) if found.memories == workspace else []
+    named = (workspace / name for name in (notes.LASTING, notes.LASTING.lower()))
+    every = [*(one for one in named if one.is_file()), *(workspace / "memory").rglob("*.md")]
+    # A disk that tells no case apart has one of them by two names
+    if files := [one for one in every if not any(one.samefile(other) for other in taken)]:
+        shown = ", ".join(str(one.relative_to(workspace)) for one in files[:_SHOWN_NOTES])
+        more = f" and {len(files) - _SHOWN_NOTES} more" * (len(files) > _SHOWN_NOTES)
+        yield Left(f"notes {shown}{more}", "`barnacle memory import FILE` takes one")
+
+
 def _gathered(found: ForeignAgent, left: list[Left]) -> ForeignAgent:
     """Return the agent with the files of its workspace."""
     workspace = found.workspace
     left += [Left(file, why) for file, why in _OTHER_FILES.items() if (workspace / file).is_file()]
+    left += _notes_left(found)
     skills = []
     for path in sorted((workspace / "skills").glob(f"*/{_SKILL}")):
         if _SKILL_NAME.fullmatch(path.parent.name):
@@ -342,36 +362,3 @@ def _workspace(folder: Path, said: str, left: list[Left]) -> Path:
     if said:
         left.append(Left(f"workspace {said}", f"it is not in this folder: copy it to {named}"))
     return usual
-
-
-# In the order in which they are tried: what is inside a string is no comment
-_JSON5 = re.compile(
-    r'"(?:\\.|[^"\\])*"'
-    r"|'(?:\\.|[^'\\])*'"
-    r"|//[^\n]*|/\*.*?\*/"
-    r"|,(?=\s*[}\]])"
-    r"|[A-Za-z_$][\w$]*(?=\s*:)",
-    re.DOTALL,
-)
-
-
-def _json5(path: Path) -> dict[str, Any]:
-    """Return a file of JSON, with comments, open ends and bare keys if it likes."""
-
-    def plain(found: re.Match[str]) -> str:
-        text = found[0]
-        if text[0] == '"':
-            return text
-        if text[0] == "'":
-            return json.dumps(text[1:-1].replace("\\'", "'"))
-        return "" if text[0] in "/," else json.dumps(text)
-
-    # Twice: a comment may stand between a comma and the end
-    text = _JSON5.sub(plain, _JSON5.sub(plain, text_of(path)))
-    try:
-        config = json.loads(text)
-    except ValueError as err:
-        raise NoAgent(f"{path}: {err}") from err
-    if not isinstance(config, dict):
-        raise NoAgent(f"{path} holds no settings")
-    return config

@@ -241,6 +241,38 @@ def test_memories_are_trusted_like_a_page(
     assert "owner" not in told.lower()
 
 
+def test_days_without_lasting_memories_are_memories(device: Device, openclaw: Path) -> None:
+    """Its docs/concepts/memory.md: a `MEMORY.md` is optional."""
+    (openclaw / "workspace/MEMORY.md").unlink()
+    (openclaw / "workspace/memory/2026-01-02.md").write_text("- Anna likes tulips.\n")
+    assert "  1 memories, trusted like a page" in device.migrate(openclaw)
+
+
+def test_zeroclaw_s_memories_in_files_are_taken(device: Device, zeroclaw: Path) -> None:
+    """As its backend `markdown` keeps them."""
+    (zeroclaw / "workspace/MEMORY.md").write_text("- Anna likes tulips.\n")
+    (zeroclaw / "workspace/memory/2026-01-02.md").write_text("- The cat is Mia.\n")
+    assert "  2 memories, trusted like a page" in device.migrate(zeroclaw)
+
+
+def test_notes_that_are_not_read_as_memories_are_named(device: Device, openclaw: Path) -> None:
+    (openclaw / "workspace/memory/important").mkdir()
+    (openclaw / "workspace/memory/important/house.md").write_text("The key is under the mat.")
+    said = device.migrate(openclaw)
+    assert "  notes memory/important/house.md: `barnacle memory import FILE` takes one" in said
+
+
+def test_a_damaged_store_of_memories_holds_up_nothing_else(device: Device, zeroclaw: Path) -> None:
+    (zeroclaw / "workspace/memory/brain.db").write_bytes(b"SQLite format 3\0 and no more")
+    (zeroclaw / "workspace/MEMORY.md").write_text("- Anna likes tulips.\n")
+    taken, _, left = device.migrate(zeroclaw, "--yes").partition("Not taken:")
+    assert "  file SOUL.md" in taken
+    assert "  memories: " in left
+    assert "brain.db cannot be read as a database" in left
+    assert "  notes MEMORY.md: " in left
+    assert (device.workspace / "SOUL.md").is_file()
+
+
 @pytest.mark.parametrize(
     "key", ['"${ANTHROPIC_KEY}"', '{ source: "env", provider: "default", id: "ANTHROPIC_KEY" }']
 )
