@@ -10,12 +10,6 @@ from pathlib import Path
 import pytest
 
 from agent.cli.main import main
-from agent.cli.migrate import _settings
-from agent.provision import settings_plan
-from agent.provision.credentials import Credstore
-from agent.provision.foreign_agent import read_agent
-from agent.provision.foreign_jobs import Left
-from agent.provision.settings_plan import ProvisionPaths
 from agent.schedule.job import State
 from agent.schedule.job_store import JobStore
 from agent.turn.prompt_files import APPROVALS_FILE
@@ -241,27 +235,6 @@ def test_memories_are_trusted_like_a_page(
     assert "owner" not in told.lower()
 
 
-def test_days_without_lasting_memories_are_memories(device: Device, openclaw: Path) -> None:
-    """Its docs/concepts/memory.md: a `MEMORY.md` is optional."""
-    (openclaw / "workspace/MEMORY.md").unlink()
-    (openclaw / "workspace/memory/2026-01-02.md").write_text("- Anna likes tulips.\n")
-    assert "  1 memories, trusted like a page" in device.migrate(openclaw)
-
-
-def test_zeroclaw_s_memories_in_files_are_taken(device: Device, zeroclaw: Path) -> None:
-    """As its backend `markdown` keeps them."""
-    (zeroclaw / "workspace/MEMORY.md").write_text("- Anna likes tulips.\n")
-    (zeroclaw / "workspace/memory/2026-01-02.md").write_text("- The cat is Mia.\n")
-    assert "  2 memories, trusted like a page" in device.migrate(zeroclaw)
-
-
-def test_notes_that_are_not_read_as_memories_are_named(device: Device, openclaw: Path) -> None:
-    (openclaw / "workspace/memory/important").mkdir()
-    (openclaw / "workspace/memory/important/house.md").write_text("The key is under the mat.")
-    said = device.migrate(openclaw)
-    assert "  notes memory/important/house.md: `barnacle memory import FILE` takes one" in said
-
-
 def test_a_damaged_store_of_memories_holds_up_nothing_else(device: Device, zeroclaw: Path) -> None:
     (zeroclaw / "workspace/memory/brain.db").write_bytes(b"SQLite format 3\0 and no more")
     (zeroclaw / "workspace/MEMORY.md").write_text("- Anna likes tulips.\n")
@@ -336,32 +309,6 @@ def test_files_of_one_s_own_are_kept(device: Device, openclaw: Path) -> None:
     said = device.migrate(openclaw, "--yes")
     assert "SOUL.md: there is another one in the workspace" in said
     assert (device.workspace / "SOUL.md").read_text() == "Mine."
-
-
-def test_a_model_and_a_channel_of_one_s_own_are_kept(device: Device, openclaw: Path) -> None:
-    """Else its limit on spending, its key and its bot would be gone after one `--yes`."""
-    own = f'[provider]\nkind = "openai"\napi_key = "{KEY}"\ndaily_limit_usd = 2.0\n'
-    device.config.write_text(f'{own}[channels.telegram]\ntoken = "999:mine"\n')
-    said = device.migrate(openclaw, "--yes")
-    assert "  model: this agent has [provider] already, and it stays" in said
-    assert "  channel telegram: this agent has [channels.telegram] already, and it stays" in said
-    config = tomllib.loads(device.config.read_text())
-    assert config["provider"] == {"kind": "openai", "api_key": KEY, "daily_limit_usd": 2.0}
-    assert config["channels"] == {"telegram": {"token": "999:mine"}}
-
-
-def test_a_key_that_the_service_has_without_a_table_is_kept(
-    tmp_path: Path, openclaw: Path
-) -> None:
-    store = Credstore(tmp_path / "credstore")
-    store.put("api_key", "mine")
-    places = ProvisionPaths(tmp_path / "barnacle.toml", store)
-    left: list[Left] = []
-    plan, _ = _settings(read_agent(openclaw), places, left)
-    assert plan is not None
-    settings_plan.take(plan, places)
-    assert store.read("api_key") == "mine"
-    assert Left("model", "this agent has [provider] already, and it stays") in left
 
 
 def test_zeroclaw_s_commands_and_encrypted_keys_stay(device: Device, zeroclaw: Path) -> None:

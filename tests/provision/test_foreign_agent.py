@@ -186,3 +186,17 @@ model_provider = "ollama.local"
         "model": "qwen3.6:35b-a3b",
         "base_url": "http://localhost:11434",
     }
+
+
+@pytest.mark.parametrize("file", ["openclaw.json", "config.toml"])
+def test_days_without_lasting_memories_are_memories(tmp_path: Path, file: str) -> None:
+    """OpenClaw's docs/concepts/memory.md, and ZeroClaw's store `markdown`."""
+    (tmp_path / file).write_text("{}" if file.endswith("json") else "")
+    (tmp_path / "workspace/memory/important").mkdir(parents=True)
+    assert read_agent(tmp_path).memories is None
+    (tmp_path / "workspace/memory/2026-01-02.md").write_text("- Anna likes tulips.\n")
+    (tmp_path / "workspace/memory/important/house.md").write_text("The key is under the mat.")
+    read = read_agent(tmp_path)
+    assert read.memories == tmp_path / "workspace"
+    why = "`barnacle memory import FILE` takes one"
+    assert read.left == (Left("notes memory/important/house.md", why),)
