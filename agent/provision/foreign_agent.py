@@ -25,6 +25,7 @@ from agent.provision.foreign_jobs import (
     zeroclaw_jobs,
 )
 from agent.provision.json5 import json5_of
+from agent.provision.openclaw_agents import settings_of_account, settings_of_agent
 from agent.turn.prompt_files import FILES as PROMPT_FILES
 
 # ZeroClaw's mark of a secret that only its own key opens
@@ -175,7 +176,7 @@ def _unnamed(table: object) -> object:
 def _openclaw(folder: Path, path: Path) -> ForeignAgent:
     config = json5_of(path)
     left: list[Left] = []
-    agents = table_in(table_in(config, "agents"), "defaults") or table_in(config, "agent")
+    agents = settings_of_agent(config, left)
     model = agents.get("model", "")
     named = str(model.get("primary", "") if isinstance(model, dict) else model)
     kind, _, model_name = named.partition("/")
@@ -185,7 +186,9 @@ def _openclaw(folder: Path, path: Path) -> ForeignAgent:
     if isinstance(key, str) and (named_one := _VARIABLE.fullmatch(key)):
         key = variables.get(named_one[1], key)
     provider = _provider(kind, model_name, key, str(own.get("baseUrl") or ""), left)
-    channels = _channels(table_in(config, "channels"), left)
+    tables = table_in(config, "channels")
+    accounts = {name: settings_of_account(name, table, left) for name, table in tables.items()}
+    channels = _channels(accounts, left)
     known = {"agents", "agent", "models", "env", "channels", "meta", "wizard", "$schema"}
     left += _settings_left(config, known)
     workspace = _workspace(folder, str(agents.get("workspace") or ""), left)
@@ -275,10 +278,12 @@ def _gathered(found: ForeignAgent, left: list[Left]) -> ForeignAgent:
     workspace = found.workspace
     left += [Left(file, why) for file, why in _OTHER_FILES.items() if (workspace / file).is_file()]
     left += _notes_left(found)
-    skills = []
-    for path in sorted((workspace / "skills").glob(f"*/{_SKILL}")):
+    skills: dict[str, Path] = {}
+    # OpenClaw has some for all of its agents beside the workspaces; the agent's own go before
+    places = (workspace / "skills", workspace.parent / "skills")
+    for path in (path for place in places for path in sorted(place.glob(f"*/{_SKILL}"))):
         if _SKILL_NAME.fullmatch(path.parent.name):
-            skills.append(path.parent)
+            skills.setdefault(path.parent.name, path.parent)
         else:
             left.append(Left(f"skill {path.parent.name}", "its name is no plain word"))
     for sessions in ("sessions", "agents"):
@@ -290,7 +295,9 @@ def _gathered(found: ForeignAgent, left: list[Left]) -> ForeignAgent:
             left.append(Left(path.name, "it is a link to another place"))
         elif path.is_file():
             files.append(path)
-    return replace(found, prompt_files=tuple(files), skills=tuple(skills), left=tuple(left))
+    return replace(
+        found, prompt_files=tuple(files), skills=tuple(skills.values()), left=tuple(left)
+    )
 
 
 def _provider(kind: str, model: str, key: object, url: str, left: list[Left]) -> dict[str, Any]:
