@@ -24,15 +24,11 @@ from agent.provision.foreign_jobs import (
     text_of,
     zeroclaw_jobs,
 )
+from agent.provision.foreign_model import VARIABLE, AskedModel, provider_table, readable
 from agent.provision.json5 import json5_of
 from agent.provision.openclaw_agents import settings_of_account, settings_of_agent
 from agent.turn.prompt_files import FILES as PROMPT_FILES
 
-# ZeroClaw's mark of a secret that only its own key opens
-_ENCRYPTED = ("enc2:", "enc:")
-# OpenClaw's and nanobot's name of a variable that has the value
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_ELSEWHERE = "it is kept elsewhere: write it with setup"
 _NANOBOT_PLACE = (("apiKey", "api_key"), ("apiBase", "api_base"))
 # Of our channels, each key by what the others call it
 _CHANNELS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -114,13 +110,9 @@ def _zeroclaw(folder: Path, path: Path) -> ForeignAgent:
     left: list[Left] = []
     workspace = _zeroclaw_workspace(folder, left)
     kind, told = _zeroclaw_model(config, workspace.parent.name)
-    provider = _provider(
-        kind,
-        str(told.get("model") or ""),
-        told.get("api_key"),
-        str(told.get("api_url") or told.get("uri") or ""),
-        left,
-    )
+    url = str(told.get("api_url") or told.get("uri") or "")
+    asked = AskedModel(kind, str(told.get("model") or ""), url)
+    provider = provider_table(asked, told.get("api_key"), left)
     tables = table_in(config, "channels_config") or table_in(config, "channels")
     channels = _channels({name: _unnamed(table) for name, table in tables.items()}, left)
     known = {"default_provider", "default_model", "api_key", "api_url", "channels_config"}
@@ -183,9 +175,10 @@ def _openclaw(folder: Path, path: Path) -> ForeignAgent:
     own = table_in(table_in(table_in(config, "models"), "providers"), kind)
     variables = table_in(config, "env") | table_in(table_in(config, "env"), "vars")
     key = own.get("apiKey") or variables.get(f"{kind.upper()}_API_KEY")
-    if isinstance(key, str) and (named_one := _VARIABLE.fullmatch(key)):
+    if isinstance(key, str) and (named_one := VARIABLE.fullmatch(key)):
         key = variables.get(named_one[1], key)
-    provider = _provider(kind, model_name, key, str(own.get("baseUrl") or ""), left)
+    asked = AskedModel(kind, model_name, str(own.get("baseUrl") or ""), str(own.get("api") or ""))
+    provider = provider_table(asked, key, left)
     tables = table_in(config, "channels")
     accounts = {name: settings_of_account(name, table, left) for name, table in tables.items()}
     channels = _channels(accounts, left)
@@ -204,7 +197,7 @@ def _nanobot(folder: Path, path: Path) -> ForeignAgent:
     kind, model, own = _nanobot_model(config, defaults)
     # It takes both ways of writing a name
     key, url = (_either(own, *names) for names in _NANOBOT_PLACE)
-    provider = _provider(kind, model, key, str(url or ""), left)
+    provider = provider_table(AskedModel(kind, model, str(url or "")), key, left)
     channels = _channels(table_in(config, "channels"), left)
     left += _settings_left(config, {"agents", "providers", "channels"})
     workspace = _workspace(folder, str(defaults.get("workspace") or ""), left)
@@ -300,37 +293,6 @@ def _gathered(found: ForeignAgent, left: list[Left]) -> ForeignAgent:
     )
 
 
-def _provider(kind: str, model: str, key: object, url: str, left: list[Left]) -> dict[str, Any]:
-    if not kind:
-        return {}
-    if _VARIABLE.search(url):
-        # Its key is not for the maker's own address
-        left.append(Left("model", f"its address {_ELSEWHERE.removeprefix('it ')}"))
-        return {}
-    found: dict[str, Any] = {"kind": kind}
-    if model:
-        found["model"] = model
-    if url:
-        found["base_url"] = url
-    if not key:
-        left.append(Left("key of the model service", "it is not in this file"))
-    elif value := _value(key, "key of the model service", left):
-        found["api_key"] = value
-    return found
-
-
-def _value(told: object, what: str, left: list[Left]) -> str:
-    """Return a value that stands in the file; note one that is not readable there."""
-    # Of OpenClaw, a table may say where a secret is
-    if isinstance(told, dict) or (isinstance(told, str) and _VARIABLE.search(told)):
-        left.append(Left(what, _ELSEWHERE))
-    elif isinstance(told, str) and told.startswith(_ENCRYPTED):
-        left.append(Left(what, "it is encrypted: write it with setup"))
-    elif isinstance(told, str):
-        return told
-    return ""
-
-
 def _channels(tables: Mapping[str, Any], left: list[Left]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, table in tables.items():
@@ -344,7 +306,7 @@ def _channels(tables: Mapping[str, Any], left: list[Left]) -> dict[str, dict[str
         found[name] = {}
         for key, names in _CHANNELS[name].items():
             told = next((table[one] for one in names if table.get(one)), "")
-            if value := _value(told, f"channel {name}: {key}", left):
+            if value := readable(told, f"channel {name}: {key}", left):
                 found[name][key] = value
         if not found[name]:
             del found[name]
