@@ -33,6 +33,33 @@ def load_as_root(arguments: Namespace) -> tuple[Settings, Paths]:
     return _loaded(arguments, service.give_back_at_end)
 
 
+def load_to_stop(arguments: Namespace) -> tuple[Settings, Paths, ConfigRefused | None]:
+    """As `load`, and a file with mistakes holds up nothing: return the defaults, and why.
+
+    Raises:
+        ConfigRefused: the file is another's, and the agent that is meant with it.
+    """
+    try:
+        return (*load(arguments), None)
+    except ConfigRefused as err:
+        if service.closed_to(os.environ, arguments):
+            raise
+        refused = err
+    state = getattr(arguments, "state_dir", None)
+    paths = settings.find_paths(os.environ, Settings(), None, state)
+    if _is_of_service(arguments):
+        service.become_owner(paths.state_dir)
+    return Settings(), paths, refused
+
+
+def _is_of_service(arguments: Namespace) -> bool:
+    try:
+        return service.adopt(os.environ, arguments)
+    except ConfigRefused:
+        # Of the service alone a key is looked for
+        return True
+
+
 def _loaded(arguments: Namespace, go_on: Callable[[Path], None]) -> tuple[Settings, Paths]:
     """Load, and go on as is meant for the service's folder where the command is about it."""
     is_service = service.adopt(os.environ, arguments)

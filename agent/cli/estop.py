@@ -1,12 +1,14 @@
 """`barnacle estop`: everything safe and still, whether or not an agent runs; `--clear` ends it.
 
 A running agent is told by a file in the state folder; without one the boards are told directly.
+A configuration with mistakes holds up no stop.
 """
 
 import asyncio
 import time
 from argparse import Namespace
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from agent.app.boards import open_boards
 from agent.cli import configuration, exits
@@ -15,9 +17,13 @@ from agent.health.status import AgentStatus, read_status
 from agent.health.visit import visit
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
+from agent.link.settings import BoardSettings
 from agent.security import estop
 from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
+
+if TYPE_CHECKING:
+    from agent.errors import ConfigRefused
 
 # The agent acts within 0.2 s; what it says of itself follows within 2 s
 CONFIRM_TIMEOUT_S = 3.0
@@ -31,15 +37,25 @@ _NOT_TOLD = (
 
 
 def run(arguments: Namespace) -> int:
-    settings, paths = configuration.load(arguments)
-    is_told = _clear(paths) if arguments.clear else _set(paths)
+    refused: ConfigRefused | None = None
+    if arguments.clear:
+        settings, paths = configuration.load(arguments)
+        is_told = _clear(paths)
+    else:
+        settings, paths, refused = configuration.load_to_stop(arguments)
+        is_told = _set(paths)
     status = read_status(paths.status_file)
     if status is not None and status.is_running:
         if is_told:
             return _confirm(paths, status.pid, is_clear=arguments.clear)
         say(_NOT_TOLD.format(pid=status.pid))
         return exits.FAILED
+    if refused is not None:
+        settings = _with_last_boards(status)
     is_done = asyncio.run(_tell_boards(settings, paths, is_clear=arguments.clear))
+    if refused is not None:
+        # Not before: what could be stopped without the file is stopped
+        raise refused
     return exits.OK if is_told and is_done else exits.FAILED
 
 
@@ -75,6 +91,12 @@ def _comes_true(paths: Paths, is_so: Callable[[AgentStatus], bool]) -> bool:
             return True
         time.sleep(_LOOK_EVERY_S)
     return False
+
+
+def _with_last_boards(status: AgentStatus | None) -> Settings:
+    """Return settings with the boards of the agent that ran last; without any, one on USB."""
+    reports = status.every_board if status is not None else ()
+    return Settings(boards={one.name: BoardSettings(port=one.port) for one in reports if one.port})
 
 
 async def _tell_boards(settings: Settings, paths: Paths, *, is_clear: bool) -> bool:

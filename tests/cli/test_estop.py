@@ -10,7 +10,7 @@ from agent.cli import exits
 from agent.cli.main import main
 from agent.errors import StorageFull
 from agent.health import visit
-from agent.health.status import AgentStatus, own_start_ticks, write_status
+from agent.health.status import AgentStatus, BoardReport, own_start_ticks, write_status
 from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
@@ -66,6 +66,34 @@ def test_without_an_agent_the_board_is_told_directly(
     assert peer.reason == wire.REASON_NONE
     assert read_reason(state) is None
     assert "board: released after an emergency stop" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mistake", ["[boa", "[board]\nporrt = 1\n"])
+def test_a_mistake_in_the_configuration_holds_up_no_stop(
+    peer: ScriptedBoard, state: Path, mistake: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (state.parent / "b.toml").write_text(mistake)
+    report = BoardReport("ready", "/dev/fake-port", name="pumps")
+    gone = AgentStatus(2**22, 1, 0.0, boards=(report,))
+    write_status(state / "status.json", gone)
+    assert main(["estop", "--config", str(state.parent / "b.toml")]) == exits.USAGE
+    assert read_reason(state)
+    assert peer.reason == wire.REASON_ESTOP
+    said = capsys.readouterr()
+    assert "pumps: stopped at /dev/fake-port" in said.out
+    assert "b.toml" in said.err
+
+
+def test_a_running_agent_stops_whatever_its_configuration_says_by_now(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (state.parent / "b.toml").write_text("[boa")
+    agent_says(state, "by you")
+    assert main(["estop", "--config", str(state.parent / "b.toml")]) == exits.OK
+    assert "has stopped" in capsys.readouterr().out
+    # To end a stop is no hurry
+    assert main(["estop", "--clear", "--config", str(state.parent / "b.toml")]) == exits.USAGE
+    assert read_reason(state)
 
 
 def test_a_board_that_does_not_answer_is_a_failure(
