@@ -8,6 +8,7 @@ and nobody is let in.
 import asyncio
 import os
 import re
+import shlex
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
@@ -74,7 +75,7 @@ def run(arguments: Namespace) -> int:
     _report(agent, folder, move)
     if not arguments.yes:
         say("")
-        say(f"Nothing was changed. To take it: barnacle migrate {clean(str(folder))} --yes")
+        say(f"Nothing was changed. To take it: barnacle migrate {shlex.quote(clean(str(folder)))} --yes")
         return exits.OK
     with lock.hold(paths.state_dir):
         asyncio.run(_take(arguments, agent, move, places, paths))
@@ -288,7 +289,7 @@ async def _take(
     say("")
     say("Taken. Nothing of it acts yet:")
     say("  barnacle prompt                    which files count; approve each by its hash")
-    say("  barnacle skills                    the same for skills")
+    say("  barnacle skills list               the same for skills")
     say("  barnacle jobs resume NAME          a job")
     say("  barnacle pair                      a code that lets you in")
     say("Stop the other agent before this one starts: two cannot listen to one bot.")
