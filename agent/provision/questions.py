@@ -30,6 +30,25 @@ _FIRST_PLATFORM, _NONE = "telegram", "none"
 _SOME_SERVICES = ("openai", "anthropic", "gemini", "openrouter", "groq", "mistral", "ollama")
 
 
+# What goes with its service; limits on spending, prices, fallbacks and routes are about every one
+_OF_SERVICE = frozenset(
+    {
+        "kind",
+        "model",
+        "base_url",
+        "api_key",
+        "more_keys",
+        "max_tokens",
+        "context_tokens",
+        "tool_calls",
+        "template",
+        "vision",
+        "first_byte_timeout_s",
+        "program",
+    }
+)
+
+
 class Prover(Protocol):
     """Asks whoever gave a key or a token whether it is good."""
 
@@ -97,7 +116,8 @@ class SetupQuestions(Struct, frozen=True):
                 self._asker.complain(str(err))
                 continue
             is_same = kind == known
-            table = self._asked_service(kind, service, before if is_same else {})
+            base = before if is_same else _lasting(before)
+            table = self._asked_service(kind, service, base, is_same=is_same)
             if table is not None:
                 return table
             usual = kind
@@ -109,14 +129,16 @@ class SetupQuestions(Struct, frozen=True):
             return kind
         return "openai" if self._has_key or before.get("base_url") else OFFLINE
 
-    def _asked_service(self, kind: str, service: KnownService, before: Table) -> Table | None:
+    def _asked_service(
+        self, kind: str, service: KnownService, before: Table, *, is_same: bool
+    ) -> Table | None:
         """None where it is to be another service, or the same once more."""
         table: Table = {**before, "kind": kind}
         while True:
             if not service.url or before.get("base_url"):
                 usual = str(before.get("base_url") or service.own_url)
                 table["base_url"] = self._asker.text("Its address?", usual)
-            key = self._asker.secret("Its API key", may_keep=self._has_key and bool(before))
+            key = self._asker.secret("Its API key", may_keep=self._has_key and is_same)
             table.pop("api_key", None)
             if key:
                 table["api_key"] = key
@@ -209,3 +231,7 @@ class SetupQuestions(Struct, frozen=True):
     def _table(self, name: str) -> Table:
         table = self.before.get(name)
         return dict(table) if isinstance(table, dict) else {}
+
+
+def _lasting(provider: Table) -> Table:
+    return {key: value for key, value in provider.items() if key not in _OF_SERVICE}

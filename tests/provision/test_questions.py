@@ -190,6 +190,22 @@ def test_another_service_begins_anew() -> None:
     assert "The service does not list" in script.asked[-2]
 
 
+def test_limits_on_spending_outlast_their_service() -> None:
+    """And whatever else is about every service; what is about the model is not."""
+    lasting: Table = {
+        "daily_limit_usd": 2.0,
+        "conversation_limit_tokens": 50_000,
+        "fallbacks": ["ollama"],
+        "prices": {"large": {"input": 1.0, "output": 2.0}},
+    }
+    old = {"kind": "groq", "model": "large", "api_key": "x", "max_tokens": 99, "vision": "yes"}
+    script = Script("openai", "good-key", "large", "none")
+    questions = _questions(script, {"good-key": GOOD}, {"provider": {**old, **lasting}})
+    new = {"kind": "openai", "model": "large", "api_key": "good-key"}
+    assert questions.of_agent() == {"provider": {**new, **lasting}}
+    assert "[keep the present one]" not in script.hidden[0]
+
+
 def test_the_machine_is_asked_for_until_it_is_right() -> None:
     named = ("My House", "house", "Berlin", "Europe/Berlin")
     script = Script(*named, "y", "Home", "short", "", "Home", "long enough", "de")
