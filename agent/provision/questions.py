@@ -186,11 +186,15 @@ class SetupQuestions(Struct, frozen=True):
         while True:
             said = self._asker.text("Which platforms, separated by commas?", usual)
             names = tuple(dict.fromkeys(re.split(r"[,\s]+", said.lower().strip(", "))))
-            if names == (_NONE,):
-                return ()
+            names = () if names == (_NONE,) else names
             if not (unknown := [name for name in names if name not in NAMES]):
+                self._say_what_stays([name for name in there if name not in names])
                 return names
             self._asker.complain(f"unknown platform {unknown[0]}")
+
+    def _say_what_stays(self, names: list[str]) -> None:
+        for name in names:
+            self.screen.say(f"{name} stays: to end it, remove [channels.{name}] from the file.")
 
     def _platform(self, name: str) -> Table:
         before = self._table("channels").get(name)

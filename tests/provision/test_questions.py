@@ -167,6 +167,17 @@ def test_what_is_there_is_what_enter_takes() -> None:
     assert "[signal, telegram]" in script.asked[-1]
 
 
+def test_a_platform_that_is_not_named_is_said_to_stay() -> None:
+    """`none` is said of what is asked, and looks like an end of what is there."""
+    before: Table = {"channels": {"telegram": {"groups": "all"}, "signal": {}}}
+    script = Script("", "none")
+    assert _questions(script, before=before).of_agent() == {"provider": {"kind": "offline"}}
+    assert script.said[-2:] == [
+        f"{name} stays: to end it, remove [channels.{name}] from the file."
+        for name in ("telegram", "signal")
+    ]
+
+
 def test_what_is_kept_need_not_be_typed_again() -> None:
     before: Table = {
         "provider": {"kind": "mistral", "model": "large", "daily_limit_usd": 1.0},
