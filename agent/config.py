@@ -142,7 +142,9 @@ def _syntax_problem(message: str, text: str) -> str:
     if what.startswith(("Cannot overwrite", "Cannot declare", "Cannot mutate")):
         what = f"a key or table is given twice ({what})"
     if place and place[1]:
-        return f"line {place[1]}, column {place[2]}: {what}"
+        line = text.split("\n")[int(place[1]) - 1]
+        remedy = config_hints.of_syntax(what, line[int(place[2]) - 1 :])
+        return f"line {place[1]}, column {place[2]}: {what}{remedy}"
     lines = text.rstrip("\n").split("\n")
     return f"line {len(lines)}, column {len(lines[-1]) + 1}: {what}"
 

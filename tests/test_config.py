@@ -124,6 +124,31 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
         ),
         ("a = 1\nb = =", "b.toml: line 2, column 5: Invalid value"),
         ("a = 1\nb =", "b.toml: line 2, column 4: Invalid value"),
+        # What a text editor of a Mac, a telephone or a page of the web leaves
+        (
+            "a = 1\nb = \u201cx\u201d",
+            'b.toml: line 2, column 5: Invalid value; write straight quotes (") instead of \u201c',
+        ),
+        ("b = \u00c4rger", 'b.toml: line 1, column 5: Invalid value; put text between quotes (")'),
+        ("b = Home", 'b.toml: line 1, column 5: Invalid value; put text between quotes (")'),
+        (
+            "b = True",
+            "b.toml: line 1, column 5: Invalid value; write true or false in small letters",
+        ),
+        (
+            "b\u00a0= 1",
+            (
+                "b.toml: line 1, column 2: Expected '=' after a key in a key/value pair; take out "
+                "the character U+00A0, which looks like a space or like nothing"
+            ),
+        ),
+        (
+            'b = "c\\path"',
+            (
+                "b.toml: line 1, column 9: Unescaped '\\' in a string; write it twice, or put the "
+                "text between single quotes (')"
+            ),
+        ),
         (
             "[board]\n[board]",
             (

@@ -75,7 +75,9 @@ def run(arguments: Namespace) -> int:
     _report(agent, folder, move)
     if not arguments.yes:
         say("")
-        say(f"Nothing was changed. To take it: barnacle migrate {shlex.quote(clean(str(folder)))} --yes")
+        say(
+            f"Nothing was changed. To take it: barnacle migrate {shlex.quote(clean(str(folder)))} --yes"
+        )
         return exits.OK
     with lock.hold(paths.state_dir):
         asyncio.run(_take(arguments, agent, move, places, paths))

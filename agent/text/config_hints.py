@@ -13,6 +13,14 @@ _SHOWN_CHARS = 40
 # Half of the letters in order: `bdua` still finds `baud`
 _CLOSE_ENOUGH = 0.5
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# What office programs and telephones make of a quote
+_CURLY = (
+    "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
+    "\N{DOUBLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}"
+    "\N{RIGHT SINGLE QUOTATION MARK}\N{SINGLE LOW-9 QUOTATION MARK}"
+    "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}"
+    "\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}"
+)
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text in quotes"}
 
 
@@ -44,6 +52,24 @@ def expected(kind: typing.Any) -> str:
         return item and f"a list, each of it {item}"
     word: str = _WORDS.get(base, "") or getattr(base, "looks_like", "")
     return word and " ".join([word, *(_limits(meta) for meta in metas)]).strip()
+
+
+def of_syntax(what: str, rest: str) -> str:
+    """Return what to write instead where a line cannot be read; `rest` is not quoted: a secret."""
+    first = rest[:1]
+    if first and first in _CURLY:
+        return f'; write straight quotes (") instead of {first}'
+    if not (first.isascii() or first.isprintable()):
+        return (
+            f"; take out the character U+{ord(first):04X}, which looks like a space or like nothing"
+        )
+    if what.startswith("Unescaped"):
+        return "; write it twice, or put the text between single quotes (')"
+    if what != "Invalid value" or not (first.isalpha() or not first.isascii()):
+        return ""
+    if re.match(r"(?i:true|false)\b", rest):
+        return "; write true or false in small letters"
+    return '; put text between quotes (")'
 
 
 def install_hint(extra: str) -> str:
