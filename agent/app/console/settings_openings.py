@@ -4,11 +4,13 @@ Tighter limits open nothing. What is not named here changes how the agent works 
 what.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from agent.app.console.settings_request import Opening
 from agent.app.reload import differences, looser_limits
+from agent.peripherals.settings import I2cSettings, PiPinSettings
 from agent.settings import Settings
 
 # By the beginning of a key; `*` stands for a name of a person's own
@@ -17,11 +19,14 @@ _OPENED_BY = (
     ("wyoming", Opening.WAYS_IN),
     ("console", Opening.WAYS_IN),
     ("channels", Opening.WAYS_IN),
+    ("devices", Opening.WAYS_IN),
     ("board.approve_button", Opening.WAYS_IN),
     ("boards.*.approve_button", Opening.WAYS_IN),
     ("mcp", Opening.PROGRAMS),
     ("shell", Opening.PROGRAMS),
     ("hooks", Opening.PROGRAMS),
+    ("browser", Opening.PROGRAMS),
+    ("memory.lucid_program", Opening.PROGRAMS),
     ("provider.program", Opening.PROGRAMS),
     ("providers.*.program", Opening.PROGRAMS),
     ("web", Opening.REACH),
@@ -39,6 +44,9 @@ _OPENED_BY = (
     ("agents", Opening.SHARED),
     ("backup", Opening.BACKUPS),
 )
+# From the least that may be done to the most
+_WRITES = ("never", "hazard", "actuate")
+_NOT_WRITTEN = I2cSettings()
 
 
 def openings(before: Settings, after: Settings) -> tuple[Opening, ...]:
@@ -47,7 +55,27 @@ def openings(before: Settings, after: Settings) -> tuple[Opening, ...]:
     found = {_opened_by(key) for key in changed}
     if looser_limits(before.agent, after.agent):
         found.add(Opening.LIMITS)
+    if _are_pins_looser(before, after):
+        found.add(Opening.PINS)
     return tuple(one for one in Opening if one in found)
+
+
+def _are_pins_looser(before: Settings, after: Settings) -> bool:
+    """Return true for this machine's own pins; of a board's the board itself asks."""
+    return any(
+        _is_pin_looser(before.pins.get(name), pin) for name, pin in after.pins.items()
+    ) or any(
+        _WRITES.index(one.write) > _WRITES.index(before.i2c.get(name, _NOT_WRITTEN).write)
+        for name, one in after.i2c.items()
+    )
+
+
+def _is_pin_looser(before: PiPinSettings | None, after: PiPinSettings) -> bool:
+    if before is None:
+        return after.danger != "hazard" and after.kind == "output"
+    was_s, is_s = before.max_on_s or math.inf, after.max_on_s or math.inf
+    is_safe_off = before.safe == "off" and after.safe == "on"
+    return is_s > was_s or is_safe_off or (before.danger == "hazard" and after.danger != "hazard")
 
 
 def _is_gone(settings: Settings, key: str) -> bool:

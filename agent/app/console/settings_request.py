@@ -44,6 +44,8 @@ class Opening(enum.Enum):
     PROGRAMS = "programs"
     # Acts without a question
     LIMITS = "limits"
+    # Pins of this machine that do more, for longer or unasked
+    PINS = "pins"
     # Places that it reaches, or sends keys and words to
     REACH = "reach"
     # Files, tools and readings for more than the owner

@@ -7,6 +7,10 @@ from agent.app.console.settings_request import Opening
 from agent.config import decode
 from agent.settings import Settings
 
+_GREENHOUSE = "[devices.others.greenhouse]\nkey_file = '/x'\n"
+_PUMP = "[pins.pump]\ngpio = 17\n"
+_EEPROM = "[i2c.eeprom]\naddress = 0x50\n"
+
 
 def settings(text: str) -> Settings:
     return decode(text, Settings, Path("barnacle.toml"))
@@ -33,6 +37,24 @@ def settings(text: str) -> Settings:
         ("", "[provider]\nbase_url = 'http://10.0.0.1/v1'\nkind = 'openai'", [Opening.REACH]),
         ("", "[workspace]\nreadings = 'owner'", [Opening.SHARED]),
         ("", "[backup]\npassphrase_file = '/x'", [Opening.BACKUPS]),
+        # Others may look and switch by what is lent to them
+        ("", _GREENHOUSE, [Opening.WAYS_IN]),
+        (_GREENHOUSE, f"{_GREENHOUSE}lend = ['pump']", [Opening.WAYS_IN]),
+        ("", "[browser]", [Opening.PROGRAMS]),
+        ("[browser]", "[browser]\nprogram = '/tmp/x'", [Opening.PROGRAMS]),
+        ("", "[memory]\nlucid_program = '/tmp/x'", [Opening.PROGRAMS]),
+        # Of this machine's pins nobody but the agent knows a limit
+        (_PUMP, f"{_PUMP}danger = 'actuate'", [Opening.PINS]),
+        ("", f"{_PUMP}danger = 'actuate'", [Opening.PINS]),
+        (f"{_PUMP}max_on_s = 5", f"{_PUMP}max_on_s = 9", [Opening.PINS]),
+        (f"{_PUMP}max_on_s = 5", _PUMP, [Opening.PINS]),
+        (_PUMP, f"{_PUMP}safe = 'on'", [Opening.PINS]),
+        (f"{_PUMP}danger = 'actuate'", f"{_PUMP}max_on_s = 5", []),
+        ("", _PUMP, []),
+        (f"{_PUMP}danger = 'actuate'", "", []),
+        (_EEPROM, f"{_EEPROM}write = 'hazard'", [Opening.PINS]),
+        (f"{_EEPROM}write = 'hazard'", f"{_EEPROM}write = 'actuate'", [Opening.PINS]),
+        (f"{_EEPROM}write = 'hazard'", _EEPROM, []),
         (
             "",
             "[agent]\nautonomy = 'full'\n[console]\nlisten = '0.0.0.0:1'",
