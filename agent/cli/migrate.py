@@ -74,10 +74,9 @@ def run(arguments: Namespace) -> int:
     move = asyncio.run(_planned(agent, places, paths))
     _report(agent, folder, move)
     if not arguments.yes:
+        named = shlex.quote(clean(str(folder)))
         say("")
-        say(
-            f"Nothing was changed. To take it: barnacle migrate {shlex.quote(clean(str(folder)))} --yes"
-        )
+        say(f"Nothing was changed. To take it: barnacle migrate {named} --yes")
         return exits.OK
     with lock.hold(paths.state_dir):
         asyncio.run(_take(arguments, agent, move, places, paths))
