@@ -253,10 +253,17 @@ def _notes(workspace: Path) -> Path | None:
     return workspace if notes.files(workspace) else None
 
 
+def _stores(found: ForeignAgent) -> list[Path]:
+    """Return the files that the memories are read from."""
+    if found.memories is None or found.memories.is_file():
+        return [found.memories] if found.memories else []
+    return notes.files(found.memories)
+
+
 def _notes_left(found: ForeignAgent) -> Iterator[Left]:
     """Yield what the agent wrote down in files that are not read as memories."""
     workspace = found.workspace
-    taken = notes.files(workspace) if found.memories == workspace else []
+    taken = _stores(found) if found.memories == workspace else []
     named = (workspace / name for name in (notes.LASTING, notes.LASTING.lower()))
     every = [*(one for one in named if one.is_file()), *(workspace / "memory").rglob("*.md")]
     # A disk that tells no case apart has one of them by two names
@@ -269,6 +276,9 @@ def _notes_left(found: ForeignAgent) -> Iterator[Left]:
 def _gathered(found: ForeignAgent, left: list[Left]) -> ForeignAgent:
     """Return the agent with the files of its workspace."""
     workspace = found.workspace
+    if links := [one for one in _stores(found) if one.is_symlink()]:
+        left.append(Left("memories", f"{links[0].name} is a link to another place"))
+        found = replace(found, memories=None)
     left += [Left(file, why) for file, why in _OTHER_FILES.items() if (workspace / file).is_file()]
     left += _notes_left(found)
     skills: dict[str, Path] = {}

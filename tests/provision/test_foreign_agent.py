@@ -200,3 +200,17 @@ def test_days_without_lasting_memories_are_memories(tmp_path: Path, file: str) -
     assert read.memories == tmp_path / "workspace"
     why = "`barnacle memory import FILE` takes one"
     assert read.left == (Left("notes memory/important/house.md", why),)
+
+
+@pytest.mark.parametrize("file", ["MEMORY.md", "memory/2026-01-02.md", "memory/brain.db"])
+def test_memories_that_are_links_are_left(tmp_path: Path, file: str) -> None:
+    """Root reads a person's folder, and gives what it reads to the agent."""
+    (tmp_path / "secret").write_text("of root alone")
+    folder = tmp_path / "other"
+    link = folder / "workspace" / file
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "secret")
+    (folder / "config.toml").write_text("")
+    read = read_agent(folder)
+    assert read.memories is None
+    assert Left("memories", f"{link.name} is a link to another place") in read.left
