@@ -65,6 +65,28 @@ _OVERFLOW_WORDS = re.compile(
     r"|inputs`? tokens \+ `?max_new_tokens`? must be",
     re.IGNORECASE,
 )
+# Whatever else they call it: a measure of what is sent, and that it is beyond what the model takes.
+# vLLM of 2026, llama.cpp while it writes, SambaNova, DeepInfra, Bedrock, and more to come
+_SENT_SIZE = (
+    r"(?:context|prompt|input|sequence|conversation)(?:[ _-]token)?[ _-]"
+    r"(?:length|window|size|limit|tokens?)\b"
+)
+_BEYOND = (
+    r"exceed(?:s|ed|ing)?|overflow(?:s|ed)?|(?:longer|larger|greater|more) than"
+    r"|too[ _](?:long|large|many)|maximum|(?:is|of) (?:only|just)|is [0-9]"
+)
+_OVERFLOW_SENSE = re.compile(
+    rf"{_SENT_SIZE}[^.\n]{{0,60}}\b(?:{_BEYOND})|\b(?:{_BEYOND})\b[^.\n]{{0,60}}\b{_SENT_SIZE}"
+    r"|\b(?:prompt|input|conversation)\b[^.\n]{0,40}[ _]too[ _](?:long|large)\b"
+    r"|tokens in request more than max|must have less than [0-9]+ tokens",
+    re.IGNORECASE,
+)
+# The limit of the answer is refused, or a rate: no shorter conversation helps
+_NOT_OVERFLOW_SENSE = re.compile(
+    r"max_(?:completion_|output_|new_)?tokens[`'\"]*:? (?:must|is too|cannot|should)"
+    r"|maximum value for|\bquota\b|per minute|per day",
+    re.IGNORECASE,
+)
 _NOT_OVERFLOW = re.compile(
     r"rate.?limit|too many requests|throttl|tokens per (min|day)|string_above_max_length",
     re.IGNORECASE,
@@ -78,7 +100,9 @@ _WINDOW = re.compile(
     r"(?:\"n_ctx\": ?|\bmax_model_len=)([0-9]{3,8})\b"
     r"|(?:maximum context length (?:is|of)|available context size \(|context length of only"
     r"|model's context length \(|maximum model length of|configured context size is"
-    r"|input length should be \[1,)"
+    r"|input length should be \[1,"
+    r"|(?:context|sequence) (?:length|window|size)(?: limit)? (?:is (?:only |just )?|\()"
+    r"|maximum input length(?: of| is)?)"
     r" ?([0-9]{3,8})\b",
     re.IGNORECASE,
 )
@@ -131,6 +155,14 @@ class Complaint(Struct, frozen=True):
         if _NEVER_FITS.search(said) is not None:
             return True
         return _OVERFLOW_WORDS.search(said) is not None and _NOT_OVERFLOW.search(said) is None
+
+    @property
+    def sounds_like_length(self) -> bool:
+        """Return true for words that mean it where a status rules out the key and a rate."""
+        said = f"{self.message} {' '.join(self.codes)}"
+        return _OVERFLOW_SENSE.search(said) is not None and not any(
+            other.search(said) for other in (_NOT_OVERFLOW, _NOT_OVERFLOW_SENSE)
+        )
 
     @property
     def is_about_tokens(self) -> bool:

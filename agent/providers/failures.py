@@ -43,6 +43,8 @@ _MAY_BE_QUOTA = frozenset({400, 403, TOO_MANY})
 _OWN_FAULT = 500
 _BAD_KEY = frozenset({401, 403})
 _TOO_EARLY = frozenset({408, 409, 425})
+# llama.cpp and MLX refuse with 500 what does not fit any more
+_MAY_BE_TOO_LONG = frozenset({400, 422, 500})
 # llama.cpp refuses tools with 500
 _MAY_REFUSE_TOOLS = frozenset({400, 404, 422, 500, 501})
 # Without pictures, a conversation that is too long is all it can mean, be it by a limit for each
@@ -181,9 +183,7 @@ def _named(service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint
         return ProviderRefused(f"{service.host} refused what was said{said}: put it another way")
     if service.has_pictures and _is_about_pictures(refusal, complaint):
         return PicturesRefused(f"{service.host} refused a picture{said}")
-    if refusal.status == _TOO_LARGE or (
-        refusal.status not in _BAD_KEY and complaint.is_about_length
-    ):
+    if _is_about_length(refusal, complaint):
         return ContextOverflow(
             f"the conversation is too long for {service.model}{said}",
             complaints.window(refusal.body),
@@ -195,6 +195,14 @@ def _named(service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint
             f"{service.model} at {service.host} {what}{said}", is_lasting=is_lasting
         )
     return _by_status(service, refusal.status, complaint, said)
+
+
+def _is_about_length(refusal: ServiceRefusal, complaint: Complaint) -> bool:
+    if refusal.status == _TOO_LARGE:
+        return True
+    if refusal.status in _MAY_BE_TOO_LONG and complaint.sounds_like_length:
+        return True
+    return refusal.status not in _BAD_KEY and complaint.is_about_length
 
 
 def _is_about_pictures(refusal: ServiceRefusal, complaint: Complaint) -> bool:

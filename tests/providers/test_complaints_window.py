@@ -107,6 +107,30 @@ TOO_LONG = (
     ("The decoder prompt (length 66501) is longer than the maximum model length of 65536.", 65536),
     ("Prompt has 41768 tokens, but the configured context size is 32768 tokens", 32768),
     ("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 9000]", 9000),
+    # vLLM of 2026, and what is built on it
+    (
+        (
+            "You passed 27905 input tokens and requested 4096 output tokens. However, the model's "
+            "context length is only 32000 tokens, resulting in a maximum input length of 27904 "
+            "tokens. Please reduce the length of the input prompt."
+        ),
+        32000,
+    ),
+    ("Context size has been exceeded.", None),
+    ("Requested input length 132490 exceeds maximum input length 32767", 32767),
+    (
+        (
+            "Requested generation length 1 is not possible! The provided prompt is 4309 tokens "
+            "long, so generating 1 tokens requires a sequence length of 4310, but the maximum "
+            "supported sequence length is just 4096!"
+        ),
+        4096,
+    ),
+    ("Prompt is 11543 tokens but the model context window is 4096 tokens.", 4096),
+    ("Prompt length 40000 is larger than the model's context size", None),
+    ("tokens in request more than max tokens allowed", None),
+    ("Input validation error: `inputs` must have less than 4095 tokens. Given: 4100", None),
+    ("The number of input tokens exceeds maximum length.", None),
 )
 
 
@@ -115,9 +139,35 @@ def test_a_conversation_that_is_too_long_for_a_local_server_or_alibaba(
     message: str, tokens: int | None
 ) -> None:
     body = json.dumps({"error": {"message": message, "code": 400}})
-    found = explain(SERVICE, ServiceRefusal(400, body))
-    assert isinstance(found, ContextOverflow)
-    assert found.window_tokens == tokens
+    for status in (400, 500):
+        found = explain(SERVICE, ServiceRefusal(status, body))
+        assert isinstance(found, ContextOverflow)
+        assert found.window_tokens == tokens
+
+
+GROQ_ANSWER = (
+    "`max_tokens` must be less than or equal to `131072`, the maximum value for `max_tokens` is "
+    "less than the `context_window` for this model"
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        # Groq and Cloudflare, of the answer's limit: a shorter conversation has the same one
+        (400, GROQ_ANSWER),
+        (400, "max_completion_tokens is too large: 262144. This model supports at most 256000"),
+        # Google and Anthropic, of a rate
+        (429, "Quota exceeded for metric: free_tier_input_token_count, limit: 250000, in 31s"),
+        (429, "This request would exceed the limit of 40,000 input tokens per minute"),
+        (401, "The context length is only 32000 tokens for this key"),
+        (400, "messages.3.content.0.image: image exceeds 5 MB maximum"),
+        (400, "Conversation roles must alternate"),
+    ],
+)
+def test_other_limits_are_no_conversation_that_is_too_long(status: int, message: str) -> None:
+    body = json.dumps({"error": {"message": message}})
+    assert not isinstance(explain(SERVICE, ServiceRefusal(status, body)), ContextOverflow)
 
 
 def test_an_argument_that_is_too_long_is_no_conversation() -> None:
