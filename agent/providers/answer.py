@@ -91,6 +91,11 @@ class AnswerBuilder:
         # The service said why it stopped: nothing but the token count can still come
         self.is_ended = False
 
+    @property
+    def is_silent(self) -> bool:
+        """Return true if nothing has come that is of an answer."""
+        return not (self.is_ended or self._texts or self._calls or self._thoughts)
+
     def add_text(self, text: str) -> str:
         """Keep a piece of text; return the part that can be shown now, in whole characters.
 

@@ -4,6 +4,7 @@ Decided by error code, then by words; never by digits found in a text.
 """
 
 import re
+from typing import Any
 
 from msgspec import Struct
 
@@ -16,6 +17,8 @@ _QUOTA_CODES = frozenset(
     | {"organization_spend_limit_exceeded", "project_spend_limit_exceeded"}
     # Anthropic, Moonshot, Alibaba
     | {"enforced_spend_limit_reached", "exceeded_current_quota_error", "Arrearage"}
+    # MiniMax: no balance, and the plan's limit for some hours
+    | {"base_resp.1008", "base_resp.2056"}
 )
 _QUOTA_WORDS = re.compile(
     r"insufficient.(balance|quota|credit)|exceeded your current quota|quota exhausted"
@@ -44,6 +47,8 @@ _FLAGGED_WORDS = re.compile(
     r"\brequires moderation\b|\b(?:input|prompt|request|content) was flagged|\brequest blocked:",
     re.IGNORECASE,
 )
+# Keys that an answer does not have; `message` is one too where it is words
+_INSTEAD = ("error", "errors", "detail", "msg", "base_resp")
 # A stream whose only event is the error, in place of a body
 _EVENT = re.compile(r"data: ?(\{.*\})[ \t]*$", re.MULTILINE)
 _OVERFLOW_CODES = frozenset({"context_length_exceeded", "request_too_large"})
@@ -232,6 +237,22 @@ def read(body: str) -> Complaint:
         return Complaint("" if is_page else body)
 
 
+def told_instead(event: str) -> object | None:
+    """Return what an event says in place of an answer: some services refuse with success.
+
+    None where it is no such event, whatever else is in it.
+    """
+    try:
+        body = service_json.parse(event)
+    except service_json.WireError:
+        return None
+    if not isinstance(body, dict) or not (
+        any(body.get(key) for key in _INSTEAD) or isinstance(body.get("message"), str)
+    ):
+        return None
+    return body if shaped(body).message else None
+
+
 def window(body: str) -> int | None:
     """Return the tokens that the model takes, where the refusal of a long request says so."""
     found = _WINDOW.search(body)
@@ -250,16 +271,25 @@ def shaped(body: object) -> Complaint:
     if not isinstance(body, dict):
         return Complaint("" if body is None else str(body))
     inner = body.get("error", body.get("detail"))
+    if inner is None and not body.get("message") and isinstance(body.get("errors"), list):
+        # Cloudflare's place for it
+        return shaped(body["errors"])
     if isinstance(inner, dict):
         return shaped(inner)
     if inner is not None:
         return Complaint(str(inner))
+    return _with_upstream(_own(body), body.get("metadata"))
+
+
+def _own(body: dict[Any, Any]) -> Complaint:
+    """Return the complaint of an object that is one itself."""
+    if isinstance(minimax := body.get("base_resp"), dict) and minimax.get("status_code"):
+        code = f"base_resp.{minimax['status_code']}"
+        return Complaint(str(minimax.get("status_msg") or code), (code,))
     codes = tuple(str(body[key]) for key in ("code", "type", "status") if body.get(key))
     reasons, wait = _details(body.get("details"))
-    own = Complaint(
-        str(body.get("message") or ""), (*codes, *reasons), str(body.get("param") or ""), wait
-    )
-    return _with_upstream(own, body.get("metadata"))
+    message = str(body.get("message") or body.get("msg") or "")
+    return Complaint(message, (*codes, *reasons), str(body.get("param") or ""), wait)
 
 
 def _with_upstream(own: Complaint, metadata: object) -> Complaint:

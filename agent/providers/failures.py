@@ -63,6 +63,10 @@ _STATUS_OF_CODE = {
     "rate_limit_exceeded": 429,
     "too_many_requests": 429,
     "overloaded_error": 529,
+    # MiniMax, which says all of it with 200: parameters, plan, key, rate
+    **dict.fromkeys(("base_resp.2013", "base_resp.2061"), 400),
+    **dict.fromkeys(("base_resp.1004", "base_resp.2049"), 401),
+    **dict.fromkeys(("base_resp.1002", "base_resp.1039", "base_resp.2062"), 429),
 }
 _PUT_KEY = "set a valid key in provider.api_key or the service's own variable"
 _ELSEWHERE = "this network may show a sign-in page, or provider.base_url is wrong"

@@ -98,6 +98,7 @@ class ServiceProvider(DirectProvider, Generic[M]):
         answer = AnswerBuilder(self._wire.name, sampling.model)
         has_pictures = any(message.images for message in request.messages)
         service = replace(self._endpoint.service(sampling.model), has_pictures=has_pictures)
+        instead: object = None
         try:
             async with aclosing(self._events(request, sampling, answer, service)) as events:
                 async for event in events:
@@ -107,6 +108,8 @@ class ServiceProvider(DirectProvider, Generic[M]):
                         # Of an answer that ends in an error, too
                         if request.counted is not None:
                             request.counted(answer.cost())
+                    if answer.is_silent and instead is None:
+                        instead = complaints.told_instead(event)
                     if text:
                         yield TextDelta(text)
         except ContextOverflow as err:
@@ -115,8 +118,10 @@ class ServiceProvider(DirectProvider, Generic[M]):
             raise
         except NetworkError as err:
             # After the reason for stopping only the token count can be missing
-            if not answer.is_ended:
+            if not answer.is_ended and not (answer.is_silent and instead):
                 raise TransientProviderError(f"{err}{answer.place()}") from err
+        if answer.is_silent and instead:
+            raise failures.explain_event(service, instead)
         yield answer.response(self._in_window(sampling).max_tokens)
 
     def capabilities(self, model: str | None = None) -> Capabilities:

@@ -215,6 +215,11 @@ def test_a_call_that_the_service_found_wrong_is_told_apart_from_a_model_without_
         ('{"message": "m"}', "m"),
         ('{"detail": "m"}', "m"),
         ('{"detail": {"message": "m"}}', "m"),
+        # Cloudflare
+        ('{"success":false,"errors":[{"code":10000,"message":"m"}],"result":null}', "m"),
+        ('{"errors": ["m"]}', "m"),
+        ('{"message": "m", "errors": [{"message": "n"}]}', "m"),
+        ('{"errors": {}}', ""),
         ('[{"error": {"message": "m"}}]', "m"),
         ("m", "m"),
         ('{"detail": [{"msg": "m"}]}', "[{'msg': 'm'}]"),
