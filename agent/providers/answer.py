@@ -75,6 +75,8 @@ class AnswerBuilder:
         self._model = model
         self._texts: list[str] = []
         self._half = ""
+        # Blanks before the first word: alone they are no text, and most services refuse them back
+        self._blanks = ""
         self._calls: list[_PartialCall] = []
         self._stop: StopReason | None = None
         self.usage = Usage()
@@ -108,7 +110,7 @@ class AnswerBuilder:
         # The first half of a character whose second half is in the next piece
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
-        text = service_json.joined_halves(text)
+        text = self._with_blanks(service_json.joined_halves(text))
         if text:
             self._texts.append(text)
         return text
@@ -217,6 +219,15 @@ class AnswerBuilder:
         if self._calls:
             return f", in the middle of the call to {self._calls[-1].name or 'a tool'}"
         return ", in the middle of the answer" if self._texts else ""
+
+    def _with_blanks(self, text: str) -> str:
+        """Hold blanks back until there is a word behind them."""
+        if self._texts:
+            return text
+        text, self._blanks = self._blanks + text, ""
+        if text.isspace():
+            text, self._blanks = "", text
+        return text
 
     def _wrote(self, text: str) -> None:
         self._written_bytes += len(text.encode(errors="replace"))

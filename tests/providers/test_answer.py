@@ -53,6 +53,16 @@ def calls_of(*parts: CallPart) -> tuple[ToolCall, ...]:
     return answer_of(*(said(None, one) for one in parts), said(finish="tool_calls")).tool_calls
 
 
+def test_blanks_come_with_the_first_word_or_not_at_all() -> None:
+    answer = AnswerBuilder()
+    shown = [take(said(text), answer) for text in ("\n", "\n  ", "Hi", " ", "you")]
+    assert shown == ["", "", "\n\n  Hi", " ", "you"]
+    assert answer.response(MAX_TOKENS).text == "\n\n  Hi you"
+    assert answer_of(said("\n\n"), said(finish="stop")).text == ""
+    (call,) = answer_of(said("\n\n", part(0, "a", "{}", "c"), finish="tool_calls")).tool_calls
+    assert call.name == "a"
+
+
 def test_text_is_handed_on_and_kept() -> None:
     answer = AnswerBuilder()
     shown = [

@@ -208,8 +208,9 @@ def _send_back(answer: AnswerBuilder) -> None:
     notes = [answer.notes[index] for index in sorted(answer.notes)]
     if _THINKING.isdisjoint(note.kind for note in notes):
         return
+    # Between thoughts and a call there is often a text of two line ends, which is not taken back
     answer.send_back(
-        _json([_said(note) for note in notes if note.kind != "text" or note.text("text")])
+        _json([_said(note) for note in notes if note.kind != "text" or note.text("text").strip()])
     )
 
 

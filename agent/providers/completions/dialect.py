@@ -165,7 +165,8 @@ def _message(message: ChatMessage) -> Json:
     if message.call_id:
         wired["tool_call_id"] = message.call_id
     if message.tool_calls:
-        wired["content"] = message.text or None
+        # Blanks alone are refused by what is behind many a gateway
+        wired["content"] = message.text if message.text.strip() else None
         wired["tool_calls"] = [_call(call) for call in message.tool_calls]
     return wired
 

@@ -42,6 +42,15 @@ def test_thinking_is_kept_for_the_tool_loop_word_for_word() -> None:
     assert response.text == "Now."
 
 
+def test_blanks_between_thoughts_and_a_call_are_no_text() -> None:
+    # The service writes them and refuses them: "must contain non-whitespace text"
+    response = answered(*anthropic_stream.events("\n\n", [WRITE], thinking="hm"))
+    assert response.text == ""
+    assert response.echo is not None
+    kinds = [block["type"] for block in json.loads(response.echo.content_json)]
+    assert kinds == ["thinking", "tool_use"]
+
+
 def test_thinking_without_a_call_is_not_kept() -> None:
     assert answered(*anthropic_stream.events("Done.", thinking="hm")).echo is None
     assert answered(*anthropic_stream.events("Now.", [WRITE])).echo is None

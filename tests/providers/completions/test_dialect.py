@@ -92,6 +92,13 @@ def test_every_turn_of_the_conversation_is_sent_with_its_calls_and_results() -> 
     ]
 
 
+@pytest.mark.parametrize("text", ["", "\n\n", " "])
+def test_blanks_beside_a_call_are_no_content(text: str) -> None:
+    call = ToolCall("call_1", "a", "{}")
+    (message,) = body_of(asked(assistant_said(text, (call,))))["messages"]
+    assert message["content"] is None
+
+
 @pytest.mark.parametrize("written", ["", "{broken", "[1]", '"text"', "[" * 100])
 def test_broken_arguments_of_the_past_do_not_break_the_conversation(written: str) -> None:
     call = ToolCall("call_1", "a", written)
