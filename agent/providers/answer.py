@@ -10,7 +10,7 @@ import secrets
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agent.errors import ProviderRefused, TransientProviderError
+from agent.errors import ContextOverflow, ProviderRefused, TransientProviderError
 from agent.messages import Echo, ToolCall
 from agent.providers import service_json
 from agent.providers.base import ChatResponse, StopReason, Usage
@@ -25,6 +25,8 @@ MAX_CALLS = 256
 MAX_NAME_CHARS = 64
 # Modules that models put before a tool's name
 MODULES = ("functions.", "default_api.", "tools.")
+# Of an answer that ended where the window does
+FULL_WINDOW = "the conversation fills the model's window and leaves no room for the answer"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _USABLE_ID = re.compile(r"[\x21-\x7e]{1,64}")
 
@@ -81,6 +83,7 @@ class AnswerBuilder:
         self._stop: StopReason | None = None
         self.usage = Usage()
         self._is_refused = False
+        self._is_full = False
         self._size_bytes = 0
         # What the model wrote: of that, `_size_bytes` has some twice
         self._written_bytes = 0
@@ -175,6 +178,10 @@ class AnswerBuilder:
         """Note the text that says why there is no answer."""
         self._is_refused = True
 
+    def fill(self) -> None:
+        """Note that the answer ended where the model's window does, not at its own limit."""
+        self._is_full = True
+
     def end(self, stop: StopReason | None = None) -> None:
         """Note that the service has sent all; `stop` if it says why."""
         self.is_ended = True
@@ -189,7 +196,10 @@ class AnswerBuilder:
         Raises:
             TransientProviderError: a tool call is not complete.
             ProviderRefused: `max_tokens` left no room for an answer.
+            ContextOverflow: the conversation left none.
         """
+        # Who wrote all that was allowed was stopped by that
+        self._is_full &= self.usage.output_tokens < max_tokens
         stop = StopReason.REFUSED if self._is_refused else self._stop or StopReason.END
         if stop is StopReason.REFUSED:
             # Withheld in the middle of a call, it has no arguments and looks whole
@@ -198,6 +208,7 @@ class AnswerBuilder:
         calls = tuple(self._named_calls())
         text = "".join(self._texts)
         if stop is StopReason.LENGTH and not text and not calls:
+            self._refuse_full()
             raise ProviderRefused(
                 f"the model used all {max_tokens} tokens before it answered: "
                 "set provider.max_tokens higher"
@@ -212,6 +223,7 @@ class AnswerBuilder:
             echo=self._echo(calls),
             model=self._model,
             thoughts="".join(self._thoughts),
+            was_shortened=self._is_full,
         )
 
     def place(self) -> str:
@@ -250,10 +262,15 @@ class AnswerBuilder:
         if not self.is_ended:
             raise TransientProviderError(f"the answer broke off{self.place()}")
         if self._stop is StopReason.LENGTH and not _is_object("".join(self._calls[-1].arguments)):
+            self._refuse_full()
             raise ProviderRefused(
                 f"the answer was cut after {max_tokens} tokens{self.place()}: "
                 "set provider.max_tokens higher"
             )
+
+    def _refuse_full(self) -> None:
+        if self._is_full:
+            raise ContextOverflow(FULL_WINDOW)
 
     def _named_calls(self) -> list[ToolCall]:
         taken: set[str] = set()

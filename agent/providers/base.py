@@ -105,7 +105,8 @@ class ChatResponse(Struct, frozen=True):
         echo: to be sent back with the results of `tool_calls`.
         model: who answered, as the service names it; empty where it does not matter.
         thoughts: what the model thought before; never kept, sent only by `echo`.
-        was_shortened: older turns were left out, or the model could not have been shown any.
+        was_shortened: older turns were left out, or the model could not have been shown any, or
+            they left too little room for the answer.
         is_by_rules: no language model had a part in it.
     """
 

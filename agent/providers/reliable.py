@@ -266,7 +266,8 @@ async def _items(candidate: ModelCandidate, provider: Provider, search: _Search)
             if isinstance(item, ChatResponse):
                 # Now: nobody asks for more after it
                 candidate.circuit.succeeded()
-                item = replace(item, was_shortened=search.shortenings > 0)  # noqa: PLW2901 - told once, at its end
+                if search.shortenings:
+                    item = replace(item, was_shortened=True)  # noqa: PLW2901 - told once, at its end
             yield item
 
 

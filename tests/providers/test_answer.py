@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ProviderRefused, TransientProviderError
+from agent.errors import ContextOverflow, ProviderRefused, TransientProviderError
 from agent.messages import ToolCall
 from agent.providers.answer import MAX_ANSWER_BYTES, MAX_CALLS, AnswerBuilder
 from agent.providers.base import ChatResponse, StopReason, Usage
@@ -214,6 +214,17 @@ def test_an_answer_with_no_room_for_words_names_the_setting() -> None:
     with pytest.raises(ProviderRefused, match=r"provider\.max_tokens"):
         answer_of(said("", finish="length"))
     assert answer_of(said("Beginning", finish="length")).stop is StopReason.LENGTH
+
+
+@pytest.mark.parametrize("finish", ["model_length", "model_context_window_exceeded"])
+def test_a_full_window_is_a_conversation_that_is_too_long(finish: str) -> None:
+    with pytest.raises(ContextOverflow, match="fills the model's window"):
+        answer_of(said("", finish=finish))
+    with pytest.raises(ContextOverflow, match="fills the model's window"):
+        answer_of(said(None, part(0, "board_write", '{"pin":"le', "x"), finish=finish))
+    # What was said stays, and the next request is to have more room
+    assert answer_of(said("Beginning", finish=finish)).was_shortened
+    assert not answer_of(said("Beginning", finish="length")).was_shortened
 
 
 def test_only_the_first_of_several_answers_counts() -> None:

@@ -299,6 +299,11 @@ async def test_an_answer_to_a_shortened_conversation_says_so() -> None:
     assert not (await provider.chat(request)).was_shortened
 
 
+async def test_an_answer_that_the_window_cut_says_so() -> None:
+    provider = reliable(SteppedClock(), [MoodyProvider(ChatResponse("hel", was_shortened=True))])
+    assert (await provider.chat(ChatRequest(conversation(1)))).was_shortened
+
+
 async def test_an_empty_answer_is_asked_for_again() -> None:
     service = MoodyProvider(ChatResponse(""), "hello")
     assert await text_of(reliable(SteppedClock(), [service])) == "hello"

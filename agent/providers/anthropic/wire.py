@@ -86,9 +86,10 @@ class AnthropicModelList(msgspec.Struct, frozen=True):
 # What every current model of the family can be shown
 CONTEXT_TOKENS = 200_000
 
+_FULL = "model_context_window_exceeded"
 _STOPS = {
     "max_tokens": StopReason.LENGTH,
-    "model_context_window_exceeded": StopReason.LENGTH,
+    _FULL: StopReason.LENGTH,
     "tool_use": StopReason.TOOLS,
     "refusal": StopReason.REFUSED,
 }
@@ -145,7 +146,7 @@ def _take(event: AnthropicEvent, answer: AnswerBuilder) -> str:
         case "message_delta":
             _count(answer, event.usage)
             if event.delta is not None and event.delta.stop_reason:
-                answer.end(_STOPS.get(event.delta.stop_reason, StopReason.END))
+                _end(event.delta.stop_reason, answer)
         case "message_stop":
             _send_back(answer)
             answer.close()
@@ -157,9 +158,15 @@ def _take_whole(event: AnthropicEvent, answer: AnswerBuilder) -> str:
     text = ""
     for index, block in enumerate(event.content or ()):
         text += _begin(index, block, answer)
-    answer.end(_STOPS.get(event.stop_reason or "", StopReason.END))
+    _end(event.stop_reason or "", answer)
     _send_back(answer)
     return text
+
+
+def _end(reason: str, answer: AnswerBuilder) -> None:
+    if reason == _FULL:
+        answer.fill()
+    answer.end(_STOPS.get(reason, StopReason.END))
 
 
 def _begin(index: int, block: AnthropicBlock, answer: AnswerBuilder) -> str:

@@ -108,13 +108,14 @@ class CompletionsModelList(msgspec.Struct, frozen=True):
     data: list[CompletionsModel]
 
 
+# Mistral's; Anthropic's, Z.AI's and of those who pass on what they say
+_FULL = frozenset({"model_length", "model_context_window_exceeded"})
 _STOPS = {
     "tool_calls": StopReason.TOOLS,
     "function_call": StopReason.TOOLS,
     "length": StopReason.LENGTH,
     "max_tokens": StopReason.LENGTH,
-    "model_length": StopReason.LENGTH,
-    "model_context_window_exceeded": StopReason.LENGTH,
+    **dict.fromkeys(_FULL, StopReason.LENGTH),
     "content_filter": StopReason.REFUSED,
     "refusal": StopReason.REFUSED,
     "sensitive": StopReason.REFUSED,
@@ -232,6 +233,8 @@ def _read_choice(choice: CompletionsChoice, answer: AnswerBuilder) -> str:
         _add_call(call, answer)
     # Perplexity sends the message so far beside each addition to it
     is_whole = choice.message is not None and choice.delta is None
+    if choice.finish_reason in _FULL:
+        answer.fill()
     if choice.finish_reason or is_whole:
         answer.end(_STOPS.get(choice.finish_reason or "", StopReason.END))
         _send_back(answer)

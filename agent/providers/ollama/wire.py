@@ -126,12 +126,20 @@ class OllamaWire(WireFormat[OllamaDialect]):
         text = "" if chunk.message is None else _take_message(chunk.message, answer)
         if chunk.done:
             sent = max(chunk.prompt_eval_count or 0, 0)
-            answer.count(Usage(sent, max(chunk.eval_count or 0, 0)))
+            written = max(chunk.eval_count or 0, 0)
+            answer.count(Usage(sent, written))
             self._refuse_cut_prompt(sent)
+            if chunk.done_reason == "length" and self._is_filled(sent, written):
+                answer.fill()
             answer.end(_STOPS.get(chunk.done_reason or "", StopReason.END))
             _send_back(answer)
             answer.close()
         return text
+
+    def _is_filled(self, sent_tokens: int, written_tokens: int) -> bool:
+        """Return true if the window ended, and not the limit: it has one word for both."""
+        limit = self._context_tokens
+        return sent_tokens < limit <= sent_tokens + written_tokens + LEAST_ROOM_TOKENS
 
     def _refuse_cut_prompt(self, sent_tokens: int) -> None:
         """Refuse an answer to a cut prompt: older releases cut it to the window's size."""

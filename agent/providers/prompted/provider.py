@@ -16,8 +16,9 @@ from contextlib import aclosing
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agent.errors import ProviderRefused, ToolsUnsupported
+from agent.errors import ContextOverflow, ProviderRefused, ToolsUnsupported
 from agent.messages import ChatMessage, Role, ToolCall
+from agent.providers.answer import FULL_WINDOW
 from agent.providers.base import (
     Capabilities,
     ChatRequest,
@@ -319,9 +320,15 @@ class PromptedProvider(Provider):
 def _refuse_cut(response: ChatResponse, reading: AnswerReading) -> None:
     """Refuse a call that the service cut, even if it looks whole."""
     if response.stop is StopReason.LENGTH and reading.is_cut:
+        _refuse_full(response)
         raise ProviderRefused(
             "the answer was cut in the middle of a tool call: set provider.max_tokens higher"
         )
+
+
+def _refuse_full(response: ChatResponse) -> None:
+    if response.was_shortened:
+        raise ContextOverflow(FULL_WINDOW)
 
 
 def _answered(response: ChatResponse, reading: AnswerReading, talk: _Talk) -> ChatResponse:
@@ -333,6 +340,7 @@ def _answered(response: ChatResponse, reading: AnswerReading, talk: _Talk) -> Ch
     calls = (*response.tool_calls, *read)
     text = "".join(talk.shown)
     if response.stop is StopReason.LENGTH and not text and not calls:
+        _refuse_full(response)
         raise ProviderRefused(
             "the model used all its tokens before it answered: set provider.max_tokens higher"
         )

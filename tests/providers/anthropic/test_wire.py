@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from agent.errors import ProviderRefused, TransientProviderError
+from agent.errors import ContextOverflow, ProviderRefused, TransientProviderError
 from agent.providers.answer import MAX_ANSWER_BYTES, AnswerBuilder
 from agent.providers.anthropic.wire import AnthropicWire
 from agent.providers.base import ChatResponse, StopReason, Usage
@@ -85,6 +85,17 @@ def test_a_call_cut_before_its_arguments_is_never_returned() -> None:
     events = anthropic_stream.events("", [Call("all_off", "")])
     events[-2] = {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}
     with pytest.raises(ProviderRefused, match="in the middle of the call to all_off"):
+        answered(*events)
+
+
+@pytest.mark.parametrize("calls", [[], [Call("all_off", "")]])
+def test_a_full_window_is_a_conversation_that_is_too_long(calls: list[Call]) -> None:
+    events = anthropic_stream.events("", calls, thinking="hm")
+    events[-2] = {
+        "type": "message_delta",
+        "delta": {"stop_reason": "model_context_window_exceeded"},
+    }
+    with pytest.raises(ContextOverflow, match="fills the model's window"):
         answered(*events)
 
 

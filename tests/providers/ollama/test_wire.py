@@ -67,6 +67,31 @@ def test_a_conversation_that_fits_or_has_a_larger_window_is_answered(sent: int) 
     assert answered({"message": {"content": "hi"}}, done(sent=sent)).text == "hi"
 
 
+@pytest.mark.parametrize(
+    ("reason", "sent", "written", "is_full"),
+    [
+        ("length", WINDOW - 100, 100, True),
+        ("length", WINDOW - 100, 99, True),
+        ("length", WINDOW - 1000, 500, False),
+        ("length", 100_000, 500, False),
+        ("stop", WINDOW - 100, 100, False),
+        # A server with a larger window than was asked for
+        ("length", WINDOW - 100, 500, False),
+    ],
+)
+def test_a_limit_that_is_the_windows_is_told_apart(
+    reason: str, sent: int, written: int, *, is_full: bool
+) -> None:
+    end = done(reason, sent, written)
+    assert answered({"message": {"content": "hi"}}, end).was_shortened is is_full
+
+
+def test_a_window_that_thoughts_have_filled_is_a_conversation_that_is_too_long() -> None:
+    end = done("length", WINDOW - 100, 100)
+    with pytest.raises(ContextOverflow, match="fills the model's window"):
+        answered({"message": {"thinking": "hm"}}, end)
+
+
 def test_lines_that_come_as_one_document_are_read_one_by_one() -> None:
     answer = AnswerBuilder(WIRE.name, "fake:8b")
     text = WIRE.read(ndjson(*lines("hello there", [WRITE])).decode(), answer)

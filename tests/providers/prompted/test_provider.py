@@ -3,7 +3,12 @@ from collections.abc import AsyncGenerator
 import pytest
 from msgspec.structs import replace
 
-from agent.errors import ProviderRefused, ToolsUnsupported, TransientProviderError
+from agent.errors import (
+    ContextOverflow,
+    ProviderRefused,
+    ToolsUnsupported,
+    TransientProviderError,
+)
 from agent.messages import Echo, Effect, ToolCall
 from agent.providers.base import (
     Capabilities,
@@ -177,6 +182,13 @@ async def test_thoughts_that_used_up_all_tokens_are_said_to_have() -> None:
     inner = ToollessProvider(ChatResponse("<think>hm", stop=StopReason.LENGTH), native=False)
     with pytest.raises(ProviderRefused, match="max_tokens"):
         await wrapped(inner).chat(ASKED)
+
+
+@pytest.mark.parametrize("text", ["<think>hm", CALL[:30]])
+async def test_a_full_window_is_a_conversation_that_is_too_long(text: str) -> None:
+    full = ChatResponse(text, stop=StopReason.LENGTH, was_shortened=True)
+    with pytest.raises(ContextOverflow):
+        await wrapped(ToollessProvider(full, native=False)).chat(ASKED)
 
 
 class ParrotProvider(ToollessProvider):
