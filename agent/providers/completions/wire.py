@@ -67,6 +67,8 @@ class CompletionsTokenCount(msgspec.Struct, frozen=True):
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    # xAI's and Gemini's thoughts are in this alone, and cost what the answer does
+    total_tokens: int | None = None
     prompt_tokens_details: PromptDetails | None = None
     # DeepSeek's name for it
     prompt_cache_hit_tokens: int | None = None
@@ -294,9 +296,11 @@ def _send_back(answer: AnswerBuilder) -> None:
 
 def _usage(count: CompletionsTokenCount) -> Usage:
     details = count.prompt_tokens_details or PromptDetails()
+    sent = max(count.prompt_tokens or 0, 0)
+    beyond_prompt = (count.total_tokens or 0) - sent if sent else 0
     return Usage(
-        max(count.prompt_tokens or 0, 0),
-        max(count.completion_tokens or 0, 0),
+        sent,
+        max(count.completion_tokens or 0, beyond_prompt, 0),
         max(details.cached_tokens or count.prompt_cache_hit_tokens or count.cached_tokens or 0, 0),
         max(details.cache_write_tokens or 0, 0),
     )

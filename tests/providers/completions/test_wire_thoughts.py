@@ -196,3 +196,24 @@ def test_tokens_that_moonshot_tells_beside_its_answer_are_counted() -> None:
     counted = {"prompt_tokens": 1900, "completion_tokens": 79, "cached_tokens": 1800}
     last = {"delta": {}, "finish_reason": "stop", "usage": counted}
     assert answered({"content": "ok"}, choices=[last]).usage == Usage(1900, 79, 1800)
+
+
+@pytest.mark.parametrize(
+    ("counted", "usage"),
+    [
+        # OpenAI, whose answer has the thoughts in it; xAI and Gemini, whose has not
+        ((26, 637, 663), Usage(26, 637)),
+        ((10120, 1499, 14428), Usage(10120, 4308)),
+        ((21, 0, 81), Usage(21, 60)),
+        ((None, 5, 81), Usage(0, 5)),
+        ((7, 5, None), Usage(7, 5)),
+        ((7, 5, 3), Usage(7, 5)),
+    ],
+)
+def test_thoughts_are_counted_wherever_a_service_counts_them(
+    counted: tuple[int | None, int, int | None], usage: Usage
+) -> None:
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    answer = AnswerBuilder()
+    WIRE.read(json.dumps({"usage": dict(zip(names, counted, strict=True))}), answer)
+    assert answer.usage == usage
