@@ -69,7 +69,8 @@ def service_providers(
         )
     url = endpoint(settings.base_url or service.url, service.usual_path)
     wire = _wire(service.wire, settings)
-    sampling = Sampling(model, settings.temperature, settings.max_tokens)
+    window = settings.context_tokens or None
+    sampling = Sampling(model, settings.temperature, settings.max_tokens, window)
     patience = patience or _patience(settings, service)
     return tuple(
         ServiceProvider(service.name, found, wire, sampling, http, patience)
@@ -289,7 +290,7 @@ def _wire(name: WireName, settings: ProviderSettings) -> WireFormat[Any]:
         case WireName.COMPLETIONS:
             from agent.providers.completions.wire import CompletionsWire  # noqa: PLC0415 - see above
 
-            return CompletionsWire(settings.context_tokens or None)
+            return CompletionsWire()
         case WireName.RESPONSES:
             from agent.providers.responses.wire import ResponsesWire  # noqa: PLC0415 - see above
 

@@ -127,7 +127,8 @@ class ServiceProvider(DirectProvider, Generic[M]):
     def capabilities(self, model: str | None = None) -> Capabilities:
         asked = model or self._sampling.model
         able = self._wire.capabilities(asked)
-        return replace(able, context_tokens=self._windows.get(asked, able.context_tokens))
+        known = self._sampling.context_tokens or able.context_tokens
+        return replace(able, context_tokens=self._windows.get(asked, known))
 
     async def list_models(self) -> tuple[str, ...]:
         """Return the names of the models that the key may use, sorted."""

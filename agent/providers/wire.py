@@ -19,11 +19,16 @@ M = TypeVar("M")
 
 
 class Sampling(Struct, frozen=True):
-    """Defaults of a request's sampling."""
+    """Defaults of a request's sampling.
+
+    Args:
+        context_tokens: the window, where the owner says so.
+    """
 
     model: str
     temperature: float
     max_tokens: int
+    context_tokens: int | None = None
 
     def of(self, request: ChatRequest) -> "Sampling":
         return Sampling(
@@ -31,6 +36,7 @@ class Sampling(Struct, frozen=True):
             self.temperature if request.temperature is None else request.temperature,
             # Whoever asks knows the room there is, the owner what an answer may cost
             min(self.max_tokens, request.max_tokens or self.max_tokens),
+            self.context_tokens,
         )
 
 

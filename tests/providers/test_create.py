@@ -93,6 +93,20 @@ async def test_ollama_needs_no_key_and_is_told_the_size_of_the_window(http: Http
 
 
 @pytest.mark.parametrize(
+    "kind", ["anthropic-custom:http://127.0.0.1:8080/v1", "gemini", "responses", "llamacpp"]
+)
+def test_the_window_that_the_owner_says_counts_for_every_service(
+    kind: str, http: HttpClient
+) -> None:
+    settings = ProviderSettings(
+        kind=kind, api_key=Secret("k"), model="gemini-flash-latest", context_tokens=8192
+    )
+    (way,) = service_providers(settings, {}, http)
+    assert way.capabilities().context_tokens == 8192
+    assert way.capabilities("another").context_tokens == 8192
+
+
+@pytest.mark.parametrize(
     ("kind", "first_byte_s", "between_bytes_s"), [("ollama", 110, 110), ("mistral", 45, 20)]
 )
 async def test_a_model_on_ones_own_machine_may_be_silent_for_longer(

@@ -167,16 +167,9 @@ class CallExtra(Note):
 
 
 class CompletionsWire(WireFormat[CompletionsDialect]):
-    """`POST chat/completions`, streamed.
-
-    Args:
-        context_tokens: the window, where the owner says so.
-    """
+    """`POST chat/completions`, streamed."""
 
     name = "completions"
-
-    def __init__(self, context_tokens: int | None = None) -> None:
-        self._context_tokens = context_tokens
 
     def first_dialect(self, host: str, model: str) -> CompletionsDialect:
         return CompletionsDialect.of_host(host)
@@ -198,7 +191,7 @@ class CompletionsWire(WireFormat[CompletionsDialect]):
         return [model.id for model in service_json.decode(body, CompletionsModelList).data]
 
     def capabilities(self, model: str) -> Capabilities:
-        return Capabilities(native_tools=True, streaming=True, context_tokens=self._context_tokens)
+        return Capabilities(native_tools=True, streaming=True)
 
 
 def take(chunk: CompletionsChunk, answer: AnswerBuilder) -> str:
