@@ -188,6 +188,9 @@ class CompletionsWire(WireFormat[CompletionsDialect]):
         return take(service_json.decode(event, CompletionsChunk), answer)
 
     def read_models(self, body: str) -> list[str]:
+        # Together's list has nothing around it
+        if body.lstrip().startswith("["):
+            return [model.id for model in service_json.decode(body, list[CompletionsModel])]
         return [model.id for model in service_json.decode(body, CompletionsModelList).data]
 
     def capabilities(self, model: str) -> Capabilities:

@@ -294,6 +294,14 @@ async def test_models_are_listed_sorted_and_cleaned() -> None:
     assert await provider.list_models() == ("a", "b")
 
 
+async def test_a_list_of_models_may_be_bare() -> None:
+    # As Together sends it
+    reply = Reply(
+        body=b'[{"id": "b", "object": "model"}, {"id": "a"}]', content_type=llm_server.JSON
+    )
+    assert await provider_of(reply).list_models() == ("a", "b")
+
+
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
