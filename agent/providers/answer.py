@@ -127,7 +127,7 @@ class AnswerBuilder:
         Raises:
             TransientProviderError: the answer is beyond all measure.
         """
-        call = self._continued(index, call_id, name)
+        call = self._continued(index, call_id, name, arguments)
         if call is None:
             if len(self._calls) == MAX_CALLS:
                 raise TransientProviderError(f"the model wrote more than {MAX_CALLS} tool calls")
@@ -244,7 +244,9 @@ class AnswerBuilder:
     def _wrote(self, text: str) -> None:
         self._written_bytes += len(text.encode(errors="replace"))
 
-    def _continued(self, index: int | None, call_id: str, name: str) -> _PartialCall | None:
+    def _continued(
+        self, index: int | None, call_id: str, name: str, arguments: str
+    ) -> _PartialCall | None:
         """Return the call that this is a piece of; None begins another one."""
         last = next((call for call in reversed(self._calls) if call.index == index), None)
         if last is None or not name:
@@ -253,7 +255,9 @@ class AnswerBuilder:
         if call_id:
             is_other = call_id != last.call_id and (index is None or last.call_id != "")
         else:
-            is_other = index is None
+            # Gateways to Gemini give no ids either: a name with arguments behind whole ones
+            begins = arguments.lstrip().startswith("{")
+            is_other = index is None or (begins and _is_object("".join(last.arguments)))
         return None if is_other else last
 
     def _refuse_cut_calls(self, max_tokens: int) -> None:

@@ -150,6 +150,21 @@ def test_wrong_arguments_are_the_tools_to_refuse() -> None:
     assert calls_of(part(0, "one", "{not json", "a"))[0].arguments_json == "{not json"
 
 
+def test_whole_calls_with_one_number_and_no_ids_are_told_apart() -> None:
+    one, other = part(0, "lamp", '{"on":true}', ""), part(0, "pump", '{"on":false}', None)
+    said_of = [(call.name, call.arguments_json) for call in calls_of(one, other)]
+    assert said_of == [("lamp", '{"on":true}'), ("pump", '{"on":false}')]
+    together = answer_of(said(None, one, other, one, finish="tool_calls")).tool_calls
+    assert [call.name for call in together] == ["lamp", "pump", "lamp"]
+    assert len({call.call_id for call in together}) == 3
+
+
+def test_a_name_that_comes_with_each_piece_begins_no_other_call() -> None:
+    pieces = [part(0, "lamp", piece, "") for piece in ('{"a":', '{"b":1}', "}", "")]
+    (call,) = calls_of(*pieces)
+    assert call.arguments_json == '{"a":{"b":1}}'
+
+
 @pytest.mark.parametrize(
     ("finish", "stop"),
     [
