@@ -25,6 +25,8 @@ DRAIN_TIMEOUT_S = 0.25
 MAX_ERROR_BODY_BYTES = 64 * 1024
 _OK = range(200, 300)
 _END_OF_STREAM = "[DONE]"
+# Of server-sent events: the first letter of a field, or a comment; no object begins so
+_LIKE_EVENTS = re.compile(rb"\s*[dier:]")
 _MILLISECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
@@ -94,21 +96,23 @@ class AnswerReader:
             return str(float(after) / 1000)
         return self._answer.header("retry-after")
 
-    async def body(self, limit_bytes: int) -> bytes:
-        """Return the whole body.
+    async def body(self, limit_bytes: int, begun: bytes = b"") -> bytes:
+        """Return the whole body; `begun` is what of it was read before.
 
         Raises:
             TransientProviderError: it is longer than the limit.
         """
         pieces: list[bytes] = []
         left_bytes = limit_bytes
-        while piece := await self._next_piece():
+        piece = begun or await self._next_piece()
+        while piece:
             left_bytes -= len(piece)
             if left_bytes < 0:
                 raise TransientProviderError(
                     f"{self._service.host} sent more than {limit_bytes // 1024} KB"
                 )
             pieces.append(piece)
+            piece = await self._next_piece()
         return b"".join(pieces)
 
     async def events(self, splitter: "Splitter") -> AsyncGenerator[str, None]:
@@ -121,16 +125,20 @@ class AnswerReader:
         content_type = self._answer.header("content-type").lower()
         if "html" in content_type:
             raise failures.web_page(self._service)
-        if "json" in content_type and "ndjson" not in content_type:
-            yield (await self.body(MAX_ANSWER_BYTES)).decode(errors="replace")
+        piece = await self._next_piece()
+        is_json = "json" in content_type and "ndjson" not in content_type
+        # Some gateways call a stream so too
+        if is_json and _LIKE_EVENTS.match(piece) is None:
+            yield (await self.body(MAX_ANSWER_BYTES, piece)).decode(errors="replace")
             return
-        while piece := await self._next_piece():
+        while piece:
             for event in splitter.feed(piece):
                 if event.strip() == _END_OF_STREAM:
                     await self.drain()
                     return
                 self._has_seen_event = True
                 yield event
+            piece = await self._next_piece()
         for event in splitter.close():
             # Only whole JSON shows that nothing of an event without its end is missing
             with suppress(service_json.WireError):

@@ -49,6 +49,14 @@ async def test_one_byte_at_a_time_gives_the_same_as_all_at_once() -> None:
     assert at_once[0] == "Hi 💡!"
 
 
+@pytest.mark.parametrize("piece_bytes", [0, 1])
+@pytest.mark.parametrize("before", [b"", b": ping\n\n", b"event: message\n"])
+async def test_a_stream_that_is_called_json_is_a_stream(before: bytes, piece_bytes: int) -> None:
+    at_once = await heard(provider_of(Reply(FULL)))
+    called = Reply(before + FULL, content_type="application/json", piece_bytes=piece_bytes)
+    assert await heard(provider_of(called)) == at_once
+
+
 async def test_a_cut_names_the_call_and_keeps_the_text() -> None:
     async with asking(Reply(FULL, cut_after=FINISH_AT)) as (_, provider):
         shown, ended = await heard(provider)
