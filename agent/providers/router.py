@@ -19,9 +19,11 @@ from agent.providers.settings import HINT
 _log = logging.getLogger(__name__)
 # In the names of models that are known to see; of others a person says it
 _SEEING = re.compile(
-    r"gpt-(4o|4\.1|5)|(^|/)o[134](-(?!mini)|\Z)|claude|gemini|gemma-?[34]|llava|pixtral|vision"
-    r"|[-_.]vl\b|llama-?4|grok-4|mistral-(small|medium|large)|minicpm-v|moondream|internvl"
-    r"|glm-[0-9.]+v\b|qwen-?3\.5|omni",
+    # Where a family has learnt to see, so has what came after it
+    r"gpt-(4o|4\.1|[5-9]|[1-9][0-9])|(^|/)o[134](-(?!mini)|\Z)|claude|gemini|gemma-?[3-9]"
+    r"|grok-[4-9]|kimi-(k2\.[5-9]|k[3-9])|minimax-m[3-9]|qwen-?3\.[5-9]|llama-?[4-9]"
+    r"|llava|pixtral|vision|[-_.]vl\b|mistral-(small|medium|large)|minicpm-v|moondream|internvl"
+    r"|glm-[0-9.]+v\b|omni",
     re.IGNORECASE,
 )
 _UNSEEN = "(This model cannot see pictures: {count} left out.)"

@@ -22,13 +22,21 @@ SHOWN = ChatRequest((ChatMessage(Role.USER, words("what is this?"), images=(PICT
             "o3",
             "gemma3:4b",
         ),
+        *("gpt-6-luna", "openai/gpt-6.2-sol", "moonshotai/kimi-k2.6", "kimi-k3", "MiniMax-M3"),
+        *("qwen3.8-max-preview", "x-ai/grok-5", "gemma4:12b"),
     ],
 )
 def test_models_that_see_are_known_by_name(model: str) -> None:
     assert is_seeing(model)
 
 
-@pytest.mark.parametrize("model", ["deepseek-chat", "llama-3.3-70b", "qwen3:8b", "o3-mini", "vlad"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("deepseek-chat", "llama-3.3-70b", "qwen3:8b", "o3-mini", "vlad"),
+        *("gpt-oss-120b", "gpt-4-0613", "kimi-k2-instruct", "MiniMax-M2.7", "llama3.1:8b"),
+    ],
+)
 def test_nothing_is_assumed_of_others(model: str) -> None:
     assert not is_seeing(model)
 
