@@ -5,6 +5,7 @@ words carry the recall meanwhile. What comes back is checked before anybody comp
 """
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,11 @@ _OWN_FAULT = 500
 _NOT_FOUND = 404
 # What a service answers to a text that is too long for its model
 _TOO_LONG = frozenset({400, 413, 422})
+# llama.cpp says it with 500, by its usual setting of any text beyond 512 tokens; Ollama did too
+_TOO_LONG_WORDS = re.compile(
+    r"\b(?:input|prompt|text)\b.{0,60}\b(?:too (?:large|long)|(?:larger|longer) than|exceeds?)\b",
+    re.IGNORECASE,
+)
 # What a service is sent for a text without a word, which most refuse
 _NOTHING = " "
 _LENGTHS = {
@@ -205,6 +211,8 @@ class OpenAIEmbedder:
     def _refusal(self, answer: HttpAnswer, body: bytes) -> Exception:
         said = printable_line(self._redactor.redact(body.decode(errors="replace")), 4096)
         detail = f" ({answer.status}: {said[:_MAX_DETAIL_CHARS].strip()})"
+        if answer.status == _OWN_FAULT and _TOO_LONG_WORDS.search(said):
+            return _TooLong(f"{self._host} refused to embed{detail}")
         if answer.status in _TRY_AGAIN or answer.status >= _OWN_FAULT:
             wait_s = _seconds(answer.header("retry-after"))
             return _Passing(f"{self._host} cannot embed now{detail}", wait_s)
