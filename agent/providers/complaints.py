@@ -233,8 +233,12 @@ def read(body: str) -> Complaint:
     try:
         return shaped(service_json.parse(event[1] if event else body))
     except service_json.WireError:
-        is_page = body.lstrip().startswith("<")
-        return Complaint("" if is_page else body)
+        return Complaint("" if is_page(body) else body)
+
+
+def is_page(body: str) -> bool:
+    """Return true for a web page: whoever answered is no model service."""
+    return body.lstrip().startswith("<")
 
 
 def told_instead(event: str) -> object | None:

@@ -35,13 +35,14 @@ MAX_DETAIL_CHARS = 500
 MAX_RETRY_AFTER_S = 120.0
 
 _PAYMENT_REQUIRED = 402
+_FORBIDDEN = 403
 _NOT_FOUND = 404
 TOO_MANY = 429
 _OUR_FAULT = 400
 # Services that run out of a person's money say so by any of these
 _MAY_BE_QUOTA = frozenset({400, 403, TOO_MANY})
 _OWN_FAULT = 500
-_BAD_KEY = frozenset({401, 403})
+_BAD_KEY = frozenset({401, _FORBIDDEN})
 _TOO_EARLY = frozenset({408, 409, 425})
 # llama.cpp and MLX refuse with 500 what does not fit any more
 _MAY_BE_TOO_LONG = frozenset({400, 422, 500})
@@ -69,6 +70,7 @@ _STATUS_OF_CODE = {
     **dict.fromkeys(("base_resp.1002", "base_resp.1039", "base_resp.2062"), 429),
 }
 _PUT_KEY = "set a valid key in provider.api_key or the service's own variable"
+_BLOCKED = "this network, or a guard before the service, does not let the device through"
 _ELSEWHERE = "this network may show a sign-in page, or provider.base_url is wrong"
 # `x-ratelimit-reset-tokens`, `anthropic-ratelimit-tokens-reset`, `ratelimit-reset`
 _RESET = re.compile(r"(?P<before>.*ratelimit-(?:.*-)?)reset(?P<after>(?:-.*)?)")
@@ -166,6 +168,11 @@ def _seconds_until(date: str, now_s: float) -> float:
 def _explained(
     service: ServiceTarget, refusal: ServiceRefusal, complaint: Complaint
 ) -> ProviderError:
+    if refusal.status == _FORBIDDEN and complaints.is_page(refusal.body):
+        # Nobody has looked at the key
+        return TransientProviderError(
+            f"{service.host} answered with a web page ({_FORBIDDEN}): {_BLOCKED}"
+        )
     error = _named(service, refusal, complaint)
     if isinstance(error, TransientProviderError):
         asked = refusal.retry_after or complaint.wait or complaint.wait_in_words

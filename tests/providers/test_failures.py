@@ -50,6 +50,14 @@ def error(message: str = "", **details: object) -> str:
     [
         (401, error("Incorrect API key"), KeyRefused, "refused the key from OPENAI_API_KEY"),
         (403, error("Country not supported"), KeyRefused, "set a valid key in provider"),
+        # Cloudflare before Groq and others, a school's filter
+        (
+            403,
+            "\n<!DOCTYPE html><title>Attention Required! | Cloudflare</title>",
+            TransientProviderError,
+            "answered with a web page (403): this network, or a guard before the service, does not",
+        ),
+        (401, "<html>nginx</html>", KeyRefused, "set a valid key in provider"),
         (404, error("The model `x` does not exist"), ProviderRefused, "change provider.model"),
         (404, error("some-model?"), ProviderRefused, "has no model some-model for this key"),
         (
