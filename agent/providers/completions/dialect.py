@@ -23,6 +23,10 @@ Json = dict[str, object]
 
 # In an echo: fields of calls that go back, by the place of a call in its message
 OF_CALLS = "of_calls"
+# Where an answer's thoughts go back
+THOUGHTS = "reasoning_content"
+# What stands for thoughts that are not known any more: the least that counts as some
+_NO_THOUGHTS = " "
 OFFICIAL_HOST = "api.openai.com"
 # Google's documented word for "there is no signature, do not look for one", in a call
 UNSIGNED: Json = {
@@ -30,7 +34,7 @@ UNSIGNED: Json = {
 }
 
 # Looked up here once, not for each message of each request: a member of an enum is slow to find
-_SYSTEM = Role.SYSTEM
+_SYSTEM, _ASSISTANT = Role.SYSTEM, Role.ASSISTANT
 # A history is sent again with every request: the short messages of a few conversations are kept as
 # they are written. A long one takes no more time for each of its bytes
 MOST_KEPT_MESSAGES, LONGEST_KEPT_BYTES = 2048, 1024
@@ -52,6 +56,12 @@ _NO_ID = re.compile(
 # Google's of the same, by its address of this format
 _NO_SIGNATURE = re.compile(r"missing a thought.signature", re.IGNORECASE)
 
+# Kimi's and DeepSeek's, of calls in the history: thoughts are kept only within their turn
+_NO_REASONING = re.compile(
+    rf"missing.{{0,10}}{THOUGHTS}|{THOUGHTS}.{{0,60}}(?:missing|must be passed back)",
+    re.IGNORECASE | re.DOTALL,
+)
+
 
 class CompletionsDialect(Struct, frozen=True):
     """Parameters that models differ in."""
@@ -65,6 +75,7 @@ class CompletionsDialect(Struct, frozen=True):
     takes_any_id: bool = True
     # Of calls made together only the first one is signed
     wants_signatures: bool = False
+    wants_thoughts: bool = False
 
     @classmethod
     def of_host(cls, host: str) -> "CompletionsDialect":
@@ -79,6 +90,8 @@ class CompletionsDialect(Struct, frozen=True):
             return structs.replace(self, takes_any_id=False)
         if not self.wants_signatures and _NO_SIGNATURE.search(complaint):
             return structs.replace(self, wants_signatures=True)
+        if not self.wants_thoughts and _NO_REASONING.search(complaint):
+            return structs.replace(self, wants_thoughts=True)
         return self._without(complaint) if _REFUSAL.search(complaint) else None
 
     def _without(self, complaint: str) -> "CompletionsDialect | None":
@@ -149,8 +162,11 @@ def _messages(
     written = _written.each(said)
     for at, message in enumerate(said):
         is_unsigned = dialect.wants_signatures and message.tool_calls
-        if message.echo is not None or is_unsigned:
+        is_thoughtless = dialect.wants_thoughts and message.role is _ASSISTANT
+        if message.echo is not None or is_unsigned or is_thoughtless:
             wired = _with_echo(message, asked)
+            if is_thoughtless:
+                wired[THOUGHTS] = wired.get(THOUGHTS) or _NO_THOUGHTS
             if is_unsigned:
                 wired["tool_calls"][0] = UNSIGNED | wired["tool_calls"][0]
             written[at] = msgspec.Raw(service_json.encode(wired))

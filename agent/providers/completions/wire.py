@@ -8,7 +8,7 @@ from agent.errors import TransientProviderError
 from agent.providers import failures, service_json
 from agent.providers.answer import AnswerBuilder, Note
 from agent.providers.base import Capabilities, ChatRequest, StopReason, Usage
-from agent.providers.completions.dialect import OF_CALLS, CompletionsDialect, encode
+from agent.providers.completions.dialect import OF_CALLS, THOUGHTS, CompletionsDialect, encode
 from agent.providers.wire import Sampling, ToldError, WireFormat, WireRequest
 
 
@@ -124,8 +124,6 @@ _STOPS = {
 }
 # The service itself failed in the middle: what came is half an answer, or half a call
 _BREAKS = frozenset({"error", "insufficient_system_resource", "network_error", "abort"})
-
-_THOUGHTS = "reasoning_content"
 
 
 class ThoughtBlock(Note):
@@ -259,7 +257,7 @@ def _remember(thoughts: str, answer: AnswerBuilder) -> None:
     """Keep thoughts, which are not shown: services want them back in a tool loop."""
     answer.count_bytes(thoughts)
     answer.think(thoughts)
-    answer.notes.setdefault(0, Note()).add(_THOUGHTS, thoughts)
+    answer.notes.setdefault(0, Note()).add(THOUGHTS, thoughts)
 
 
 def _keep_details(details: list[object], answer: AnswerBuilder) -> None:
@@ -279,8 +277,8 @@ def _keep_details(details: list[object], answer: AnswerBuilder) -> None:
 
 def _send_back(answer: AnswerBuilder) -> None:
     back: dict[str, object] = {}
-    if 0 in answer.notes and (thoughts := answer.notes[0].text(_THOUGHTS)):
-        back[_THOUGHTS] = thoughts
+    if 0 in answer.notes and (thoughts := answer.notes[0].text(THOUGHTS)):
+        back[THOUGHTS] = thoughts
     blocks = [note.said() for note in answer.notes.values() if isinstance(note, ThoughtBlock)]
     if blocks:
         back["reasoning_details"] = blocks

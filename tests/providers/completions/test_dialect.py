@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
+from agent.messages import ChatMessage, Echo, Effect, ToolCall, ToolSpec
 from agent.providers.base import ChatRequest
 from agent.providers.completions import dialect
 from agent.providers.completions.dialect import (
@@ -13,7 +13,7 @@ from agent.providers.completions.dialect import (
     encode,
 )
 from agent.providers.wire import Sampling
-from tests.fakes.llm_server import JSON, Reply, streamed
+from tests.fakes.llm_server import JSON, Reply, failed, streamed
 from tests.fakes.llm_talk import asking
 from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
@@ -250,3 +250,45 @@ async def test_a_service_with_other_ids_goes_on_with_the_conversation() -> None:
 
     async with asking(mistral) as (_, provider):
         assert (await provider.chat(request)).text == "It is on."
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        # Kimi, DeepSeek before and since its fourth version
+        "thinking is enabled but reasoning_content is missing in assistant tool call message",
+        "Missing `reasoning_content` field in the assistant message at message index 2.",
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+    ],
+)
+async def test_a_service_that_wants_old_thoughts_back_goes_on_with_the_conversation(
+    complaint: str,
+) -> None:
+    call = ToolCall("call_1", "lamp", "{}")
+    request = asked(
+        *(user_said("on"), assistant_said("", (call,)), tool_said(call, "done")),
+        *(assistant_said("It is on."), user_said("and now?")),
+    )
+
+    def thinker(body: dict[str, object]) -> Reply:
+        messages = body["messages"]
+        assert isinstance(messages, list)
+        answers = [one for one in messages if one["role"] == "assistant"]
+        # Kimi does not count an empty one
+        if not all(one.get("reasoning_content") for one in answers):
+            return failed(400, complaint, type="invalid_request_error")
+        assert not any("reasoning_content" in one for one in messages if one not in answers)
+        return streamed("It is off.")
+
+    async with asking(thinker) as (server, provider):
+        assert (await provider.chat(request)).text == "It is off."
+        assert (await provider.chat(request)).text == "It is off."
+    assert len(server.requests) == 3
+
+
+def test_thoughts_that_are_known_are_sent_where_they_are_wanted() -> None:
+    echo = Echo("", SAMPLING.model, '{"reasoning_content":"The lamp is a led."}')
+    known = assistant_said("", (ToolCall("call_1", "lamp", "{}"),), echo)
+    sent = body_of(asked(known), CompletionsDialect(wants_thoughts=True))["messages"]
+    assert isinstance(sent, list)
+    assert sent[0]["reasoning_content"] == "The lamp is a led."
