@@ -92,6 +92,9 @@ class CompletionsDialect(Struct, frozen=True):
             return structs.replace(self, wants_signatures=True)
         if not self.wants_thoughts and _NO_REASONING.search(complaint):
             return structs.replace(self, wants_thoughts=True)
+        if self.takes_temperature and "temperature" in complaint.lower():
+            # Its value, too: Kimi's "only 1 is allowed", GLM's and Mistral's ranges
+            return structs.replace(self, takes_temperature=False)
         return self._without(complaint) if _REFUSAL.search(complaint) else None
 
     def _without(self, complaint: str) -> "CompletionsDialect | None":
@@ -99,8 +102,6 @@ class CompletionsDialect(Struct, frozen=True):
         if "max_tokens" in complaint or "max_completion_tokens" in complaint:
             other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
             return structs.replace(self, tokens_key=other[self.tokens_key])
-        if "temperature" in complaint and self.takes_temperature:
-            return structs.replace(self, takes_temperature=False)
         if "reasoning_effort" in complaint and self.effort is None:
             return structs.replace(self, effort="none")
         if "stream_options" in complaint and self.takes_stream_options:

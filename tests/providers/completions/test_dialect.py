@@ -171,6 +171,15 @@ def test_the_official_service_is_asked_with_the_newer_name() -> None:
             ),
             CompletionsDialect(takes_temperature=False),
         ),
+        # Kimi, GLM, Mistral
+        *(
+            (CompletionsDialect(), complaint, CompletionsDialect(takes_temperature=False))
+            for complaint in (
+                "invalid temperature: only 1 is allowed for this model",
+                "temperature\u53c2\u6570\u975e\u6cd5\u3002\u8bf7\u68c0\u67e5\u6587\u6863\u3002",
+                "[{'loc': ['body', 'temperature'], 'msg': 'Input should be less than 1'}]",
+            )
+        ),
         (
             CompletionsDialect(),
             (
