@@ -26,12 +26,19 @@ _NOTHING = "(nothing)"
 # Ids of calls that are taken; others come from other services
 _ID = re.compile("[A-Za-z0-9_-]{1,64}")
 
+# DeepSeek's, of a history without thoughts, and Anthropic's, which names the way out
+_NO_THOUGHTS = re.compile(
+    r"thinking\b.{0,60}must be passed back|must start with a thinking block", re.IGNORECASE
+)
+
 
 class AnthropicDialect(Struct, frozen=True):
     """The parameters that models differ in."""
 
     takes_temperature: bool = True
     takes_cache_marks: bool = True
+    # A history, which has no thoughts, is refused otherwise
+    may_think: bool = True
 
     def after_refusal(self, complaint: str) -> "AnthropicDialect | None":
         """Return the dialect to try next; None if `complaint` names nothing that can change."""
@@ -39,6 +46,8 @@ class AnthropicDialect(Struct, frozen=True):
             return structs.replace(self, takes_temperature=False)
         if "cache_control" in complaint and self.takes_cache_marks:
             return structs.replace(self, takes_cache_marks=False)
+        if self.may_think and _NO_THOUGHTS.search(complaint):
+            return structs.replace(self, may_think=False)
         return None
 
 
@@ -57,6 +66,8 @@ def encode(request: ChatRequest, sampling: Sampling, dialect: AnthropicDialect, 
     if dialect.takes_temperature:
         # Its scale ends at 1
         body["temperature"] = min(sampling.temperature, 1.0)
+    if not dialect.may_think:
+        body["thinking"] = {"type": "disabled"}
     body["stream"] = True
     return service_json.encode(body)
 

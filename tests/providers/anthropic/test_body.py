@@ -124,6 +124,23 @@ def test_a_parameter_that_is_refused_is_left_out_and_then_no_more(
     assert WIRE.other_dialect(other, refusal) is None
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        # DeepSeek's address of this format, Anthropic's own
+        "The `content[].thinking` in the thinking mode must be passed back to the API.",
+        "When `thinking` is enabled, a final `assistant` message must start with a thinking block",
+    ],
+)
+def test_who_wants_old_thoughts_back_is_asked_without_thinking(message: str) -> None:
+    refusal = ServiceRefusal(400, json.dumps({"error": {"message": message}}))
+    other = WIRE.other_dialect(USUAL, refusal)
+    assert other is not None
+    assert written(user_said("x"), dialect=other)["thinking"] == {"type": "disabled"}
+    assert "thinking" not in written(user_said("x"))
+    assert WIRE.other_dialect(other, refusal) is None
+
+
 def test_the_scale_of_temperature_ends_at_one() -> None:
     assert written(user_said("x"))["temperature"] == 1.0
 
