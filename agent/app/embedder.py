@@ -9,6 +9,8 @@ from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.embeddings.settings import EmbeddingsSettings
 from agent.net.http import HttpClient
+from agent.providers import catalog
+from agent.providers.catalog import OPENAI
 from agent.providers.credentials import find_key
 from agent.providers.settings import ProviderSettings
 from agent.security.redact import Redactor
@@ -40,7 +42,9 @@ def embedding_key(settings: EmbeddingsSettings, environ: Mapping[str, str]) -> "
     """
     if not settings.is_remote:
         return None
-    found = find_key(ProviderSettings(api_key=settings.api_key), environ)
+    # A key of OpenAI's is nobody else's, as for language models
+    service = OPENAI if settings.provider == OPENAI.name else catalog.find(settings.provider)
+    found = find_key(ProviderSettings(api_key=settings.api_key), environ, service)
     if found is None:
         return None
     from agent.embeddings.keys import Key  # noqa: PLC0415 - only for a service

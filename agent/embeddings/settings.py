@@ -25,7 +25,7 @@ class EmbeddingsSettings(ConfigSection, frozen=True, kw_only=True):
     model: Annotated[str, Meta(min_length=1, max_length=200)] = DEFAULT_MODEL
     # Length of its vectors; 0 takes what it gives by itself
     dimensions: Annotated[int, Meta(ge=0, le=8192)] = 0
-    # Empty: the first of OPENAI_API_KEY, BARNACLE_API_KEY, API_KEY in the environment
+    # Empty: OPENAI_API_KEY for openai, else BARNACLE_API_KEY or API_KEY in the environment
     api_key: Secret = Secret()
     # Vectors that are kept so that the same text is not embedded twice; 0 keeps none
     cache_entries: Annotated[int, Meta(ge=0, le=1_000_000)] = 10_000

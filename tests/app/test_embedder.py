@@ -31,6 +31,16 @@ def test_without_one_the_environment_is_asked_as_for_a_language_model() -> None:
     assert (key.secret, key.source) == (Secret(secret("environ")), "API_KEY")
 
 
+def test_a_server_of_ones_own_is_not_given_the_key_of_openai() -> None:
+    own = EmbeddingsSettings(provider="custom:http://192.168.1.5:8080/v1")
+    environ = {"OPENAI_API_KEY": secret("openai")}
+    assert embedding_key(own, environ) is None
+    key = embedding_key(own, {**environ, "BARNACLE_API_KEY": secret("environ")})
+    assert key is not None
+    assert (key.secret, key.source) == (Secret(secret("environ")), "BARNACLE_API_KEY")
+    assert embedding_key(EmbeddingsSettings(provider="openai"), environ) is not None
+
+
 @pytest.mark.parametrize("provider", ["onnx", "none"])
 def test_a_model_of_this_machine_is_given_no_key(provider: str) -> None:
     assert (
