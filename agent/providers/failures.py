@@ -259,6 +259,11 @@ def _said(service: ServiceTarget, status: int, complaint: Complaint) -> str:
 
 def _not_found(service: ServiceTarget, said: str, complaint: Complaint) -> str:
     message = complaint.message
+    if "v1/responses" in message:
+        return (
+            f"{service.host} has {service.model} in another wire format only{said}: set "
+            'provider.kind to "openai-responses"'
+        )
     if complaint.names_no_model or "model" in message.lower() or service.model in message:
         return (
             f"{service.host} has no model {service.model} for this key{said}: change provider.model"

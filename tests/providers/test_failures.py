@@ -59,6 +59,12 @@ def error(message: str = "", **details: object) -> str:
         ),
         (401, "<html>nginx</html>", KeyRefused, "set a valid key in provider"),
         (404, error("The model `x` does not exist"), ProviderRefused, "change provider.model"),
+        (
+            404,
+            error("This model is only supported in v1/responses and not in v1/chat/completions."),
+            ProviderRefused,
+            'set provider.kind to "openai-responses"',
+        ),
         (404, error("some-model?"), ProviderRefused, "has no model some-model for this key"),
         (
             404,
