@@ -65,9 +65,7 @@ class LocalArchive:
         return await self.database.look(packing.read_state)
 
     async def keep_series(self, cadences_s: Mapping[SeriesKind, int]) -> list[Series]:
-        return await self.database.transact(
-            lambda db: packing.keep_every_series(db, cadences_s)
-        )
+        return await self.database.transact(lambda db: packing.keep_every_series(db, cadences_s))
 
     async def rows(self, series: Series, begin_ms: int, end_ms: int, *, is_fine: bool) -> Kept:
         return await self.database.look(

@@ -124,9 +124,7 @@ class ReadingStore:
         """Make the series that are new or have changed, in one transaction; raises as `series`."""
         known = {(one.kind, one.cadence_s) for one in self._known.values()}
         if new := {one: each for one, each in cadences_s.items() if (one, each) not in known}:
-            kept = {one.id: one for one in await self._archive.keep_series(new)}
-            rest = [one for one in self._known.values() if one.id not in kept]
-            self._known = {one.name: one for one in (*rest, *kept.values())}
+            self._known = _renewed(self._known, await self._archive.keep_series(new))
 
     def every_series(self) -> Sequence[Series]:
         return sorted(self._known.values(), key=lambda one: one.name)
@@ -355,6 +353,12 @@ class ReadingStore:
 
 def _number(batch: Batch) -> int:
     return batch.number
+
+
+def _renewed(known: Mapping[str, Series], kept: Iterable[Series]) -> dict[str, Series]:
+    """Return the series by their names, of which some may have changed."""
+    by_id = {one.id: one for one in (*known.values(), *kept)}
+    return {one.name: one for one in by_id.values()}
 
 
 def _reaches(batches: Sequence[Batch], begin_ms: int) -> bool:
