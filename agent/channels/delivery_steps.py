@@ -1,7 +1,8 @@
 """Delivery of a message in steps, text then files, each step once.
 
 What was done of it is remembered until all of it is: a file that fails does not repeat the text.
-A file that is refused for good is told in words, and those after it go.
+A file that is refused for good is told in words, and those after it go. What the outbox does not keep
+is tried once, and nothing of it is remembered.
 """
 
 import logging
@@ -19,6 +20,8 @@ _log = logging.getLogger(__name__)
 # Messages whose first steps were done when a later one failed
 MAX_UNFINISHED = 100
 _MB = 1024 * 1024
+# The number of what the outbox does not keep, such as a question
+_NOT_KEPT = 0
 
 
 class DeliverySteps:
@@ -35,12 +38,11 @@ class DeliverySteps:
         give: Callable[[Outbound, Attachment], Awaitable[None]],
     ) -> None:
         """Do the remaining steps; an error of `say` or `give` stops until the next try."""
-        key = (message.outbox_id, message.part)
-        done = self._done.get(key, 0)
+        done = self._done.get(_key(message), 0)
         if done == 0:
             if message.text.strip():
                 await say(message)
-            self._note(key, 1)
+            self._note(message, 1)
         for step, file in enumerate(message.files, start=1):
             if done <= step:
                 try:
@@ -52,13 +54,20 @@ class DeliverySteps:
                     text = f"({named} was to come with this and cannot be sent here: {err}.)"
                     # A part of its own: platforms take the same part again for the same message
                     await say(replace(message, text=text, files=(), part=message.part + step))
-                self._note(key, step + 1)
-        self._done.pop(key, None)
+                self._note(message, step + 1)
+        self._done.pop(_key(message), None)
 
-    def _note(self, key: tuple[int, int], steps: int) -> None:
-        self._done[key] = steps
+    def _note(self, message: Outbound, steps: int) -> None:
+        if message.outbox_id == _NOT_KEPT:
+            # All of these have one number: the next of them would be taken for this one
+            return
+        self._done[_key(message)] = steps
         if len(self._done) > MAX_UNFINISHED:
             self._done.popitem(last=False)
+
+
+def _key(message: Outbound) -> tuple[int, int]:
+    return message.outbox_id, message.part
 
 
 def unsendable(file: Attachment, most_bytes: int, that: str) -> str:

@@ -1,6 +1,7 @@
 """A message whose files are refused still says all that it can."""
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.delivery_steps import DeliverySteps
 from agent.errors import ChannelUnavailable, MessageRefused
@@ -53,6 +54,18 @@ async def test_a_file_that_cannot_go_now_repeats_nothing() -> None:
     place.trouble = None
     await steps.go_on(MESSAGE, place.say, place.give)
     assert place.shown == ["Here they are.", "a.pdf", "b.pdf"]
+
+
+async def test_what_is_not_tried_again_leaves_nothing_behind_for_the_next_of_its_kind() -> None:
+    """All that is not kept in the outbox has the same number: it is tried once."""
+    place, steps = Place(), DeliverySteps()
+    place.trouble = ChannelUnavailable("no network")
+    with pytest.raises(ChannelUnavailable):
+        await steps.go_on(replace(MESSAGE, outbox_id=0), place.say, place.give)
+    place.trouble = None
+    question = Outbound(0, "fake", "chat", "How long shall it run?", "")
+    await steps.go_on(question, place.say, place.give)
+    assert place.shown == ["Here they are.", "How long shall it run?"]
 
 
 async def test_words_about_a_refused_file_take_the_place_of_no_others() -> None:
