@@ -167,6 +167,8 @@ def merged(earlier: Accepted, later: Accepted) -> Accepted:
         attachments=(*before.attachments, *after.attachments),
         # Somebody else's words stay theirs beside one's own
         is_forwarded=before.is_forwarded or after.is_forwarded,
+        # A recogniser may have heard one of them wrongly, whatever was typed beside it
+        is_spoken=before.is_spoken or after.is_spoken,
         beside="\n".join(filter(None, dict.fromkeys((before.beside, after.beside)))),
         notes=(*before.notes, *after.notes),
     )

@@ -174,6 +174,16 @@ async def test_a_merged_message_has_the_lower_trust_and_all_that_came_with_both(
     assert both.message_id == "2"
 
 
+@pytest.mark.parametrize("spoken", [1, 2])
+def test_a_merged_message_was_said_aloud_if_one_of_both_was(spoken: int) -> None:
+    """What may hurt is then asked in writing: typing "please" behind it writes no order down."""
+    early, late = (
+        replace(one, message=replace(one.message, is_spoken=one.inbox_id == spoken))
+        for one in (accepted(1), accepted(2))
+    )
+    assert merged(early, late).message.is_spoken
+
+
 @pytest.mark.parametrize(
     ("before", "after", "whose"),
     [
