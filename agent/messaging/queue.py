@@ -85,8 +85,15 @@ class MessageQueues:
         return not (self._interrupts and self._interrupt(conversation))
 
     def stop(self, conversation: str) -> bool:
-        """Break off the turn of a conversation; whether there was one."""
-        return self._break_off(conversation, Ending.STOPPED)
+        """Break off the turn of a conversation, also one that waits; return true if there was one."""
+        if conversation in self._at_work:
+            return self._break_off(conversation, Ending.STOPPED)
+        waiting = self._waiting.get(conversation)
+        if not waiting:
+            return False
+        # All turns are taken: it is broken off as it begins
+        self._withdraw(conversation, waiting[0].message.message_id)
+        return True
 
     def withdraw(self, channel: str, message_id: str) -> None:
         """Break off the turn on one message, and no other; also one that has not begun."""
@@ -101,11 +108,14 @@ class MessageQueues:
                 return
         for conversation, waiting in self._waiting.items():
             if any(map(is_meant, waiting)):
-                self._withdrawn.setdefault(conversation, set()).add(message_id)
+                self._withdraw(conversation, message_id)
 
     def stop_all(self) -> None:
         for conversation in list(self._at_work):
             self.stop(conversation)
+
+    def _withdraw(self, conversation: str, message_id: str) -> None:
+        self._withdrawn.setdefault(conversation, set()).add(message_id)
 
     def _interrupt(self, conversation: str) -> bool:
         at_work = self._at_work.get(conversation)

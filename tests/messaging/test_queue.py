@@ -89,6 +89,26 @@ async def test_stopping_one_turn_leaves_what_waits_behind_it() -> None:
         attend.go_on.set()
 
 
+async def test_a_message_that_waits_for_a_turn_can_be_stopped() -> None:
+    """All turns hang at a model that does not answer; what is stopped meanwhile is never begun."""
+    attend = _Slow()
+    queues = MessageQueues(1, attend)
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(MIN_TURNS):
+            queues.add(accepted(number, f"{number}"), tasks)
+        waiting = accepted(100)
+        queues.add(waiting, tasks)
+        queues.add(accepted(101), tasks)
+        await settle()
+        assert queues.stop(waiting.message.conversation)
+        queues.stop(accepted(0, "0").message.conversation)
+        await settle()
+        await settle()
+        attend.go_on.set()
+    endings = {work.accepted.inbox_id: work.ending for work in attend.works}
+    assert (endings[100], endings[101]) == (Ending.STOPPED, None)
+
+
 async def test_a_new_message_leaves_the_turn_alone_unless_it_was_wished_for() -> None:
     begun, works = await run(_Slow(), range(3))
     assert begun == ["0", "1", "2"]
