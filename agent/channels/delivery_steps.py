@@ -1,8 +1,8 @@
 """Delivery of a message in steps, text then files, each step once.
 
 What was done of it is remembered until all of it is: a file that fails does not repeat the text.
-A file that is refused for good is told in words, and those after it go. What the outbox does not keep
-is tried once, and nothing of it is remembered.
+A file that is refused for good is told in words, and those after it go. What the outbox does not
+keep is tried once, and nothing of it is remembered.
 """
 
 import logging

@@ -85,7 +85,7 @@ class MessageQueues:
         return not (self._interrupts and self._interrupt(conversation))
 
     def stop(self, conversation: str) -> bool:
-        """Break off the turn of a conversation, also one that waits; return true if there was one."""
+        """Break off the turn of a conversation, also a waiting one; return true if there was."""
         if conversation in self._at_work:
             return self._break_off(conversation, Ending.STOPPED)
         waiting = self._waiting.get(conversation)

@@ -9,6 +9,7 @@ import re
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from agent.channels.urgency import is_for_everybody
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_line, printable_text
 
@@ -144,4 +145,5 @@ def understood(message: ImessageMessage, now_s: float) -> ImessageInbound | None
     called = _BEFORE.match(inbound.text)
     without = inbound.text[called.end() :] if called else inbound.text
     is_called = called is not None or _ANYWHERE.search(inbound.text) is not None
+    is_called = is_called or is_for_everybody(inbound.text)
     return ImessageInbound(replace(inbound, text=without), is_called)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from agent.channels.lark.client import text_in
+from agent.channels.urgency import is_for_everybody
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_line, printable_text
 
@@ -144,7 +145,8 @@ def is_for_us(event: LarkEventBody, me: str, groups: Groups) -> bool:
         return False
     if message.chat_type == "p2p" or groups == "all":
         return True
-    return groups == "mention" and any(one.id.open_id == me for one in message.mentions or ())
+    calls = any(one.id.open_id == me for one in message.mentions or ())
+    return groups == "mention" and (calls or is_for_everybody(content_of(message).text))
 
 
 def understood(event: LarkEventBody, content: LarkContent, me: str, now_s: float) -> Inbound:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from agent.channels.matrix.events import MatrixEvent, is_id
+from agent.channels.urgency import is_for_everybody
 from agent.messages import Inbound, Provenance, Whose
 from agent.text.printable import printable_line, printable_text
 
@@ -32,7 +33,6 @@ _VOICE = "a voice message"
 # What a program puts beside sound that was recorded in the room (MSC3245)
 _VOICE_MARKS = ("org.matrix.msc3245.voice", "m.voice")
 _WORDS = frozenset({"m.text", "m.emote"})
-_HEARD_BY_ALL = re.compile(r"/(?:stop|estop)\s*", re.IGNORECASE)
 _FALLBACK = re.compile(r"\A> <[^\n]*\n(?:>[^\n]*\n)*\n?")
 
 Groups = Literal["mention", "all", "off"]
@@ -107,7 +107,7 @@ def is_for_us(event: MatrixEvent, around: MatrixContext, me: MatrixSelf, groups:
     return (
         (isinstance(named, list) and me.account in named)
         or (around.answered is not None and around.answered.sender == me.account)
-        or _HEARD_BY_ALL.fullmatch(words) is not None
+        or is_for_everybody(words)
         or _calling(me).search(words) is not None
     )
 

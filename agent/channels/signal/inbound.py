@@ -20,6 +20,7 @@ from agent.channels.signal.events import (
     SignalQuote,
 )
 from agent.channels.signal.ids import id_of, target_of
+from agent.channels.urgency import is_for_everybody
 from agent.messages import Inbound, Provenance, Whose
 from agent.text.printable import printable_line, printable_text
 
@@ -63,7 +64,8 @@ class SignalInbound(Struct, frozen=True):
     def is_for_us(self, groups: Groups) -> bool:
         if not self.inbound.is_group:
             return True
-        return groups == "all" or (groups == "mention" and self.is_addressed)
+        is_meant = self.is_addressed or is_for_everybody(self.inbound.text)
+        return groups == "all" or (groups == "mention" and is_meant)
 
 
 def understood(

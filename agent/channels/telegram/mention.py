@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from agent.channels.telegram.events import TelegramEntity, TelegramMessage
+from agent.channels.urgency import is_for_everybody
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?=\s|\Z)")
-_HEARD_BY_ALL = frozenset({"stop", "estop"})
 
 
 class TelegramSelf(Struct, frozen=True):
@@ -35,9 +35,11 @@ def is_addressed(message: TelegramMessage, me: TelegramSelf) -> bool:
     if any(_is_me(words, entity, me) for words, entity in _marked(message)):
         return True
     command = _COMMAND.match(message.words)
-    if command is not None and (command[2] or me.username).lower() == me.username.lower():
-        # Without a name it is for every bot there; what makes safe is heard all the same
-        return command[2] is not None or command[1].lower() in _HEARD_BY_ALL
+    if command is not None and command[2] and command[2].lower() == me.username.lower():
+        return True
+    # A command without a name is for every bot there; what makes safe is heard all the same
+    if is_for_everybody(message.words):
+        return True
     return bool(me.username) and _named(me).search(message.words) is not None
 
 

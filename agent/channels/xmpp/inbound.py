@@ -9,6 +9,7 @@ import re
 
 from msgspec import Struct
 
+from agent.channels.urgency import is_for_everybody
 from agent.channels.xmpp.stanzas import XmppMessage
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_line, printable_text
@@ -18,7 +19,6 @@ MAX_TEXT_CHARS = 65_536
 MAX_QUOTED_CHARS = 1000
 MAX_NAME_CHARS = 64
 _GROUP = "groupchat"
-_HEARD_BY_ALL = re.compile(r"/(?:stop|estop)\s*", re.IGNORECASE)
 _DIGEST_CHARS = 16
 
 
@@ -45,7 +45,7 @@ def is_for_us(message: XmppMessage, nick: str) -> bool:
     if not is_group(message):
         return True
     return (
-        _HEARD_BY_ALL.fullmatch(message.text) is not None
+        is_for_everybody(message.text)
         or message.answers == f"{message.bare}/{nick}"
         or _calling(nick).search(message.text) is not None
     )

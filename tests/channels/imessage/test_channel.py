@@ -146,7 +146,12 @@ async def test_what_nobody_has_said_to_us_is_not_heard(
 
 
 @pytest.mark.parametrize(
-    ("groups", "texts"), [("all", ["all of you", "lamp on"]), ("off", ["in private"])]
+    ("groups", "texts"),
+    [
+        ("all", ["all of you", "lamp on", "/estop"]),
+        ("mention", ["lamp on", "/estop"]),
+        ("off", ["in private"]),
+    ],
 )
 async def test_groups_are_heard_as_it_is_configured(
     server: BlueBubblesServer, http: HttpClient, tmp_path: Path, groups: str, texts: list[str]
@@ -156,6 +161,8 @@ async def test_groups_are_heard_as_it_is_configured(
         await wait_until(lambda: server.looked)
         server.write("all of you", GROUP)
         server.write("barnacle: lamp on", GROUP)
+        # What makes safe needs no name
+        server.write("/estop", GROUP)
         server.write("in private")
         heard = await listener.first(len(texts))
         assert [one.text for one in heard] == texts

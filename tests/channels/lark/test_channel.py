@@ -101,6 +101,14 @@ async def test_a_long_text_is_heard_to_its_end(world: World) -> None:
         assert heard.text == text
 
 
+async def test_a_stop_needs_no_name_in_a_group(world: World) -> None:
+    async with listening(world.channel()) as listener:
+        for text in ("lamp on", "/estop"):
+            await world.server.write(ANNA, ROOM, {"text": text})
+        [heard] = await listener.first()
+        assert heard.text == "/estop"
+
+
 async def test_names_stand_where_keys_of_mentions_stood(world: World) -> None:
     mentions = [
         {"key": "@_user_1", "id": {"open_id": BOT}, "name": "Barnacle"},

@@ -125,8 +125,8 @@ async def test_notes_to_oneself_are_heard_where_that_is_allowed(signal: Make) ->
 @pytest.mark.parametrize(
     ("groups", "expected"),
     [
-        ("mention", ["lamp on", "again", "and yes"]),
-        ("all", ["to nobody", "lamp on", f"@{OTHER} do it", "again", "and yes"]),
+        ("mention", ["lamp on", "again", "and yes", "/estop"]),
+        ("all", ["to nobody", "lamp on", f"@{OTHER} do it", "again", "and yes", "/estop"]),
         ("off", []),
     ],
 )
@@ -149,7 +149,9 @@ async def test_in_groups_it_hears_those_it_is_told_to_hear(
                 mentions=[mention(0, number=NUMBER.upper())],
             )
         )
-        it.daemon.tell(message("the end", timestamp=6))
+        # What makes safe needs no name
+        it.daemon.tell(in_group("/estop", timestamp=6))
+        it.daemon.tell(message("the end", timestamp=7))
         await it.heard.until(len(expected) + 1)
     assert it.heard.texts == [*expected, "the end"]
     group = [one for one in it.heard.messages if one.is_group]

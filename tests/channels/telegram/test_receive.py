@@ -317,6 +317,7 @@ class TestGroups:
             ("/status@barnacle_bot", "/status"),
             ("/model@Barnacle_bot fast", "/model fast"),
             ("/estop", "/estop"),
+            ("/estop!!", "/estop!!"),
         ],
     )
     async def test_a_name_in_plain_text_is_enough(
