@@ -96,7 +96,24 @@ class Dispatcher:
         await self.take(message, tasks)
 
     async def take(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
-        """Accept a message; on return it is committed, or it was a duplicate."""
+        """Accept a message; on return it is committed, or it was a duplicate.
+
+        A channel may be ended meanwhile, as one that has gone deaf is. What is committed by then is
+        known when it comes again, so that it is answered now or after a restart.
+        """
+        taking = tasks.create_task(self._outcome(message, tasks))
+        if (failure := await asyncio.shield(taking)) is not None:
+            raise failure
+
+    async def _outcome(self, message: Inbound, tasks: asyncio.TaskGroup) -> Exception | None:
+        """Return the error instead of raising it, which would end all tasks of the agent."""
+        try:
+            await self._take(message, tasks)
+        except Exception as err:  # noqa: BLE001 - it is raised to the channel
+            return err
+        return None
+
+    async def _take(self, message: Inbound, tasks: asyncio.TaskGroup) -> None:
         command = command_of(message.text)
         if command is ChatCommand.ESTOP:
             # Before anything that can fail or wait
