@@ -29,6 +29,7 @@ from agent.channels.signal.inbound import (
     understood,
 )
 from agent.channels.signal.send import SignalSender
+from agent.channels.urgency import is_urgent
 from agent.errors import BarnacleError, ChannelUnavailable, NetworkError
 from agent.messages import Inbound
 from agent.net.sse import SseDecoder, SseEvent
@@ -46,6 +47,13 @@ REST_TIMEOUT_S = 0.5
 MAX_UNTAKEN = 200
 # What is not understood the third time never will be
 MAX_TRIES = 3
+
+
+class _Arrival(Struct):
+    """Event that has come and is not taken yet; what could not wait `went_ahead` of its turn."""
+
+    event: SseEvent
+    went_ahead: bool = False
 
 
 class SignalReceiverParts(Struct, frozen=True):
@@ -80,7 +88,8 @@ class SignalReceiver:
         self._clock = clock
         self._me = SignalSelf(daemon.account)
         # What has come and was not kept yet: the daemon tells everything once
-        self._untaken: deque[SseEvent] = deque()
+        self._untaken: deque[_Arrival] = deque()
+        self._came, self._has_room = asyncio.Event(), asyncio.Event()
         self._tries = 0
 
     async def run(self, deliver: Deliver) -> None:
@@ -93,30 +102,40 @@ class SignalReceiver:
         self._pulse.beat()
         await self._introduce()
         await self._take_all(deliver)
+        # In a task of its own, so that what cannot wait is seen while something else is taken
+        reading = asyncio.create_task(self._read())
+        reading.add_done_callback(lambda _: self._came.set())
+        try:
+            await self._take_what_comes(reading, deliver)
+        finally:
+            if self._untaken and not reading.done():
+                # What the daemon has sent, before the stream is closed
+                await asyncio.wait([reading], timeout=REST_TIMEOUT_S)
+            reading.cancel()
+            await asyncio.wait([reading])
+
+    async def _read(self) -> None:
+        """Read events until the stream ends; beyond a limit they wait in it."""
         async with contextlib.aclosing(self._events()) as pieces:
             async for events in pieces:
-                self._untaken.extend(events)
-                is_taken = False
-                try:
-                    await self._take_all(deliver)
-                    is_taken = True
-                finally:
-                    if not is_taken:
-                        await self._keep_rest(pieces)
+                self._untaken.extend(map(_Arrival, events))
+                self._came.set()
+                while len(self._untaken) > MAX_UNTAKEN:
+                    self._has_room.clear()
+                    await self._has_room.wait()
 
-    async def _keep_rest(self, pieces: AsyncGenerator[list[SseEvent], None]) -> None:
-        """Read the events that the daemon has sent, before the stream is closed."""
-        with contextlib.suppress(ChannelUnavailable, TimeoutError):
-            async with asyncio.timeout(REST_TIMEOUT_S):
-                async for events in pieces:
-                    self._untaken.extend(events)
-                    if len(self._untaken) > MAX_UNTAKEN:
-                        return
+    async def _take_what_comes(self, reading: "asyncio.Task[None]", deliver: Deliver) -> None:
+        while True:
+            self._came.clear()
+            await self._take_all(deliver)
+            if reading.done():
+                reading.result()
+            await self._came.wait()
 
     async def _take_all(self, deliver: Deliver) -> None:
         while self._untaken:
-            event = self._untaken[0]
-            arrival = read_arrival(event.data) if self._may_try() else None
+            event, went_ahead = self._untaken[0].event, self._untaken[0].went_ahead
+            arrival = read_arrival(event.data) if self._may_try() and not went_ahead else None
             if arrival is not None:
                 try:
                     await self._take(arrival, deliver)
@@ -125,6 +144,7 @@ class SignalReceiver:
                     self._tries = 0
                     raise
             self._untaken.popleft()
+            self._has_room.set()
             self._tries = 0
             await self._position.advance(event.event_id)
             self._pulse.beat()
@@ -148,7 +168,9 @@ class SignalReceiver:
         try:
             async with self._daemon.events(self._position.after) as answer:
                 while piece := await answer.read(SILENCE_LIMIT_S):
-                    self._pulse.beat()
+                    if not self._untaken:
+                        # A daemon that lives is no sign that its messages are taken
+                        self._pulse.beat()
                     yield parser.feed(piece)
         except NetworkError as err:
             raise ChannelUnavailable(f"signal-cli: {err}") from err
@@ -160,26 +182,62 @@ class SignalReceiver:
         if arrival.exception is not None:
             self._tell_unreadable(arrival)
             return
-        settings = self._ears.settings
-        heard = understood(
-            arrival, self._me, self._clock.wall_s(), note_to_self=settings.note_to_self
-        )
-        if heard is None:
-            return
-        # An answer to a question in a group needs no name: it has the question's id
-        if self._ears.questions.answer(heard.inbound, has_files=bool(heard.files)):
-            return
-        if heard.is_for_us(settings.groups):
+        heard = self._understood(arrival)
+        if heard is not None and not self._answers(heard) and self._is_for_us(heard):
             self._ears.sending.hear(heard.inbound)
-            await deliver(await self._with_files(heard))
+            await deliver(await self._with_files(heard, deliver))
 
-    async def _with_files(self, heard: SignalInbound) -> Inbound:
+    def _understood(self, arrival: SignalEvent) -> SignalInbound | None:
+        is_note_heard = self._ears.settings.note_to_self
+        return understood(arrival, self._me, self._clock.wall_s(), note_to_self=is_note_heard)
+
+    def _answers(self, heard: SignalInbound) -> bool:
+        """Take an answer to a question; in a group it needs no name: it has the question's id."""
+        return self._ears.questions.answer(heard.inbound, has_files=bool(heard.files))
+
+    def _is_for_us(self, heard: SignalInbound) -> bool:
+        return heard.is_for_us(self._ears.settings.groups)
+
+    async def _with_files(self, heard: SignalInbound, deliver: Deliver) -> Inbound:
         if not heard.files:
             return heard.inbound
-        if self._ears.knows(heard.inbound):
+        if not self._ears.knows(heard.inbound):
+            # A stranger fills no disk
+            return unfetched(heard.inbound, map(in_words, heard.files))
+        hurrying = asyncio.create_task(self._hurry(deliver))
+        try:
             return await self._ears.fetching.with_files(heard.inbound, heard.files)
-        # A stranger fills no disk
-        return unfetched(heard.inbound, map(in_words, heard.files))
+        finally:
+            hurrying.cancel()
+            await asyncio.wait([hurrying])
+
+    async def _hurry(self, deliver: Deliver) -> None:
+        """Handle what stops the agent or answers a question while a file is fetched."""
+        # Behind the message that the file came with
+        place = 1
+        try:
+            while True:
+                self._came.clear()
+                for waiting in tuple(self._untaken)[place:]:
+                    waiting.went_ahead = await self._goes_ahead(waiting.event, deliver)
+                    place += 1
+                await self._came.wait()
+        except BarnacleError as err:
+            # It is taken in its turn
+            _log.info("signal: cannot listen while a file is fetched (reason=%s)", err)
+
+    async def _goes_ahead(self, event: SseEvent, deliver: Deliver) -> bool:
+        arrival = read_arrival(event.data)
+        if arrival is None or arrival.exception is not None:
+            return False
+        heard = self._understood(arrival)
+        if heard is None or self._answers(heard):
+            return heard is not None
+        if not (self._is_for_us(heard) and is_urgent(heard.inbound.text)):
+            return False
+        self._ears.sending.hear(heard.inbound)
+        await deliver(heard.inbound)
+        return True
 
     def _tell_unreadable(self, arrival: SignalEvent) -> None:
         """Log an unreadable message; the daemon asks for it again by itself."""

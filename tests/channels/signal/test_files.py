@@ -1,14 +1,23 @@
+import asyncio
 import hashlib
 import random
 from pathlib import Path
 
 import pytest
 
+from agent.channels.base import Answer, Question
 from agent.channels.received_files import MAX_FILE_BYTES
+from agent.channels.signal.files import FETCH_TIMEOUT_S
+from agent.messages import Address
 from tests.channels.signal.conftest import Make
 from tests.fakes.signal_daemon import SignalDaemon
-from tests.fakes.signal_events import in_group, mention, message
-from tests.fakes.signal_faults import BreaksOff, Fails, Status
+from tests.fakes.signal_events import ANNA, in_group, mention, message
+from tests.fakes.signal_faults import BreaksOff, Fails, Status, Waits
+from tests.waits import wait_until
+
+# As long as the files of a message may take
+OVERTAKEN_S = FETCH_TIMEOUT_S / 2
+QUESTION = Question("relay", '{"on":true}', "it is actuate")
 
 
 def file(
@@ -84,6 +93,27 @@ async def test_a_file_that_cannot_be_had_is_said_in_the_message(
     assert clue in inbound.notes[0]
     assert len(inbound.attachments) == 1
     assert [path.name for path in it.inbox.iterdir()] == [Path(inbound.attachments[0].path).name]
+
+
+async def test_a_stop_and_an_answer_overtake_a_file_that_is_fetched(signal: Make) -> None:
+    fetching = Waits()
+    async with signal(SignalDaemon(files={"a": b"x"})) as it:
+        asking = asyncio.create_task(it.channel.ask(Address("signal", ANNA, ANNA), QUESTION))
+        await it.daemon.until_called("send")
+        it.daemon.fail("getAttachment", fetching)
+        it.daemon.tell(message("look", timestamp=1, attachments=[file("a")]))
+        await wait_until(lambda: not it.daemon.faults["getAttachment"])
+        it.daemon.tell(message("then this", timestamp=2))
+        it.daemon.tell(message(f"yes {QUESTION.question_id}", timestamp=3))
+        it.daemon.tell(message("/estop", timestamp=4))
+        async with asyncio.timeout(OVERTAKEN_S):
+            assert await asking is Answer.YES
+        await it.heard.until(1)
+        assert it.heard.texts == ["/estop"]
+        fetching.over.set()
+        it.daemon.tell(message("the end", timestamp=5))
+        await it.heard.until(4)
+    assert it.heard.texts == ["/estop", "look", "then this", "the end"]
 
 
 async def test_a_strangers_files_are_not_fetched(signal: Make) -> None:
