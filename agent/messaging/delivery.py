@@ -28,8 +28,9 @@ from agent.system.repeats import RepeatedTrouble
 _log = logging.getLogger(__name__)
 
 # A platform that takes longer than this for one message is treated as not reached; files take as
-# much longer as their channel says
-SEND_TIMEOUT_S = 30.0
+# much longer as their channel says. Each channel gives its own calls up before: what is cut off
+# here may have arrived, and comes once more
+SEND_TIMEOUT_S = 75.0
 # The slowest uplink that a file is sent by: a quarter of a megabit a second
 _LEAST_BYTES_PER_S = 32 * 1024
 # Tries before an answer becomes a dead letter; a platform that is away refuses nothing
@@ -315,7 +316,9 @@ class Delivery:
         try:
             async with asyncio.timeout(limit_s):
                 await channel.send(part)
-        except Exception as err:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
+        except Exception as failed:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
+            is_slow = isinstance(failed, TimeoutError)
+            err = ChannelUnavailable(f"no answer within {limit_s:.0f} s") if is_slow else failed
             _log.warning("delivery: not taken (channel=%s, error=%r)", part.channel, err)
             # Where somebody has to write first it is no fault of the platform's
             self._activity.note_channel(part.channel, is_deaf=channel.attends(part))

@@ -54,6 +54,20 @@ class AwayFor(FakeChannel):
         await super().send(message)
 
 
+class HangsFor(FakeChannel):
+    """Does not come back from so many tries."""
+
+    def __init__(self, tries: int) -> None:
+        super().__init__()
+        self._left = tries
+
+    async def send(self, message: Outbound) -> None:
+        self._left -= 1
+        if self._left >= 0:
+            await asyncio.Event().wait()
+        await super().send(message)
+
+
 class HangsInSomeChats(FakeChannel):
     """Never comes back from sending to chats whose name begins so."""
 

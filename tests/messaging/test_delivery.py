@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from agent.channels import rest
 from agent.channels.base import Abilities, Channel
+from agent.channels.imessage import client as imessage_client
+from agent.channels.signal import client as signal_client
 from agent.config import Secret
 from agent.messages import Attachment, Outbound
 from agent.messaging import delivery as delivering
@@ -17,7 +20,7 @@ from agent.security.redact import Redactor
 from agent.storage.worker import DatabaseWorker
 from tests.fakes.channel import FakeChannel, RefusingChannel
 from tests.fakes.clock import SteppedClock
-from tests.fakes.sending import AwayFor, BusyChat, NeverTakes, ShortBreath, SlowLine
+from tests.fakes.sending import AwayFor, BusyChat, HangsFor, NeverTakes, ShortBreath, SlowLine
 
 SECRET = "sk-abcdefghijklmnop"
 
@@ -197,6 +200,24 @@ async def test_the_same_answer_is_not_sent_twice_at_once(journal: DatabaseWorker
     sent = await asyncio.gather(delivery.send(message), delivery.send(message))
     assert sent == [True, False]
     assert len(channel.sent) == 1
+
+
+async def test_a_platform_that_does_not_answer_refuses_nothing(
+    journal: DatabaseWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivering, "SEND_TIMEOUT_S", 0.02)
+    delivery = _delivery(journal, HangsFor(MAX_TRIES))
+    assert await delivery.send(await _kept(delivery, "hi"))
+
+
+def test_a_channel_has_the_time_to_say_what_is_wrong() -> None:
+    """A message that is cut off before may arrive all the same, and once more with each try."""
+    calls_s = (
+        rest.CALL_TIMEOUT_S,
+        signal_client.CALL_TIMEOUT_S,
+        imessage_client.SEND_TIMEOUT_S,
+    )
+    assert max(calls_s) < delivering.SEND_TIMEOUT_S
 
 
 async def test_a_file_may_take_as_long_as_its_channel_says(
