@@ -10,7 +10,7 @@ import time
 from msgspec.structs import replace
 
 from agent.errors import StorageFull
-from agent.messages import ChatMessage, Inbound, Outbound
+from agent.messages import Attachment, ChatMessage, Inbound, Outbound
 from agent.messaging import inbox, outbox
 from agent.messaging.delivery import Delivery
 from agent.messaging.inbox import NOT_KEPT, Accepted
@@ -21,6 +21,7 @@ from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 from agent.turn import history
+from agent.turn.attachments import kept, without_markers
 
 # As long as somebody may wait for an answer and still mean what they wrote
 OLD_S = 600.0
@@ -29,6 +30,8 @@ GATHER_S = 2.0
 # What a person reads; the rest is counted
 MAX_TOLD = 10
 MAX_TOLD_CHARS = 120
+# What a file without a name is called
+_CALLED = {"image": "picture", "audio": "voice", "video": "video"}
 
 _Place = tuple[str, str, str | None]
 
@@ -93,7 +96,20 @@ def backlog_report(gathered: list[Accepted]) -> str:
 def _line(message: Inbound) -> str:
     at_s = message.received_at_s if message.sent_at_s is None else message.sent_at_s
     at = time.strftime("%H:%M", time.localtime(at_s))
-    return f"- {at} {printable_line(message.text, MAX_TOLD_CHARS)}"
+    return f"- {at} {printable_line(_words(message), MAX_TOLD_CHARS)}"
+
+
+def _words(message: Inbound) -> str:
+    """Return the words of a message and names of its files; what became of them if it has none."""
+    # What was said aloud stands in the text
+    heard = "audio/" if message.is_spoken else "nothing"
+    files = (file for file in message.attachments if not file.media_type.startswith(heard))
+    said = " ".join(filter(None, (message.text, *map(_called, files))))
+    return said or " ".join(message.notes)
+
+
+def _called(file: Attachment) -> str:
+    return f"[{file.name or _CALLED.get(file.media_type.partition('/')[0], 'file')}]"
 
 
 def _together(gathered: list[Accepted]) -> Accepted:
@@ -108,7 +124,9 @@ def _close(db: sqlite3.Connection, gathered: list[Accepted], told: Accepted, tex
         message = accepted.message
         # So that "do the second one after all" is understood
         trust, whose = message.provenance, message.sender_name
-        asked = outside(message.text, trust, whose)
+        # Nobody has looked whether its sender may name a picture of the workspace
+        asked = kept(replace(message, text=without_markers(message.text)))
         said = (ChatMessage.user(asked), ChatMessage.assistant(outside(text, trust, whose)))
-        history.append(db, message.conversation, history.History(said, message.provenance))
+        trust = min(trust, asked.provenance)
+        history.append(db, message.conversation, history.History(said, trust))
     return unrecorded(told, text) if told.inbox_id == NOT_KEPT else outbox.add(db, told, text)

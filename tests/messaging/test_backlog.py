@@ -1,20 +1,24 @@
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from agent.errors import StorageFull
-from agent.messages import Inbound
+from agent.messages import Attachment, Inbound, Role
 from agent.messaging import inbox
 from agent.messaging.backlog import MAX_TOLD, OLD_S, backlog_report
 from agent.messaging.conversation import INTERRUPTED_TEXT
 from agent.messaging.inbox import Accepted
 from tests.fakes.channel import FakeChannel, message
-from tests.fakes.dispatching import running
+from tests.fakes.dispatching import running, spoken
 from tests.fakes.provider import ScriptedProvider
 
 NOW_S = 1_800_000_000.0
+PLAN = Attachment("/a/1", "application/pdf", "plan.pdf")
+PICTURE = Attachment("/a/2", "image/jpeg")
+SPEECH = Attachment("/a/3", "audio/ogg")
 
 
 def late(text: str, message_id: str, late_s: float = OLD_S + 1) -> Inbound:
@@ -130,6 +134,37 @@ async def test_what_was_kept_is_closed_with_what_was_not(
         assert [f"pump on {number}" in text for number in range(3)] == [True] * 3
         # The last one was kept here, and is still open
         assert await agent.journal.transact(inbox.unanswered) == kept[2:]
+
+
+async def test_a_late_message_shows_a_model_no_picture_that_it_names(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider("hello")
+    own = Attachment("/w/received/ben/cat.png", "image/png", place="received/ben/cat.png")
+    async with running(tmp_path, provider, channel) as agent:
+        old = late("[image:received/owner/passport.png] look", "1")
+        await agent.dispatcher.deliver(replace(old, attachments=(own,)), agent.tasks)
+        await channel.wait_for(1)
+        await agent.say("what was it?", "2")
+        await channel.wait_for(2)
+    said = "\n".join(one.text for one in spoken(provider.requests[0]) if one.role is Role.USER)
+    assert "[image:" not in said
+    assert f"[IMAGE:{own.place}]" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "line"),
+    [
+        ({"attachments": (PLAN,)}, "[plan.pdf]"),
+        ({"attachments": (PICTURE, PICTURE)}, "[picture] [picture]"),
+        ({"attachments": (PICTURE,), "text": "look"}, "look [picture]"),
+        ({"notes": ("I cannot listen to voice messages.",)}, "I cannot listen to voice messages."),
+        ({"attachments": (SPEECH,), "notes": ("I cannot hear.",)}, "[voice]"),
+    ],
+)
+def test_a_message_without_words_is_told_of_by_what_it_holds(
+    old: dict[str, Any], line: str
+) -> None:
+    told = backlog_report([Accepted(1, replace(late("", "1"), **old))])
+    assert told.splitlines()[1].endswith(f" {line}")
 
 
 def test_nobody_reads_a_hundred_lines() -> None:
