@@ -171,9 +171,11 @@ def edited(message: TelegramMessage, me: TelegramSelf, now_s: float) -> Inbound:
     """Convert an edit: nothing of it is an order but a stop, and its writer is told so."""
     inbound = understood(message, me, now_s)
     number = f"{inbound.message_id}:edited-{message.edit_date}"
+    # However old the message is, this was written now
+    inbound = replace(inbound, message_id=number, sent_at_s=float(message.edit_date))
     if is_urgent(message.words):
-        return replace(inbound, message_id=number)
-    return replace(inbound, message_id=number, text="", quoted="", notes=(EDITED,))
+        return inbound
+    return replace(inbound, text="", quoted="", notes=(EDITED,))
 
 
 def _card(message: TelegramMessage) -> str:

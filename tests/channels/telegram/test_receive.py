@@ -235,6 +235,8 @@ async def test_an_edit_is_no_order_and_its_writer_is_asked(tmp_path: Path) -> No
         await bot.server.world.push("edited_message", edit)
         told = (await bot.hear(2))[1]
         assert (told.text, told.notes) == ("", (EDITED,))
+        # It is as old as the edit, however old the message is
+        assert told.sent_at_s == 1_800_000_100
         assert told.message_id not in {first.message_id, ""}
         # A preview that came, or a place that moved, is no edit of the person's
         await bot.server.world.push("edited_message", message | {"edit_date": 0})
