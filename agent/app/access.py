@@ -123,6 +123,33 @@ class RecoveredAccess(Struct):
             await self.recovery.run(self.reach)
 
 
+class OwnerAnnouncements(Struct, frozen=True):
+    """Sender of what the owner is told; what one of their chats refuses goes to the next."""
+
+    owner: OwnerContact
+    delivery: Delivery
+    tasks: asyncio.TaskGroup
+
+    async def __call__(self, to: Address, text: str, files: Sequence[Attachment] = ()) -> None:
+        await self._announce(to, text, files, ())
+
+    async def _announce(
+        self, to: Address, text: str, files: Sequence[Attachment], refused: Sequence[Address]
+    ) -> None:
+        message = await self.delivery.announce(to.channel, to.target, text, files=files)
+        if message is not None and self.delivery.attends(message):
+            self.tasks.create_task(self._send(message, (*refused, to)))
+
+    async def _send(self, message: Outbound, asked: Sequence[Address]) -> None:
+        if await self.delivery.send(message) or not await self.delivery.is_dead(message):
+            return
+        # They have blocked the bot, or their account there is gone
+        others = (*self.owner.places, AT_THE_MACHINE)
+        if (to := next((place for place in others if place not in asked), None)) is not None:
+            files = message.files if self.delivery.takes_files(to.channel) else ()
+            await self._announce(to, message.text, files, asked)
+
+
 class OpenedAccess(Struct, frozen=True):
     """The door of an agent at work, and where its owner is.
 
@@ -150,12 +177,7 @@ class OpenedAccess(Struct, frozen=True):
         tasks: asyncio.TaskGroup,
     ) -> ReachedOwner:
         """The owner, for whatever has something to say to them."""
-
-        async def announce(to: Address, text: str, files: Sequence[Attachment] = ()) -> None:
-            message = await delivery.announce(to.channel, to.target, text, files=files)
-            if message is not None and delivery.attends(message):
-                tasks.create_task(delivery.send(message))
-
+        announce = OwnerAnnouncements(self.owner, delivery, tasks)
         if self.recovered is not None:
             self.recovered.reach = self._reach(delivery, tasks)
         return ReachedOwner(self.owner, self.clock, announce, take, delivery.takes_files)

@@ -48,6 +48,25 @@ _Chat = tuple[str, str]
 _Place = tuple[str, str, str | None]
 
 
+class _BusyChats:
+    """Chats that a platform asked to be left alone with, whoever was told."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._not_before_s: dict[_Chat, float] = {}
+
+    def note(self, part: Outbound, failure: Exception) -> None:
+        if isinstance(failure, ChannelUnavailable) and failure.retry_after_s:
+            until_s = self._clock.monotonic_s() + failure.retry_after_s
+            self._not_before_s[part.channel, part.recipient] = until_s
+
+    async def wait(self, part: Outbound) -> None:
+        chat = (part.channel, part.recipient)
+        while (left_s := self._not_before_s.get(chat, 0.0) - self._clock.monotonic_s()) > 0:
+            await self._clock.sleep(left_s)
+        self._not_before_s.pop(chat, None)
+
+
 class Delivery:
     """Sends what is in the outbox.
 
@@ -75,8 +94,7 @@ class Delivery:
         # A platform may have taken what is cut off: it is let end and be written down
         self._in_flight: set[asyncio.Task[Exception | None]] = set()
         self._lines: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
-        # Until when a platform wants nothing for a chat
-        self._not_before_s: dict[_Chat, float] = {}
+        self._busy = _BusyChats(clock)
         self._unread = RepeatedTrouble(_log, clock.monotonic_s)
 
     def received(self, message: Inbound) -> Inbound:
@@ -192,6 +210,13 @@ class Delivery:
                 "delivery: given up until a restart (answer=%d, error=%s)", answer.outbox_id, err
             )
 
+    async def is_dead(self, answer: Outbound) -> bool:
+        """Return true if it was given up, as far as that can be read."""
+        try:
+            return await self._journal.look(lambda db: outbox.is_dead(db, answer.outbox_id))
+        except StorageFull:
+            return False
+
     def reaches(self, answer: Outbound) -> bool:
         """Return true if its channel is running."""
         return answer.channel in self._channels
@@ -267,7 +292,7 @@ class Delivery:
         """Try until the platform has it, or until it is given up or nobody is there."""
         wait_s, tries = FIRST_WAIT_S, 0
         while True:
-            await self._wait_for_chat(part)
+            await self._busy.wait(part)
             if not channel.attends(part):
                 return False
             sending = asyncio.ensure_future(self._try_and_note(channel, part, is_last=is_last))
@@ -322,19 +347,10 @@ class Delivery:
             _log.warning("delivery: not taken (channel=%s, error=%r)", part.channel, err)
             # Where somebody has to write first it is no fault of the platform's
             self._activity.note_channel(part.channel, is_deaf=channel.attends(part))
-            if isinstance(err, ChannelUnavailable) and err.retry_after_s:
-                until_s = self.clock.monotonic_s() + err.retry_after_s
-                self._not_before_s[part.channel, part.recipient] = until_s
+            self._busy.note(part, err)
             return err
         self._activity.note_channel(part.channel, is_deaf=False)
         return None
-
-    async def _wait_for_chat(self, part: Outbound) -> None:
-        """As long as the platform asked to be left alone with this chat, whoever was told."""
-        chat = (part.channel, part.recipient)
-        while (left_s := self._not_before_s.get(chat, 0.0) - self.clock.monotonic_s()) > 0:
-            await self.clock.sleep(left_s)
-        self._not_before_s.pop(chat, None)
 
     async def _note_part(self, outbox_id: int, parts_sent: int) -> None:
         """A restart goes on with the next part."""

@@ -126,6 +126,11 @@ def mark_dead(connection: sqlite3.Connection, outbox_id: int) -> None:
     _close(connection, outbox_id, OutboxState.DEAD)
 
 
+def is_dead(connection: sqlite3.Connection, outbox_id: int) -> bool:
+    row = connection.execute("SELECT state FROM outbox WHERE id = ?", (outbox_id,)).fetchone()
+    return row is not None and row[0] == OutboxState.DEAD.value
+
+
 def note_failure(connection: sqlite3.Connection, outbox_id: int) -> int:
     """Count a failed delivery and return the number so far."""
     (attempts,) = connection.execute(

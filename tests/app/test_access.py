@@ -12,6 +12,7 @@ from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
 from agent.backup.aftermath import RestoreNote, write_note
 from agent.messages import Inbound
+from agent.messaging import outbox
 from agent.messaging.delivery import Delivery
 from agent.messaging.journal import open_agent_db
 from agent.settings import Paths
@@ -20,6 +21,7 @@ from agent.tools.send_message import Addressee
 from tests.fakes.channel import FakeChannel, LocalChannel
 from tests.fakes.clock import SteppedClock
 from tests.fakes.household import said
+from tests.fakes.sending import NeverTakes
 
 
 @pytest.fixture
@@ -94,6 +96,31 @@ async def test_the_owner_is_told_of_whoever_pairs(doorway: AccessControl, tmp_pa
         await opened.admission.admit(said(f"/pair {code}", "2", "fake", sender_name="Anna"))
     await journal.aclose()
     assert "`Anna` has access now as guest, over fake" in channel.sent[0].text
+
+
+@pytest.mark.parametrize("blocked", [("telegram",), ("telegram", "signal")])
+async def test_what_the_owners_first_chat_refuses_is_told_in_the_next(
+    doorway: AccessControl, tmp_path: Path, blocked: tuple[str, ...]
+) -> None:
+    """They have blocked the bot, or the account there is gone."""
+    names = ("telegram", "signal")
+    for name in names:
+        doorway.people.let_in(PersonRole.OWNER, account(name, "1"))
+    channels = {one: NeverTakes("Leak!") if one in blocked else FakeChannel() for one in names}
+    journal = open_agent_db(tmp_path / "agent.db")
+    delivery = Delivery(journal, channels, SteppedClock())
+
+    async def take(_: Inbound) -> None:
+        """Nothing begins by itself here."""
+
+    async with asyncio.TaskGroup() as tasks:
+        doorway.owner = doorway.opened(channels, Activity()).reached(delivery, take, tasks)
+        await doorway.owner.tell("Leak!")
+    assert [one.text for one in channels["signal"].sent] == ["Leak!"] * (2 - len(blocked))
+    # Where all refuse it waits for somebody at the machine
+    left = await journal.transact(outbox.undelivered)
+    assert [one.text for one in left] == ["Leak!"] * (len(blocked) - 1)
+    await journal.aclose()
 
 
 async def test_after_a_restore_what_was_written_before_it_comes_no_further(
