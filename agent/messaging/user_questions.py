@@ -54,7 +54,7 @@ class UserQuestions:
         """
         said = await listen(question)
         if said is not None:
-            return InquiryAnswer(said, message.provenance)
+            return InquiryAnswer(said, message.provenance, message.is_spoken)
         # What a person writes begins no strand
         place = replace(message, strand=None).conversation
         async with self._lines.setdefault(place, asyncio.Lock()):
@@ -117,7 +117,7 @@ def _in_words(answer: Inbound) -> InquiryAnswer:
     files = (one for one in answer.attachments if not one.media_type.startswith(heard))
     said = kept(replace(answer, attachments=tuple(files)))
     text = "\n\n".join(filter(None, (said.text, *answer.notes)))
-    return InquiryAnswer(text, min(answer.provenance, said.provenance))
+    return InquiryAnswer(text, min(answer.provenance, said.provenance), answer.is_spoken)
 
 
 def _message(message: Inbound, question: str, trust: Provenance) -> Outbound:

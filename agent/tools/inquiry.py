@@ -8,10 +8,15 @@ from agent.messages import Provenance
 
 
 class InquiryAnswer(Struct, frozen=True):
-    """Answer of a person and its trust."""
+    """Answer of a person and its trust.
+
+    Args:
+        is_spoken: it was said aloud, and may have been heard wrongly.
+    """
 
     text: str
     provenance: Provenance
+    is_spoken: bool = False
 
 
 class Inquiry(Protocol):

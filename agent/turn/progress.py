@@ -9,12 +9,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agent.messages import ChatMessage
-from agent.passage import Passage
+from agent.passage import Passage, Provenance
 from agent.tools.base import ToolContext
 from agent.turn.execution import lowered
 
 if TYPE_CHECKING:
     from agent.providers.base import ChatResponse
+    from agent.tools.inquiry import Inquiry, InquiryAnswer
     from agent.turn.guidance import Guidance
 
 
@@ -73,6 +74,19 @@ class TurnProgress(Struct):
     def is_recalled(self) -> bool:
         """True if memories below the owner's trust are among it."""
         return any(message.is_recalled for message in self.messages)
+
+    def hearing(self, inquire: "Inquiry") -> "Inquiry":
+        """Return the way to the person's words; spoken ones count for what follows in the turn."""
+
+        async def heard(question: str, trust: Provenance = Provenance.MODEL) -> "InquiryAnswer":
+            answer = await inquire(question, trust)
+            if answer.is_spoken:
+                self.fresh = replace(self.fresh, is_spoken=True)
+                self.whole = replace(self.whole, is_spoken=True)
+                self.plain = self.plain and replace(self.plain, is_spoken=True)
+            return answer
+
+        return heard
 
     def read(self, words: Passage, *, held: bool = False) -> None:
         """The model is shown these in this turn.

@@ -250,8 +250,9 @@ class TurnRunner:
 
         context = progress.fresh if progress.is_fresh else progress.whole
         nested = Delegation(self, context, seams, progress.within)
+        inquire = None if seams.inquire is None else progress.hearing(seams.inquire)
         follows = not self.gate.looks_at("url")
-        return replace(context, nested=nested, inquire=seams.inquire, follows_redirects=follows)
+        return replace(context, nested=nested, inquire=inquire, follows_redirects=follows)
 
     def _finished(self, progress: TurnProgress, text: str) -> "TurnOutcome":
         from agent.turn.outcome import TurnOutcome  # noqa: PLC0415 - a turn needs it, no start

@@ -2,15 +2,18 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
-from agent.messages import Address, Attachment, Provenance
+from agent.channels.base import Answer
+from agent.messages import Address, Attachment, Effect, Provenance
 from agent.messaging.user_questions import _Asker
 from agent.messaging.worker import STOPPED_TEXT
 from agent.tools.ask_user import AskUserTool
 from tests.fakes.channel import FakeChannel, RefusingChannel, message
 from tests.fakes.dispatching import Running, running
 from tests.fakes.provider import ScriptedProvider, calls
+from tests.fakes.tools import CountingTool
 from tests.waits import stays, wait_until
 
 ASK = calls(("ask_user", '{"question":"When?","choices":["at six","at seven"]}'))
@@ -104,6 +107,24 @@ async def test_a_spoken_answer_is_its_words(tmp_path: Path) -> None:
         await agent.dispatcher.deliver(said, agent.tasks)
         assert await channel.wait_for(2) == [SHOWN, "noted"]
         assert results(provider) == '{"answer":"at seven"}'
+
+
+@pytest.mark.parametrize("is_spoken", [False, True])
+async def test_what_may_hurt_is_asked_in_writing_once_an_answer_was_spoken(
+    tmp_path: Path, *, is_spoken: bool
+) -> None:
+    """The order was typed, and how long it is for was heard, perhaps wrongly."""
+    heater = calls(("lamp", '{"value":"on"}'))
+    channel, provider = FakeChannel(Answer.YES), ScriptedProvider(ASK, heater, "noted")
+    tools = [AskUserTool(), CountingTool(Effect.HAZARD)]
+    async with running(tmp_path, provider, channel, tools=tools) as agent:
+        await agent.say("heat")
+        await until_asked(agent, channel)
+        said = replace(message("at seven", "2"), is_spoken=is_spoken)
+        await agent.dispatcher.deliver(said, agent.tasks)
+        assert await channel.wait_for(2) == [SHOWN, "noted"]
+    (question,) = channel.questions
+    assert ("said aloud" in question.reason, question.always == "") == (is_spoken, is_spoken)
 
 
 async def test_what_could_not_be_heard_is_no_answer_and_is_told(tmp_path: Path) -> None:
