@@ -15,9 +15,10 @@ from agent.access.owner import ReachedOwner
 from agent.access.owner_contact import OwnerContact
 from agent.access.pairing import Pairing
 from agent.access.pairing_codes import CODE_TTL_S, Codes
-from agent.access.people import PeopleStore, Person
+from agent.access.people import PairedGroup, PeopleStore, Person
 from agent.channels.base import Channel
 from agent.channels.terminal import LOCAL, OWNER, TerminalChannel
+from agent.errors import BarnacleError
 from agent.messages import Address, Attachment, Inbound, Outbound
 from agent.messaging.delivery import Delivery
 from agent.settings import Paths
@@ -81,6 +82,20 @@ class AccessControl:
     def knows(self, message: Inbound) -> bool:
         """Return true if the sender has access, by the platform's own id."""
         return self.people.find(message.channel, message.sender) is not None
+
+    async def follow_group(self, channel: str, target: str, now_at: str) -> None:
+        """Listen in the new place of a group that the platform itself has moved."""
+        if not self.people.listens_in(channel, target):
+            return
+        group = PairedGroup(channel=channel, target=now_at)
+        try:
+            # The old one stays: what was made there answers to it
+            await asyncio.to_thread(self.people.listen_in, group, wanted=True)
+        except BarnacleError as err:
+            text = "access: group not followed; write `/pair group` there (to=%s, error=%s)"
+            _log.error(text, now_at, err)
+        else:
+            _log.info("access: group moved (channel=%s, from=%s, to=%s)", channel, target, now_at)
 
     def everyone(self) -> "Sequence[Addressee]":
         """Return the people that a tool may write to; the owner at the machine if without another.

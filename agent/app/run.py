@@ -274,6 +274,7 @@ def _platforms(agent: Agent, own: "OwnSpeech | None" = None) -> tuple[Channel, .
         newest=agent.peripherals.newest_readings,
         own_state=partial(AgentState, agent),
         own_speech=own,
+        group_moved=agent.access.follow_group,
     )
     return open_channels(agent.settings, reach)
 

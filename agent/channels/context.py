@@ -1,6 +1,6 @@
 """Parts that a channel shares with the rest of the agent."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,21 @@ if TYPE_CHECKING:
     from agent.channels.speech.base import Recogniser
 
 
+# The channel, the old and the new place
+GroupMoved = Callable[[str, str, str], Awaitable[None]]
+
+
+async def nothing_follows(channel: str, target: str, now_at: str) -> None:
+    """Leave it: where no agent is there is no list of groups."""
+
+
 class ChannelContext(Struct, frozen=True):
     """Folder of a channel, and the people that it listens to.
 
     Args:
         folder: for what has to outlive a restart.
         knows: whose files are fetched.
+        group_moved: is told the channel, the old and the new place of a group that moved.
         commands: what can be typed, with what it does, where the platform shows a list.
     """
 
@@ -26,3 +35,4 @@ class ChannelContext(Struct, frozen=True):
     knows: Knows
     recogniser: "Recogniser | None" = None
     commands: Sequence[tuple[str, str]] = ()
+    group_moved: GroupMoved = nothing_follows

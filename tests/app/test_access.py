@@ -7,10 +7,11 @@ from msgspec import structs
 
 from agent.access.admission import Admitted, Rejected
 from agent.access.pairing_codes import Invitation
-from agent.access.people import PersonAccount
+from agent.access.people import PairedGroup, PersonAccount
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
 from agent.backup.aftermath import RestoreNote, write_note
+from agent.errors import StorageFull
 from agent.messages import Inbound
 from agent.messaging import outbox
 from agent.messaging.delivery import Delivery
@@ -78,6 +79,29 @@ def test_what_a_stranger_sends_leaves_no_files(doorway: AccessControl) -> None:
     assert doorway.knows(said("", "2"))
     assert not doorway.knows(said("", "3"))
     assert not doorway.knows(said("", "2", "signal"))
+
+
+async def test_a_group_that_the_platform_moved_is_listened_to_in_its_new_place(
+    doorway: AccessControl,
+) -> None:
+    doorway.people.listen_in(PairedGroup(channel="telegram", target="-5"), wanted=True)
+    await doorway.follow_group("telegram", "-5", "-1005")
+    await doorway.follow_group("telegram", "-6", "-1006")
+    # What was made in the old one, a job for instance, still stands
+    heard = [doorway.people.listens_in("telegram", one) for one in ("-5", "-1005", "-1006")]
+    assert heard == [True, True, False]
+
+
+async def test_a_group_that_moves_on_a_full_disk_holds_up_nobody(
+    doorway: AccessControl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(_group: PairedGroup, **_wanted: bool) -> None:
+        raise StorageFull("no room")
+
+    doorway.people.listen_in(PairedGroup(channel="telegram", target="-5"), wanted=True)
+    monkeypatch.setattr(doorway.people, "listen_in", full)
+    await doorway.follow_group("telegram", "-5", "-1005")
+    assert "`/pair group`" in caplog.text
 
 
 async def test_the_owner_is_told_of_whoever_pairs(doorway: AccessControl, tmp_path: Path) -> None:

@@ -75,7 +75,13 @@ class TelegramChannel(Channel):
         self._asking = TelegramApprovals(api, self._words, questions, self._silence)
         fetching = TelegramFiles(api, place.keeping, place.recogniser, self.pulse.beat)
         ears = TelegramReceiverParts(
-            self._asking, questions, fetching, place.knows, settings.groups, place.commands
+            self._asking,
+            questions,
+            fetching,
+            place.knows,
+            settings.groups,
+            place.commands,
+            place.group_moved,
         )
         position = TelegramCursor(place.folder / "position.json", clock)
         self._listening = TelegramReceiver(api, ears, position, self.pulse, clock)

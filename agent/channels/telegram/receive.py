@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
+from agent.channels.context import GroupMoved
 from agent.channels.incoming_files import unfetched
 from agent.channels.received_files import Knows
 from agent.channels.rest import AnswerTooLong
@@ -32,6 +33,7 @@ from agent.channels.telegram.events import (
 )
 from agent.channels.telegram.files import TelegramFiles
 from agent.channels.telegram.inbound import (
+    NAME,
     Groups,
     TelegramAttachment,
     edited,
@@ -110,6 +112,7 @@ class TelegramReceiverParts(Struct, frozen=True):
     Args:
         knows: whose files are fetched; those of strangers are not.
         commands: what the platform shows when somebody types a slash, each with its words.
+        group_moved: is told of a group that has another id from now on.
     """
 
     asking: TelegramApprovals
@@ -118,6 +121,7 @@ class TelegramReceiverParts(Struct, frozen=True):
     knows: Knows
     groups: Groups
     commands: Commands
+    group_moved: GroupMoved
 
 
 class TelegramReceiver:
@@ -223,6 +227,9 @@ class TelegramReceiver:
     async def _take(
         self, album: Sequence[TelegramMessage], me: TelegramSelf, deliver: Deliver
     ) -> None:
+        if (now_at := album[0].migrate_to_chat_id) is not None:
+            # Only the platform says so, and what is said there comes behind it
+            await self._ears.group_moved(NAME, str(album[0].chat.id), str(now_at))
         is_ours = any(is_for_us(message, me, self._ears.groups) for message in album)
         if not is_ours or id_of(album[0]) in self._ahead:
             return

@@ -244,6 +244,24 @@ async def test_an_edit_is_no_order_and_its_writer_is_asked(tmp_path: Path) -> No
         assert (await bot.hear(3))[2].text == "/estop"
 
 
+async def test_a_group_that_became_a_supergroup_is_told_of_before_what_is_said_there(
+    tmp_path: Path,
+) -> None:
+    told: list[tuple[str, ...]] = []
+
+    async def moved(*move: str) -> None:
+        told.append((*move, *(one.text for one in bot.heard)))
+
+    async with listening(tmp_path, group_moved=moved) as bot:
+        new = -1_000_000_000_123
+        await bot.server.world.write("", GROUP, migrate_to_chat_id=new)
+        await bot.server.world.write("", new, migrate_from_chat_id=GROUP)
+        await bot.server.world.write(f"@{USERNAME} lamp on", new)
+        [heard] = await bot.hear()
+        assert heard.reply_target == str(new)
+    assert told == [("telegram", str(GROUP), str(new))]
+
+
 async def test_what_is_written_to_a_lent_account_is_left_alone(tmp_path: Path) -> None:
     async with listening(tmp_path) as bot:
         await bot.server.world.write("lamp on", business_connection_id="b1")
