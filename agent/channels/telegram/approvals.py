@@ -20,6 +20,8 @@ _log = logging.getLogger(__name__)
 
 # A call that takes more messages than this to show is asked about at the terminal
 MAX_MESSAGES = 4
+# A chat that wants to be left alone for longer is passed over: another may be asked meanwhile
+MOST_WAITED_S = 30.0
 # Two units for each character at most, and room for the outcome
 PIECE_CHARS = MAX_UNITS // 2 - 100
 _LABELS = {Answer.YES: "Yes", Answer.NO: "No", Answer.ALWAYS: "Always"}
@@ -41,12 +43,18 @@ class TelegramApprovals(ApprovalButtons):
         self._silence = silence
 
     async def ask(self, address: Address, question: Question) -> Answer:
-        self._silence.demand(address.target)
         # An answer comes from where the question stands
         there = replace(address, target=str(self._words.chat_of(address.target)))
+        refusal: ChannelError
         for _ in range(MAX_REPAIRS):
+            for chat in {address.target, there.target}:
+                await self._silence.wait_out(chat, MOST_WAITED_S)
             try:
                 return await super().ask(there, question)
+            except ChannelUnavailable as err:
+                refusal = err
+                if err.retry_after_s is None:
+                    raise
             except TelegramRefused as err:
                 refusal, moved = err, self._words.elsewhere(there, err)
                 if moved is None:

@@ -29,6 +29,17 @@ class TelegramRateLimits:
             return 0.0
         return left_s
 
+    async def wait_out(self, chat: str, most_s: float) -> None:
+        """Return when sending is allowed again.
+
+        Raises:
+            ChannelUnavailable: that is further away.
+        """
+        while left_s := self.left_s(chat):
+            if left_s > most_s:
+                self.demand(chat)
+            await self._clock.sleep(left_s)
+
     def demand(self, chat: str) -> None:
         """Raise the error that the platform would answer, without asking it.
 

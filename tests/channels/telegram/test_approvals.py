@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer, Question
-from agent.channels.telegram.approvals import keyboard, pieces
+from agent.channels.telegram.approvals import MOST_WAITED_S, keyboard, pieces
 from agent.errors import ChannelUnavailable
 from agent.messages import Address
+from tests.fakes.clock import SteppedClock
 from tests.fakes.telegram_bot import Bot, listening
 from tests.fakes.telegram_server import Fault
 from tests.fakes.telegram_world import ANNA, BEN, FORUM, GROUP, Json
@@ -115,6 +116,34 @@ async def test_a_question_that_nobody_answers_loses_its_buttons(tmp_path: Path) 
 async def test_a_question_that_cannot_be_put_is_an_error(tmp_path: Path) -> None:
     async with listening(tmp_path) as bot:
         bot.server.faults.append(Fault("sendMessage", html=502))
+        with pytest.raises(ChannelUnavailable):
+            await bot.channel.ask(address(), QUESTION)
+
+
+@pytest.mark.parametrize("method", ["sendMessage", "sendMessageDraft"])
+async def test_a_question_waits_for_a_chat_that_was_asked_too_often(
+    tmp_path: Path, method: str
+) -> None:
+    """The draft of the answer may have been shown too often just before."""
+    clock = SteppedClock()
+    async with listening(tmp_path, clock=clock) as bot:
+        if method == "sendMessageDraft":
+            await bot.server.world.write("pump on")
+            [heard] = await bot.hear()
+            bot.server.faults.append(Fault(method, retry_after_s=7))
+            await bot.channel.draft(heard, "I look")
+            await wait_until(lambda: bot.server.called(method))
+        else:
+            bot.server.faults.append(Fault(method, retry_after_s=7))
+        task, shown = await asked(bot, address())
+        await bot.server.world.press(shown, "Yes")
+        assert await task is Answer.YES
+    assert sum(clock.slept_s) >= 7
+
+
+async def test_a_question_waits_no_longer_than_somebody_would_be_asked(tmp_path: Path) -> None:
+    async with listening(tmp_path, clock=SteppedClock()) as bot:
+        bot.server.faults.append(Fault("sendMessage", retry_after_s=int(MOST_WAITED_S) + 1))
         with pytest.raises(ChannelUnavailable):
             await bot.channel.ask(address(), QUESTION)
 
