@@ -40,6 +40,8 @@ SETTLE_S = 5.0
 # Wait after the first failure; doubled after each further one, up to a wait that a person bears
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 60.0
+# What is not kept waits no longer for a chat: a turn may wait for it
+MOST_BUSY_S = 30.0
 
 # More than are sent between a look at the outbox and what is done about it
 REMEMBERED_SENT = 256
@@ -61,10 +63,20 @@ class _BusyChats:
             self._not_before_s[part.channel, part.recipient] = until_s
 
     async def wait(self, part: Outbound) -> None:
-        chat = (part.channel, part.recipient)
-        while (left_s := self._not_before_s.get(chat, 0.0) - self._clock.monotonic_s()) > 0:
+        while left_s := self._left_s(part):
             await self._clock.sleep(left_s)
-        self._not_before_s.pop(chat, None)
+        self._not_before_s.pop((part.channel, part.recipient), None)
+
+    async def passes(self, part: Outbound) -> bool:
+        """Wait where that is not for long; return true if the chat was busy and is not now."""
+        if not 0 < self._left_s(part) <= MOST_BUSY_S:
+            return False
+        await self.wait(part)
+        return True
+
+    def _left_s(self, part: Outbound) -> float:
+        chat = (part.channel, part.recipient)
+        return max(self._not_before_s.get(chat, 0.0) - self._clock.monotonic_s(), 0.0)
 
 
 class Delivery:
@@ -185,10 +197,13 @@ class Delivery:
             return None
 
     async def send_unrecorded(self, answer: Outbound) -> bool:
-        """One try, for what cannot be kept because the storage is full."""
+        """One try, for what is not kept; where a chat is busy for a moment, another one then."""
         channel = self._channels[answer.channel]
         for part in self._parts(channel, answer):
-            if await self._try(channel, part) is not None:
+            failure = await self._try(channel, part)
+            if failure is not None and await self._busy.passes(part):
+                failure = await self._try(channel, part)
+            if failure is not None:
                 return False
         return True
 
@@ -223,8 +238,7 @@ class Delivery:
 
     def takes_files(self, channel: str) -> bool:
         """Return true if files can be sent there."""
-        found = self._channels.get(channel)
-        return found is not None and found.abilities.takes_files
+        return channel in self._channels and self._channels[channel].abilities.takes_files
 
     def attends(self, answer: Outbound) -> bool:
         """Return true if somebody is there to take it now."""
@@ -342,8 +356,7 @@ class Delivery:
             async with asyncio.timeout(limit_s):
                 await channel.send(part)
         except Exception as failed:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
-            is_slow = isinstance(failed, TimeoutError)
-            err = ChannelUnavailable(f"no answer within {limit_s:.0f} s") if is_slow else failed
+            err = _named(failed, limit_s)
             _log.warning("delivery: not taken (channel=%s, error=%r)", part.channel, err)
             # Where somebody has to write first it is no fault of the platform's
             self._activity.note_channel(part.channel, is_deaf=channel.attends(part))
@@ -366,6 +379,12 @@ class Delivery:
             return await self._journal.transact(lambda db: outbox.note_failure(db, part.outbox_id))
         except StorageFull:
             return tries + 1
+
+
+def _named(failed: Exception, limit_s: float) -> Exception:
+    """Return the error; that of a platform that did not answer in time names it as away."""
+    is_slow = isinstance(failed, TimeoutError)
+    return ChannelUnavailable(f"no answer within {limit_s:.0f} s") if is_slow else failed
 
 
 def _upload_s(part: Outbound, each_s: float) -> float:

@@ -157,6 +157,17 @@ async def test_a_chat_is_left_alone_for_as_long_as_the_platform_asks(
     assert clock.monotonic_s() == pytest.approx(37.0)
 
 
+@pytest.mark.parametrize(("retry_after_s", "arrives"), [(7.0, True), (600.0, False)])
+async def test_a_question_of_a_turn_waits_for_a_busy_chat_but_not_for_long(
+    journal: DatabaseWorker, retry_after_s: float, *, arrives: bool
+) -> None:
+    clock = SteppedClock()
+    delivery = _delivery(journal, BusyChat("busy", retry_after_s), clock)
+    question = Outbound(0, "fake", "busy", "How long?", "")
+    assert await delivery.send_unrecorded(question) is arrives
+    assert clock.monotonic_s() == pytest.approx(retry_after_s if arrives else 0.0)
+
+
 async def test_one_busy_chat_holds_up_no_other(journal: DatabaseWorker) -> None:
     channel = BusyChat("busy", 37.0)
     delivery = _delivery(journal, channel)
