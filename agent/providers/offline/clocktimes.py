@@ -105,11 +105,7 @@ def _shared(units: Sequence[Unit], position: int, own: TimeVocabulary) -> ClockT
     if position and units[position - 1].text == _FROM.get(own.code):
         # From 8 to 9 is no eight minutes before nine
         return None
-    return (
-        _past_or_to(units, count.end, int(count.value), own)
-        if "past" not in _LATER.get(own.code, ())
-        else None
-    )
+    return _past_or_to(units, count.end, int(count.value), own)
 
 
 # Where a range has the same word as the minutes before an hour
@@ -117,8 +113,8 @@ _FROM = {"en": "from"}
 # Where the mark of an hour is the decimal point as well
 _MARKS_DECIMALS = frozenset({"zh"})
 _ZEROS, _TWO_DIGITS = ("0", "零", "〇"), 10
-# Where minutes come after the hour: las siete y diez
-_LATER = {"es": ("past",)}
+# Where minutes come after the hour: las siete y diez, le otto meno cinque
+_LATER = frozenset({"es", "fr", "it", "pt"})
 
 
 def _past_or_to(
@@ -224,8 +220,15 @@ def _minutes(units: Sequence[Unit], position: int, own: TimeVocabulary) -> tuple
     if found is not None and own.code in _LATER and not {"past", "to"}.isdisjoint(found.values):
         counted = count_at(units, found.end, own.code)
         if counted is not None and 0 < counted.value < _HOUR_MIN:
-            return counted.end, int(counted.value) * (1 if "past" in found.values else -1)
+            end = _past_minute(units, counted.end, own)
+            return end, int(counted.value) * (1 if "past" in found.values else -1)
     return _plain_minutes(units, position, own)
+
+
+def _past_minute(units: Sequence[Unit], end: int, own: TimeVocabulary) -> int:
+    """Return the end of the unit that may follow them: las ocho menos cinco minutos."""
+    unit = own.units.at(units, end)
+    return unit.end if unit is not None and unit.values[0] == "min" else end
 
 
 def _plain_minutes(units: Sequence[Unit], position: int, own: TimeVocabulary) -> tuple[int, int]:
