@@ -21,6 +21,8 @@ from agent.providers.offline.toolbox import Toolbox
 
 START, CHANGE, CANCEL, LIST = "timer_start", "timer_change", "timer_cancel", "timer_list"
 _NOUNS = ("timer", "timers")
+# What is done to a timer that runs; to ask about it changes nothing
+_CHANGES = frozenset({"cancel", "halt", "pause", "resume", "add", "remove"})
 # What may stand in any sentence about a timer
 _ALWAYS = frozenset({LIGHT, "name", "timer", "timers", "place", "for", "named", "aside"})
 # What each deed may be said with besides its own words
@@ -87,11 +89,35 @@ def _ordered(sentence: Sentence, analysis: Analysis) -> Order | None:
 
 def _is_no_order(analysis: Analysis, sentence: Sentence) -> bool:
     """Return true if a word that was not used denies, supposes or reports the order."""
-    return any(
+    unused = any(
         _has_within(analysis, *sentence.place(token), _NO_ORDER)
         for token in sentence.tokens
         if token.kind is TokenKind.UNKNOWN
     )
+    return unused or _is_denied(analysis, sentence) or _is_told(analysis, sentence)
+
+
+def _is_denied(analysis: Analysis, sentence: Sentence) -> bool:
+    """Return true for a denial whose parts say nothing each: し, な, い, で in しないで."""
+    light = [sentence.place(token) for token in sentence.tokens if token.tags == {LIGHT}]
+    return any(
+        "negate" in piece.senses and not piece.foreign and (piece.start, piece.end) not in light
+        for piece in analysis.pieces
+        if any(piece.start < end and piece.end > start for start, end in light)
+    )
+
+
+def _is_told(analysis: Analysis, sentence: Sentence) -> bool:
+    """Return true for what is done already, or asked about: 计时器取消了吗, キャンセルした."""
+    tokens, said = sentence.tokens, frozenset(one for p in analysis.pieces for one in p.senses)
+    if sentence.tags & {"status", "remains"}:
+        return False
+    asks = "particle" in said or "?" in analysis.text.replace("？", "?")
+    if asks and "request" not in said and sentence.tags & _CHANGES:
+        return True
+    done = any(token.has("done") for token in tokens) and said.isdisjoint({"object", "request"})
+    last = next((place for place, token in enumerate(tokens) if token.has("done_last")), None)
+    return done or (last is not None and all(one.has(LIGHT) for one in tokens[last:]))
 
 
 def _more_or_less(sentence: Sentence) -> Order | None:

@@ -93,6 +93,47 @@ def test_no_timer_runs_for_less_than_nothing(code: str, text: str) -> None:
     assert said(code, text) == SayStep("timer_unclear")
 
 
+NO_ORDERS = [
+    ("ja", "タイマーをキャンセルしないで"),
+    ("ja", "タイマーをキャンセルするな"),
+    ("ja", "タイマーを一時停止しないで"),
+    ("ja", "10分のタイマーをセットしないで"),
+    ("ja", "タイマーをキャンセルした"),
+    ("ja", "タイマーをキャンセルしたの？"),
+    ("ja", "10分のタイマーをセットしました"),
+    ("zh", "计时器取消了吗"),
+    ("zh", "我取消了计时器"),
+    ("zh", "计时器取消了"),
+    ("zh", "定了一个十分钟的计时器"),
+    ("de", "lass den Timer nicht weiterlaufen"),
+    ("en", "the tea timer, cancel?"),
+]
+
+
+@pytest.mark.parametrize(("code", "text"), NO_ORDERS)
+def test_what_is_denied_done_or_asked_changes_no_timer(code: str, text: str) -> None:
+    assert said(code, text) == SayStep("timer_unclear")
+
+
+ASKED_FOR = [
+    ("zh", "把计时器取消了", "timer_cancel", {}),
+    ("zh", "能取消计时器吗", "timer_cancel", {}),
+    ("zh", "定一个十分钟的计时器好吗", "timer_start", {"seconds": 600, "language": "zh"}),
+    ("ja", "10分のタイマーをセットしてくれない？", "timer_start", {"seconds": 600, "language": "ja"}),
+    ("de", "lass den Timer weiterlaufen", "timer_change", {"state": "running"}),
+    ("en", "10 minute timer?", "timer_start", {"seconds": 600}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "text", "tool", "wanted"), ASKED_FOR)
+def test_a_wish_that_looks_so_is_an_order(
+    code: str, text: str, tool: str, wanted: dict[str, Any]
+) -> None:
+    step = said(code, text)
+    assert isinstance(step, CallStep), step
+    assert [(order.tool, order.arguments) for order in step.orders] == [(tool, wanted)]
+
+
 def test_a_range_is_no_time() -> None:
     assert said("en", "timer 5 - 10 minutes") == SayStep("timer_unclear")
 
