@@ -23,6 +23,8 @@ _OPENING = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", 
 _COLOURS = frozenset({"suppose", "later", "past", "report", "request", "question", "watch"})
 
 
+# How much more or less something is to be
+RELATIVE = frozenset({"more", "less"})
 # An order is short: in what is longer, some of which is not even looked at, it is doubtful
 MAX_ORDER_CHARS = 400
 
@@ -109,7 +111,8 @@ class Clause(Struct, frozen=True):
     @property
     def aims(self) -> bool:
         """Return true if a number is where something ends: raise it to 50, not by 50."""
-        return any(_is_aimed(amount, self.pieces) for amount in self.amounts)
+        verb_final = lexicon(self.code).verb_final
+        return any(aims(amount, self.pieces, verb_final=verb_final) for amount in self.amounts)
 
     @property
     def measures(self) -> tuple[Piece, ...]:
@@ -119,11 +122,26 @@ class Clause(Struct, frozen=True):
         return tuple(dict.fromkeys((*units, *after)))
 
 
-def _is_aimed(amount: Amount, pieces: Sequence[Piece]) -> bool:
-    """Return true if a word before the number, or behind its unit, says that a level ends there."""
+def aims(amount: Amount, pieces: Sequence[Piece], *, verb_final: bool) -> bool:
+    """Return true if a word before the number says that a level ends there: raise it to 50.
+
+    Where the verb is final, the word is behind the unit. Elsewhere one behind it goes on: raise it
+    10 % to save the plants.
+    """
     first, last = pieces.index(amount.pieces[0]), pieces.index(amount.pieces[-1])
-    beside = (*pieces[max(0, first - 2) : first], *pieces[last + 1 : last + 2])
-    return any("aim" in piece.senses for piece in beside)
+    beside = (*pieces[max(0, first - 2) : first], *pieces[last + 1 : last + 1 + verb_final])
+    said = {sense for piece in pieces for sense in piece.senses}
+    by = {"step"} if said & RELATIVE else set()
+    return any("aim" in piece.senses and by.isdisjoint(piece.senses) for piece in beside)
+
+
+def is_step(amount: Amount, pieces: Sequence[Piece]) -> bool:
+    """Return true if a number is by how much: by 10, um 10 Grad, 10 degrees more."""
+    first, last = pieces.index(amount.pieces[0]), pieces.index(amount.pieces[-1])
+    before = pieces[first - 1].senses if first else ()
+    behind = next((one.senses for one in pieces[last + 1 :] if one.senses != ("stop",)), ())
+    by = "step" in before and "aim" not in before
+    return by or not {"step", *RELATIVE}.isdisjoint(behind)
 
 
 def _is_nameable(piece: Piece) -> bool:

@@ -8,7 +8,7 @@ from agent.providers.offline.units import UnitKind
 _EDGES = " \t\r\n,:;，：；、"
 _QUOTES = "\"“”„«»「」『』'‘’"
 # Spoken around the text, and no part of it
-_AROUND = frozenset({"lead", "aim", "object", "request"})
+_AROUND = frozenset({"lead", "aim", "step", "object", "request"})
 
 
 def writing(analysis: Analysis, box: Toolbox) -> Step | None:

@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from agent.messages import Effect
 from agent.providers.offline.all_off import rest_of
+from agent.providers.offline.clauses import aims, is_step
+from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.measures import Amount, amounts_of, converted
 from agent.providers.offline.names import PLACE
 from agent.providers.offline.pieces import Analysis, Piece
@@ -43,7 +45,7 @@ _FAR = "negate no cancel suppose report later switch set move on off open closed
 _REACHING = frozenset(_FAR.split())
 _VERBS = frozenset({"switch", "set", "move"})
 # Words that say nothing against an act, and those that do only where nothing earlier is meant
-_KIND = "request filler stop greet thanks object done lead aim join but all both yes mine too"
+_KIND = "request filler stop greet thanks object done lead aim step join but all both yes mine too"
 _BACK = "more less slightly greatly again another ask first second third particle state"
 _HARMLESS, _POINTING = frozenset(_KIND.split()), frozenset(_BACK.split())
 
@@ -113,6 +115,7 @@ class _Ledger:
         self._taken: set[int] = set()
         self.is_half_named = False
         self._clauses = _clauses(analysis)
+        self._verb_final = lexicon(analysis.code).verb_final
         self._asks = "?" in analysis.text.replace("？", "?")
 
     def takes(self, order: Order, profile: Profile) -> bool:
@@ -257,6 +260,8 @@ class _Ledger:
             self._taken |= {id(piece) for piece in spoken}
             return {piece.text for piece in spoken} >= set(words)
         for amount in amounts:
+            if not self._points_back and self._is_step(amount):
+                continue
             if _is_close(converted(amount, parameter.unit), given):
                 self._taken |= {id(piece) for piece in amount.pieces}
                 return True
@@ -308,10 +313,13 @@ class _Ledger:
 
     def _is_aimed(self, amount: Amount, clause: _Clause) -> bool:
         """Return true if the message says that a level ends there, and the number was taken."""
-        first = clause.pieces.index(amount.pieces[0])
-        beside = (*clause.pieces[max(0, first - 2) : first], *clause.pieces[first:][1:3])
-        aimed = any("aim" in piece.senses for piece in beside)
+        aimed = aims(amount, clause.pieces, verb_final=self._verb_final)
         return aimed and id(amount.pieces[0]) in self._taken
+
+    def _is_step(self, amount: Amount) -> bool:
+        """Return true if the message says that a level changes by so much."""
+        homes = (one.pieces for one in self._clauses if amount.pieces[0] in one.pieces)
+        return any(is_step(amount, pieces) for pieces in homes)
 
     def _is_measured(self, piece: Piece, clause: _Clause) -> bool:
         """Return true for a word about time beside a taken number: for 5 seconds, 5 times."""
