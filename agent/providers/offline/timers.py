@@ -17,12 +17,19 @@ from agent.providers.offline.plan import CallStep, Order, SayStep, Step
 from agent.providers.offline.senses import actions, values
 from agent.providers.offline.time_vocabulary import LIGHT
 from agent.providers.offline.timed_tokens import Sentence, TimeToken, TokenKind, sentence_of
+from agent.providers.offline.timer_doubts import (
+    DASHES,
+    NO_ORDER,
+    SIGNS,
+    has_within,
+    is_minus,
+    is_no_order,
+    is_sum,
+)
 from agent.providers.offline.toolbox import Toolbox
 
 START, CHANGE, CANCEL, LIST = "timer_start", "timer_change", "timer_cancel", "timer_list"
 _NOUNS = ("timer", "timers")
-# What is done to a timer that runs; to ask about it changes nothing
-_CHANGES = frozenset({"cancel", "halt", "pause", "resume", "add", "remove"})
 # What may stand in any sentence about a timer
 _ALWAYS = frozenset({LIGHT, "name", "timer", "timers", "place", "for", "named", "aside"})
 # What each deed may be said with besides its own words
@@ -39,15 +46,7 @@ _BESIDE: Mapping[str, frozenset[str]] = {
 _SAID = ("L", "N", "So")
 _MAX_NAME_WORDS = 4
 _MAX_NAME_CHARS = 40
-# Said with these, it is no order, or not now
-_NO_ORDER = frozenset({"negate", "suppose", "past", "report", "changes", "watch", "unwatch"})
 _TWO = 2
-# They part what is said, or put a number below zero if they stand close before it alone
-_DASHES = frozenset("-‐‑‒–—―−")
-_MINUS = "−"
-# Never before a number below zero
-_LONG = frozenset("—―")
-_SIGNS = {"add": 1, "remove": -1}
 
 
 class _Read(Struct, frozen=True):
@@ -71,9 +70,9 @@ def about_timers(analysis: Analysis, box: Toolbox) -> Step | None:
         return None
     sentence = sentence_of(analysis.text, analysis.code)
     if not sentence.tags.isdisjoint(_NOUNS):
-        order = None if _is_no_order(analysis, sentence) else _ordered(sentence, analysis)
+        order = None if is_no_order(analysis, sentence) else _ordered(sentence, analysis)
         return SayStep("timer_unclear") if order is None else CallStep((order,))
-    order = _more_or_less(sentence) or _remaining(sentence)
+    order = _more_or_less(sentence, analysis) or _remaining(sentence)
     return None if order is None else CallStep((order,))
 
 
@@ -87,46 +86,13 @@ def _ordered(sentence: Sentence, analysis: Analysis) -> Order | None:
     return None
 
 
-def _is_no_order(analysis: Analysis, sentence: Sentence) -> bool:
-    """Return true if a word that was not used denies, supposes or reports the order."""
-    unused = any(
-        _has_within(analysis, *sentence.place(token), _NO_ORDER)
-        for token in sentence.tokens
-        if token.kind is TokenKind.UNKNOWN
-    )
-    return unused or _is_denied(analysis, sentence) or _is_told(analysis, sentence)
-
-
-def _is_denied(analysis: Analysis, sentence: Sentence) -> bool:
-    """Return true for a denial whose parts say nothing each: し, な, い, で in しないで."""
-    light = [sentence.place(token) for token in sentence.tokens if token.tags == {LIGHT}]
-    return any(
-        "negate" in piece.senses and not piece.foreign and (piece.start, piece.end) not in light
-        for piece in analysis.pieces
-        if any(piece.start < end and piece.end > start for start, end in light)
-    )
-
-
-def _is_told(analysis: Analysis, sentence: Sentence) -> bool:
-    """Return true for what is done already, or asked about: 计时器取消了吗, キャンセルした."""
-    tokens, said = sentence.tokens, frozenset(one for p in analysis.pieces for one in p.senses)
-    if sentence.tags & {"status", "remains"}:
-        return False
-    asks = "particle" in said or "?" in analysis.text.replace("？", "?")
-    if asks and "request" not in said and sentence.tags & _CHANGES:
-        return True
-    done = any(token.has("done") for token in tokens) and said.isdisjoint({"object", "request"})
-    last = next((place for place, token in enumerate(tokens) if token.has("done_last")), None)
-    return done or (last is not None and all(one.has(LIGHT) for one in tokens[last:]))
-
-
-def _more_or_less(sentence: Sentence) -> Order | None:
+def _more_or_less(sentence: Sentence, analysis: Analysis) -> Order | None:
     """Read "five minutes more" as an order for the timer that runs."""
     durations = [token.duration for token in sentence.tokens if token.duration is not None]
     words = [token for token in sentence.tokens if token.duration is None]
-    if len(durations) != 1:
+    if len(durations) != 1 or _is_aimed(sentence.tokens, sentence, analysis):
         return None
-    for deed, sign in _SIGNS.items():
+    for deed, sign in SIGNS.items():
         own = [token for token in sentence.tokens if token.has(deed)]
         rest = [token for token in words if token not in own]
         if own and all(token.has(LIGHT, "by") for token in rest):
@@ -174,8 +140,8 @@ def _order(deed: str, read: _Read, sentence: Sentence) -> Order | None:
     """Return the call, if the sentence has all that the deed needs."""
     if deed == "start":
         return _start(read, sentence)
-    if deed in _SIGNS:
-        return _added(read, _SIGNS[deed])
+    if deed in SIGNS:
+        return _added(read, SIGNS[deed])
     if read.amounts:
         return None
     many = not sentence.tags.isdisjoint({"all", "timers"})
@@ -221,7 +187,9 @@ def _number(seconds: float) -> int | float:
 
 
 def _read(deed: str, sentence: Sentence, analysis: Analysis) -> _Read:
-    if any(_is_minus(sentence, *pair) for pair in pairwise(sentence.tokens)):
+    if any(is_minus(sentence, *pair) for pair in pairwise(sentence.tokens)):
+        return _Read(ok=False)
+    if is_sum(sentence) or (deed in SIGNS and _is_aimed(sentence.tokens, sentence, analysis)):
         return _Read(ok=False)
     tokens = _without_dashes(sentence)
     allowed = _ALWAYS | _BESIDE.get(deed, frozenset()) | {deed}
@@ -245,21 +213,24 @@ def _without_dashes(sentence: Sentence) -> list[TimeToken]:
     kept: list[TimeToken] = []
     for token in sentence.tokens:
         counts = bool(kept) and kept[-1].kind is TokenKind.NUMBER
-        if counts or sentence.words(token) not in _DASHES:
+        if counts or sentence.words(token) not in DASHES:
             kept.append(token)
     return kept
 
 
-def _is_minus(sentence: Sentence, token: TimeToken, after: TimeToken) -> bool:
-    """Return true if a token puts the number behind it below zero, for which nothing can run."""
-    if after.kind not in {TokenKind.DURATION, TokenKind.NUMBER}:
-        return False
-    units, said = sentence.units, sentence.words(token)
-    if said in _DASHES:
-        is_close = units[after.start].glued and not units[token.start].glued
-        return said == _MINUS or (is_close and said not in _LONG)
-    past = lexicon(sentence.code).numerals.past_minus(units, token.start)
-    return token.kind is TokenKind.UNKNOWN and past == token.end
+def _is_aimed(tokens: Sequence[TimeToken], sentence: Sentence, analysis: Analysis) -> bool:
+    """Return true if a word beside a duration says that it is where a timer is to end: to 5 min."""
+    lasting = [token for token in tokens if token.duration is not None]
+    amounts = [one for one in lasting if not _is_attached(tokens, tokens.index(one))] or lasting
+    places = [sentence.place(token) for token in amounts]
+    pieces = analysis.pieces
+    if lexicon(sentence.code).verb_final:
+        beside = [next((one for one in pieces if one.start >= end), None) for _, end in places]
+    else:
+        beside = [next((one for one in pieces[::-1] if one.end <= at), None) for at, _ in places]
+    return any(
+        one is not None and "aim" in one.senses and "step" not in one.senses for one in beside
+    )
 
 
 def _is_name(token: TimeToken) -> bool:
@@ -316,23 +287,15 @@ def _is_one_name(
     if len(names) > _MAX_NAME_WORDS or last - first != len(names) - 1:
         return False
     start, end = sentence.place(names[0])[0], sentence.place(names[-1])[1]
-    ordering = actions() | values() | _NO_ORDER
+    ordering = actions() | values() | NO_ORDER
     orders = any(
-        _has_within(analysis, *sentence.place(name), ordering)
+        has_within(analysis, *sentence.place(name), ordering)
         for name in names
         if not name.has("name")
     )
     if end - start > _MAX_NAME_CHARS or orders:
         return False
     return _stands_beside(tokens[:first][::-1]) or _stands_beside(tokens[last + 1 :])
-
-
-def _has_within(analysis: Analysis, start: int, end: int, senses: frozenset[str]) -> bool:
-    return any(
-        not senses.isdisjoint(piece.senses)
-        for piece in analysis.pieces
-        if piece.start < end and piece.end > start and not piece.foreign
-    )
 
 
 def _stands_beside(tokens: Sequence[TimeToken]) -> bool:

@@ -93,45 +93,48 @@ def test_no_timer_runs_for_less_than_nothing(code: str, text: str) -> None:
     assert said(code, text) == SayStep("timer_unclear")
 
 
-NO_ORDERS = [
-    ("ja", "タイマーをキャンセルしないで"),
-    ("ja", "タイマーをキャンセルするな"),
-    ("ja", "タイマーを一時停止しないで"),
-    ("ja", "10分のタイマーをセットしないで"),
-    ("ja", "タイマーをキャンセルした"),
-    ("ja", "タイマーをキャンセルしたの？"),
-    ("ja", "10分のタイマーをセットしました"),
-    ("zh", "计时器取消了吗"),
-    ("zh", "我取消了计时器"),
-    ("zh", "计时器取消了"),
-    ("zh", "定了一个十分钟的计时器"),
-    ("de", "lass den Timer nicht weiterlaufen"),
-    ("en", "the tea timer, cancel?"),
+AIMED = [
+    ("en", "shorten the timer to five minutes"),
+    ("en", "extend the timer to ten minutes"),
+    ("de", "verkürze den Timer auf fünf Minuten"),
+    ("nl", "verkort de timer naar vijf minuten"),
+    ("fr", "réduis le minuteur à cinq minutes"),
+    ("es", "reduce el temporizador a cinco minutos"),
+    ("it", "riduci il timer a cinque minuti"),
+    ("pt", "reduz o temporizador para cinco minutos"),
+    ("zh", "把计时器延长到十分钟"),
+    ("ja", "タイマーを5分に短縮して"),
+    ("ko", "타이머를 5분으로 줄여 줘"),
 ]
 
 
-@pytest.mark.parametrize(("code", "text"), NO_ORDERS)
-def test_what_is_denied_done_or_asked_changes_no_timer(code: str, text: str) -> None:
+@pytest.mark.parametrize(("code", "text"), AIMED)
+def test_the_time_that_a_timer_is_to_end_at_is_no_step(code: str, text: str) -> None:
     assert said(code, text) == SayStep("timer_unclear")
 
 
-ASKED_FOR = [
-    ("zh", "把计时器取消了", "timer_cancel", {}),
-    ("zh", "能取消计时器吗", "timer_cancel", {}),
-    ("zh", "定一个十分钟的计时器好吗", "timer_start", {"seconds": 600, "language": "zh"}),
-    ("ja", "10分のタイマーをセットしてくれない？", "timer_start", {"seconds": 600, "language": "ja"}),
-    ("de", "lass den Timer weiterlaufen", "timer_change", {"state": "running"}),
-    ("en", "10 minute timer?", "timer_start", {"seconds": 600}),
-]  # fmt: skip
+STEPS = [
+    ("en", "shorten the timer by five minutes", -300),
+    ("en", "add 5 minutes to the timer", 300),
+    ("de", "fünf Minuten auf den Timer drauf", 300),
+    ("es", "reduce el temporizador en cinco minutos", -300),
+    ("pt", "reduz o temporizador em cinco minutos", -300),
+    ("zh", "把计时器延长十分钟", 600),
+    ("ja", "タイマーに5分追加して", 300),
+    ("ko", "타이머에 5분 추가해 줘", 300),
+    ("fr", "moins cinq minutes", -300),
+]
 
 
-@pytest.mark.parametrize(("code", "text", "tool", "wanted"), ASKED_FOR)
-def test_a_wish_that_looks_so_is_an_order(
-    code: str, text: str, tool: str, wanted: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(("code", "text", "seconds"), STEPS)
+def test_a_timer_is_changed_by_so_much(code: str, text: str, seconds: int) -> None:
     step = said(code, text)
     assert isinstance(step, CallStep), step
-    assert [(order.tool, order.arguments) for order in step.orders] == [(tool, wanted)]
+    assert [order.arguments for order in step.orders] == [{"add_seconds": seconds}]
+
+
+def test_a_shorter_time_alone_is_no_step_where_it_says_the_end() -> None:
+    assert said("ko", "5분으로 줄여") is None
 
 
 def test_a_range_is_no_time() -> None:
