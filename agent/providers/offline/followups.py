@@ -36,7 +36,9 @@ from agent.providers.offline.toolbox import Choice, Name, Toolbox
 
 # With one of these a message says something else than what is to be done
 _UNCLEAR = (ASKING - {"question"}) | CONDITIONS | DOUBTS | {"negate", "state", "mine", "but"}
-_BESIDE_AGAIN = frozenset({"stop", "request", "filler", "join", "again", "slightly", "switch"})
+_BESIDE_AGAIN = frozenset(
+    {"stop", "request", "filler", "amend", "join", "again", "slightly", "switch"}
+)
 
 
 def followup(

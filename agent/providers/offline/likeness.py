@@ -39,7 +39,7 @@ VERY_ALIKE = 0.7
 _TRIED = 3
 # Vectors are kept for every language that was spoken, and every set of tools, lately
 _KEPT_TABLES = 8
-_COURTESY = frozenset({"request", "greet", "filler", "stop"})
+_COURTESY = frozenset({"request", "greet", "filler", "amend", "stop"})
 
 
 class SimilarSentence(Struct, frozen=True):

@@ -79,7 +79,7 @@ def _content(analysis: Analysis, command: Piece) -> str:
     after = analysis.text[command.end :]
     behind = [p for p in analysis.pieces if p.start >= command.end]
     if any(
-        not {"request", "filler", "stop"}.issuperset(p.senses) or not p.senses
+        not {"request", "filler", "stop", "amend"}.issuperset(p.senses) or not p.senses
         for p in _words(behind)
     ):
         return after.lstrip(_LEADING).strip().strip(_QUOTES)

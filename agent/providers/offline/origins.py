@@ -42,7 +42,9 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'，。、）)]{1,500}")
 # How the tool that reads files names them as sources
 _FILE = "file:"
 # Spoken around a question for the source
-_AROUND = frozenset({"source", "stop", "request", "filler", "state", "particle", "greet", "self"})
+_AROUND = frozenset(
+    {"source", "stop", "request", "filler", "amend", "state", "particle", "greet", "self"}
+)
 
 
 def about_origin(analysis: Analysis, box: Toolbox, past: Sequence[ConversationTurn]) -> Step | None:

@@ -25,7 +25,7 @@ from agent.providers.offline.senses import actions, lights, marks, values
 from agent.providers.offline.units import UNSPACED, Unit, UnitKind, split, tidy
 
 # What may come before a form that only counts at the beginning
-_LIGHT = frozenset({"request", "filler", "greet", "yes", "join", "thanks"})
+_LIGHT = frozenset({"request", "filler", "amend", "greet", "yes", "join", "thanks"})
 # What may come after a form that only counts at the end of a clause
 _AFTER_END = frozenset({"join", "but", "request", "suppose", "later"})
 _SENTENCE_ENDS = frozenset(".!?。\n")

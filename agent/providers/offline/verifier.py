@@ -17,11 +17,12 @@ from agent.messages import Effect
 from agent.providers.offline.all_off import rest_of
 from agent.providers.offline.clauses import aims, is_step
 from agent.providers.offline.lexicon import lexicon
-from agent.providers.offline.measures import Amount, amounts_of, converted
+from agent.providers.offline.measures import Amount, converted
 from agent.providers.offline.names import PLACE
 from agent.providers.offline.pieces import Analysis, Piece
 from agent.providers.offline.plan import Order
 from agent.providers.offline.senses import actions, closeness, quantities, things, values
+from agent.providers.offline.statements import OFF, ON, Statement, statements_of, taken_back
 from agent.providers.offline.toolbox import (
     Choice,
     Parameter,
@@ -33,9 +34,6 @@ from agent.providers.offline.toolbox import (
 from agent.providers.offline.units import UnitKind
 
 _MOVES = frozenset({Effect.ACTUATE, Effect.HAZARD})
-_SENTENCE_ENDS = frozenset("!?。.;\n")
-_ENDS = _SENTENCE_ENDS | frozenset(",、，；")
-_ON, _OFF = frozenset({"on", "open", "high"}), frozenset({"off", "closed", "low"})
 # Better than by any kind
 _OWN = 3.0
 _OPENING = frozenset({"open", "closed"})
@@ -45,9 +43,9 @@ _FAR = "negate no cancel suppose report later switch set move on off open closed
 _REACHING = frozenset(_FAR.split())
 _VERBS = frozenset({"switch", "set", "move"})
 # Words that say nothing against an act, and those that do only where nothing earlier is meant
-_KIND = "request filler stop greet thanks object done lead aim step join but all both yes mine too"
+_KIND = "request filler amend stop greet thanks object done lead aim step but all both yes mine"
 _BACK = "more less slightly greatly again another ask first second third particle state"
-_HARMLESS, _POINTING = frozenset(_KIND.split()), frozenset(_BACK.split())
+_HARMLESS, _POINTING = frozenset((*_KIND.split(), "join", "too")), frozenset(_BACK.split())
 
 
 class OrderScope(enum.Enum):
@@ -80,6 +78,8 @@ def fault_in(
     if not moving:
         return None
     ledger = _Ledger(analysis, box, scope)
+    if _contradicts(moving) and not ledger.says("join"):
+        return OrderFault()
     for order, profile in moving:
         if not ledger.takes(order, profile):
             return OrderFault(ledger.untaken(), is_half_named=ledger.is_half_named)
@@ -93,16 +93,14 @@ def _mover(order: Order, box: Toolbox) -> Profile | None:
     return profile if profile is not None and profile.spec.effect in _MOVES else None
 
 
-class _Clause(Struct, frozen=True):
-    """Pieces between commas and joins, and what they say."""
-
-    pieces: tuple[Piece, ...]
-    amounts: tuple[Amount, ...]
-    sentence: int
-
-    @property
-    def senses(self) -> frozenset[str]:
-        return frozenset(sense for piece in self.pieces for sense in piece.senses)
+def _contradicts(moving: Sequence[tuple[Order, Profile]]) -> bool:
+    """Return true if one thing is to be two ways, and nothing says one after the other."""
+    told: dict[tuple[str, object], Order] = {}
+    for order, profile in moving:
+        device = None if profile.device is None else order.arguments.get(profile.device.name)
+        if told.setdefault((order.tool, device), order) != order:
+            return True
+    return False
 
 
 class _Ledger:
@@ -114,7 +112,7 @@ class _Ledger:
         self._points_back = scope is not OrderScope.MESSAGE
         self._taken: set[int] = set()
         self.is_half_named = False
-        self._clauses = _clauses(analysis)
+        self._clauses = statements_of(analysis)
         self._verb_final = lexicon(analysis.code).verb_final
         self._asks = "?" in analysis.text.replace("？", "?")
 
@@ -137,12 +135,14 @@ class _Ledger:
         Args:
             looked: something was only looked at, too: its clause has words of its own.
         """
-        if self._asks and not self._points_back and not self._says("request"):
+        if self._asks and not self._points_back and not self.says("request"):
             return "?"
         spoken = [one for each in self._clauses for one in each.pieces if one.known or one.number]
         if any("join" in one.senses and not actions() & {*one.senses} for one in spoken[-1:]):
             # Something was still to come: treinta y ...
             return spoken[-1].text
+        if (word := taken_back(self._clauses, self._taken)) is not None:
+            return word
         said = {one.sentence for one in self._clauses if self._has_taken(one)}
         for clause in self._clauses:
             if looked and clause.senses & _LOOKING:
@@ -155,16 +155,16 @@ class _Ledger:
                     return piece.text
         return None
 
-    def _turns_back(self, piece: Piece, clause: _Clause) -> bool:
+    def _turns_back(self, piece: Piece, clause: Statement) -> bool:
         """Return true for a value without a thing, unlike that of the things: on and off."""
-        said = set(piece.senses) & (_ON | _OFF)
+        said = set(piece.senses) & (ON | OFF)
         if not said or self._has_taken(clause):
             return False
         taken = [one.senses for one in self._clauses if self._has_taken(one)]
-        others = frozenset().union(*taken) & (_ON | _OFF)
-        return bool(others) and bool(said & _ON) != bool(others & _ON)
+        others = frozenset().union(*taken) & (ON | OFF)
+        return bool(others) and bool(said & ON) != bool(others & ON)
 
-    def _has_taken(self, clause: _Clause) -> bool:
+    def _has_taken(self, clause: Statement) -> bool:
         return any(id(piece) in self._taken for piece in clause.pieces)
 
     def untaken(self) -> str:
@@ -172,7 +172,8 @@ class _Ledger:
         pieces = [piece for clause in self._clauses for piece in clause.pieces]
         return next((one.text for one in pieces if not one.known and one.number is None), "")
 
-    def _says(self, sense: str) -> bool:
+    def says(self, sense: str) -> bool:
+        """Return true if a word of the message has this sense."""
         return any(sense in clause.senses for clause in self._clauses)
 
     def _is_all(self) -> bool:
@@ -181,7 +182,7 @@ class _Ledger:
         return "all" in said and not things(said) - _HARMLESS
 
     def _names(
-        self, clause: _Clause, choice: Choice | None, choices: Sequence[Choice], profile: Profile
+        self, clause: Statement, choice: Choice | None, choices: Sequence[Choice], profile: Profile
     ) -> bool:
         """Return true if the clause names this thing, and none of the others better."""
         said = clause.senses | {f"~{one.text}" for one in clause.pieces} | _joined(clause.pieces)
@@ -196,7 +197,7 @@ class _Ledger:
             self._take(clause, choice, profile)
         return bool(named)
 
-    def _take(self, clause: _Clause, choice: Choice | None, profile: Profile) -> None:
+    def _take(self, clause: Statement, choice: Choice | None, profile: Profile) -> None:
         own = profile.words if choice is None else choice.senses | profile.words
         words = set(spelling_of(profile.name).split())
         if choice is not None:
@@ -209,7 +210,7 @@ class _Ledger:
                 self._taken.add(id(piece))
 
     def _agrees(
-        self, clause: _Clause, order: Order, profile: Profile, choice: Choice | None
+        self, clause: Statement, order: Order, profile: Profile, choice: Choice | None
     ) -> bool:
         """Compare every argument with the clause, or with its neighbours if the clause has none."""
         amounts = clause.amounts or [one for each in self._clauses for one in each.amounts]
@@ -228,21 +229,19 @@ class _Ledger:
     def _rests(self, order: Order, profile: Profile, choice: Choice | None) -> bool:
         """Return true if everything was to be off, and this is the rest of that thing."""
         said = frozenset().union(*(clause.senses for clause in self._clauses))
-        if choice is None or "all" not in said or said & (_ON | _OFF) != {"off"}:
+        if choice is None or "all" not in said or said & (ON | OFF) != {"off"}:
             return False
         rest = rest_of(profile, choice)
         return rest is not None and all(order.arguments.get(k) == v for k, v in rest.items())
 
-    def _value_for(self, clause: _Clause) -> frozenset[str] | None:
+    def _value_for(self, clause: Statement) -> frozenset[str] | None:
         """Return on or off as it was said for a clause; None if both were said."""
         place = self._clauses.index(clause)
         around = [clause, *reversed(self._clauses[:place]), *self._clauses[place + 1 :]]
-        said = next(
-            (one.senses & (_ON | _OFF) for one in around if one.senses & (_ON | _OFF)), None
-        )
+        said = next((one.senses & (ON | OFF) for one in around if one.senses & (ON | OFF)), None)
         if said is None:
             return frozenset()
-        return None if said & _ON and said & _OFF else said
+        return None if said & ON and said & OFF else said
 
     def _is_said(
         self,
@@ -265,7 +264,7 @@ class _Ledger:
             if _is_close(converted(amount, parameter.unit), given):
                 self._taken |= {id(piece) for piece in amount.pieces}
                 return True
-        if self._points_back and (self._says("more") or self._says("less")):
+        if self._points_back and (self.says("more") or self.says("less")):
             # By how much is for the step to say, not for what comes of it
             self._taken |= {id(piece) for amount in amounts for piece in amount.pieces}
             return True
@@ -282,7 +281,7 @@ class _Ledger:
         lit = choice is not None and bare_light(pieces, [choice]) is choice
         return self._points_back or (lit and _plain(given) == "on")
 
-    def _take_quantities(self, clause: _Clause, profile: Profile, choice: Choice | None) -> None:
+    def _take_quantities(self, clause: Statement, profile: Profile, choice: Choice | None) -> None:
         """Take words for a level: brightness of a lamp, speed of a fan."""
         senses = profile.words if choice is None else profile.words | choice.senses
         owned = {name for name, owners in quantities().items() if senses & set(owners)}
@@ -294,7 +293,7 @@ class _Ledger:
             if named and fits:
                 self._taken.add(id(piece))
 
-    def _is_accounted(self, piece: Piece, clause: _Clause) -> bool:
+    def _is_accounted(self, piece: Piece, clause: Statement) -> bool:
         if piece.kind is UnitKind.MARK or id(piece) in self._taken:
             return True
         if piece.number is not None:
@@ -307,11 +306,11 @@ class _Ledger:
             harmless |= {"more", "less"} | quantities().keys()
         if self._points_back:
             harmless |= _POINTING
-        elif self._says("request") or self._says("object"):
+        elif self.says("request") or self.says("object"):
             harmless |= {"particle", "state"}
         return bool(piece.senses) and set(piece.senses) - {"during"} <= harmless
 
-    def _is_aimed(self, amount: Amount, clause: _Clause) -> bool:
+    def _is_aimed(self, amount: Amount, clause: Statement) -> bool:
         """Return true if the message says that a level ends there, and the number was taken."""
         aimed = aims(amount, clause.pieces, verb_final=self._verb_final)
         return aimed and id(amount.pieces[0]) in self._taken
@@ -321,7 +320,7 @@ class _Ledger:
         homes = (one.pieces for one in self._clauses if amount.pieces[0] in one.pieces)
         return any(is_step(amount, pieces) for pieces in homes)
 
-    def _is_measured(self, piece: Piece, clause: _Clause) -> bool:
+    def _is_measured(self, piece: Piece, clause: Statement) -> bool:
         """Return true for a word about time beside a taken number: for 5 seconds, 5 times."""
         place = clause.pieces.index(piece)
         beside = clause.pieces[max(0, place - 1) : place + 2]
@@ -335,29 +334,6 @@ class _Ledger:
 def level_of(parameter: Parameter, value: str) -> float | None:
     """Return the level that is on or off; None if it has no ends."""
     return parameter.maximum if value == "on" else parameter.minimum
-
-
-def _clauses(analysis: Analysis) -> list[_Clause]:
-    found: list[list[Piece]] = [[]]
-    sentences = [0]
-    for piece in analysis.pieces:
-        senses = set(piece.senses)
-        ends = piece.kind is UnitKind.MARK and piece.text in _ENDS
-        joins = bool({"join", "but"} & senses)
-        # A verb that joins, such as 켜고, ends its own clause
-        after = ends or (joins and bool(senses & actions()))
-        if joins and not after:
-            found.append([])
-            sentences.append(sentences[-1])
-        found[-1].append(piece)
-        if after:
-            found.append([])
-            sentences.append(sentences[-1] + (ends and piece.text in _SENTENCE_ENDS))
-    return [
-        _Clause(tuple(one), amounts_of(one, analysis.code), sentence)
-        for one, sentence in zip(found, sentences, strict=True)
-        if one
-    ]
 
 
 def _best(choices: Sequence[Choice], said: frozenset[str]) -> dict[str, float]:
@@ -389,14 +365,14 @@ def _kind(choice: Choice) -> frozenset[str]:
 
 
 def _value(said: frozenset[str], choice: Choice | None) -> str:
-    value = "on" if said & _ON else "off"
+    value = "on" if said & ON else "off"
     if choice is not None and said & _OPENING and choice.facts.opens == "off":
         return "off" if value == "on" else "on"
     return value
 
 
 def _plain(given: object) -> str:
-    return "on" if given is True or str(given) in _ON else "off"
+    return "on" if given is True or str(given) in ON else "off"
 
 
 def _is_close(said: float | None, given: float) -> bool:

@@ -140,6 +140,12 @@ def test_what_is_not_said_is_not_done(said: str, order: Order, word: str) -> Non
     assert found.word == word
 
 
+def test_how_far_a_level_goes_is_no_level() -> None:
+    order = Order("board_servo_write", {"pin": "servo", "angle": 10})
+    assert fault_in([order], analyse("turn the servo by 10 degrees", "en"), BOX) is not None
+    assert fault_in([order], analyse("turn the servo to 10 degrees", "en"), BOX) is None
+
+
 def test_half_a_name_is_told_from_none() -> None:
     assert fault("turn on the lamp", own("desk_lamp")).is_half_named
     assert not fault("turn on the toaster", own("desk_lamp")).is_half_named
