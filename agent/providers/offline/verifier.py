@@ -78,7 +78,7 @@ def fault_in(
     if not moving:
         return None
     ledger = _Ledger(analysis, box, scope)
-    if _contradicts(moving) and not ledger.says("join"):
+    if ledger.stops_a_deed or (_contradicts(moving) and not ledger.says("join")):
         return OrderFault()
     for order, profile in moving:
         if not ledger.takes(order, profile):
@@ -175,6 +175,16 @@ class _Ledger:
     def says(self, sense: str) -> bool:
         """Return true if a word of the message has this sense."""
         return any(sense in clause.senses for clause in self._clauses)
+
+    @property
+    def stops_a_deed(self) -> bool:
+        """Return true for a verb that stops another one: stop turning the light off."""
+        for each in self._clauses:
+            verbs = [one for one in each.pieces if "switch" in one.senses]
+            values_said = [one for one in each.pieces if (ON | OFF) & {*one.senses}]
+            if min(len(verbs), len(values_said)) > 1:
+                return True
+        return False
 
     def _is_all(self) -> bool:
         """Return true if everything was meant, and no thing was named beside it."""

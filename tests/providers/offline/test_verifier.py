@@ -140,6 +140,30 @@ def test_what_is_not_said_is_not_done(said: str, order: Order, word: str) -> Non
     assert found.word == word
 
 
+@pytest.mark.parametrize(
+    ("code", "said", "value"),
+    [
+        ("en", "stop turning the led off", "off"),
+        ("en", "stop turning off the led", "off"),
+        ("fr", "arrête d'éteindre la led", "off"),
+        ("nl", "stop met de led uitdoen", "off"),
+        ("zh", "停止关灯", "off"),
+        ("pt", "pára de apagar a led", "off"),
+        ("pt", "pára de ligar o led", "on"),
+        ("pt", "para de ligar a bomba", "on"),
+        ("ko", "펌프 그만 켜", "on"),
+    ],
+)
+def test_a_deed_that_is_to_stop_is_not_done(code: str, said: str, value: str) -> None:
+    for pin in ("led", "pump"):
+        assert fault_in([switched(pin, value)], analyse(said, code), BOX) is not None
+
+
+@pytest.mark.parametrize("said", ["turn off the led switch", "turn the led switch off"])
+def test_a_switch_is_no_second_deed(said: str) -> None:
+    assert fault_in([switched("led", "off")], analyse(said, "en"), BOX) is None
+
+
 def test_how_far_a_level_goes_is_no_level() -> None:
     order = Order("board_servo_write", {"pin": "servo", "angle": 10})
     assert fault_in([order], analyse("turn the servo by 10 degrees", "en"), BOX) is not None
