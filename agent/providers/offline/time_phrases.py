@@ -1,7 +1,6 @@
 """Phrase of a sentence that tells when or for how long, and the sentence without it."""
 
 import enum
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
@@ -11,31 +10,25 @@ from agent.providers.offline.clocktimes import ClockTime, clocktime_at, daypart_
 from agent.providers.offline.durations import duration_at
 from agent.providers.offline.time_vocabulary import (
     UNIT_S,
-    FoundForm,
     TimeVocabulary,
     time_vocabulary,
     units_of,
 )
-from agent.providers.offline.units import UNSPACED, Unit, UnitKind
+from agent.providers.offline.units import UNSPACED, Unit
+from agent.providers.offline.whole_times import (
+    AGAIN,
+    BARE_LASTS,
+    WEEKEND,
+    WEEKENDS,
+    Stretch,
+    is_part,
+)
 
 _MINUTE_S = 60
 _ENDS = ".!?;。！？"
-# Of a date beside a time: units, and letters of the words in between
-_REACH, _LITTLE_CHARS = 5, 3
-_BETWEEN = frozenset({".", ",", "の", "에", "，", "、"})
-_DATE = re.compile(
-    r"(?:[0-9一二三四五六七八九十] ?[月월] ?[0-9一二三四五六七八九十]{1,3} ?[日号號일] ?[のに에]?"
-    r"|\b[0-9]{1,2}(?:e|de|ste|er|[èe]me|º))\s?\Z"
-)
 _LINKS = frozenset({",", "、", "，", "の", "的", "에"})
-# In these, a time without a word before it is how long something lasts
-_BARE_LASTS = frozenset({"zh", "ja", "ko"})
 _WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAWN = "06:00"
-# Days that come again
-_AGAIN = frozenset({"day", "weekday"})
-# "On the weekend" is the coming one, of which no day is told
-_WEEKEND, _WEEKENDS = "weekend", "weekends"
 
 
 class TimeKind(enum.Enum):
@@ -108,37 +101,11 @@ def _with_rest(phrase: _Phrase, text: str, units: Sequence[Unit]) -> TimePhrase:
 def _is_part(units: Sequence[Unit], phrase: _Phrase, text: str, own: TimeVocabulary) -> bool:
     if phrase.when.kind not in _OF_DAYS:
         return False
-    if _DATE.search(text[: units[phrase.start].start]):
-        return True
-    for start in range(phrase.start - 1, max(phrase.start - _REACH, 0) - 1, -1):
-        found = _other_day(units, start, own) or own.ordinals.at(units, start)
-        if found is not None and all(map(_is_little, units[found.end : phrase.start])):
-            return True
-    for start in range(phrase.end, min(phrase.end + _REACH, len(units))):
-        if _other_day(units, start, own) is not None:
-            return True
-        tagged = own.tags.at(units, start)
-        # Behind "to" and "about" its text begins
-        if not _is_little(units[start]) or (tagged is not None and "that" in tagged.values):
-            break
-    return False
 
+    def is_time(at: int) -> bool:
+        return _dated(units, at, own) is not None
 
-def _other_day(units: Sequence[Unit], at: int, own: TimeVocabulary) -> FoundForm | None:
-    """Read what makes a time another day's; a month alone may be somebody's name: call June."""
-    month = own.months.at(units, at)
-    if month is None:
-        return own.other_days.at(units, at)
-    # Of "24. December" and "24 de diciembre" too
-    beside = (*units[max(at - 2, 0) : at], *units[month.end : month.end + 1])
-    is_date = any(unit.kind is UnitKind.NUMBER for unit in beside)
-    return month if is_date else None
-
-
-def _is_little(unit: Unit) -> bool:
-    """Return true for what may stand inside of a date, as in "on the 24th of"."""
-    is_word = unit.kind is UnitKind.WORD and len(unit.text) <= _LITTLE_CHARS
-    return is_word or unit.kind is UnitKind.NUMBER or unit.text in _BETWEEN
+    return is_part(Stretch(units, phrase.start, phrase.end, own, is_time), text)
 
 
 def _phrase_at(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase | None:
@@ -171,7 +138,7 @@ def _bare(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase 
     for tag, kind in (("in_after", TimeKind.IN), ("during_after", TimeKind.FOR)):
         if after is not None and tag in after.values:
             return _Phrase(TimePhrase(kind, duration.seconds), position, after.end)
-    if own.code not in _BARE_LASTS or units[duration.end - 1].kind not in UNSPACED:
+    if own.code not in BARE_LASTS or units[duration.end - 1].kind not in UNSPACED:
         return None
     return _Phrase(TimePhrase(TimeKind.FOR, duration.seconds), position, duration.end)
 
@@ -233,8 +200,11 @@ def _take_every_day(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVoca
     found = own.every_day.at(units, at)
     if found is None or parts.every:
         return False
-    parts.every, parts.day = True, "day"
-    _note_part(parts, found.values[0])
+    told = found.values[0]
+    # A day by its name, or a part of every day with its hour
+    parts.every, parts.day = True, "day" if " " in told else told
+    if " " in told:
+        _note_part(parts, told)
     return _seen(parts, "every", found.end)
 
 
@@ -246,7 +216,7 @@ def _take_every(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabula
     part = daypart_at(units, found.end, own)
     if day is not None and not day.values[0].startswith("+"):
         parts.every = True
-        parts.day = _WEEKEND if day.values[0] == _WEEKENDS else day.values[0]
+        parts.day = WEEKEND if day.values[0] == WEEKENDS else day.values[0]
         return _seen(parts, "every", day.end)
     if part is not None:
         parts.every, parts.day = True, "day"
@@ -260,13 +230,15 @@ def _take_day(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabulary
     if found is None or parts.day:
         return False
     day = found.values[0]
-    if day == _WEEKEND:
+    if day == WEEKEND:
         return False
-    if day == _WEEKENDS:
-        parts.every, day = True, _WEEKEND
-    if day in _AGAIN:
+    if day == WEEKENDS:
+        parts.every, day = True, WEEKEND
+    if day in AGAIN:
         # Daily says that it comes again; a day alone does not
-        if _length(units, at, found.end) < _DAILY_CHARS or own.code in _BARE_LASTS:
+        if day == "day" and own.code in BARE_LASTS:
+            return False
+        if own.code not in BARE_LASTS and _length(units, at, found.end) < _DAILY_CHARS:
             return False
         parts.every = True
     parts.day = day
