@@ -317,8 +317,11 @@ def _everything(clause: Clause, box: Toolbox) -> _Meant | None:
         drafts = tuple(
             CallDraft(found, o.arguments) for o in resting if (found := box.find(o.tool))
         )
+    if clause.doubted:
+        # All but one: what is denied beside it would be in the question too
+        return _Meant(instead=SayStep("left_alone"))
     plain = bool(resting) and not clause.marks & (CONDITIONS | DOUBTS | ASKING)
-    if plain and not clause.doubted and len(drafts) <= MAX_CALLS:
+    if plain and len(drafts) <= MAX_CALLS:
         return _Meant(tuple(settle(draft) for draft in drafts))
     return _Meant((confirmation(drafts[:MAX_CALLS], ""),))
 

@@ -123,6 +123,7 @@ STEPS = [
     ("ja", "タイマーに5分追加して", 300),
     ("ko", "타이머에 5분 추가해 줘", 300),
     ("fr", "moins cinq minutes", -300),
+    ("de", "nimm fünf Minuten vom Timer weg", -300),
 ]
 
 

@@ -42,6 +42,7 @@ ONLY_A_PART = [
     "rappelle-moi après 8 h d'appeler",
     "herinner me een uur voor middernacht aan slapen",
     "八点前提醒我吃药",
+    "7時までにポンプをつけて",
     "8시 전에 전화하라고 알려 줘",
     "8시 10분 전에 전화하라고 알려 줘",
 ]
