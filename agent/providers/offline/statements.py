@@ -70,8 +70,9 @@ def taken_back(statements: Sequence[Statement], taken: AbstractSet[int]) -> str 
         if (word := _instead(statements, place, taken)) is not None:
             return word
         later = next((one for one in statements[place:] if _orders(one, taken)), None)
-        if later is not None and not _goes_on(later) and (word := _amending(words)) is not None:
-            return word.text
+        amending = None if later is None or _goes_on(later) else _amending(words)
+        if amending is not None:
+            return amending.text
     return None
 
 
