@@ -95,7 +95,8 @@ def backlog_report(gathered: list[Accepted]) -> str:
 
 def _line(message: Inbound) -> str:
     at_s = message.received_at_s if message.sent_at_s is None else message.sent_at_s
-    at = time.strftime("%H:%M", time.localtime(at_s))
+    # What was kept once may say anything
+    at = time.strftime("%H:%M", time.localtime(max(at_s, 0.0)))
     return f"- {at} {printable_line(_words(message), MAX_TOLD_CHARS)}"
 
 

@@ -49,6 +49,15 @@ async def test_what_comes_in_time_is_done(tmp_path: Path) -> None:
         assert await channel.wait_for(1) == ["done"]
 
 
+async def test_a_time_that_the_system_cannot_show_ends_nothing(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider("hello")
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.dispatcher.deliver(late("pump on", "1", 1e300), agent.tasks)
+        (text,) = await channel.wait_for(1)
+    assert "pump on" in text
+    assert provider.requests == []
+
+
 async def test_a_late_command_is_obeyed(tmp_path: Path) -> None:
     channel = FakeChannel()
     async with running(tmp_path, ScriptedProvider(), channel) as agent:

@@ -110,7 +110,7 @@ class MqttInbound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Args:
         id: the same message twice has the same one.
-        sent_at: when it was written, seconds since the epoch.
+        sent_at: when it was written, seconds since the epoch; any number may stand there.
     """
 
     text: Text
@@ -153,7 +153,8 @@ def inbound_of(letter: MqttInbound, sender: str, message_id: str, now_s: float) 
         provenance=Provenance.WEB,
         thread=letter.thread,
         sender_name=printable_line(letter.name, MAX_NAME_CHARS),
-        sent_at_s=letter.sent_at,
+        # Before the epoch nobody wrote, and not every number is a time to the system
+        sent_at_s=None if letter.sent_at is None else max(letter.sent_at, 0.0),
     )
 
 

@@ -47,6 +47,13 @@ def test_a_letter_says_exactly_what_it_is() -> None:
     assert inbound.sent_at_s == 7.0
 
 
+@pytest.mark.parametrize("sent_at", ["-1", "-1e17", "-1e300"])
+def test_a_time_before_all_times_is_the_first_one(sent_at: str) -> None:
+    letter = messages.read(b'{"text": "hi", "sent_at": %b}' % sent_at.encode())
+    assert letter is not None
+    assert messages.inbound_of(letter, "anna", "anna:1", 9.0).sent_at_s == 0.0
+
+
 @pytest.mark.parametrize("payload", [b"on", b"ON", b" true ", b"1"])
 def test_a_switch_is_turned_on_by_what_programs_say(payload: bytes) -> None:
     assert order("pump", payload) == "turn the pump on"
