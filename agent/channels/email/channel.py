@@ -22,13 +22,11 @@ from agent.channels.email.contents import MAX_FILES, EmailFile
 from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.inbound import (
     ReceivedEmail,
-    header_of,
-    is_readable,
-    parsed,
     read_letter,
     sender_of,
     why_not_for_us,
 )
+from agent.channels.email.parser import header_of, is_readable, parsed
 from agent.channels.email.quotes import own_lines
 from agent.channels.email.receive import ImapAccount, ImapMailbox, NewEmail, entered
 from agent.channels.email.send import (

@@ -4,7 +4,6 @@ Programs put pictures between two texts, and letters into letters: every text th
 and what is attached is a file, whatever it is. What cannot be read is said.
 """
 
-import email.policy
 import json
 import subprocess
 import sys
@@ -15,6 +14,8 @@ from email.message import EmailMessage, MIMEPart
 from msgspec import Struct
 
 from agent.channels.email.bulk import LetterBulk
+from agent.channels.email.header_fields import MAX_HEADER_BYTES
+from agent.channels.email.parser import ATTACHED, header_of, parsed
 from agent.text.charsets import decoded
 from agent.text.printable import printable_line, printable_text
 
@@ -30,11 +31,8 @@ MAX_NAME_CHARS = 400
 # As much as a text of the largest size takes in any character set
 _MAX_TEXT_BYTES = 4 * MAX_HTML_CHARS
 _TEXTS = frozenset({"text/plain", "text/html"})
-_LETTER = "message/rfc822"
 _SEALED = frozenset({"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"})
 _PGP = "-----BEGIN PGP MESSAGE-----"
-# As it came: headers are not written anew
-_AS_IT_CAME = email.policy.default.clone(refold_source="none", linesep="\r\n")
 
 
 class EmailFile(Struct, frozen=True):
@@ -107,7 +105,7 @@ def _children(part: MIMEPart) -> list[MIMEPart]:
 
 def _is_file(part: MIMEPart) -> bool:
     is_named = part.get_content_disposition() == "attachment" or bool(part.get_filename())
-    return part.get_content_type() == _LETTER or is_named
+    return part.get_content_type() == ATTACHED or is_named
 
 
 def _is_page(part: MIMEPart) -> bool:
@@ -139,14 +137,17 @@ def _of_html(content: str, deadline_s: float) -> str:
 
 
 def _file(part: MIMEPart, bulk: LetterBulk) -> EmailFile:
-    told, kind = part.get_filename() or "", part.get_content_type()
-    payload = part.get_payload()
-    if kind == _LETTER and isinstance(payload, list) and isinstance(payload[0], MIMEPart):
-        inner = payload[0]
-        name = told or f"{inner.get('subject', '') or 'letter'}.eml"
-        return EmailFile(printable_line(name, MAX_NAME_CHARS), kind, lambda: _letter(inner, bulk))
-    return EmailFile(printable_line(told, MAX_NAME_CHARS), kind, lambda: bulk.content(part))
+    name, kind = part.get_filename() or "", part.get_content_type()
+    if kind == ATTACHED and not name:
+        name = f"{_subject(bulk.content(part)) or 'letter'}.eml"
+    return EmailFile(printable_line(name, MAX_NAME_CHARS), kind, lambda: bulk.content(part))
 
 
-def _letter(inner: MIMEPart, bulk: LetterBulk) -> Iterator[bytes]:
-    yield from bulk.restored(inner.as_bytes(policy=_AS_IT_CAME))
+def _subject(pieces: Iterator[bytes]) -> str:
+    """Return the subject of an attached letter."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= MAX_HEADER_BYTES:
+            break
+    return str(parsed(header_of(head)).get("subject", ""))

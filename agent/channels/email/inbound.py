@@ -3,43 +3,21 @@
 Every byte of it is hostile: what is read is capped, and what cannot be read is said.
 """
 
-import email.policy
 import hashlib
 import re
 from collections.abc import Sequence
-from email.feedparser import BytesFeedParser
-from email.headerregistry import HeaderRegistry
 from email.message import EmailMessage
 from email.utils import parseaddr
-from functools import lru_cache
 
 from msgspec import Struct
 
 from agent.channels.email.bulk import LetterBulk
 from agent.channels.email.contents import EmailFile, files_of, is_sealed, text_of
-from agent.channels.email.header_fields import MAX_HEADER_BYTES
 from agent.channels.email.quotes import split_quotes
 from agent.text.printable import printable_line
 
 MAX_LINE_CHARS = 400
 MAX_REFERENCES = 20
-# The longest name of a file, encoded; to read a field costs the square of its length
-MAX_FIELD_CHARS = 1000
-# Without the bulk of its files; the parser takes some seven times that
-MAX_THIN_BYTES = 8 * 1024 * 1024
-# Each is held in memory by itself
-MAX_RAW_LINES = 500_000
-# Lines that may begin a part, and fields that may begin parts in a part: each is read one deeper
-MAX_BORDERS = 2000
-MAX_TYPES = 100
-# The parser looks at each line once for each part that it is in
-MAX_LOOKS = 10_000_000
-_FED_BYTES = 64 * 1024
-_LINE_END = re.compile(rb"\r\n|\n|\r(?!\n)")
-_HEADER_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
-_BORDER = re.compile(rb"[\r\n]--")
-_TYPE = re.compile(rb"[\r\n]content-type:", re.IGNORECASE)
-_REGISTRY = HeaderRegistry()
 # An address as RFC 5321 bounds it, without what only exists to confuse
 _ADDRESS = re.compile(
     r"[^\s@<>\"(),:;\\\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?"
@@ -88,55 +66,6 @@ class ReceivedEmail(Struct, frozen=True):
     @property
     def domain(self) -> str:
         return self.sender.rpartition("@")[2]
-
-
-def is_readable(raw: bytes) -> bool:
-    """Return true if the parser takes the letter apart in little time and memory.
-
-    Args:
-        raw: without the bulk of its files.
-    """
-    if len(raw) > MAX_THIN_BYTES:
-        return False
-    lines, types = _count(_LINE_END, raw), _count(_TYPE, raw)
-    is_small = lines <= MAX_RAW_LINES and types <= MAX_TYPES and _count(_BORDER, raw) <= MAX_BORDERS
-    return is_small and lines * (types + 1) <= MAX_LOOKS
-
-
-def header_of(raw: bytes) -> bytes:
-    """Return the letter's header, which alone is read where the whole is not."""
-    found = _HEADER_END.search(raw, 0, MAX_HEADER_BYTES)
-    return raw[: found.end() if found else MAX_HEADER_BYTES]
-
-
-def parsed(raw: bytes) -> EmailMessage:
-    # The default policy makes EmailMessages, whose headers are decoded
-    policy = email.policy.default.clone(header_factory=_field)
-    parser = BytesFeedParser(policy=policy)
-    # At once it would be held in memory five times over
-    for start in range(0, len(raw), _FED_BYTES):
-        parser.feed(raw[start : start + _FED_BYTES])
-    message = parser.close()
-    assert isinstance(message, EmailMessage)
-    return message
-
-
-def _field(name: str, value: str) -> str:
-    return _read_field(name, value[:MAX_FIELD_CHARS])
-
-
-# Each is asked for several times
-@lru_cache(maxsize=2 * MAX_TYPES)
-def _read_field(name: str, value: str) -> str:
-    try:
-        return _REGISTRY(name, value)
-    except (ValueError, TypeError, AttributeError, IndexError, RecursionError):
-        # The standard library's parser gives up on some that people made to that end
-        return _REGISTRY(name, "")
-
-
-def _count(form: re.Pattern[bytes], raw: bytes) -> int:
-    return sum(1 for _ in form.finditer(raw))
 
 
 def why_not_for_us(message: EmailMessage, own: str) -> str:

@@ -1,12 +1,14 @@
 """Letters as real programs put them together."""
 
+import base64
 from email.message import EmailMessage, MIMEPart
 
 import pytest
 
 from agent.channels.email.bulk import LetterBulk
 from agent.channels.email.contents import EmailFile
-from agent.channels.email.inbound import ReceivedEmail, parsed, read_letter
+from agent.channels.email.inbound import ReceivedEmail, read_letter
+from agent.channels.email.parser import parsed
 
 HEAD = "From: anna@example.org\r\nMIME-Version: 1.0\r\n"
 
@@ -83,6 +85,25 @@ def test_a_letter_that_is_attached_is_a_file() -> None:
     assert (file.name, file.media_type) == ("Your invoice.eml", "message/rfc822")
     assert b"Pay 12 euros." in content(file)
     assert b"invoice.pdf" in content(file)
+
+
+@pytest.mark.parametrize(
+    "coding", ["7bit", "8bit", "base64"], ids=["plain", "beyond ASCII", "Base64 against the rules"]
+)
+def test_an_attached_letter_is_the_one_that_came(coding: str) -> None:
+    """Some that people pass on were made to break whoever reads them."""
+    inner = (
+        b"From: anna@example.org\r\nsubject: =?utf-8?q?R=C3=A4uber?=\r\n"
+        b'Content-Type: multipart/mixed; boundary="\xe4\xf6"\r\n\r\n'
+        b"--\xe4\xf6\r\n\r\nYour money!\r\n--\xe4\xf6--\r\n"
+    )
+    if coding == "7bit":
+        inner = inner.replace(b"\xe4\xf6", b"c")
+    said = base64.encodebytes(inner) if coding == "base64" else inner
+    head = f"Content-Type: message/rfc822\r\nContent-Transfer-Encoding: {coding}\r\n\r\n"
+    end = mixed(text("look")).replace(b"--b--", b"--b\r\n" + head.encode() + said + b"\r\n--b--")
+    [file] = read(end).files
+    assert (file.name, content(file)) == ("Räuber.eml", inner)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.channels.email.inbound import parsed, read_letter
+from agent.channels.email.inbound import read_letter
+from agent.channels.email.parser import parsed
 from agent.channels.email.verification import why_unverified
 from tests.fakes.forged_letters import OWNER, Forgery, forgeries
 
