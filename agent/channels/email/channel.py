@@ -189,7 +189,10 @@ class EmailChannel(Channel):
         if self._answers(letter):
             return
         thread = await self._threads.thread(letter)
-        inbound = self._inbound(letter, thread, is_whole=is_whole)
+        # Its own date is whatever the sender's clock says
+        inbound = replace(
+            self._inbound(letter, thread, is_whole=is_whole), sent_at_s=arrived.came_at_s
+        )
         await self._threads.note(letter, thread)
         await deliver(await self._with_files(inbound, letter))
 

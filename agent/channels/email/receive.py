@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from email.utils import mktime_tz, parsedate_tz
 from functools import partial
 from itertools import zip_longest
 from typing import TypeVar
@@ -50,6 +51,7 @@ _IDLE_OVER = re.compile(rb"^BARNACLE (\w+)", re.MULTILINE)
 _SOMETHING_NEW = re.compile(rb"^\* \d+ (EXISTS|RECENT)\r$|^BARNACLE ", re.MULTILINE)
 _SIZE = re.compile(rb"RFC822\.SIZE (\d{1,10})\b")
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
+_CAME = re.compile(rb'\bINTERNALDATE "([ -~]{1,40})"')
 
 
 class ImapAccount(Struct, frozen=True):
@@ -64,11 +66,16 @@ class ImapAccount(Struct, frozen=True):
 
 
 class NewEmail(Struct, frozen=True):
-    """New mail; `raw` is only its header if the mail is too large."""
+    """New mail; `raw` is only its header if the mail is too large.
+
+    Args:
+        came_at_s: when the server got it, seconds since the epoch; None where it does not say.
+    """
 
     uid: int
     raw: bytes
     is_whole: bool
+    came_at_s: float | None = None
 
 
 class _Batch(Struct, frozen=True):
@@ -158,12 +165,10 @@ class ImapMailbox:
         return [(uid, found[uid]) for uid in uids if uid in found]
 
     def _fetched(self, batch: "_Batch") -> list[NewEmail]:
-        part = "(BODY.PEEK[])" if batch.is_whole else "(BODY.PEEK[HEADER])"
-        told = self._fetch(batch.uids, part)
-        raws = dict(_numbered(told))
-        return [
-            NewEmail(uid, raws[uid], batch.is_whole) for uid in batch.uids if raws.get(uid, b"")
-        ]
+        part = "BODY.PEEK[]" if batch.is_whole else "BODY.PEEK[HEADER]"
+        told = self._fetch(batch.uids, f"(INTERNALDATE {part})")
+        found = {one.uid: one for one in _letters(told, is_whole=batch.is_whole) if one.raw}
+        return [found[uid] for uid in batch.uids if uid in found]
 
     def _fetch(self, uids: Sequence[int], what: str) -> Sequence[object]:
         return _checked(self._client.uid("FETCH", ",".join(map(str, uids)), what), "FETCH")
@@ -258,11 +263,22 @@ def _number_in(line: object, form: re.Pattern[bytes]) -> int:
     return int(found[1]) if found else -1
 
 
-def _numbered(told: Sequence[object]) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of each letter; a server tells the number before it or behind it."""
+def _letters(told: Sequence[object], *, is_whole: bool) -> Iterator[NewEmail]:
+    """Yield the letters; a server tells number and time of each before its content or behind it."""
     for one, behind in zip_longest(told, told[1:]):
         if isinstance(one, tuple):
-            yield max(_number_in(one[0], _UID), _number_in(behind, _UID)), one[1]
+            uid = max(_number_in(one[0], _UID), _number_in(behind, _UID))
+            came_at_s = _time_in(one[0]) or _time_in(behind)
+            yield NewEmail(uid, one[1], is_whole, came_at_s)
+
+
+def _time_in(line: object) -> float | None:
+    found = _CAME.search(line) if isinstance(line, bytes) else None
+    told = parsedate_tz(found[1].decode("ascii")) if found else None
+    try:
+        return None if told is None else mktime_tz(told)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _received(source: socket.socket) -> bytes:

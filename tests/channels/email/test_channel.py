@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Sequence
 from email.message import EmailMessage
 from pathlib import Path
@@ -148,6 +149,15 @@ async def test_what_was_there_before_the_agent_came_is_not_for_it(
         await platform.write("new")
         [heard] = await listener.first()
     assert heard.text == "new"
+
+
+async def test_a_letter_has_the_time_at_which_the_server_got_it(platform: EmailPlatform) -> None:
+    """Without it what waited for days while the agent was away would be carried out."""
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        await platform.writer.write("turn the pump on", Date="Mon, 5 Jan 2026 10:00:00 +0000")
+        heard = await listener.first(2)
+    assert [one.sent_at_s for one in heard] == [pytest.approx(time.time(), abs=60)] * 2
 
 
 async def test_a_server_that_numbers_anew_brings_nothing_twice_under_another_id(

@@ -75,6 +75,23 @@ async def test_the_number_of_a_letter_may_stand_behind_it(
     assert found == [NewEmail(7, b"first", is_whole=True), NewEmail(8, b"other", is_whole=True)]
 
 
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        (b'1 (UID %b INTERNALDATE " 5-Nov-2026 20:10:00 +0100" BODY[] {5}', b")"),
+        (b"1 (UID %b BODY[] {5}", b' INTERNALDATE "05-Nov-2026 19:10:00 +0000")'),
+        (b'1 (UID %b INTERNALDATE "yesterday" BODY[] {5}', b")"),
+    ],
+)
+async def test_a_letter_has_the_time_of_its_arrival(
+    before: bytes, behind: bytes, tmp_path: Path
+) -> None:
+    mailbox = ImapMailbox(cast(imaplib.IMAP4, TwoLetters(before, behind)), 1, 9)
+    position = EmailCursor(tmp_path / "position.json", "b@example.org")
+    times = {arrived.came_at_s async for arrived in mailbox.new(position)}
+    assert times == ({None} if b"yesterday" in before else {1_793_905_800})
+
+
 class LargeLetter(TwoLetters):
     """Client of a server with a letter that somebody marks as read while its size is asked for."""
 
