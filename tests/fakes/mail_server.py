@@ -29,6 +29,8 @@ from tests.waits import wait_until, wait_until_sync
 # Whoever is called so is vouched for
 _KNOWN = "anna"
 PASSWORD = "secret-of-the-tests"
+# As good as the other one
+LOCAL_PASSWORD = "Schlüssel€of-the-tests"
 VOUCHES = "mx.example.org"
 _BIN = "/usr/sbin:/usr/bin"
 DOVECOT, POSTFIX = shutil.which("dovecot", path=_BIN), shutil.which("postfix", path=_BIN)
@@ -46,6 +48,10 @@ first_valid_uid = 1
 passdb {{
   driver = static
   args = password={password}
+}}
+passdb {{
+  driver = static
+  args = password={local_password}
 }}
 userdb {{
   driver = static
@@ -247,7 +253,8 @@ def write_dovecot(folder: Path, ports: Mapping[str, int], tls: str = "ssl = no")
         if parent.stat().st_uid == os.geteuid() and len(parent.parts) > 2:
             parent.chmod(parent.stat().st_mode | 0o011)
     told = {"imaps": 0, **ports, "dovecot_tls": tls}
-    config = _DOVECOT.format(folder=folder, password=PASSWORD, **told)
+    passwords = {"password": PASSWORD, "local_password": LOCAL_PASSWORD}
+    config = _DOVECOT.format(folder=folder, **passwords, **told)
     (folder / "dovecot.conf").write_text(config)
 
 

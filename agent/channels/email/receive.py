@@ -23,6 +23,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from agent.channels.email.cursor import EmailCursor
+from agent.channels.email.mailbox_names import written_name
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.net.addresses import connect_error
@@ -321,16 +322,20 @@ def distrusted(host: str, err: ssl.SSLCertVerificationError) -> str:
 
 def _entered(client: imaplib.IMAP4, account: ImapAccount) -> ImapMailbox:
     _log_in(client, account)
-    folder = account.folder.replace("\\", "\\\\").replace('"', '\\"')
-    result, _ = client.select(f'"{folder}"')
+    result, _ = client.select(written_name(account.folder))
     if result != "OK":
         raise ChannelRefused(f"mail folder {account.folder} not found: set channels.email.folder")
     return ImapMailbox(client, _number(client, "UIDVALIDITY"), _number(client, "UIDNEXT"))
 
 
 def _log_in(client: imaplib.IMAP4, account: ImapAccount) -> None:
+    user, password = account.user, account.password.reveal()
     try:
-        client.login(account.user, account.password.reveal())
+        if user.isascii() and password.isascii():
+            client.login(user, password)
+        else:
+            # LOGIN takes no other letters
+            client.authenticate("PLAIN", lambda _: f"\0{user}\0{password}".encode())
     except imaplib.IMAP4.abort:
         raise
     except imaplib.IMAP4.error as err:

@@ -1,3 +1,4 @@
+import imaplib
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from agent.net.http import HttpClient
 from agent.settings import Paths
 from agent.system.clock import SystemClock
 from tests.fakes import certificates, mail_server
-from tests.fakes.mail_server import PASSWORD, VOUCHES
+from tests.fakes.mail_server import LOCAL_PASSWORD, PASSWORD, VOUCHES
 
 GOOD = EmailSettings(
     address="barnacle@example.org",
@@ -63,6 +64,20 @@ def test_it_opens_and_its_password_is_told_to_whoever_keeps_it_out_of_texts(tmp_
 async def test_both_servers_are_asked(tmp_path: Path) -> None:
     said = await platform("email").identify(here(), reach(tmp_path))
     assert said == f"reads and writes letters as barnacle@example.org, where {VOUCHES} vouches"
+
+
+async def test_a_password_and_a_folder_may_have_letters_of_every_language(tmp_path: Path) -> None:
+    server = mail_server.shared()
+    with imaplib.IMAP4("127.0.0.1", server.imap) as client:
+        client.login(GOOD.address, PASSWORD)
+        # As programs of people name it there
+        client.create('"Ger&AOQ-te"')
+    channels = here(password=Secret(LOCAL_PASSWORD), folder="Geräte")
+    assert "reads and writes" in await platform("email").identify(channels, reach(tmp_path))
+    wrong = here(password=Secret("fälsch"))
+    with pytest.raises(ChannelRefused, match=r"mail login of barnacle@example\.org refused") as met:
+        await platform("email").identify(wrong, reach(tmp_path))
+    assert "ä" not in str(met.value)
 
 
 async def test_a_wrong_password_is_said_and_not_repeated(tmp_path: Path) -> None:
