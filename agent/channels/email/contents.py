@@ -31,6 +31,17 @@ MAX_NAME_CHARS = 400
 # As much as a text of the largest size takes in any character set
 _MAX_TEXT_BYTES = 4 * MAX_HTML_CHARS
 _TEXTS = frozenset({"text/plain", "text/html"})
+# Other forms of a text that is there, signatures, and reports for programs: nobody's files
+_NO_FILES = _TEXTS | {
+    *("text/enriched", "text/richtext", "text/rtf", "text/watch-html", "text/x-amp-html"),
+    *("application/pgp-encrypted", "application/pgp-signature", "application/pkcs7-signature"),
+    *("application/x-pkcs7-signature", "message/delivery-status", "text/rfc822-headers"),
+    "message/disposition-notification",
+}
+# Of what programs send without a name
+_NAMES = {"text/calendar": "invitation.ics"}
+# A form of a text that may say nothing
+_MAX_SILENT_CHARS = 200
 _SEALED = frozenset({"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"})
 _PGP = "-----BEGIN PGP MESSAGE-----"
 
@@ -54,7 +65,7 @@ def files_of(message: EmailMessage, bulk: LetterBulk) -> list[EmailFile]:
     """Return every attached file, also those that are too many."""
     body = {id(part) for part in _body(message)}
     parts = (part for part in _leaves(message) if id(part) not in body)
-    return [_file(part, bulk) for part in parts if _is_file(part)]
+    return [_file(part, bulk) for part in parts if _is_file(part) or _is_content(part)]
 
 
 def is_sealed(message: EmailMessage, text: str) -> bool:
@@ -85,6 +96,7 @@ def _shown(part: MIMEPart) -> list[MIMEPart]:
     if kind != "multipart/alternative":
         return [one for each in several for one in each]
     forms = [one for one in several if one]
+    forms = [one for one in forms if not all(map(_is_silent, one))] or forms
     plain = (form for form in forms if not any(_is_page(one) for one in form))
     return next(plain, forms[0] if forms else [])
 
@@ -106,6 +118,21 @@ def _children(part: MIMEPart) -> list[MIMEPart]:
 def _is_file(part: MIMEPart) -> bool:
     is_named = part.get_content_disposition() == "attachment" or bool(part.get_filename())
     return part.get_content_type() == ATTACHED or is_named
+
+
+def _is_content(part: MIMEPart) -> bool:
+    """Return true for a part that is there for itself, though nothing calls it a file."""
+    kind = part.get_content_type()
+    return kind not in _NO_FILES and not kind.startswith("multipart/")
+
+
+def _is_silent(part: MIMEPart) -> bool:
+    """Return true for a text of blanks, which some programs put beside a page."""
+    written = part.get_payload()
+    if not isinstance(written, str) or len(written) > _MAX_SILENT_CHARS:
+        return False
+    told = part.get_payload(decode=True)
+    return isinstance(told, bytes) and not decoded(told, "utf-8").strip()
 
 
 def _is_page(part: MIMEPart) -> bool:
@@ -137,7 +164,8 @@ def _of_html(content: str, deadline_s: float) -> str:
 
 
 def _file(part: MIMEPart, bulk: LetterBulk) -> EmailFile:
-    name, kind = part.get_filename() or "", part.get_content_type()
+    kind = part.get_content_type()
+    name = part.get_filename() or _NAMES.get(kind, "")
     if kind == ATTACHED and not name:
         name = f"{_subject(bulk.content(part)) or 'letter'}.eml"
     return EmailFile(printable_line(name, MAX_NAME_CHARS), kind, lambda: bulk.content(part))

@@ -48,9 +48,11 @@ def test_what_a_telephone_puts_behind_a_picture_is_read() -> None:
     assert around.text == "This leaks:\nTurn the pump off."
 
 
+PAGE = "Content-Type: text/html\r\n\r\n<p>Lamp on</p>"
+
+
 def test_a_plain_footer_is_not_taken_for_the_letter() -> None:
-    page = "Content-Type: text/html\r\n\r\n<p>Lamp on</p>"
-    assert read(mixed(page, text("Checked for viruses."))).text == "Lamp on\nChecked for viruses."
+    assert read(mixed(PAGE, text("Checked for viruses."))).text == "Lamp on\nChecked for viruses."
 
 
 def test_of_two_forms_of_a_text_one_is_read() -> None:
@@ -61,6 +63,42 @@ def test_of_two_forms_of_a_text_one_is_read() -> None:
     made.add_attachment(b"%PDF", "application", "pdf", filename="a.pdf")
     found = read(made.as_bytes())
     assert (found.text, [content(one) for one in found.files]) == ("Lamp on", [b"%PDF"])
+
+
+CALENDAR = "Content-Type: text/calendar; method=REQUEST; charset=utf-8\r\n\r\nBEGIN:VCALENDAR"
+
+
+def test_what_an_invitation_says_is_a_file_although_it_has_no_name() -> None:
+    """As Outlook sends it: its text says nothing of the time."""
+    forms = mixed(text("Dinner at ours"), PAGE, CALENDAR).replace(b"mixed", b"alternative")
+    found = read(forms)
+    assert found.text == "Dinner at ours"
+    told = [(one.name, one.media_type, content(one)) for one in found.files]
+    assert told == [("invitation.ics", "text/calendar", b"BEGIN:VCALENDAR")]
+
+
+@pytest.mark.parametrize("kind", ["image/jpeg", "application/pdf", "text/csv", "audio/amr"])
+def test_what_a_program_sends_without_a_name_is_a_file(kind: str) -> None:
+    bare = f"Content-Type: {kind}\r\n\r\n1,2"
+    [file] = read(mixed(text("look"), bare)).files
+    assert (file.media_type, content(file)) == (kind, b"1,2")
+    [alone] = read(f"{HEAD}{bare}".encode()).files
+    assert content(alone) == b"1,2"
+
+
+def test_signatures_and_other_forms_of_a_text_are_no_files() -> None:
+    signature = "Content-Type: application/pgp-signature\r\n\r\n-----BEGIN PGP SIGNATURE-----"
+    watch = "Content-Type: text/watch-html\r\n\r\n<b>Lamp on</b>"
+    assert read(mixed(text("Lamp on"), signature)).files == ()
+    forms = mixed(text("Lamp on"), watch, PAGE).replace(b"mixed", b"alternative")
+    assert read(forms).files == ()
+
+
+@pytest.mark.parametrize("blank", ["", "\r\n", " \r\n\r\n", "\xa0"])
+def test_a_page_is_read_where_the_plain_text_beside_it_is_blank(blank: str) -> None:
+    forms = mixed(text(blank), PAGE).replace(b"mixed", b"alternative")
+    assert read(forms).text == "Lamp on"
+    assert read(mixed(text(blank), text("")).replace(b"mixed", b"alternative")).text == ""
 
 
 def test_a_text_with_a_name_is_the_letter_where_nothing_else_is() -> None:
