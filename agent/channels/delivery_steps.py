@@ -24,12 +24,32 @@ _MB = 1024 * 1024
 _NOT_KEPT = 0
 
 
+class DoneSteps:
+    """Number of steps that were done of each message."""
+
+    def __init__(self) -> None:
+        # By message and part
+        self._done: OrderedDict[tuple[int, int], int] = OrderedDict()
+
+    def of(self, message: Outbound) -> int:
+        return self._done.get((message.outbox_id, message.part), 0)
+
+    def note(self, message: Outbound, steps: int) -> None:
+        # All of those that are not kept have one number, and are tried once
+        if message.outbox_id != _NOT_KEPT:
+            self._done[message.outbox_id, message.part] = steps
+        if len(self._done) > MAX_UNFINISHED:
+            self._done.popitem(last=False)
+
+    def forget(self, message: Outbound) -> None:
+        self._done.pop((message.outbox_id, message.part), None)
+
+
 class DeliverySteps:
     """Progress of messages that are partly sent."""
 
     def __init__(self) -> None:
-        # By message and part, how many steps are done
-        self._done: OrderedDict[tuple[int, int], int] = OrderedDict()
+        self._done = DoneSteps()
 
     async def go_on(
         self,
@@ -38,36 +58,28 @@ class DeliverySteps:
         give: Callable[[Outbound, Attachment], Awaitable[None]],
     ) -> None:
         """Do the remaining steps; an error of `say` or `give` stops until the next try."""
-        done = self._done.get(_key(message), 0)
+        done = self._done.of(message)
         if done == 0:
             if message.text.strip():
                 await say(message)
-            self._note(message, 1)
+            self._done.note(message, 1)
         for step, file in enumerate(message.files, start=1):
             if done <= step:
                 try:
                     await give(message, file)
                 except MessageRefused as err:
-                    # Such as where a group lets nobody send files: the words before promised it
-                    _log.warning("channels: file refused (reason=%s)", err)
-                    named = file.name or "The file"
-                    text = f"({named} was to come with this and cannot be sent here: {err}.)"
+                    # Such as where a group lets nobody send files
                     # A part of its own: platforms take the same part again for the same message
-                    await say(replace(message, text=text, files=(), part=message.part + step))
-                self._note(message, step + 1)
-        self._done.pop(_key(message), None)
-
-    def _note(self, message: Outbound, steps: int) -> None:
-        if message.outbox_id == _NOT_KEPT:
-            # All of these have one number: the next of them would be taken for this one
-            return
-        self._done[_key(message)] = steps
-        if len(self._done) > MAX_UNFINISHED:
-            self._done.popitem(last=False)
+                    part = message.part + step
+                    await say(replace(message, text=refused(file, err), files=(), part=part))
+                self._done.note(message, step + 1)
+        self._done.forget(message)
 
 
-def _key(message: Outbound) -> tuple[int, int]:
-    return message.outbox_id, message.part
+def refused(file: Attachment, err: MessageRefused) -> str:
+    """Return the words in the place of a file, which the words before it promised."""
+    _log.warning("channels: file refused (reason=%s)", err)
+    return f"({file.name or 'The file'} was to come with this and cannot be sent here: {err}.)"
 
 
 def unsendable(file: Attachment, most_bytes: int, that: str) -> str:

@@ -32,6 +32,7 @@ PASSWORD = "secret-of-the-tests"
 # As good as the other one
 LOCAL_PASSWORD = "Schlüssel€of-the-tests"
 VOUCHES = "mx.example.org"
+SMALL_BYTES = 50_000
 _BIN = "/usr/sbin:/usr/bin"
 DOVECOT, POSTFIX = shutil.which("dovecot", path=_BIN), shutil.which("postfix", path=_BIN)
 _MASTER = Path("/usr/lib/postfix/sbin/master")
@@ -125,6 +126,7 @@ postlog unix-dgram n - n - 1 postlogd
 # Debian's submission port takes nothing before STARTTLS
 _SERVICES = f"""\
 {{smtp}} inet n - n - - smtpd
+{{small}} inet n - n - - smtpd -o message_size_limit={SMALL_BYTES}
 {{submission}} inet n - n - - smtpd
   -o smtpd_tls_security_level=encrypt
   -o smtpd_tls_cert_file={{folder}}/etc/certificate.pem
@@ -143,10 +145,12 @@ class MailServer:
     """Both servers, from the first use to the end of this process."""
 
     def __init__(self, folder: Path) -> None:
-        names = ("imap", "imaps", "lmtp", "auth", "smtp", "submission")
+        names = ("imap", "imaps", "lmtp", "auth", "smtp", "small", "submission")
         ports = {name: free_port() for name in names}
         self.imap, self.imaps = ports["imap"], ports["imaps"]
         self.smtp, self.submission = ports["smtp"], ports["submission"]
+        # Takes no letter beyond SMALL_BYTES
+        self.small = ports["small"]
         # Its certificate, for those who want to know it
         self.ca_file = folder / "postfix" / "etc" / "certificate.pem"
         self._mail = folder / "dovecot" / "mail"
@@ -157,7 +161,7 @@ class MailServer:
         write_postfix(folder / "postfix", _POSTFIX, _SERVICES, ports)
         commands = (dovecot_command(folder / "dovecot"), postfix_command(folder / "postfix"))
         self._processes = start(commands, folder / "output")
-        for name in ("imap", "imaps", "lmtp", "smtp", "submission"):
+        for name in ("imap", "imaps", "lmtp", "smtp", "small", "submission"):
             wait_for(ports[name])
 
     def letters(self, to: str) -> list[EmailMessage]:

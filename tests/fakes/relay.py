@@ -25,7 +25,7 @@ class Relay:
         self._target = port
         self._pause = pause
         self._server: asyncio.Server | None = None
-        self._instead = b""
+        self._instead, self._before = b"", 0
         self._at_work: set[asyncio.Task[None]] = set()
         self.cuts_next_bytes = False
         self.port = 0
@@ -38,9 +38,17 @@ class Relay:
         for task in self._at_work:
             task.cancel()
 
-    def answer_next(self, words: bytes) -> None:
-        """The next connection gets these words instead of the server, and ends."""
-        self._instead = words
+    def reach(self, port: int) -> None:
+        """Lead the next connections to another server."""
+        self._target = port
+
+    def answer_next(self, words: bytes, *, after: int = 0) -> None:
+        """The next connection gets these words instead of the server, and ends.
+
+        Args:
+            after: so many connections reach the server first.
+        """
+        self._instead, self._before = words, after
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -56,10 +64,11 @@ class Relay:
         task.add_done_callback(self._at_work.discard)
         # A cancelled one would be an error to whoever called this, in Python 3.11
         with contextlib.suppress(OSError, asyncio.CancelledError), closing(writer):
-            if self._instead:
+            if self._instead and self._before == 0:
                 writer.write(self._instead)
                 self._instead = b""
                 return
+            self._before = max(self._before - 1, 0)
             far = await asyncio.open_connection("127.0.0.1", self._target)
             await pass_on((reader, writer), far, self._is_cut_now, self._pause)
 

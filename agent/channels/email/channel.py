@@ -15,7 +15,7 @@ from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Ques
 from agent.channels.certificate_authority import trust
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
-from agent.channels.delivery_steps import unsendable
+from agent.channels.delivery_steps import DoneSteps, refused, unsendable
 from agent.channels.email.bulk import LetterBulk
 from agent.channels.email.commands import command_in, is_a_command
 from agent.channels.email.contents import MAX_FILES, EmailFile
@@ -45,7 +45,7 @@ from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.settings import ChannelsSettings, EmailSettings
 from agent.config import Secret
-from agent.errors import ConfigRefused
+from agent.errors import ConfigRefused, MessageRefused
 from agent.messages import Address, Attachment, Inbound, Outbound, Provenance
 from agent.net.addresses import is_this_machine
 from agent.net.tls import unchecked_context
@@ -102,6 +102,8 @@ class EmailChannel(Channel):
         self._threads = EmailThreads(place.folder / "letters.json")
         self._files = IncomingFiles(place.recogniser, self.pulse.beat, FILES_TIMEOUT_S)
         self._questions = OpenApprovals()
+        # Letters of answers that need several
+        self._handed_in = DoneSteps()
         self._names = (submission.sender, DISPLAY_NAME)
 
     async def listen(self, deliver: Deliver) -> None:
@@ -132,10 +134,13 @@ class EmailChannel(Channel):
         name = f"{message.outbox_id or secrets.token_hex(8)}.{message.part}"
         letters = _letters([file for file, trouble in files if not trouble])
         for number, taken in enumerate(letters, start=1):
-            said = text if number == 1 else f"(More files: letter {number} of {len(letters)}.)"
-            own_id = self._id(name if number == 1 else f"{name}.{number}", thread)
-            draft = EmailDraft(message.recipient, said, own_id, answers, thread, heading)
-            await self._post(draft, taken)
+            if number > self._handed_in.of(message):
+                said = text if number == 1 else f"(More files: letter {number} of {len(letters)}.)"
+                own_id = self._id(name if number == 1 else f"{name}.{number}", thread)
+                draft = EmailDraft(message.recipient, said, own_id, answers, thread, heading)
+                await self._post_what_is_taken(draft, taken)
+                self._handed_in.note(message, number)
+        self._handed_in.forget(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
         from agent.channels.render.splitter import split  # noqa: PLC0415 - an answer needs it, no start
@@ -247,6 +252,16 @@ class EmailChannel(Channel):
             return await self._place.keeping.keep(_pieces(file), file.media_type, file.name)
 
         return IncomingFile(file.name or "a file", fetch, is_speech=False)
+
+    async def _post_what_is_taken(self, draft: EmailDraft, files: list[Attachment]) -> None:
+        """Post the letter, without the files if the server takes it only so."""
+        try:
+            await self._post(draft, files)
+        except MessageRefused as err:
+            if not files:
+                raise
+            text = "\n\n".join([draft.text, *(refused(file, err) for file in files)])
+            await self._post(replace(draft, text=text), [])
 
     async def _post(self, draft: EmailDraft, files: list[Attachment]) -> None:
         letter = written(draft, self._submission.sender, self._clock.wall_s())

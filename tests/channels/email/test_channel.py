@@ -117,20 +117,55 @@ async def test_a_letter_that_is_sent_again_has_the_same_id(platform: EmailPlatfo
     assert first["message-id"] == second["message-id"]
 
 
+def files(folder: Path, size: int) -> tuple[Attachment, ...]:
+    made = []
+    for name in ("a", "b"):
+        path = folder / f"{name}.pdf"
+        path.write_bytes(name.encode() * size)
+        made.append(Attachment(str(path), "application/pdf", path.name, size))
+    return tuple(made)
+
+
 async def test_files_that_no_letter_takes_together_come_in_several(
     platform: EmailPlatform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(channel, "MAX_FILE_BYTES", 1000)
-    files = []
-    for name in ("a", "b"):
-        (tmp_path / name).write_bytes(name.encode() * 600)
-        files.append(Attachment(str(tmp_path / name), "application/pdf", name, 600))
     await platform.channel.send(
-        Outbound(7, "email", platform.writer.address, "Here.", "", files=tuple(files))
+        Outbound(7, "email", platform.writer.address, "Here.", "", files=files(tmp_path, 600))
     )
     await wait_until(lambda: len(platform.writer.letters()) == 2)
     assert sorted(platform.files()) == [b"a" * 600, b"b" * 600]
     assert len({one["message-id"] for one in platform.writer.letters()}) == 2
+
+
+async def test_a_letter_that_was_handed_in_is_not_handed_in_again_with_the_next(
+    platform: EmailPlatform, tmp_path: Path, smtp: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "MAX_FILE_BYTES", 1000)
+    said = Outbound(7, "email", platform.writer.address, "Here.", "", files=files(tmp_path, 600))
+    smtp.answer_next(b"421 mx.example.org is busy\r\n", after=1)
+    with pytest.raises(ChannelUnavailable):
+        await platform.channel.send(said)
+    await platform.channel.send(said)
+    await platform.channel.send(Outbound(8, "email", platform.writer.address, "Last.", ""))
+    await wait_until(lambda: "Last." in platform.writer.read())
+    assert len(platform.writer.letters()) == 3
+    assert sorted(platform.files()) == [b"a" * 600, b"b" * 600]
+
+
+async def test_what_promised_a_file_comes_without_it_where_the_server_takes_none_so_large(
+    platform: EmailPlatform, tmp_path: Path, smtp: Relay
+) -> None:
+    smtp.reach(mail_server.shared().small)
+    large = files(tmp_path, mail_server.SMALL_BYTES)
+    await platform.channel.send(
+        Outbound(7, "email", platform.writer.address, "Here they are.", "", files=large)
+    )
+    [told] = platform.writer.read()
+    assert told.startswith("Here they are.\n")
+    assert "a.pdf was to come with this" in told
+    assert "b.pdf was to come with this" in told
+    assert platform.files() == []
 
 
 @pytest.mark.parametrize("to", ["nobody@elsewhere.net", "not an address", "a@b\r\nBcc: c@d.org"])
