@@ -5,6 +5,7 @@ MQTT gives none, only a number that is used again: so the ids that we gave are k
 """
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import logging
@@ -32,7 +33,7 @@ from agent.channels.mqtt.messages import HOME, MqttTopics
 from agent.channels.platform import Platform, PlatformContext, SetupKey
 from agent.channels.settings import ChannelsSettings, MqttSettings
 from agent.config import Secret
-from agent.errors import ChannelUnavailable, ConfigRefused
+from agent.errors import ChannelUnavailable, ConfigRefused, StorageFull
 from agent.link.base import Board
 from agent.messages import Address, Inbound, Outbound
 from agent.storage.files import write_atomic
@@ -132,7 +133,9 @@ class MqttChannel(Channel):
             # The first of them has ended the others
             raise group.exceptions[0] from None
         finally:
-            self._connection = None
+            if self._connection is not None:
+                self._connection = None
+                await self._session.leave(self._clock.wall_s())
 
     async def send(self, message: Outbound) -> None:
         connection = await self._connected()
@@ -229,7 +232,11 @@ class MqttChannel(Channel):
             known = await self._session.message_id(
                 came.number, came.topic, came.payload, is_again=came.is_again
             )
-        return messages.inbound_of(letter, sender, known, self._clock.wall_s())
+        inbound = messages.inbound_of(letter, sender, known, self._clock.wall_s())
+        if came.is_late and inbound.sent_at_s is None:
+            # Nobody knows when: it may be as old as this
+            inbound = replace(inbound, sent_at_s=self._session.left_at_s)
+        return inbound
 
     def _device(self, known: str) -> HomeAssistantDevice:
         wanted = self._settings
@@ -320,10 +327,15 @@ def _password(wanted: MqttSettings, environ: Mapping[str, str]) -> Secret:
 
 
 class MqttState:
-    """State of one device at one broker."""
+    """State of one device at one broker.
+
+    Args:
+        left_at_s: the end of the last connection, seconds since the epoch; 0 where it is not known.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.left_at_s = 0.0
         self._client_id = ""
         # By the broker's number of a message: what it was, and the id that we gave it
         self._recent: OrderedDict[int, tuple[str, str]] = OrderedDict()
@@ -333,6 +345,12 @@ class MqttState:
         if not self._client_id:
             await asyncio.to_thread(self._load)
         return self._client_id
+
+    async def leave(self, at_s: float) -> None:
+        """Note the end of a connection; without room what waits then is taken for older."""
+        self.left_at_s = at_s
+        with contextlib.suppress(StorageFull):
+            await asyncio.to_thread(self._write)
 
     async def message_id(self, number: int, topic: str, payload: bytes, *, is_again: bool) -> str:
         """Return the id of a message without one.
@@ -357,6 +375,7 @@ class MqttState:
             told = json.loads(self._path.read_bytes())
             recent = [(int(number), (str(one), str(two))) for number, one, two in told["recent"]]
             self._recent = OrderedDict(recent[-MAX_RECENT:])
+            self.left_at_s = float(told.get("left_at_s", 0.0))
             self._client_id = str(told["client_id"])
         except (OSError, ValueError, TypeError, KeyError):
             self._client_id = f"barnacle-{secrets.token_hex(4)}"
@@ -364,5 +383,5 @@ class MqttState:
 
     def _write(self) -> None:
         recent = [(number, *told) for number, told in self._recent.items()]
-        told = {"client_id": self._client_id, "recent": recent}
+        told = {"client_id": self._client_id, "recent": recent, "left_at_s": self.left_at_s}
         write_atomic(self._path, json.dumps(told).encode())

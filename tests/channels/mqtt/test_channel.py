@@ -15,6 +15,7 @@ from agent.messages import Inbound, Outbound, Provenance
 from tests.contracts import channel
 from tests.contracts.channel import answer, listening
 from tests.fakes import mosquitto
+from tests.fakes.clock import SteppedClock
 from tests.fakes.mqtt_platform import MqttPlatform, running
 from tests.waits import wait_until
 
@@ -116,6 +117,43 @@ async def test_a_switch_that_was_pressed_while_we_were_away_does_nothing_later(
             assert heard.text == "good morning"
             platform.peer.publish(pressed, "off", quality=0)
             assert (await listener.first(2))[-1].text == "turn the pump off"
+
+
+async def test_what_waited_at_the_broker_is_as_old_as_it_may_be(platform: MqttPlatform) -> None:
+    """A broker keeps it for a week, and tells no time."""
+    left = SteppedClock()
+    platform.channel._clock = left
+    async with listening(platform.channel):
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        left.advance(60)
+    await wait_until(lambda: platform.peer.shows("barnacle/status") == b"offline")
+    platform.peer.publish("barnacle/in/anna", "turn the pump on")
+    platform.peer.say("water it", sent_at=1_790_000_000)
+    async with listening(platform.restarted()) as listener:
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        platform.peer.publish("barnacle/in/anna", "good morning")
+        heard = {one.text: one.sent_at_s for one in await listener.first(3)}
+    assert heard == {
+        "turn the pump on": left.wall_s(),
+        "water it": 1_790_000_000,
+        "good morning": None,
+    }
+
+
+async def test_what_an_earlier_version_left_at_the_broker_has_no_time(
+    platform: MqttPlatform, tmp_path: Path
+) -> None:
+    async with listening(platform.channel):
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
+    await wait_until(lambda: platform.peer.shows("barnacle/status") == b"offline")
+    kept = tmp_path / "mqtt/session.json"
+    told = json.loads(kept.read_bytes())
+    del told["left_at_s"]
+    kept.write_text(json.dumps(told))
+    platform.peer.publish("barnacle/in/anna", "turn the pump on")
+    async with listening(platform.restarted()) as listener:
+        [heard] = await listener.first()
+    assert heard.sent_at_s == 0.0
 
 
 @pytest.mark.parametrize(
